@@ -27,8 +27,8 @@ def visible(token: str) -> str:
     """
     shown = []
     marks = 0
-    for place, character in enumerate(token):
-        inside = 0 < place < len(token) - 1
+    for index, character in enumerate(token):
+        inside = 0 < index < len(token) - 1
         marks = marks + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
         if marks > MOST_MARKS:
             continue

@@ -71,7 +71,7 @@ def test_told_twice_at_once_is_one_wish(number, monkeypatch, capsys):
 
 @each_signal
 def test_told_again_later_it_leaves_at_once(number, monkeypatch, capsys):
-    monkeypatch.setattr(stopping, "_SECONDS_OF_ONE_WISH", -1.0)
+    monkeypatch.setattr(stopping, "_SECONDS_PER_REQUEST", -1.0)
     left = []
     monkeypatch.setattr(stopping, "leave", lambda *told: left.append(told))
 

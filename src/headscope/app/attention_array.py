@@ -50,7 +50,7 @@ def attention_array(
             raise OptionError(f"there is no {name} {wrong[0]}; expected numbers from 1 to {most}")
     view = reader.view(text, text_b, layers=tuple(layers), **reading)
     (maps,) = (each for each in view.kinds if each.kind == chosen)
-    # As they were asked for; a view has its layers in ascending order.
+    # Layers keep the order of the argument; a view has them in ascending order.
     rows = [maps.layers.index(label) for label in layers] if layers else list(range(len(maps.layers)))
     columns = [label - 1 for label in heads] if heads else list(range(part.heads))
     weights = maps.weights[np.ix_(rows, columns)]

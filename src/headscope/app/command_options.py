@@ -1,4 +1,4 @@
-"""Which options of a run the command of an analysis takes: from the command line and from Python."""
+"""The options of a run that the command of an analysis takes, on the command line and in Python."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""The program's first and last moments: guarded before anything heavy is imported, quiet after the last word."""
+"""Start and end of the program: signals and streams are guarded before heavy imports, and the exit prints nothing."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ from headscope.errors import ExtensionError
 def main() -> None:
     """Run the command line as a program of its own; always ends in `SystemExit`.
 
-    Whoever calls the command line from Python wants `headscope.app.cli.main`, which leaves the process as it was.
+    To call the command line from Python use `headscope.app.cli.main`, which leaves the process as it was.
     """
     _plug_closed_streams()
     hide_settings_files()
@@ -25,7 +25,7 @@ def main() -> None:
     threading.excepthook = lambda problem: _say_traceback(
         problem.exc_type, problem.exc_value, problem.exc_traceback
     )
-    warnings.formatwarning = _one_line
+    warnings.formatwarning = _warning_line
     try:
         _command_line()()
     finally:
@@ -80,7 +80,7 @@ def _say_traceback(
         sys.stderr.flush()
 
 
-def _one_line(
+def _warning_line(
     message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
 ) -> str:
     from headscope.visible import printable

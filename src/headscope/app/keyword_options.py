@@ -1,4 +1,4 @@
-"""Functions of keyword arguments that are declared as options are: shown by completion, refused in words.
+"""Keyword arguments of Python functions, declared as options: listed by completion and checked with clear errors.
 
 Python's own way with a wrong argument is a `TypeError` from deep inside; here it is an `OptionError` that says what was
 expected, what came and what to give, as on the command line.

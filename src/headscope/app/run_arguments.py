@@ -1,4 +1,4 @@
-"""From what is given in Python to the options of a run: names or objects, paths or texts."""
+"""The options of a run from the arguments of a Python function: names or objects, paths or texts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _KEPT = ("revision", "dtype", "device")
 def in_python(options: Iterable[Option]) -> list[Option]:
     """Return options of a run as functions offer them: the text may be in memory; the model stands before them."""
     declared = [TEXT if each.name == "text" else each for each in options if each.name != "model"]
-    # As help lists them: the text, what else is read, the model, what is measured, the machine.
+    # The order of help: the text, the other corpora, the model, what is measured, the machine.
     return sorted(
         [*declared, OUT, TOKENIZER, WATCH],
         key=lambda each: (each is not TEXT, _GROUPS.index(each.group)),

@@ -14,7 +14,7 @@ AT_ONCE = "stopped at once, without tidying up; what was finished is kept"
 # Windows knows no SIGHUP.
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 # A shell tells its whole group, and a supervisor the process again: that is one wish, not two.
-_SECONDS_OF_ONE_WISH = 1.0
+_SECONDS_PER_REQUEST = 1.0
 
 
 class Stopped(KeyboardInterrupt):
@@ -63,7 +63,7 @@ class Stoppable:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._came is not None:
-            if time.monotonic() - self._at > _SECONDS_OF_ONE_WISH:
+            if time.monotonic() - self._at > _SECONDS_PER_REQUEST:
                 leave(number, AT_ONCE)
             return
         if _still_loading(frame):

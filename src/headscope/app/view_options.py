@@ -1,4 +1,4 @@
-"""The keyword arguments of what looks at one text: the views, and attention as an array."""
+"""The keyword arguments of functions that read one text: the views, and attention as an array."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -33,7 +33,7 @@ _READ = [
 ]
 
 
-def _given(name: str, help_text: str) -> Option:
+def _array_option(name: str, help_text: str) -> Option:
     return Option(name=name, kind=Any, help=help_text)
 
 
@@ -64,13 +64,13 @@ VIEW = (
         help="The heads to keep of attention that is given, from 1; all when not given.",
     ),
     *_MODEL,
-    _given("attention", "In place of a model and a text: weights, with `tokens`."),
-    _given("encoder_attention", "The same of an encoder, with `encoder_tokens`."),
-    _given("decoder_attention", "The same of a decoder, with `decoder_tokens`."),
-    _given("cross_attention", "The same across, with both."),
-    _given("tokens", "The tokens of `attention`."),
-    _given("encoder_tokens", "The tokens that the encoder read."),
-    _given("decoder_tokens", "The tokens that the decoder read."),
+    _array_option("attention", "In place of a model and a text: weights, with `tokens`."),
+    _array_option("encoder_attention", "The same of an encoder, with `encoder_tokens`."),
+    _array_option("decoder_attention", "The same of a decoder, with `decoder_tokens`."),
+    _array_option("cross_attention", "The same across, with both."),
+    _array_option("tokens", "The tokens of `attention`."),
+    _array_option("encoder_tokens", "The tokens that the encoder read."),
+    _array_option("decoder_tokens", "The tokens that the decoder read."),
     Option(
         name="sentence_b_start", kind=int | None, help="Where the second text begins among `tokens`, from 0."
     ),

@@ -43,7 +43,7 @@ def run_report(
         run = prepare(options, watch=watch)
         out = free_folder(run_name(options, run.signature["model"]["name"]), run.signature["id"])
     check_run_folder(out)
-    # Held from the start: a second run is told now, and not when its model is loaded.
+    # The lock is taken at the start, so that a second run is refused before it loads its model.
     with folder_held(out) as lock:
         run = prepare(options, watch=watch) if run is None else run
         check_parts(parts, run.signature["id"])

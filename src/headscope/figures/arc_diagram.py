@@ -96,7 +96,7 @@ def arc_panel(
 
 
 def _role(example: pd.Series) -> str:
-    """Return whose color an example has: its own, or where it names none that of its relation, else of syntax."""
+    """Return the role that colors an example: its `role`, else its relation if that has a color, else syntax."""
     relation = str(example["relation"])
     return str(example.get("role") or (relation if relation in palette().roles else "syntax"))
 

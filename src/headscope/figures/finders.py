@@ -52,7 +52,7 @@ def finders_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], s
 
 
 def worn(role: str, name: str | None) -> str:
-    """Return the role whose color and shape a head's mark has: what it finds, where its own role is the small dot.
+    """Return the role whose color and shape a head's mark has: for heads of mixed role, that of what they find.
 
     Args:
         role: the head's.
@@ -99,7 +99,7 @@ def name_finders(
 
     offsets = on_page(points[head] for head in named)
     every = np.concatenate([on_page(points.values()), on_page(others)])
-    # What stands highest is named first.
+    # The highest point is named first.
     order = np.argsort(-offsets[:, 1], kind="stable")
     wanted = [WantedLabel(finders[named[index]], _SIZE, offsets[[index]]) for index in order]
     put = place_labels(wanted, every, Box(0.0, 0.0, float(wide), float(high)), reach=6.0, drop=True)

@@ -10,7 +10,7 @@ import numpy as np
 from headscope.figures.labels import cells
 
 WIDTH, HEIGHT = 0.6, 1.15
-"""Of a character and of a line, in units of the font's size; wide enough for the fonts that figures use."""
+"""The width of a character and the height of a line, in units of the font's size, wide enough for every font used."""
 _COVERED, _CLASH, _OUTSIDE, _FAR = 1.0, 50.0, 50.0, 0.6
 _REACHES = (1.0, 2.5, 4.0)
 

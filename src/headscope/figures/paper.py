@@ -12,7 +12,7 @@ WIDTHS: Mapping[str, float] = MappingProxyType({"one": 3.3, "two": 6.9})
 PAGE_INCHES = 9.2
 """As high as a page; what does not fit goes on the next."""
 LEAST_POINTS, MOST_POINTS = 7.0, 9.0
-"""Of text in a paper: what is drawn smaller or larger on a page of the web is brought within."""
+"""The smallest and largest text in a paper; text that is smaller or larger on a web page is set to the nearer one."""
 NARROW = 4.5
 """Below this many inches long names are broken into lines, and keys stand below what they explain."""
 

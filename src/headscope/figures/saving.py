@@ -28,7 +28,7 @@ def svg_text(figure: Figure) -> str:
         _quiet_about_glyphs()
         FigureCanvasSVG(figure)
         if (layout := figure.get_layout_engine()) is not None:
-            # Else the figure is drawn twice: matplotlib lays out in a drawing of its own.
+            # Without this the figure is drawn twice: matplotlib lays it out in a separate drawing.
             layout.execute(figure)
             figure.set_layout_engine(None)
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})

@@ -118,10 +118,10 @@ def _thin(figure: Figure) -> bool:
         Whether any was left out.
     """
     shown = [axes for axes in figure.axes if axes.axison]
-    return sum(_thin_one(axis) for axes in shown for axis in (axes.xaxis, axes.yaxis)) > 0
+    return sum(_thin_axis(axis) for axes in shown for axis in (axes.xaxis, axes.yaxis)) > 0
 
 
-def _thin_one(axis: Axis) -> bool:
+def _thin_axis(axis: Axis) -> bool:
     labels = tick_labels(axis)
     if not all(_NUMBER.fullmatch(label.get_text()) for label in labels if label.get_text()):
         return False
@@ -139,7 +139,7 @@ def _thin_one(axis: Axis) -> bool:
 
 
 def _spread(axes: Axes) -> None:
-    """Push apart names that stand in one column, such as those at the ends of curves, each as little as may be."""
+    """Move names in one column apart, such as those at the ends of curves, each by the least distance."""
     columns: dict[float, list[Text]] = {}
     for name in axes.texts:
         if _is(name, "name--"):
@@ -162,7 +162,7 @@ def _spread(axes: Axes) -> None:
 
 
 def _drop(figure: Figure) -> None:
-    """Leave out what still lies over something else: names of single heads, and numbers of a map's cells."""
+    """Remove names of single heads and numbers in cells that still overlap something else."""
     for axes in figure.axes:
         cells = [label for label in axes.texts if _is(label, "cell")]
         if meeting(cells):
@@ -192,7 +192,7 @@ def _optional(text: Text) -> bool:
 
 
 def _rank(text: Text) -> tuple[bool, float]:
-    """What stays first: names before the numbers in marks, and of those the one that lies on top."""
+    """The order in which labels are kept: names before numbers in marks, and the topmost of those first."""
     return (_is(text, "mark--"), -float(text.get_zorder()) if _is(text, "mark--") else 0.0)
 
 

@@ -21,7 +21,7 @@ CLEAREST = "clearest"
 """The table of sentences for the role of every head."""
 LONGEST_TEXT = 2000
 MANY_HEADS = 512
-"""Of more heads of a kind a page holds less of each, so that it opens at once."""
+"""For kinds with more heads a page holds less of each head, so that it opens at once."""
 FEW_TOKENS = 16
 _BEFORE = re.compile(r" (?=[.,;:!?)\]}%…]|['’]\w|n['’]t\b)")
 _AFTER = re.compile(r"(?<=[(\[{]) ")
@@ -49,7 +49,7 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
     many = {kind.name for kind in about.kinds if kind.size > MANY_HEADS}
     for row in _rows(arc_examples(run)):
         _add(by_head, width, row, _of_arcs, words, many)
-    # Runs from before there was such a table kept one sentence of each role's strongest head.
+    # Older runs lack this table, and hold one sentence of the strongest head of each role.
     clearest = run.table(CLEAREST)
     kept = clearest if clearest is not None else run.examples[run.examples["behavior"] != "shared"]
     for row in _rows(kept):
@@ -60,9 +60,9 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
 def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
     """Return for each head the one sentence that shows best what it does, by kind and place.
 
-    Of a head that finds something that is one on which it does; of the others the clearest of its role, where the run
-    kept those: the few of before show only the strongest head of each. Heads of a kind of more than 512 have theirs in
-    the atlas alone.
+    A head that finds something gets a sentence on which it finds it. Other heads get the clearest sentence of their
+    role; in older runs, which have such a sentence only of the strongest head of each role, they get none. Kinds with
+    more than 512 heads have their sentences in the atlas alone.
     """
     roles_kept = about.run.table(CLEAREST) is not None
     every, targets = sentences_block(about), named_targets(about.run)

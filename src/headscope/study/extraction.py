@@ -91,7 +91,7 @@ def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction
     Raises:
         HeadscopeError: the model, the corpus, an option or `out` is not as it should be.
     """
-    # Held from the start: a second run is told now, and not after hours.
+    # The lock is taken at the start, so that a second run is refused at once and not after hours.
     with place_held(Path(out)):
         return _extract(options, Path(out), how)
 
@@ -149,14 +149,14 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
             batches = length_buckets(segments, batch_size=size)
             scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [writer])
             if not packer.counts.segments:
-                raise InputError(_nothing_made(packer.counts))
+                raise InputError(_no_input_sentence(packer.counts))
         return writer.folder.bytes
 
     if not how.pickle:
         size = write_maps(path)
         notes = tuple(filter(None, [known.note()]))
         return Extraction(path=path, index=index, counts=packer.counts, bytes=size, notes=notes)
-    # By way of a folder of maps: batches come sorted by length, and the pickle keeps the input's order.
+    # A folder of maps comes first, because batches are sorted by length and the pickle keeps the order of the input.
     between = part_of(path)
     try:
         write_maps(between / "maps")
@@ -228,7 +228,7 @@ def _with_text(documents: Iterable[Document]) -> Iterator[Document]:
         yield document
 
 
-def _nothing_made(counts: PackingCounts) -> str:
+def _no_input_sentence(counts: PackingCounts) -> str:
     why = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(counts.skipped.items()))
     return (
         f"no input could be made of {count(counts.documents, 'document')} ({why or 'all are empty'}); raise "

@@ -1,4 +1,4 @@
-"""Parts of a run: each scans its share of the shards into a folder of its own; whoever has all of them joins them."""
+"""Parts of a run: each scans its share of the shards into its folder, and a merge joins all of them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields

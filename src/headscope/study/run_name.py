@@ -1,4 +1,4 @@
-"""A folder for a run that was given none: named after what it reads and its model, and never that of another run."""
+"""The default folder of a run: it is named after the corpora and the model, and never holds another run."""
 
 import re
 from itertools import count

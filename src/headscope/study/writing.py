@@ -98,16 +98,16 @@ def _write(
         manifest = _without(manifest, stage)
         files = _write_stage(out, manifest, result)
         manifest = with_stage(manifest, run, result, signature=ids[stage.name], files=files)
-        # Now, not with the next stage: that may be stopped long before it has anything to write.
+        # The manifest is written after each stage, because the next stage may be stopped before it writes anything.
         write_manifest(out, {**manifest, "complete": False})
         forget_shards(out, [stage.name])
-    # Of what was damaged it is said once, by the run that measured it again.
+    # Only the run that measures a damaged stage again reports the damage.
     notes = list(dict.fromkeys([*words, *notes_of(run, manifest["stages"])]))
     whole = {**manifest, "notes": notes, "complete": True}
     lock.check()
     if whole != earlier_manifest:
         write_manifest(out, whole)
-    # Of a run that was killed between the two.
+    # Shards may be left by a run that was killed between writing the manifest and deleting them.
     forget_shards(out, list(manifest["stages"]))
 
 
@@ -128,14 +128,14 @@ def _finished(
 
 
 def _open(lock: Held, manifest: Mapping[str, Any]) -> None:
-    """Say whose the folder is, before sums of shards lie in it."""
+    """Write the manifest of the run before sums of shards are stored in its folder."""
     lock.check()
     if not (lock.folder / MANIFEST).is_file():
         write_manifest(lock.folder, manifest)
 
 
 def _usable_manifest(before: Sealed | None, out: Path, run: Run) -> tuple[dict[str, Any], list[str]]:
-    """Return what of an earlier manifest holds, and what the user must be told of it."""
+    """Return the part of an earlier manifest that is still valid, and notes for the user about the rest."""
     if before is None:
         return {}, []
     if not before.whole:

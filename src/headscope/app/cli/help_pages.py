@@ -13,7 +13,7 @@ PANELS = {
     "machine": "Machine",
 }
 _OTHERS = "Options"
-# Of commands that word options of their own, which say no group.
+# The headings of options that commands declare themselves, without a group.
 _OF_NAME = {
     **dict.fromkeys(
         ("files", "text", "text_b", "decoder_text", "treebank", "source", "num_docs", "study", "parts"),

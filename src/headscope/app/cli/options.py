@@ -13,7 +13,7 @@ from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
 
 OPTIONS = options_of(RunOptions)
-# Of the command line alone.
+# These options exist on the command line alone.
 QUIET = Option(
     name="quiet", kind=bool, default=False, flags=("--quiet", "-q"), group="machine", help="Show no progress."
 )

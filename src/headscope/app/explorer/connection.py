@@ -40,7 +40,7 @@ class Connection(H11Protocol):
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         """Wait for a request, if there is room."""
         super().connection_made(transport)
-        # Seen here, not in megabytes of the system's own buffers: whether the client takes its answer.
+        # With an empty buffer and a small one of the system, a client that does not read its answer is noticed here.
         transport.set_write_buffer_limits(high=0)
         with suppress(OSError):  # the client has gone
             connected = transport.get_extra_info("socket")
@@ -124,7 +124,7 @@ class Connection(H11Protocol):
         owing = [each for each in others if each._owes]
         if not owing:
             return False
-        # Whoever takes an answer slowly goes last.
+        # A connection whose client reads its answer slowly is dropped last.
         min(owing, key=lambda each: (each.flow.write_paused, each.waits_since))._drop()
         return True
 

@@ -1,4 +1,4 @@
-"""Who may ask, and how much: every request passes here first, every answer last."""
+"""The guard of the explorer: every request is checked here first, and every answer leaves through here."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Guard:
 
 
 class _Gone(Exception):
-    """Whoever asked has left."""
+    """The client has disconnected."""
 
 
 class _Answer:

@@ -56,7 +56,7 @@ def last_answer(refusal: Refusal) -> bytes:
 
 
 def internal_error(error: Exception) -> Refusal:
-    """Return 500: what went wrong is nobody's fault but ours; only its kind is told."""
+    """Return status 500 for an error of the explorer itself; the answer names only the class of the error."""
     name = type(error).__name__
     return Refusal(500, f"the explorer met an error of its own ({name}); the terminal it runs in says more")
 

@@ -34,7 +34,7 @@ def listen(port: int) -> socket.socket:
     """
     bound = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     if os.name == "posix":
-        # Else a port stays taken for a minute after a server has left it; Windows would share it instead.
+        # Without this a port stays taken for a minute after its server stopped; on Windows two servers would share it.
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind((HOST, port))
@@ -119,7 +119,7 @@ async def run(
             threading.Thread(target=webbrowser.open, args=(open_browser,), daemon=True).start()
         while not server.should_exit:
             await asyncio.sleep(_TICK)
-        # Whoever waits for the model is answered now, so that uvicorn has nothing to wait for.
+        # Clients that wait for the model are answered now, so that uvicorn has nothing to wait for.
         explorer.stop()
 
     watching = asyncio.create_task(watch())

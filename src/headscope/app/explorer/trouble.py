@@ -50,7 +50,7 @@ class OneASecond(logging.Filter):
 
 
 def log_internal_error(error: BaseException) -> None:
-    """Write down an error that is the explorer's own."""
+    """Log an error of the explorer itself."""
     _log.error("headscope: the explorer met an error of its own: %s", _LazyDescription(error))
 
 
@@ -66,15 +66,15 @@ def say_loops(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 def describe_error(error: BaseException) -> str:
     """Return an error's kind, text and place in one printable line."""
     frames = traceback.extract_tb(error.__traceback__)
-    place = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+    location = f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
     text = str(error)[: 2 * LONGEST]
     said = f": {shorten(visible(text), LONGEST)}" if text else ""
-    return f"{type(error).__name__}{said}{place}"
+    return f"{type(error).__name__}{said}{location}"
 
 
 @dataclass(frozen=True)
 class _LazyDescription:
-    """An error that is put into words only where the line is said."""
+    """An error that is described only when the log line is written."""
 
     error: BaseException
 

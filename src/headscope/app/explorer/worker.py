@@ -71,7 +71,7 @@ class Worker:
                 if self.stopped:
                     return
                 self._at = self._jobs.popleft()
-            # Whoever asked may have gone.
+            # The client may have disconnected.
             if not self._at.future.cancelled():
                 self._at.do()
             self._at = None

@@ -81,7 +81,7 @@ def _point(match: re.Match[str]) -> str:
 
 
 def _hoist(match: re.Match[str]) -> str:
-    """Say once, on the group, the style that all its points share: most of a big model's page is points."""
+    """Move the style that all points share to their group: most of a big model's page consists of points."""
     name = blake2b(match.group(1).encode(), digest_size=2).hexdigest()
     group = stamped(match.group(), name=f"p{name}-")
     styles = [style.split("; ") for style in _STYLE.findall(group) if "fill" in style]

@@ -1,4 +1,4 @@
-"""Many points of one shape in a drawing: the shape is said once, and each point where it stands."""
+"""Compact SVG for many points of one shape: the shape is defined once and used at each point."""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def strip(
 def scale() -> Html:
     """Return the header of a column of strips: 0, 50 and 100%."""
     marks = [
-        el("text", words, x=_x(place), y=11, text_anchor=anchor)
-        for place, words, anchor in ((0.0, "0", "middle"), (0.5, "50", "middle"), (1.0, "100%", "end"))
+        el("text", words, x=_x(share), y=11, text_anchor=anchor)
+        for share, words, anchor in ((0.0, "0", "middle"), (0.5, "50", "middle"), (1.0, "100%", "end"))
     ]
     return el("svg", marks, class_="strip-row", viewBox=f"0 0 {WIDTH} 14", aria_hidden="true")
 
@@ -61,6 +61,6 @@ def _line(name: str, low: float, high: float, y: float) -> Html:
     return el("path", d=f"M{_x(low)} {y:g}H{_x(high)}", class_=name)
 
 
-def _tall(name: str, place: float) -> Html:
+def _tall(name: str, share: float) -> Html:
     reach = 2.5 if name == "notch" else 6.5
-    return el("path", d=f"M{_x(place)} {HEIGHT / 2 - reach:g}v{2 * reach:g}", class_=name)
+    return el("path", d=f"M{_x(share)} {HEIGHT / 2 - reach:g}v{2 * reach:g}", class_=name)

@@ -9,7 +9,7 @@ import pandas as pd
 from headscope.reporting.kit.cells import Cell
 
 WAYS = ("dependent->head", "head->dependent")
-"""Who attends to whom, in the order in which the atlas's script counts them."""
+"""The two directions of attention, in the order in which the atlas's script numbers them."""
 
 
 @dataclass(frozen=True, kw_only=True)

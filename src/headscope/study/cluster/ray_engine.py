@@ -117,7 +117,9 @@ class RayEngine:
         gpus = self._gpus_per_worker()
         options = shared_options(run.options)
         if options.device == "auto" and not gpus:
-            options = replace(options, device="cpu")  # else all of a node would share its first GPU
+            options = replace(
+                options, device="cpu"
+            )  # with auto, all workers of a node would share its first GPU
         self._run = WorkersRun(
             options=options, text=(text.get("documents", 0), text.get("hash", "")), signature=run.signature
         )
@@ -157,7 +159,7 @@ class RayEngine:
         # Paths of sockets must be short, which the system's own temporary folder may not be.
         parent = "/tmp" if os.path.isdir("/tmp") else None
         self._folder = tempfile.mkdtemp(prefix="headscope-ray-", dir=parent)
-        # Else Ray has workers import from the folder that the command is called in, before anything that is installed.
+        # Without this, workers import from the current folder of the command before any installed package.
         empty = os.path.join(self._folder, "empty")
         os.mkdir(empty)
         how: dict[str, Any] = {

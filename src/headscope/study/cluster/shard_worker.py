@@ -42,7 +42,7 @@ class ShardWorker:
     def __init__(self, run_description: WorkersRun) -> None:
         self._run_description = run_description
         self._at: tuple[str, str] | None = None
-        self._scan_found: ScanFound | None = None
+        self._open_scan: ScanFound | None = None
 
     @cached_property
     def run(self) -> ModelRun:
@@ -85,11 +85,11 @@ class ShardWorker:
 
     def _scan(self, stage: str, scan_name: str) -> ScanFound:
         """Return the model and the empty sums of a scan; those of the last one stay at hand."""
-        if self._scan_found is None or self._at != (stage, scan_name):
-            self._scan_found = None  # its model may be large, and another comes
-            self._scan_found = self._look_for(stage, scan_name)
+        if self._open_scan is None or self._at != (stage, scan_name):
+            self._open_scan = None  # its model may be large, and another comes
+            self._open_scan = self._look_for(stage, scan_name)
             self._at = stage, scan_name
-        return self._scan_found
+        return self._open_scan
 
     def _look_for(self, stage: str, scan_name: str) -> ScanFound:
         run = self.run

@@ -169,7 +169,7 @@ class AttentionReader:
 
 
 class _Kept:
-    """The layers that were asked for, as they come."""
+    """The chosen layers, stored as the model computes them."""
 
     def __init__(self, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> None:
         self.wanted = wanted

@@ -97,7 +97,7 @@ def raw_view(
                 "encoder_tokens and decoder_tokens instead, or leave them out"
             )
         axis = _axis(tokens, "tokens", "attention", readable=readable, segment_b=sentence_b_start)
-        # A view of one kind: whether later tokens are hidden tells which.
+        # Maps without attention to later tokens are those of a decoder.
         kind = _maps("encoder", attention, axis, None, chosen)
         kind = replace(kind, kind="decoder") if kind.causal else kind
         return AttentionSnapshot(title=title, model=model, kinds=(kind,))
@@ -186,7 +186,7 @@ def _no_plain_tensor(tensor: Any) -> str | None:
 def _axis(tokens: Any, name: str, attention: str, *, readable: bool, segment_b: int | None = None) -> Axis:
     if tokens is None:
         raise InputError(f"{attention} needs {name}: expected one token for each row and column of the maps")
-    # What yields tokens need not end.
+    # An iterator of tokens may be endless.
     listed = list(islice(tokens, _MOST_TOKENS)) if isinstance(tokens, Iterable) else [tokens]
     wrong = [token for token in listed if not isinstance(token, str)]
     if isinstance(tokens, str) or wrong:

@@ -83,7 +83,7 @@ def read(loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy, request: Readi
             f"{loaded.name} has no decoder behind an encoder; leave --decoder-text out, or choose a model such as T5 "
             "or BART"
         )
-    # What is written needs room too.
+    # Generated tokens need room too.
     room = most - (0 if anatomy.encoder_decoder else request.generate)
     source = text_input(encoder, request.text, request.text_b, most=room, too_long=request.too_long)
     if not anatomy.encoder_decoder:
