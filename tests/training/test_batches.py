@@ -71,7 +71,7 @@ def test_a_masked_batch_by_a_plain_loop():
             asked.append((row, int(place_)))
             targets.append(int(ids[place_]))
             rows.append(row)
-    assert [divmod(int(place), 11) for place in batch.asked] == asked
+    assert [divmod(int(place), 11) for place in batch.positions] == asked
     assert batch.targets.tolist() == targets
     assert batch.inputs.tolist() == rows
     # The batch is not part of the draw.

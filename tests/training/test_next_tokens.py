@@ -40,7 +40,7 @@ def test_a_batch_by_a_plain_loop():
             asked.append((row, at))
             targets.append(ids[at + 1])
             rows.append(row)
-    assert [divmod(int(place), 11) for place in batch.asked] == asked
+    assert [divmod(int(place), 11) for place in batch.positions] == asked
     assert batch.targets.tolist() == targets
     assert batch.inputs.tolist() == rows
     assert batch.tokens == 20
@@ -55,7 +55,7 @@ def test_passages_are_repeated_in_a_share_of_the_inputs_anew_in_each_epoch():
         batch = question.batch(inputs, places, epoch=epoch)
         changed.append((batch.ids != own).any(1).numpy())
         # Whatever is shown, the answer is what stands next.
-        assert torch.equal(batch.ids.flatten()[batch.asked + 1], batch.targets)
+        assert torch.equal(batch.ids.flatten()[batch.positions + 1], batch.targets)
         # Random pieces are not asked for the first time.
         assert len(batch.targets) < 400 * 39
     assert 0.18 < changed[0].mean() < 0.32

@@ -5,7 +5,7 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.training.batches import AskedBatch
+from headscope.training.batches import TargetBatch
 from headscope.training.scores import asked_scores, loss_and_hits
 from headscope.training.start import set_dropout, takes_types
 from support.tiny_models import CONFIGS, VOCABULARY
@@ -23,7 +23,7 @@ def batch_of(seed=0):
     ids = torch.randint(5, VOCABULARY, (3, 9), generator=generator).masked_fill(valid == 0, 1)
     types = torch.randint(0, 2, (3, 9), generator=generator) * valid
     asked = torch.tensor([1, 4, 8, 10, 14, 19, 21])
-    return AskedBatch(ids, types, valid, asked, ids.flatten()[asked], np.array([0, 0, 0, 1, 1, 2, 2]))
+    return TargetBatch(ids, types, valid, asked, ids.flatten()[asked], np.array([0, 0, 0, 1, 1, 2, 2]))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -41,7 +41,7 @@ def test_cut_scores_are_the_whole_models(family):
         cut = asked_scores(model, batch, types=types)
         after = model(input_ids=batch.ids, attention_mask=batch.valid, **given).logits
     assert cut.shape == (7, VOCABULARY)
-    assert torch.allclose(cut, whole.reshape(-1, VOCABULARY)[batch.asked], atol=1e-6)
+    assert torch.allclose(cut, whole.reshape(-1, VOCABULARY)[batch.positions], atol=1e-6)
     assert torch.equal(whole, after)  # nothing is left on the model
 
 

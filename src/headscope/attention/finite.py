@@ -18,7 +18,7 @@ class FiniteChecks:
         self._held: list[_Rows] = []
 
     def add(self, tile: AttentionTile) -> None:
-        """Take a tile's rows of weights, and of the gradient where it has one; the tile itself is not held."""
+        """Take a tile's rows of weights, and of the gradient where it has one; the tile itself is not kept."""
         bare = replace(tile, given_weights=None, given_statistics=None, given_gradient=None)
         statistics = tile.given_statistics
         rows = tile.weights.sum(-1) if statistics is None else statistics[..., OF_ALL_WEIGHTS].sum(-1)

@@ -38,7 +38,7 @@ class LossCounts:
     Attributes:
         segments: segments with something to predict.
         targets: tokens predicted.
-        nothing: segments of which nothing could be asked.
+        nothing: segments without a target.
         total: sum over segments of the mean loss over their targets, nats.
     """
 
@@ -195,7 +195,7 @@ class _Backward:
         if not self.checked:
             _check_product(call, output, weights)
         if not output.requires_grad:
-            # Nothing before the first layers is asked for: the backward pass ends here.
+            # No gradient before the first layer is needed: the backward pass ends here.
             output = output.detach().requires_grad_(True)
         tell = partial(
             self._tell,

@@ -72,7 +72,7 @@ def class_indicators(
 
     Args:
         key_classes: `KeyClass` of each key.
-        groups: the classes of each group; those of the row quantities, `CLASSES`, unless told.
+        groups: the classes of each group; those of the row quantities, `CLASSES`, by default.
         dtype: of the result.
     """
     return torch.stack([of_classes(key_classes, group) for group in groups], dim=-1).to(dtype)

@@ -1,4 +1,4 @@
-"""The same rows in every layer of a kind, held until the batch ends: what comparing layers takes."""
+"""The same rows in every layer of a kind, kept until the batch ends, so that layers can be compared."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from torch.nn.functional import pad
 from headscope.attention.tile import AttentionTile
 from headscope.models.anatomy import KindLayout
 
-# Of one segment, all layers and heads of a kind, at most so much is held (bytes of float32).
+# The bytes of float32 weights that are kept of a segment, over all layers and heads of a kind, at most.
 SEGMENT_LIMIT = 64 << 20
 # And of its rows only so many are read that heads are compared at this many weights, but never fewer than a few.
 COMPARED_LIMIT = 1_200_000_000
@@ -26,8 +26,8 @@ class Stack:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        item: which segment of the batch.
-        rows: how many rows the segment has, read or not.
+        item: the index of the segment in the batch.
+        rows: the number of rows of the segment, read or not.
         layers: each layer's weights of the rows that are read, `[head, row, key]`; where a layer of the kind has a
             learned sink, it is the last key of all (0 in the layers without one).
     """
@@ -78,7 +78,7 @@ class RowDraw:
         return np.sort(generator.choice(rows, number, replace=False))
 
     def bytes_of(self, tokens: int) -> int:
-        """Return about how much is held of a segment of so many tokens, all kinds together."""
+        """Return the approximate bytes that are kept of a segment with this number of tokens, over all kinds."""
         return sum(
             4 * part.layers * part.heads * self.number(part.kind, tokens, tokens) * tokens
             for part in self.layout
@@ -89,10 +89,10 @@ class RowStack:
     """Collects a batch's tiles, of every layer the rows that are drawn.
 
     Args:
-        draw: which rows.
+        draw: the draw of the rows.
 
     Attributes:
-        held_bytes: of the weights that are held.
+        held_bytes: bytes of the weights in memory.
     """
 
     def __init__(self, draw: RowDraw) -> None:
@@ -102,11 +102,11 @@ class RowStack:
         self._parts: dict[tuple[str, int], dict[int, list[Tensor]]] = {}
 
     def add(self, tile: AttentionTile) -> None:
-        """Take a tile's rows; those of padding and the keys of padding are left out."""
+        """Add the drawn rows of a tile, without padding rows and padding keys."""
         if tile.kind not in self._places:
             self._places[tile.kind] = self._find(tile)
         places = self._places[tile.kind]
-        # A view of a whole tile would keep it alive for the sake of a few rows.
+        # A view of a few rows would keep the whole tile in memory, so rows of a sample are copied.
         sampled = any(segment.drawn is not None for segment in places)
         for item, segment in enumerate(places):
             begin, end = max(segment.row, tile.start), min(segment.row + segment.rows, tile.rows.stop)
@@ -127,7 +127,7 @@ class RowStack:
             self._parts.setdefault((tile.kind, item), {}).setdefault(tile.layer, []).append(weights)
 
     def stacks(self) -> Iterator[Stack]:
-        """Yield what is held, kind by kind and segment by segment."""
+        """Yield the collected rows, kind by kind and segment by segment."""
         for (kind, item), layers in self._parts.items():
             whole = [
                 parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
@@ -162,7 +162,7 @@ class RowStack:
 
 
 def _copied(drawn: list[NDArray[np.int64]], device: torch.device) -> tuple[Tensor, ...]:
-    """Bring the rows that are drawn of several segments to a device, in one copy."""
+    """Copy the row numbers of several segments to a device, in a single transfer."""
     if not drawn:
         return ()
     whole = torch.from_numpy(np.concatenate(drawn)).to(device)

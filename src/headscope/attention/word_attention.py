@@ -168,12 +168,12 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces:
     first = torch.arange(batch, device=exact.device)[:, None] * length
     picked = lines.index_select(0, (first + queries.leaders).flatten())
     if pieces != "first":
-        item, position, place = queries.followers
+        item, position, word_index = queries.followers
         more = lines.index_select(0, item * length + position)
         if pieces == "mean":
             # Few words are cut; only their rows are summed and divided.
             cut, sizes = queries.cut
-            picked.index_add_(0, item * words + place, more)
+            picked.index_add_(0, item * words + word_index, more)
             picked[cut] /= sizes[:, None].to(exact.dtype)
     picked.index_fill_(0, queries.unfilled, 0)
     rows = picked.view(batch, words, heads, width)
@@ -182,14 +182,14 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces:
     if pieces == "max":
         # The largest of a word's pieces, word by word; each row then scaled to what its pieces' sum to.
         left = rows.sum(-1).view(batch * words, heads)
-        left.index_add_(0, item * words + place, more.view(-1, heads, width).sum(-1))
+        left.index_add_(0, item * words + word_index, more.view(-1, heads, width).sum(-1))
         cut, sizes = queries.cut
         left[cut] /= sizes[:, None].to(exact.dtype)
         # What is 1 but for rounding is 1, so that weights that are tied stay so.
         left = torch.where((left - 1).abs() < _ROUNDING, 1.0, left)
         more = more.view(-1, heads, width) @ members[item]
         flat = out.view(batch * words, -1)
-        index = (item * words + place)[:, None].expand(-1, flat.shape[1])
+        index = (item * words + word_index)[:, None].expand(-1, flat.shape[1])
         flat.scatter_reduce_(0, index, more.reshape(len(item), flat.shape[1]), "amax")
         total = out.sum(-1, keepdim=True)
         out = out * left.view(batch, words, heads, 1) / torch.where(total > 0, total, 1)

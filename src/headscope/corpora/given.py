@@ -60,18 +60,18 @@ def given_text(text: Any) -> tuple[str, ...] | tuple[Document, ...]:
     return _documents(column)
 
 
-def _of_strings(given: Sequence[str | Path]) -> tuple[str, ...] | tuple[Document, ...]:
+def _of_strings(texts: Sequence[str | Path]) -> tuple[str, ...] | tuple[Document, ...]:
     """Sort strings and paths into files and texts."""
-    kinds = [_kind(each) for each in given]
+    kinds = [_kind(each) for each in texts]
     if "text" not in kinds:
-        return tuple(str(each) for each in given)
+        return tuple(str(each) for each in texts)
     if "file" in kinds:
-        text, file = given[kinds.index("text")], given[kinds.index("file")]
+        text, file = texts[kinds.index("text")], texts[kinds.index("file")]
         raise OptionError(
             f"text holds {_short(str(file))}, which is a file or folder, beside {_short(str(text))}, which is none; "
             "give a list of texts, or a list of paths"
         )
-    return _documents(given)
+    return _documents(texts)
 
 
 def _kind(text: str | Path) -> str:

@@ -49,24 +49,24 @@ class Encoder:
         """Refuse a tokenizer that writes a text twice: its pieces could not be traced to words."""
         for texts in (("a",), ("a", "b")):
             pieces = self._backend.pieces(texts)
-            given = sum(map(len, pieces))
+            n_pieces = sum(map(len, pieces))
             kept = self.whole(*pieces).special_tokens_mask.count(0)
-            if kept != given:
+            if kept != n_pieces:
                 where = (
                     "tokenizer.json's post_processor"
                     if getattr(self.tokenizer, "is_fast", False)
                     else type(self.tokenizer).__name__
                 )
                 raise ModelError(
-                    f"{where} makes {kept} pieces of a text's {given}; expected special tokens "
+                    f"{where} makes {kept} pieces of a text's {n_pieces}; expected special tokens "
                     "around each text, once: save the tokenizer again"
                 )
 
     def pieces(self, texts: Sequence[str]) -> Sequence[Pieces]:
         """Tokenize texts without special tokens."""
         self.latest = texts
-        found: Sequence[Pieces] = self._backend.pieces(texts)
-        return found
+        cut: Sequence[Pieces] = self._backend.pieces(texts)
+        return cut
 
     def piece_words(self, words: Sequence[str], spaces: Sequence[bool] = ()) -> tuple[Pieces, Alignment]:
         """Tokenize words as they are written, without special tokens, and align the pieces with them.

@@ -125,7 +125,7 @@ def _check_all_by_word(entries: list[dict[str, Any]], path: str | Path) -> None:
     """Refuse a pickle of both forms: an entry whose rows are tokens would be read as if they were words."""
     for number, entry in enumerate(entries, 1):
         if entry["attns"].shape[2] != len(entry.get("words", [])) + 2:
-            other = next(place for place, each in enumerate(entries, 1) if not _row_a_token(each))
+            other = next(position for position, each in enumerate(entries, 1) if not _row_a_token(each))
             raise InputError(
                 f"{path}, entry {number}: its attention is by token and that of entry {other} by word; keep the two "
                 "in files of their own"
@@ -136,8 +136,8 @@ def _named_tokens(names: list[str], numbers: dict[str, int], *, by_word: bool) -
     """Describe tokens by their names alone."""
     word, word_ids = count(), []
     current = NO_WORD
-    for place, name in enumerate(names):
-        special = place in (0, len(names) - 1) if by_word else name in ("[CLS]", "[SEP]")
+    for position, name in enumerate(names):
+        special = position in (0, len(names) - 1) if by_word else name in ("[CLS]", "[SEP]")
         if not special and (by_word or not name.startswith("##") or current == NO_WORD):
             current = next(word)
         word_ids.append(NO_WORD if special else current)

@@ -1,4 +1,4 @@
-"""The losses that gradients are taken of: which fits a model, what it asks, and how it is summed."""
+"""The losses that gradients are taken of: the loss of a model, its targets, and its sum."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ def loss_of(anatomy: Anatomy) -> str:
 
 
 def choose_loss(wanted: str, anatomy: Anatomy, *, name: str) -> str:
-    """Return the loss asked for, or a model's own where that is `none`.
+    """Return the wanted loss, or the loss of the model where `none` is wanted.
 
     Args:
         wanted: one of `encoding.choices.LOSSES`, or `none`.
@@ -87,7 +87,7 @@ def segment_losses(
 
 @contextmanager
 def asked_logits(model: nn.Module, has_target: Bool[Tensor, "batch position"]) -> Iterator[None]:
-    """Let a model score only the positions that are asked for: its logits become `[asked, token]`.
+    """Let a model score only the positions with a target: its logits become `[asked, token]`.
 
     Scores of every token of a large vocabulary at every position are most of the work and memory of a small model.
     Where the last layer is not found, or is given something else, logits stay `[batch, position, token]`.

@@ -1,6 +1,6 @@
-"""A small batch that shows what a model's attention is made of, through eager and through the tap.
+"""A small batch that shows how a model computes attention, through eager and through the tap.
 
-Class attributes do not tell (`layer_idx` is None in DistilBERT, ALBERT shares one module among its layers,
+Class attributes do not say it (`layer_idx` is None in DistilBERT, ALBERT shares one module among its layers,
 T5 and BART repeat an index for self and cross attention, DeBERTa-v2 never asks the interface), so an
 input with different lengths on the encoder's and the decoder's side is run and the calls are counted.
 """

@@ -47,12 +47,12 @@ def share_ends(estimate: Estimate, counts: NDArray[Any], *, confidence: float) -
     share = np.clip(estimate.value, 0.0, 1.0)
     spread = share * (1 - share)
     inside = spread > 1e-12  # all right but for rounding is all right
-    seen = inside & (estimate.error > 0)
-    answers = np.where(seen, spread / np.where(seen, estimate.error, 1.0) ** 2, counts)
+    varies = inside & (estimate.error > 0)
+    answers = np.where(varies, spread / np.where(varies, estimate.error, 1.0) ** 2, counts)
     # Every document says the same, and that is neither all right nor all wrong: nothing can vary.
-    answers = np.where(inside & ~seen, np.inf, answers)
+    answers = np.where(inside & ~varies, np.inf, answers)
     likeness = np.minimum(answers / counts, counts / answers)
-    bend = np.where(seen, (1 - 2 * share) * estimate.error / np.where(seen, 2 * spread, 1.0), 0.0)
+    bend = np.where(varies, (1 - 2 * share) * estimate.error / np.where(varies, 2 * spread, 1.0), 0.0)
     down, up = _reaches(estimate, confidence, bend=bend, unseen=_UNSEEN_TAIL * (1 - likeness**2))
     # Rounding must not put the value outside.
     low = np.minimum(_wilson(share, answers, -down), share)

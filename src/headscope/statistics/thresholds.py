@@ -40,6 +40,6 @@ def passing(
         passes = (
             beyond(interval_at(1 - level * required / tested.sum())) & tested if required else passes & False
         )
-    found = np.full(tested.shape, None, dtype=object)
-    found[tested] = passes[tested]
-    return found
+    passed = np.full(tested.shape, None, dtype=object)
+    passed[tested] = passes[tested]
+    return passed

@@ -1,4 +1,4 @@
-"""One run at a time in a folder or at a place; the system holds the lock, so that a killed run leaves none."""
+"""Locks that allow one run at a time in a folder or at a path; the system releases the lock of a killed run."""
 
 import getpass
 import json
@@ -38,7 +38,7 @@ class Held:
         """Refuse to go on where the folder was removed or replaced during the run.
 
         Raises:
-            OutputError: it was; what the run found so far went with it.
+            OutputError: the folder was removed, and the results of the run with it.
         """
         if not self.lock.is_file():
             raise OutputError(
@@ -138,7 +138,7 @@ def _locked(lock: Path, path: Path, *, wait: float = 0.0) -> Iterator[None]:
 
 
 def _about() -> dict[str, Any]:
-    """Return what another run is told of this one."""
+    """Return what the lock file says of this run."""
     with suppress(KeyError, OSError):  # no such user, as in a container
         return {"user": getpass.getuser(), **_process()}
     return _process()
@@ -154,7 +154,7 @@ def _process() -> dict[str, Any]:
 
 
 def _held_by(lock: Path, path: Path) -> str:
-    """Say who holds a place, as far as its lock file tells."""
+    """Say which run holds a path, as far as the lock file says."""
     holder = "another run"
     with suppress(OSError, UnreadableFileError, KeyError, TypeError):
         about = read_json(lock, most=_MOST_BYTES)

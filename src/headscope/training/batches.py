@@ -56,23 +56,23 @@ class Batches:
 
 
 @dataclass(frozen=True)
-class AskedBatch:
-    """Inputs with what is asked of them, padded on the right.
+class TargetBatch:
+    """Inputs with the targets of a loss, padded on the right.
 
     Attributes:
         ids: what the model sees, `[batch, position]`.
         types: token types, `[batch, position]`.
         valid: 1 for tokens, 0 for padding, `[batch, position]`.
-        asked: places in the flattened batch whose scores are wanted, in order, `[asked]`: the masked tokens, or those
-            before the tokens to foretell.
-        targets: the right answers, `[asked]`.
-        inputs: the row of each token asked for, `[asked]`.
+        positions: ascending positions in the flattened batch whose scores are needed, `[target]`: the masked tokens, or
+            the tokens before those to predict.
+        targets: the right answers, `[target]`.
+        inputs: the row of each target, `[target]`.
     """
 
     ids: Tensor
     types: Tensor
     valid: Tensor
-    asked: Tensor
+    positions: Tensor
     targets: Tensor
     inputs: NDArray[np.int64]
 
@@ -81,17 +81,17 @@ class AskedBatch:
         """Tokens without padding."""
         return int(self.valid.sum())
 
-    def to(self, device: torch.device) -> "AskedBatch":
+    def to(self, device: torch.device) -> "TargetBatch":
         """Return the batch on a device."""
         if device.type == "cpu":
             return self
-        tensors = ("ids", "types", "valid", "asked", "targets")
+        tensors = ("ids", "types", "valid", "positions", "targets")
         return replace(self, **{name: getattr(self, name).to(device) for name in tensors})
 
 
 def masked_batch(
     inputs: PackedInputs, places: NDArray[np.int64], masker: Masker, *, epoch: int | None, pad: int
-) -> AskedBatch:
+) -> TargetBatch:
     """Mask and pad inputs.
 
     Args:
@@ -104,7 +104,7 @@ def masked_batch(
     width = int(inputs.lengths[places].max())
     ids = np.full((len(places), width), pad, dtype=np.int64)
     types, valid = np.zeros_like(ids), np.zeros_like(ids)
-    asked, targets, rows = [], [], []
+    positions, targets, rows = [], [], []
     for row, index in enumerate(places.tolist()):
         ids_of_input, own_types = inputs.of(index)
         shown, chosen = masker.draw(ids_of_input, key=int(inputs.keys[index]), epoch=epoch)
@@ -113,14 +113,14 @@ def masked_batch(
             own_types,
             1,
         )
-        asked.append(row * width + chosen)
+        positions.append(row * width + chosen)
         targets.append(ids_of_input[chosen].astype(np.int64))
         rows.append(np.full(len(chosen), row))
-    return AskedBatch(
+    return TargetBatch(
         torch.from_numpy(ids),
         torch.from_numpy(types),
         torch.from_numpy(valid),
-        torch.from_numpy(np.concatenate(asked)),
+        torch.from_numpy(np.concatenate(positions)),
         torch.from_numpy(np.concatenate(targets)),
         np.concatenate(rows),
     )

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headscope.errors import OptionError
 from headscope.models.devices import choose_device
-from headscope.training.batches import AskedBatch, Batches
+from headscope.training.batches import Batches, TargetBatch
 from headscope.training.guided_heads import attending_eagerly, guiding_loss, strength_at
 from headscope.training.measuring import HeldOut, measure_held_out
 from headscope.training.optimizer import make_optimizer, rate_at, take_step
@@ -66,7 +66,7 @@ class Trainer:
             self._sums += torch.stack([losses.detach().sum(), hits.sum()]).double().cpu()
             self._asked += len(losses)
 
-    def _answer(self, batch: AskedBatch, *, guiding: float) -> tuple[Tensor, Tensor]:
+    def _answer(self, batch: TargetBatch, *, guiding: float) -> tuple[Tensor, Tensor]:
         types = self.prepared.types
         if not guiding:
             return asked_scores(self.model, batch, types=types), torch.zeros(())

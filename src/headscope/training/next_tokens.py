@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.training.batches import AskedBatch
+from headscope.training.batches import TargetBatch
 from headscope.training.packed_corpus import PackedInputs
 from headscope.training.repeated_passages import repeat_something
 from headscope.training.training_masks import ordinary_pieces
@@ -32,25 +32,25 @@ class NextTokens:
         """Read the ids from a transformers tokenizer."""
         return cls(ordinary_pieces(tokenizer), int(tokenizer.pad_token_id or 0), repeated)
 
-    def batch(self, inputs: PackedInputs, places: NDArray[np.int64], *, epoch: int | None) -> AskedBatch:
-        """Lay inputs out, padded on the right; `asked` is where the token before each target stands."""
+    def batch(self, inputs: PackedInputs, places: NDArray[np.int64], *, epoch: int | None) -> TargetBatch:
+        """Lay inputs out, padded on the right; `positions` is where the token before each target stands."""
         width = int(inputs.lengths[places].max())
         ids = np.full((len(places), width), self.pad, dtype=np.int64)
         valid = np.zeros_like(ids)
-        asked, targets, rows = [], [], []
+        positions, targets, rows = [], [], []
         for row, index in enumerate(places.tolist()):
             ids_of_input, _ = inputs.of(index)
             ids_of_input, may_be = self._drawn(ids_of_input, key=int(inputs.keys[index]), epoch=epoch)
             ids[row, : len(ids_of_input)], valid[row, : len(ids_of_input)] = ids_of_input, 1
             next_ones = 1 + np.flatnonzero(may_be[1:])
-            asked.append(row * width + next_ones - 1)
+            positions.append(row * width + next_ones - 1)
             targets.append(ids_of_input[next_ones].astype(np.int64))
             rows.append(np.full(len(next_ones), row))
-        return AskedBatch(
+        return TargetBatch(
             torch.from_numpy(ids),
             torch.zeros(ids.shape, dtype=torch.long),
             torch.from_numpy(valid),
-            torch.from_numpy(np.concatenate(asked)),
+            torch.from_numpy(np.concatenate(positions)),
             torch.from_numpy(np.concatenate(targets)),
             np.concatenate(rows),
         )

@@ -55,9 +55,9 @@ class PackedInputs:
         """Tokens of each input, `[input]`."""
         return np.diff(self.starts)
 
-    def of(self, place: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    def of(self, index: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Return an input's ids and token types, `[token]`."""
-        part = slice(self.starts[place], self.starts[place + 1])
+        part = slice(self.starts[index], self.starts[index + 1])
         return self.ids[part], self.types[part]
 
 

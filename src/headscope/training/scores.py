@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.training.batches import AskedBatch
+from headscope.training.batches import TargetBatch
 
 
 @contextmanager
@@ -34,7 +34,7 @@ def scores_where_asked(model: nn.Module, positions: Tensor) -> Iterator[None]:
         handle.remove()
 
 
-def asked_scores(model: nn.Module, batch: AskedBatch, *, types: bool) -> Tensor:
+def asked_scores(model: nn.Module, batch: TargetBatch, *, types: bool) -> Tensor:
     """Return the model's scores of every piece for each token asked for, float32 `[asked, piece]`.
 
     Args:
@@ -47,18 +47,18 @@ def asked_scores(model: nn.Module, batch: AskedBatch, *, types: bool) -> Tensor:
 
 
 def scores_and_weights(
-    model: nn.Module, batch: AskedBatch, *, types: bool
+    model: nn.Module, batch: TargetBatch, *, types: bool
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Return `asked_scores`, and each layer's attention `[batch, head, query, key]`; the model attends eagerly."""
     output = _asked_output(model, batch, types=types, output_attentions=True)
     return output.logits[0].float(), output.attentions
 
 
-def _asked_output(model: nn.Module, batch: AskedBatch, *, types: bool, **options: bool) -> Any:
+def _asked_output(model: nn.Module, batch: TargetBatch, *, types: bool, **options: bool) -> Any:
     arguments = {"input_ids": batch.ids, "attention_mask": batch.valid, **options}
     if types:
         arguments["token_type_ids"] = batch.types
-    with scores_where_asked(model, batch.asked):
+    with scores_where_asked(model, batch.positions):
         return model(**arguments)
 
 

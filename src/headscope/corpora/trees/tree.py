@@ -140,5 +140,5 @@ def shown(text: str) -> str:
     return repr(text) if len(text) <= 40 else repr(text[:40]) + "..."
 
 
-def _named(words: Sequence[str], place: int) -> str:
-    return f"word {place + 1} ({shown(words[place])})"
+def _named(words: Sequence[str], position: int) -> str:
+    return f"word {position + 1} ({shown(words[position])})"

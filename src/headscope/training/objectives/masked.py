@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.encoding.unknown import KnownPieces
-from headscope.training.batches import AskedBatch, masked_batch
+from headscope.training.batches import TargetBatch, masked_batch
 from headscope.training.packed_corpus import PackedInputs, pack_inputs
 from headscope.training.start import Start, go_on_with, new_bert
 from headscope.training.text import TrainingText
@@ -31,7 +31,7 @@ class MaskedTokens:
     masker: Masker
     pad: int
 
-    def batch(self, inputs: PackedInputs, places: NDArray[np.int64], *, epoch: int | None) -> AskedBatch:
+    def batch(self, inputs: PackedInputs, places: NDArray[np.int64], *, epoch: int | None) -> TargetBatch:
         """Mask and pad inputs."""
         return masked_batch(inputs, places, self.masker, epoch=epoch, pad=self.pad)
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.unknown import KnownPieces
 from headscope.named import load
-from headscope.training.batches import AskedBatch
+from headscope.training.batches import TargetBatch
 from headscope.training.packed_corpus import PackedInputs
 from headscope.training.start import Start
 from headscope.training.text import TrainingText
@@ -20,7 +20,7 @@ from headscope.training.training_options import OBJECTIVES, TrainOptions
 class Question(Protocol):
     """Which tokens are asked for."""
 
-    def batch(self, inputs: PackedInputs, places: NDArray[np.int64], *, epoch: int | None) -> AskedBatch:
+    def batch(self, inputs: PackedInputs, places: NDArray[np.int64], *, epoch: int | None) -> TargetBatch:
         """Lay out inputs and what is asked of them, drawn from each input's key and the epoch alone.
 
         Args:
