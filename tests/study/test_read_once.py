@@ -6,6 +6,7 @@ import pytest
 
 from headscope.analyses import STAGES
 from headscope.attention.model_pass import ModelPass
+from headscope.examples.few_inputs import example_tokens
 from headscope.prepare import model_run
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -75,6 +76,20 @@ def test_no_stage_reads_its_text_twice(options, given, asked):
     for control in controls:
         assert tokens(control, beyond=1) == 0
         assert tokens(control) < 0.75 * once
+
+
+def test_long_lines_without_a_sentence_are_not_read_again_for_examples(options, given, tmp_path):
+    """Their shortest inputs stand in for sentences; eight of twelve long ones were read again."""
+    long = tmp_path / "long.txt"
+    long.write_text("\n\n".join(f"{number} " + "cat rain mat sleep " * 100 for number in range(12)))
+    asked = {**options, "text": (str(long),), "packing": "single", "max_length": 400}
+    for _ in measure(prepare(RunOptions(**asked, stages=("stats",)))):
+        pass
+    (own,) = given.values()
+    once = tokens(own) - tokens(own, beyond=1)
+    assert once > 12 * 390
+    # So much for sentences that all heads are drawn on, and so much for those in which each does most.
+    assert tokens(own, beyond=1) <= 2 * example_tokens(once), Counter(own.values())
 
 
 @pytest.mark.slow

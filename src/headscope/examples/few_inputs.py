@@ -1,5 +1,10 @@
 """How much of what was read once is read again, for examples to draw: a tenth, or the little that examples need."""
 
+from collections.abc import Sequence
+from itertools import accumulate
+
+from headscope.encoding.segment import Segment
+
 _SHARE = 10
 _FEWEST, _MOST = 48, 400
 _FEWEST_TOKENS = 1024
@@ -22,3 +27,13 @@ def example_tokens(total: int) -> int:
         total: its tokens.
     """
     return max(total // _SHARE, _FEWEST_TOKENS)
+
+
+def within_tokens(segments: Sequence[Segment], *, most: int) -> list[Segment]:
+    """Return the first of these inputs that have at most so many tokens together; the first alone may have more."""
+    totals = accumulate(map(len, segments))
+    return [
+        segment
+        for position, (segment, total) in enumerate(zip(segments, totals, strict=True))
+        if not position or total <= most
+    ]

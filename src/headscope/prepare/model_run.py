@@ -20,6 +20,7 @@ from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
 from headscope.examples.excerpts import Excerpt
+from headscope.examples.few_inputs import example_tokens, within_tokens
 from headscope.examples.short_sentences import SentenceKeeper
 from headscope.models.anatomy import Anatomy, KindLayout
 from headscope.models.dtypes import precision_note
@@ -231,7 +232,7 @@ class ModelRun:
     def example_source(self) -> ModelSource:
         """Return the stream of tiles over a few short sentences of the corpus, to draw heads on.
 
-        Where the corpus has no short sentence, its shortest inputs stand in.
+        Where the corpus has no short sentence, its shortest inputs stand in, few of them if they are long.
         """
         packer = Packer(self.encoder, packing="single", max_length=MOST_TOKENS, too_long="skip")
         sentences = [
@@ -240,7 +241,8 @@ class ModelRun:
         ]
         segments = list(packer.pack(sentences))
         if not segments:
-            segments = sorted(self.sample(32), key=len)[:8]
+            most = example_tokens(self.packer.counts.tokens)
+            segments = within_tokens(sorted(self.sample(32), key=len)[:8], most=most)
         return self.over(segments)
 
     def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
