@@ -325,7 +325,7 @@ def test_the_smallest_weight_on_a_masked_key_is_seen():
     hidden = np.array([[0, 1], [0, 0]], dtype=np.float32)
     weights = np.array([[[1, 2**-24], [0.5, 0.5]]], dtype=np.float32)
     found = wrong_row(weights, hidden=hidden)
-    assert found.place == (0, 0)
+    assert found.index == (0, 0)
     assert found.what == "holds 5.96e-08 for key 2, which is masked; expected 0"
     assert wrong_row(weights) is None
 
