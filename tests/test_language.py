@@ -56,7 +56,29 @@ GIVEN_UP = {
 # No noun of the field: a value is called by what it is.
 NO_NOUNS = ("own", "place", "one", "found", "told", "asked", "held", "seen", "made", "given")
 # Folders whose values are still called so; each leaves the list once its names are changed.
-NOT_YET = {"analyses", "examples", "prepare"}
+NOT_YET = {
+    "analyses/arc_examples",
+    "analyses/behaviors",
+    "analyses/coreference",
+    "analyses/distances",
+    "analyses/distribution",
+    "analyses/experiments",
+    "analyses/importance",
+    "analyses/jobs",
+    "analyses/norms",
+    "analyses/pca",
+    "analyses/probes",
+    "analyses/stats",
+    "analyses/syntax",
+    "analyses/analysis.py",
+    "analyses/command.py",
+    "analyses/for_study.py",
+    "analyses/option.py",
+    "analyses/stage_result.py",
+    "analyses/study_parts.py",
+    "examples",
+    "prepare",
+}
 
 
 @cache
@@ -111,7 +133,7 @@ def test_values_are_called_by_what_they_are(word):
         f"{path.relative_to(ROOT)}:{line}"
         for path in sorted(SOURCE.rglob("*.py"))
         for name, line in identifiers(path)
-        if name == word and path.relative_to(SOURCE).parts[0] not in NOT_YET
+        if name == word and not any(path.is_relative_to(SOURCE / folder) for folder in NOT_YET)
     ]
     assert not called, f"{word} says nothing of the value"
 
