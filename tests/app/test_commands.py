@@ -163,7 +163,7 @@ class Watched:
         monkeypatch.setattr("headscope.prepare.prepared_run.prepare", self.prepare)
         monkeypatch.setattr("headscope.study.stages.measure", lambda run, watch: run.results)
         monkeypatch.setattr(
-            "headscope.analyses.stats.in_terminal.shown", lambda result: [f"{result.name} shown"]
+            "headscope.analyses.stats.in_terminal.render_results", lambda result: [f"{result.name} shown"]
         )
 
     def prepare(self, options, watch):
@@ -234,7 +234,7 @@ def test_a_command_words_an_option_in_its_own_way(watched):
 def test_an_analysis_without_a_terminal_shows_nothing():
     silent = [each for each in ANALYSES if each.terminal is None]
     assert [each.name for each in silent] == ["arc_examples"]
-    assert [list(each.shown()) for each in silent] == [[]]
+    assert [list(each.render_results()) for each in silent] == [[]]
     assert (silent[0].stages, silent[0].command) == ((), None)
 
 

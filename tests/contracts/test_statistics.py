@@ -10,7 +10,7 @@ import pytest
 
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.analyses.stats.in_terminal import shown as in_terminal
+from headscope.analyses.stats.in_terminal import render_results as in_terminal
 from headscope.analyses.stats.layout import stats_table
 from headscope.atlas.vocabulary import vocabulary as search_words
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity

@@ -73,25 +73,25 @@ def test_signs_and_what_is_left_out_word_for_word():
 
 @each_held
 def test_a_table_of_relations(text, capsys):
-    show(SYNTAX.shown(made.syntax_result(text)))
+    show(SYNTAX.render_results(made.syntax_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[2]
 def test_a_table_of_mentions(text, capsys):
-    show(COREFERENCE.shown(made.coreference_result(text)))
+    show(COREFERENCE.render_results(made.coreference_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[0]
 def test_a_table_of_gap(text, capsys):
-    show(COREFERENCE.shown(made.gap_result(text)))
+    show(COREFERENCE.render_results(made.gap_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[1]
 def test_a_table_of_probes(text, capsys):
-    show(PROBES.shown(made.probe_result(text)))
+    show(PROBES.render_results(made.probe_result(text)))
     check_output(capsys.readouterr().out, text)
 
 

@@ -112,7 +112,7 @@ class Analysis:
     question: str
     stages: tuple[Stage, ...]
     report: str = "in_report:PARTS"
-    terminal: str | None = "in_terminal:shown"
+    terminal: str | None = "in_terminal:render_results"
     command: Command | None = None
     study: str = ""
     figures: tuple[str, ...] = ()
@@ -129,7 +129,7 @@ class Analysis:
         found: tuple[TableSchema, ...] = self.load(stage.tables)
         return found
 
-    def shown(self, *results: Any) -> Any:
+    def render_results(self, *results: Any) -> Any:
         """Return what a terminal shows of results of its stages."""
         return () if self.terminal is None else self.load(self.terminal)(*results)
 

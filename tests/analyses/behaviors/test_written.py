@@ -5,11 +5,11 @@ import pytest
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
 from headscope.analyses.behaviors.chosen import shown_of
 from headscope.analyses.behaviors.figure import WRITTEN_KEY
-from headscope.analyses.behaviors.in_terminal import shown as shown_behaviors
+from headscope.analyses.behaviors.in_terminal import render_results as render_behaviors
 from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
 from headscope.analyses.behaviors.telling import WRITTEN, WRITTEN_CAPTION, apart, written_sentence
 from headscope.analyses.experiments.catalog import EXPERIMENTS
-from headscope.analyses.experiments.in_terminal import shown as shown_experiments
+from headscope.analyses.experiments.in_terminal import render_results as render_experiments
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
 from headscope.analyses.stage_result import StageResult
 from support import mock_inputs
@@ -122,8 +122,8 @@ def test_the_terminal_has_the_number_of_the_named_head_where_it_is_known(run):
     def lines(run):
         names = ("behaviors", "behaviors_best", "experiments", "experiments_best")
         result = StageResult(name="made", tables={name: run.table(name) for name in names})
-        for shown_by in (shown_behaviors, shown_experiments):
-            yield from (line for line in shown_by(result) if isinstance(line, str) and "write:" in line)
+        for render in (render_behaviors, render_experiments):
+            yield from (line for line in render(result) if isinstance(line, str) and "write:" in line)
 
     natural = "first 6.2, local 62.0, duplicate 62.0, induction 62.0, newline 62.0, quote 6.2, bracket 62.0, mark 62.0"
     assert list(lines(run)) == [

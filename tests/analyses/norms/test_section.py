@@ -5,7 +5,7 @@ import pytest
 from headscope.analyses.norms.accumulator import KEY_CLASSES
 from headscope.analyses.norms.activity import activities
 from headscope.analyses.norms.findings import norm_findings
-from headscope.analyses.norms.in_terminal import shown
+from headscope.analyses.norms.in_terminal import render_results
 from headscope.analyses.norms.section import head_table, norm_figures, norm_section
 from headscope.analyses.stage_result import StageResult
 from support import mock_inputs
@@ -77,7 +77,7 @@ def test_a_kind_without_numbers_is_left_out_and_a_run_without_the_table_has_no_s
 
 def test_the_terminal_names_what_rests():
     run = with_norms(mock_inputs.encoder(2, 4))
-    grid, legend = shown(StageResult(name="norms", tables={"norms": run.table("norms")}))
+    grid, legend = render_results(StageResult(name="norms", tables={"norms": run.table("norms")}))
     assert [row[-1] for row in grid.rows] == ["1-1", "2-1"]
     assert grid.rows[0][:4] == ["1", "3", "0.2", "0.1 to 1.9"]
     assert "resting" in legend

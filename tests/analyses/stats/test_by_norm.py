@@ -10,7 +10,7 @@ import torch
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.stats.by_norm import UNKNOWN, by_norm, norm_finding, norm_on_cards, norm_table
-from headscope.analyses.stats.in_terminal import shown
+from headscope.analyses.stats.in_terminal import render_results
 from headscope.analyses.stats.layout import stats_table
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.analyses.stats.section import roles_section
@@ -208,7 +208,7 @@ def test_heads_whose_role_is_another_are_named_everywhere():
     page = str(roles_section(context))
     assert table.summary in page
     assert UNKNOWN not in page
-    grid, legend = shown(StageResult(name="stats", tables={"stats": run.tables["stats"]}))
+    grid, legend = render_results(StageResult(name="stats", tables={"stats": run.tables["stats"]}))
     assert grid.columns[-1] == ("by norm", "left")
     assert {row[0]: row[-1] for row in grid.rows if row[-1] != "-"} == {f"{layer}-{head}": other.written}
     assert "by norm" in legend
@@ -219,7 +219,7 @@ def test_where_it_is_not_known_the_page_says_so_and_the_terminal_has_no_column()
     context = about(made)
     assert UNKNOWN in str(roles_section(context))
     assert norm_on_cards(made, context.kinds[0], context.words) is None
-    grid, legend = shown(StageResult(name="stats", tables={"stats": made.stats}))
+    grid, legend = render_results(StageResult(name="stats", tables={"stats": made.stats}))
     assert grid.columns[-1] == ("role", "left")
     assert "norm" not in legend
 

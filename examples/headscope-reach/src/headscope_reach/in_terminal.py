@@ -6,7 +6,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.terminal import Grid
 
 
-def shown(result: StageResult) -> Iterator[Grid]:
+def render_results(result: StageResult) -> Iterator[Grid]:
     """Yield each layer's nearest and farthest looking head."""
     rows = []
     for (kind, layer), heads in result.tables["reach"].groupby(["kind", "layer"], sort=False):

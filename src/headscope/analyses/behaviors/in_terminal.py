@@ -26,7 +26,7 @@ NOTE = (
 )
 
 
-def shown(result: StageResult) -> Iterator[Grid | str]:
+def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield the head chosen for each behavior in text."""
     natural = tuple(BEHAVIORS[name] for name in NATURAL)
     yield from chosen_heads(result.tables["behaviors"], result.tables["behaviors_best"], natural)

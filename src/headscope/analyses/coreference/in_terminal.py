@@ -12,7 +12,7 @@ from headscope.reporting.kit.numbers import interval_or_hyphen, percent_or_hyphe
 from headscope.reporting.kit.terminal import Grid
 
 
-def shown(*results: StageResult) -> Iterator[Grid | str]:
+def render_results(*results: StageResult) -> Iterator[Grid | str]:
     """Yield table 2, and GAP's, as far as they were measured."""
     for result in results:
         yield from _gap(result) if result.name == "gap" else _systems(result)

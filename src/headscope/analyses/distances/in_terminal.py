@@ -21,7 +21,7 @@ from headscope.reporting.kit.terminal import Grid
 MOST_HEADS, MOST_PAIRS = 14, 8
 
 
-def shown(distances: StageResult, mapped: StageResult) -> Iterator[Grid | str]:
+def render_results(distances: StageResult, mapped: StageResult) -> Iterator[Grid | str]:
     """Yield for each kind of attention the layer effect, the clusters with their heads, and the nearest pairs."""
     pairs, places = distances.tables["head_distances"], mapped.tables["head_map"]
     effects, clusters = mapped.tables["layer_effect"], mapped.tables["head_clusters"]

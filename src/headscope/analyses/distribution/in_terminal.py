@@ -12,7 +12,7 @@ from headscope.reporting.kit.numbers import two_digits
 from headscope.reporting.kit.terminal import Grid
 
 
-def shown(result: StageResult) -> Iterator[Grid | str]:
+def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield the first, middle and last decile of every head's measures."""
     table = result.tables["distribution"]
     several = table["kind"].nunique() > 1

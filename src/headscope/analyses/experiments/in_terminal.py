@@ -11,7 +11,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.terminal import Grid
 
 
-def shown(result: StageResult) -> Iterator[Grid | str]:
+def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield, experiment by experiment, what was done, and the head chosen for each behavior."""
     for name, experiment in EXPERIMENTS.items():
         heads, best = (

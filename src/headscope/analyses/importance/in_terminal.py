@@ -12,7 +12,7 @@ from headscope.reporting.kit.terminal import Grid
 _NAMES = {"cls": "cls", "sep": "sep", "punctuation": ". ,", "other": "other"}
 
 
-def shown(result: StageResult) -> Iterator[Grid | str]:
+def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield the layers' means of both measures by class of token."""
     table = result.tables["importance"]
     means = table[table["head"].isna()]

@@ -16,7 +16,7 @@ from headscope.statistics.confidence import FEWEST_DOCUMENTS
 _CORPORA = {"jobs": ("In the text", TEXT), "tree_jobs": ("In the treebank", TREES)}
 
 
-def shown(*results: StageResult) -> Iterator[Grid | str]:
+def render_results(*results: StageResult) -> Iterator[Grid | str]:
     """Yield every job with its share, what it is and the tokens that tell it, in the text and in a treebank."""
     for result in results:
         if len(results) > 1:

@@ -12,7 +12,7 @@ from headscope.reporting.kit.numbers import formatted_or_hyphen
 from headscope.reporting.kit.terminal import Grid
 
 
-def shown(result: StageResult) -> Iterator[Grid | str]:
+def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield each layer's mean output, the range of its heads, and which of them rest."""
     table = result.tables["norms"]
     table = table[table["key_class"].isna()]

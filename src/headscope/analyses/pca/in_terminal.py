@@ -12,7 +12,7 @@ from headscope.reporting.kit.numbers import formatted_or_hyphen
 from headscope.reporting.kit.terminal import Grid
 
 
-def shown(result: StageResult) -> Iterator[Grid | str]:
+def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield the effective dimension of every head's vectors, with the share of the first direction."""
     table = result.tables["pca"]
     several = table["kind"].nunique() > 1

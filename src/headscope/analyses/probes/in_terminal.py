@@ -21,7 +21,7 @@ _MORE = {
 }
 
 
-def shown(result: StageResult) -> Iterator[Grid | str]:
+def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield table 3: the share of head words that each probe finds, with its interval and its seeds' spread."""
     probes = result.tables["probes"]
     more = [name for name in _MORE if (probes["measure"] == name).any()]

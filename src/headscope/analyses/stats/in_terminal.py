@@ -14,7 +14,7 @@ from headscope.statistics.roles import roles
 from headscope.statistics.statistic_catalog import STATISTICS, Rows, Unit
 
 
-def shown(result: StageResult) -> Iterator[Grid | str]:
+def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield a row for each head: every mean over all rows, in percent of attention or nats, and the role."""
     stats = of_measure(result.tables["stats"])
     written = {(one.kind, one.layer, one.head): one for one in by_norm(result.tables["stats"])}

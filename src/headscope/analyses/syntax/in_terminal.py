@@ -12,7 +12,7 @@ from headscope.reporting.kit.terminal import Grid
 from headscope.statistics.arc_bins import FEWEST_ARCS, TOTALS
 
 
-def shown(result: StageResult) -> Iterator[Grid | str]:
+def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield table 1: for each relation the held-out best head, its accuracy, and the best offset's."""
     best = result.tables["syntax_best"]
     trained = best[best["model"] == "trained"]

@@ -81,7 +81,7 @@ def run_command(
     # Before anything is said: the reader of a pipe may leave at any line.
     written = [line for file, path in files for line in analysis.load(file.write)(by_name, path)]
     stage_names = {stage.name for stage in analysis.stages}
-    show(analysis.shown(*(result for result in results if result.name in stage_names)))
+    show(analysis.render_results(*(result for result in results if result.name in stage_names)))
     notes = [*(run.facts()["notes"] if command.tells_run else ()), *(n for r in results for n in r.notes)]
     where = [] if out is None else [f"tables: {out / 'tables'}"]
     return [*(f"note: {note}" for note in dict.fromkeys(notes)), *written, *where]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.distribution.figures import decile_figure
-from headscope.analyses.distribution.in_terminal import shown
+from headscope.analyses.distribution.in_terminal import render_results
 from headscope.analyses.distribution.on_cards import tenths
 from headscope.analyses.distribution.on_grid import decile_measures
 from headscope.analyses.distribution.scales import MEASURES, NAMES
@@ -125,7 +125,9 @@ def test_a_run_without_examples_has_the_tenths_all_the_same(run):
 
 
 def test_a_terminal_has_a_line_a_head(run):
-    grid, legend = shown(StageResult(name="distribution", tables={"distribution": run.table("distribution")}))
+    grid, legend = render_results(
+        StageResult(name="distribution", tables={"distribution": run.table("distribution")})
+    )
     table = run.table("distribution").set_index(["layer", "head", "measure", "decile"])["value"]
     assert [row[0] for row in grid.rows] == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3)]
     told = [float(number) for number in grid.rows[4][1].split()]

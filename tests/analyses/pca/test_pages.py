@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.pca.in_terminal import shown
+from headscope.analyses.pca.in_terminal import render_results
 from headscope.analyses.pca.on_grid import direction_measures
 from headscope.analyses.pca.section import direction_figures, direction_section
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
@@ -63,7 +63,7 @@ def test_the_grid_and_the_terminal_have_the_effective_dimensions(run):
     assert list(measures) == [f"pca {side}" for side in SIDES]
     assert measures["pca key"].values["encoder"][4] == own[2, 2, "key", EFFECTIVE]
     result = StageResult(name="pca", tables={"pca": run.table("pca")})
-    grid, _ = shown(result)
+    grid, _ = render_results(result)
     assert grid.rows[4][2].startswith(f"{own[2, 2, 'key', EFFECTIVE]:.1f} (")
 
 

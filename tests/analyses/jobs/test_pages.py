@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from headscope.analyses.jobs.in_terminal import shown
+from headscope.analyses.jobs.in_terminal import render_results
 from headscope.analyses.jobs.on_cards import job_cards
 from headscope.analyses.jobs.section import IN_TREES, job_findings, job_section
 from headscope.analyses.jobs.tables import COUNTS, EXAMPLES, JOBS, TOKENS, TREES
@@ -77,7 +77,7 @@ def test_what_was_not_tested_is_called_so(run):
     )
     counts = table_of(COUNTS, [("encoder", "trained", 2, 0, 0, 800)])
     result = StageResult(name="jobs", tables={**tables(), "job_counts": counts})
-    _, line, _ = shown(result)
+    _, line, _ = render_results(result)
     assert line == "no head was tested for several jobs, which needs rows of 10 documents"
 
 
@@ -112,13 +112,13 @@ def test_jobs_in_a_treebank_stand_by_themselves():
     assert cards["tree_jobs"]["heads"][0][0]["says"] == "looks back one token, from nouns"
     trees = {schema.name: run.table(schema.name) for schema in TREES.schemas}
     results = [StageResult(name="jobs", tables=tables()), StageResult(name="tree_jobs", tables=trees)]
-    first, _, _, second, grid, _ = shown(*results)
+    first, _, _, second, grid, _ = render_results(*results)
     assert (first, second) == ("In the text", "In the treebank")
     assert grid.rows[0][3] == "looks back one token, from nouns"
 
 
 def test_a_terminal_has_a_line_a_job():
-    grid, counts, legend = shown(StageResult(name="jobs", tables=tables()))
+    grid, counts, legend = render_results(StageResult(name="jobs", tables=tables()))
     assert counts == "1 of 2 heads have several jobs; with random weights 0 of 6"
     assert [row[:3] for row in grid.rows] == [
         *(["1-1", "1 of 1", "100%"], ["2-3", "1 of 2", "75%"], ["2-3", "2 of 2", "25%"])
