@@ -1,7 +1,7 @@
 # One command each; everything is installed into .venv by the target that needs it.
 PYTHON ?= python3
 BIN := .venv/bin
-INPUTS := pyproject.toml constraints.txt $(wildcard models/*/pyproject.toml)
+INPUTS := pyproject.toml constraints.txt $(wildcard packages/*/pyproject.toml)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
 .PHONY: help demo explore test test-quick check lint examples docs pictures decoder bench fuzz soak clean
@@ -24,12 +24,12 @@ $(BIN)/python:
 # torch first and pinned: with it in place nothing else can ask for another build.
 .venv/.demo: $(INPUTS) | $(BIN)/python
 	$(PIP) torch==2.13.0
-	$(PIP) ./models/headscope-minilm ./models/headscope-decoder --editable '.[demo]'
+	$(PIP) ./packages/headscope-minilm ./packages/headscope-decoder --editable '.[demo]'
 	@touch $@
 
 # BertViz for its signatures alone: of what it asks for, its views need nothing that is not here.
 .venv/.dev: .venv/.demo
-	$(PIP) --editable '.[demo,dev,explore,notebook,ray]' --editable ./models/headscope-grammar
+	$(PIP) --editable '.[demo,dev,explore,notebook,ray]' --editable ./packages/headscope-grammar
 	$(PIP) --no-deps bertviz==1.4.1
 	@touch $@
 
@@ -72,8 +72,8 @@ test-quick: .venv/.dev
 check: lint examples
 
 lint: .venv/.dev
-	$(BIN)/ruff format $(if $(CI),--check )src models tests benchmarks examples
-	$(BIN)/ruff check src models tests benchmarks examples
+	$(BIN)/ruff format $(if $(CI),--check )src packages tests benchmarks examples
+	$(BIN)/ruff check src packages tests benchmarks examples
 	$(BIN)/mypy
 
 examples: .venv/.dev
@@ -114,11 +114,11 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/view_redraw.py
 	$(BIN)/python benchmarks/families.py --small
 
-# Two hours of a core; goes on after a stop. What is trained becomes models/headscope-decoder, with its card and curve.
+# Two hours of a core; goes on after a stop. What is trained becomes packages/headscope-decoder, with its card and curve.
 decoder: .venv/.dev
 	@test -n "$(DATA)" -a -n "$(RUN)" || { echo "give DATA=, the folder of the corpora, and RUN=, where to train"; exit 2; }
-	PATH=$(CURDIR)/$(BIN):$$PATH OMP_NUM_THREADS=$(or $(THREADS),2) models/headscope-decoder/recipe/train.sh $(DATA) $(RUN)
-	$(BIN)/python models/headscope-decoder/recipe/package.py $(RUN)/run
+	PATH=$(CURDIR)/$(BIN):$$PATH OMP_NUM_THREADS=$(or $(THREADS),2) packages/headscope-decoder/recipe/train.sh $(DATA) $(RUN)
+	$(BIN)/python packages/headscope-decoder/recipe/package.py $(RUN)/run
 
 # Kills every command that writes, at random and about each rename, and compares what it comes to; about half an hour.
 soak: .venv/.dev

@@ -18,7 +18,16 @@ SOURCE = ROOT / "src" / "headscope"
 READ = {".py", ".mjs", ".js", ".css", ".html", ".md", ".toml"}
 WRITTEN = [
     path
-    for top in ("src", "docs", "tests", "benchmarks", "models", "README.md", "CONTRIBUTING.md", "SECURITY.md")
+    for top in (
+        "src",
+        "docs",
+        "tests",
+        "benchmarks",
+        "packages",
+        "README.md",
+        "CONTRIBUTING.md",
+        "SECURITY.md",
+    )
     for path in (sorted((ROOT / top).rglob("*")) if (ROOT / top).is_dir() else [ROOT / top])
     if path.suffix in READ
     and "node_modules" not in path.parts

@@ -25,7 +25,7 @@ def how_to_install_model(name: str) -> str:
     checkout = _checkout()
     if checkout is None:
         return _FROM_A_WHEEL.format(what=f"{name.replace('-', '_')}-*.whl")
-    return f"install it with pip install {shlex.quote(str(checkout / 'models' / name))}"
+    return f"install it with pip install {shlex.quote(str(checkout / 'packages' / name))}"
 
 
 def how_to_install_packages(*packages: str) -> str:
@@ -36,4 +36,4 @@ def how_to_install_packages(*packages: str) -> str:
 def _checkout() -> Path | None:
     """Return the folder that the package's source lies in, or None where it was installed."""
     root = Path(__file__).resolve().parents[2]
-    return root if (root / "pyproject.toml").is_file() and (root / "models").is_dir() else None
+    return root if (root / "pyproject.toml").is_file() and (root / "packages").is_dir() else None

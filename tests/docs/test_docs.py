@@ -65,7 +65,7 @@ def test_the_demonstration_reports_on_both_models():
     (decoder,) = (line for line in recipe.splitlines() if f"--model {EMBEDDED_MODELS[1]} " in line)
     installed = makefile.split("\n.venv/.demo:")[1].split("\n\n")[0]
     for name in EMBEDDED_MODELS:
-        assert f"./models/{name} " in installed
+        assert f"./packages/{name} " in installed
     # Each into a folder of its own, which the last lines name, git ignores and `make clean` takes away.
     for folder in ("demo-report", decoder.split("--out ")[1]):
         assert f"--out {folder}\n" in recipe

@@ -13,7 +13,7 @@ from headscope.prepare.annotated import DEMO_NAME, AnnotatedCorpus
 from headscope_grammar import conllu_lines, synthetic_documents
 from headscope_grammar.treebank import DEMO_DOCUMENTS
 
-CHECKOUT = Path(__file__).parents[2] / "models" / "headscope-minilm" / "src" / "headscope_minilm"
+CHECKOUT = Path(__file__).parents[2] / "packages" / "headscope-minilm" / "src" / "headscope_minilm"
 
 
 def bare(document):
@@ -44,7 +44,7 @@ def test_the_grammar_makes_the_file_again():
 def test_what_is_installed_is_what_the_checkout_holds(name):
     installed = getattr(headscope_minilm, name)()
     assert installed.read_bytes() == (CHECKOUT / "demo" / installed.name).read_bytes(), (
-        "the installed headscope-minilm is another: pip install ./models/headscope-minilm"
+        "the installed headscope-minilm is another: pip install ./packages/headscope-minilm"
     )
 
 

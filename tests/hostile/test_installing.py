@@ -28,9 +28,9 @@ def test_the_embedded_model_is_a_package_of_the_checkout(monkeypatch):
         embedded_folder()
     assert str(refused.value) == (
         "no model was named and the embedded one is not installed; install it with pip install "
-        f"{ROOT}/models/headscope-minilm, or give --model a hub name or a local folder"
+        f"{ROOT}/packages/headscope-minilm, or give --model a hub name or a local folder"
     )
-    assert (ROOT / "models" / "headscope-minilm" / "pyproject.toml").is_file()
+    assert (ROOT / "packages" / "headscope-minilm" / "pyproject.toml").is_file()
 
 
 def test_an_embedded_model_is_named_by_its_package(monkeypatch):
@@ -39,9 +39,9 @@ def test_an_embedded_model_is_named_by_its_package(monkeypatch):
         load_model("headscope-decoder")
     assert str(refused.value) == (
         "headscope-decoder is a package of its own; install it with pip install "
-        f"{ROOT}/models/headscope-decoder"
+        f"{ROOT}/packages/headscope-decoder"
     )
-    assert (ROOT / "models" / "headscope-decoder" / "pyproject.toml").is_file()
+    assert (ROOT / "packages" / "headscope-decoder" / "pyproject.toml").is_file()
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_demonstration_comes_with_the_embedded_model(monkeypatch, left, path
         path()
     assert str(refused.value) == (
         f"{what} and the demonstration's is not installed; install it with pip install "
-        f"{ROOT}/models/headscope-minilm, {option}"
+        f"{ROOT}/packages/headscope-minilm, {option}"
     )
 
 

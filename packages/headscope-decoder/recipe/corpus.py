@@ -1,6 +1,6 @@
 """Write the training corpus: a document a block, from three sets of English text.
 
-    python models/headscope-decoder/recipe/corpus.py DATA OUT.txt
+    python packages/headscope-decoder/recipe/corpus.py DATA OUT.txt
 
 `DATA` holds the folders `wikitext-2`, `wiki-sample` and `litbank-coref`. Documents keep the order of their files.
 """

@@ -1,6 +1,6 @@
 """Make a trained run the package: weights in float16, tokenizer, curve, and the card with what was measured.
 
-    python models/headscope-decoder/recipe/package.py RUN [STEP]
+    python packages/headscope-decoder/recipe/package.py RUN [STEP]
 
 `RUN` is the folder that `headscope train` wrote. A training that is not finished is refused but for a `STEP`, whose
 checkpoint is then taken, to look at; the card says so.

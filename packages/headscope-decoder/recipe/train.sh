@@ -1,6 +1,6 @@
 #!/bin/sh
 # Trains the decoder, and goes on after a stop: RUN is a folder outside the repository, DATA holds the three corpora.
-#   models/headscope-decoder/recipe/train.sh DATA RUN
+#   packages/headscope-decoder/recipe/train.sh DATA RUN
 set -eu
 here=$(dirname "$0")
 mkdir -p "$2"

@@ -1,6 +1,6 @@
 """What the decoder's heads do, by plain loops: previous token, first token, and induction on repeated random tokens.
 
-    python models/headscope-decoder/recipe/heads.py FOLDER TEXT.txt
+    python packages/headscope-decoder/recipe/heads.py FOLDER TEXT.txt
 
 Rows of the text are those after the first, on inputs of at most 256 tokens; each behavior is the mean weight over its
 rows, and of every head the best is named, 1-based `layer-head`. A model of the same shape with random weights stands
