@@ -163,11 +163,11 @@ def test_saved_maps_are_refused_in_words(tmp_path):
     assert "experiments" not in RunOptions(maps=tmp_path).wanted
 
 
-def tables(*, shows, interval=True):
+def tables(*, shows, interval=True, experiment="repeated", behavior="induction"):
     """An experiment in which one head of two was chosen."""
     low, high = (0.4, 0.5) if interval else (np.nan, np.nan)
-    of = {"experiment": "repeated", "model": "trained", "seed": pd.NA, "kind": "encoder", "layer": 1}
-    own = {"behavior": "induction", "uniform": 0.02, "n": 640}
+    of = {"experiment": experiment, "model": "trained", "seed": pd.NA, "kind": "encoder", "layer": 1}
+    own = {"behavior": behavior, "uniform": 0.02, "n": 640}
     numbers = {"value": 0.45, "ci_low": low, "ci_high": high, "shows": shows}
     others = {"value": 0.01, "ci_low": 0.0, "ci_high": 0.02, "shows": "no"} if interval else numbers
     heads = pd.DataFrame([{**of, "head": 1, **own, **numbers}, {**of, "head": 2, **own, **others}])
@@ -193,6 +193,21 @@ def test_what_is_shown_is_said_beside_uniform_attention_and_random_weights():
     ]
     assert 'href="#encoder-1-1"' in page
     assert "chosen in 100% of halves" in page
+
+
+def test_retrieval_is_said_of_tokens_not_of_attention():
+    """A head may be right at many tokens with little of its attention, and the reverse."""
+    said, page = told(shows="yes", experiment="needle", behavior="retrieval")
+    assert said == [
+        "While a needle is written again, head 1-1 attends most to the very token of the needle that comes next at "
+        "45.0% (95% interval 40.0 to 50.0) of the tokens, on documents that did not choose it, where a random key "
+        "would be right at 2.0%, and a head chosen in the same way with random weights 2.1%; 1 of 2 heads shows it "
+        "(false discovery rate 5%)."
+    ]
+    assert ">of the tokens<" in page
+    assert ">of its attention<" not in page
+    assert "Percent of attention (for retrieval: of tokens)" in page
+    assert "At how many tokens the strongest key of each encoder head is the right one" in page
 
 
 def test_what_is_not_shown_or_not_tested_is_said_so():

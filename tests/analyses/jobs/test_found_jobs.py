@@ -14,6 +14,7 @@ from headscope.analyses.jobs.describing import told_apart
 from headscope.analyses.jobs.features import FEATURES, along_principal_directions, chosen, features
 from headscope.analyses.jobs.found_jobs import found_jobs
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, BEFORE
+from headscope.analyses.jobs.written_jobs import job_counts
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
@@ -85,6 +86,22 @@ def test_a_head_of_two_jobs_has_two_with_their_shares_words_and_tokens(found):
     assert ahead.tokens["row"][0].count == askers == len(ahead.rows)
     assert back.agreement == ahead.agreement > 0.99
     assert not set(back.rows) & set(ahead.rows)
+
+
+def test_heads_are_counted_with_those_that_have_several_jobs(found):
+    """The third head is not active, so it is no head of the count; of the control one head has one job."""
+    kept, jobs = found
+    rows = {head: next(job.sampled for job in jobs if job.head == head) for head in (1, 2)}
+    control = [job for job in jobs if job.head == 1]
+    table = job_counts([(kept, jobs)], [(kept, control)])
+    assert table.to_numpy().tolist() == [
+        [kept.kind, "trained", 2, 2, 1, rows[1] + rows[2]],
+        [kept.kind, "control", 1, 1, 0, rows[1]],
+    ]
+    untested = [replace(job, q=np.nan) for job in control]
+    assert job_counts([(kept, untested)], None).to_numpy().tolist() == [
+        [kept.kind, "trained", 1, 0, 0, rows[1]]
+    ]
 
 
 def test_a_head_that_rests_has_no_jobs(found):
