@@ -166,3 +166,22 @@ def test_rays_workers_import_nothing_from_it(folder, home):
         assert done.returncode == 0, done.stderr
         assert beyond(opened.so_far(), given) == []
     assert not (folder / MARK).exists()
+
+
+def test_a_notebooks_kernel_with_a_safe_path_imports_nothing_from_it(folder, home):
+    from jupyter_client.manager import start_new_kernel
+
+    given = ["my.txt", "tiny"]
+    code = "import headscope as hs; hs.stats(text='my.txt', model='tiny', max_length=32)"
+    with OpenedFiles(folder) as opened:
+        manager, client = start_new_kernel(
+            kernel_name="python3", cwd=str(folder), env=environment(home) | {"PYTHONSAFEPATH": "1"}
+        )
+        try:
+            reply = client.execute_interactive(code, timeout=300, output_hook=lambda message: None)
+        finally:
+            client.stop_channels()
+            manager.shutdown_kernel(now=True)
+        assert reply["content"]["status"] == "ok", reply["content"]
+        assert beyond(opened.so_far(), given) == []
+    assert not (folder / MARK).exists()
