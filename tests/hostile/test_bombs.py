@@ -273,3 +273,19 @@ def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
         run = ModelRun(options)
         assert run.documents == (20 if notes else 30)
         assert [note for note in run.facts()["notes"] if "drawn" in note] == notes
+
+
+def test_a_run_says_that_documents_repeat_one_another(tmp_path):
+    """A bootstrap over documents takes each for an independent one."""
+    path, model = tmp_path / "text.txt", str(copied(tmp_path))
+    for texts, notes in ((["the cat sat"] * 3 + ["the dog sat"], 1), (["the cat sat", "the dog sat"], 0)):
+        path.write_text("".join(f"{text}\n\n" for text in texts))
+        run = ModelRun(RunOptions(model=model, text=(str(path),), packing="single", max_length=32))
+        list(run.batches(2))
+        said = [
+            note for note in run.facts()["notes"] if "intervals and tests count each as independent" in note
+        ]
+        assert len(said) == notes
+        assert not said or said[0].startswith(
+            "2 documents of the 4 of text.txt (50%) repeat the text of another"
+        )
