@@ -1,11 +1,10 @@
 """A scan whose shards others compute: they are handed out in their order, and what comes back is joined in one tree."""
 
 from collections.abc import Iterator
-from hashlib import blake2b
 from itertools import islice
 
 from headscope.encoding.shards import Shard
-from headscope.errors import InputError
+from headscope.prepare.shard_chain import EMPTY, extend_chain, refuse_other_shards
 from headscope.prepare.shard_checkpoint import Prefix, ShardCheckpoint
 from headscope.prepare.shard_sums import ShardSums, SumsTree
 from headscope.prepare.told_counts import ToldCounts
@@ -56,15 +55,13 @@ class _Walk:
 
     def __init__(self, shards: Iterator[Shard], found: Prefix | None, told: ToldCounts) -> None:
         self.shards, self.found, self.told = shards, found, told
-        self.number, self._chains = 0, {0: ""}
+        self.number, self._chains = 0, {0: EMPTY}
 
     def __iter__(self) -> Iterator[Shard]:
         for shard in self.shards:
             before = self._chains[self.number]
             self.number = shard.number + 1
-            self._chains[self.number] = blake2b(
-                f"{before} {shard.digest}".encode(), digest_size=16
-            ).hexdigest()
+            self._chains[self.number] = extend_chain(before, shard)
             yield shard
 
     def chain(self, shards: int) -> str:
@@ -83,7 +80,4 @@ class _Walk:
         for shard in islice(self, found.shards):
             self.told.skipped(shard)
         if self.number != found.shards or self.chain(found.shards) != found.chain:
-            raise InputError(
-                f"the first {found.shards:,} shards of the text are not those of the run that was stopped; delete the "
-                "folder shards of this run, and run again"
-            )
+            refuse_other_shards(found.shards)

@@ -1,10 +1,7 @@
 """What one stage has of a scan that goes by shards: its sums, joined as they come, kept, and found again."""
 
-from hashlib import blake2b
-from typing import NoReturn
-
 from headscope.encoding.shards import Shard
-from headscope.errors import InputError
+from headscope.prepare.shard_chain import EMPTY, extend_chain, refuse_other_shards
 from headscope.prepare.shard_checkpoint import Prefix, ShardCheckpoint
 from headscope.prepare.shard_sums import ShardSums, SumsTree
 
@@ -28,7 +25,7 @@ class ShardReader:
         self.sums, self.seconds = sums, 0.0
         self._kept, self._name = kept, scan_name
         self._found = None if kept is None or kept.part is not None else kept.prefix(scan_name)
-        self._tree, self._chain, self._written = SumsTree(sums), "", 0
+        self._tree, self._chain, self._written = SumsTree(sums), EMPTY, 0
 
     def lacks(self, shard: Shard) -> bool:
         """Whether the next shard must be computed for this stage; what was found of it is taken up.
@@ -40,11 +37,11 @@ class ShardReader:
         if kept is not None and kept.part is not None:
             own = kept.part.has(shard.number)
             return own and kept.shard(self._name, shard.number, shard.digest) is None
-        self._chain = blake2b(f"{self._chain} {shard.digest}".encode(), digest_size=16).hexdigest()
+        self._chain = extend_chain(self._chain, shard)
         if self._found is not None and shard.number < self._found.shards:
             if shard.number + 1 == self._found.shards:
                 if self._chain != self._found.chain:
-                    _refuse(self._found)
+                    refuse_other_shards(self._found.shards)
                 self._tree = SumsTree.read(self.sums, self._found.arrays, shards=self._found.shards)
                 self._written = self._found.shards
             return False
@@ -69,7 +66,7 @@ class ShardReader:
             InputError: there were fewer shards than the run that was stopped had read.
         """
         if self._found is not None and self._tree.shards < self._found.shards:
-            _refuse(self._found)
+            refuse_other_shards(self._found.shards)
         if self._written < self._tree.shards:
             self._keep(last=True)
         self._tree.join()
@@ -82,10 +79,3 @@ class ShardReader:
         if self._kept is not None and self._kept.is_due(last=last):
             self._kept.keep_prefix(self._name, Prefix(self._tree.shards, self._chain, self._tree.state()))
             self._written = self._tree.shards
-
-
-def _refuse(found: Prefix) -> NoReturn:
-    raise InputError(
-        f"the first {found.shards:,} shards of the text are not those of the run that was stopped; delete the "
-        "folder shards of this run, and run again"
-    )
