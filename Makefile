@@ -35,7 +35,7 @@ $(BIN)/python:
 
 demo: .venv/.demo
 	$(BIN)/headscope report --include pca --out demo-report
-	$(BIN)/headscope report --model headscope-decoder --include pca --limit 200 --controls 1 --out demo-report-decoder
+	$(BIN)/headscope report --model headscope-decoder --include pca --max-inputs 200 --controls 1 --out demo-report-decoder
 	@echo "open $(CURDIR)/demo-report/report.html"
 	@echo "and of a decoder: $(CURDIR)/demo-report-decoder/report.html"
 	@echo "next, a text of your own: $(BIN)/headscope report my.txt"
@@ -86,7 +86,7 @@ docs: .venv/.dev
 
 # Of the demonstration's report, with Chromium; PROBES=DIR names a report with probes for table 3.
 demo-report-decoder/report.html: | .venv/.demo
-	$(BIN)/headscope report --model headscope-decoder --include pca --limit 200 --controls 1 --out demo-report-decoder
+	$(BIN)/headscope report --model headscope-decoder --include pca --max-inputs 200 --controls 1 --out demo-report-decoder
 
 pictures: .venv/.dev demo-report/report.html demo-report-decoder/report.html
 	$(BIN)/python docs/make/pictures.py $(if $(PROBES),--probes $(PROBES))

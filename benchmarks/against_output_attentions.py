@@ -27,7 +27,7 @@ def segments_of(text: Path, number: int):
     loaded = load_model()
     encoder = Encoder(loaded.tokenizer)
     packer = Packer(encoder)
-    return loaded, encoder, list(packer.pack(read_corpus([str(text)]), limit=number))
+    return loaded, encoder, list(packer.pack(read_corpus([str(text)]), max_inputs=number))
 
 
 def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndarray]:

@@ -95,7 +95,7 @@ def sizes(folder: Path, *, most: int = 12) -> dict[str, float]:
 
 
 def whole_report(
-    family: str, out: Path, *, lines: int, treebank: Path | None, limit: int | None, size: dict[str, int]
+    family: str, out: Path, *, lines: int, treebank: Path | None, max_inputs: int | None, size: dict[str, int]
 ) -> dict[str, object]:
     """Write a report on such a model, and say what it took."""
     text = demo_text().read_text(encoding="utf-8").split("\n")
@@ -109,7 +109,7 @@ def whole_report(
         text=[line for line in text if line.strip()][:lines],
         packing="single",
         controls=0,
-        limit=limit,
+        max_inputs=max_inputs,
         out=out,
         **asked,
     )
@@ -130,7 +130,7 @@ if __name__ == "__main__":
     parser.add_argument("--tokens", type=int, default=128)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--lines", type=int, default=300, help="of the report's text; 0: no report")
-    parser.add_argument("--limit", type=int, help="documents of each corpus")
+    parser.add_argument("--max-inputs", type=int, help="documents of each corpus")
     parser.add_argument("--treebank", type=Path, help="of the report, as en_ewt-ud-dev.conllu")
     parser.add_argument("--out", type=Path, help="where reports are left; nowhere when not given")
     parser.add_argument("--threads", type=int, default=2)
@@ -150,7 +150,7 @@ if __name__ == "__main__":
                     folder,
                     lines=options.lines,
                     treebank=options.treebank,
-                    limit=options.limit,
+                    max_inputs=options.max_inputs,
                     size=size,
                 )
         print(json.dumps(found, indent=1), flush=True)

@@ -24,7 +24,7 @@ def compare(*, segments: int, rounds: int) -> None:
     """Print, for each precision, the largest and the mean error of a head's numbers, and the time beside float32."""
     loaded = {dtype: load_model(dtype=dtype, device="cpu") for dtype in DTYPES}
     encoder = Encoder(loaded["float32"].tokenizer)
-    packed = Packer(encoder).pack(read_corpus(str(demo_text())), limit=segments)
+    packed = Packer(encoder).pack(read_corpus(str(demo_text())), max_inputs=segments)
     batches = list(length_buckets(packed, batch_size=16))
     anatomies = {name: examine(each.model, encoder.vocabulary) for name, each in loaded.items()}
     made: dict[str, StatsAccumulator] = {}

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from dataclasses import fields
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from headscope.analyses.option import options_of
 from headscope.prepare.options import RunOptions
+from headscope.training.training_options import TrainOptions
 from headscope.visible import visible
 from support.stand_ins import schemas
 
@@ -62,6 +64,8 @@ GIVEN_UP = {
     "telling_tokens": "distinctive_tokens",
     "KeptShards": "ShardCheckpoint",
 }
+# Options that were renamed: what they are called now.
+GIVEN_UP_OPTIONS = {"limit": "max_inputs"}
 # No noun of the field: a value is called by what it is.
 NO_NOUNS = ("own", "place", "one", "found", "told", "asked", "held", "seen", "made", "given")
 # Folders whose values are still called so; each leaves the list once its names are changed.
@@ -145,6 +149,13 @@ def test_values_are_called_by_what_they_are(word):
         if name == word and not any(path.is_relative_to(SOURCE / folder) for folder in NOT_YET)
     ]
     assert not called, f"{word} says nothing of the value"
+
+
+@pytest.mark.parametrize("option", GIVEN_UP_OPTIONS)
+def test_options_that_were_renamed_stay_away(option):
+    known = {*options_of(RunOptions), *(each.name for each in fields(TrainOptions))}
+    assert option not in known, f"call it {GIVEN_UP_OPTIONS[option]}"
+    assert GIVEN_UP_OPTIONS[option] in known
 
 
 def test_a_name_that_was_given_up_would_be_found(tmp_path):

@@ -17,7 +17,7 @@ from headscope.prepare.options import RunOptions
 
 OF_ANALYSES = {each.command.name: each for each in ANALYSES if each.command is not None}
 MACHINE = [
-    *("max_length", "token_types", "limit", "batch_size", "device", "dtype", "seed", "shard_minutes"),
+    *("max_length", "token_types", "max_inputs", "batch_size", "device", "dtype", "seed", "shard_minutes"),
     "quiet",
 ]
 TEXT = ["text", "documents", "column", "model", "revision"]
@@ -184,9 +184,9 @@ def watched(monkeypatch):
 
 
 def test_a_new_option_reaches_the_run(watched, capsys):
-    made(NEIGHBORS).main(["--nearby", "5", "--limit", "2", "-q"], standalone_mode=False)
+    made(NEIGHBORS).main(["--nearby", "5", "--max-inputs", "2", "-q"], standalone_mode=False)
     (asked,) = watched.asked
-    assert asked == WiderOptions(nearby=5, limit=2, stages=("stats",))
+    assert asked == WiderOptions(nearby=5, max_inputs=2, stages=("stats",))
     # The stage of another analysis says its notes, if it has any, and is not shown.
     assert capsys.readouterr().out == "stats shown\nnote: few\n"
 

@@ -176,7 +176,7 @@ def plain_counts(documents):
         (),
         ("--max-length", 24),
         ("--max-length", 24, "--windows", "first"),
-        ("--limit", 5, "--max-length", 24),
+        ("--max-inputs", 5, "--max-length", 24),
     ],
 )
 def test_every_mention_is_accounted_for(coref, documents, options):
@@ -189,8 +189,8 @@ def test_every_mention_is_accounted_for(coref, documents, options):
     assert (counts["mentions"], counts["singletons"]) == plain_counts(documents)
     for why, number in counts["lost_why"].items():
         assert f"left out {number:,}: {why}" in said.splitlines()
-    if "--limit" in options:
-        assert counts["lost_why"]["in no window that --limit lets in"] > 0
+    if "--max-inputs" in options:
+        assert counts["lost_why"]["in no window that --max-inputs lets in"] > 0
     assert ("after the first window" in counts["lost_why"]) == ("first" in options)
 
 
@@ -276,7 +276,7 @@ def test_real_novels(model, tmp_path):
     for path in source:
         (tmp_path / path.name).write_bytes(path.read_bytes())
     out = tmp_path / "out"
-    arguments = ("--coref", tmp_path, "--limit", 20, "--controls", 0, "-q", "--out", out)
+    arguments = ("--coref", tmp_path, "--max-inputs", 20, "--controls", 0, "-q", "--out", out)
     code, said, err = run_command("coref", "--model", model, *arguments)
     assert (code, err) == (0, "")
     counts = facts(out)

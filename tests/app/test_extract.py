@@ -165,7 +165,15 @@ def test_debug_is_a_tiny_random_model_with_the_same_tokenizer(cli, data, tmp_pat
 def test_case_limit_and_plain_text(cli, tmp_path):
     (tmp_path / "t.txt").write_text("A Fox ran\nHello there\n\nan end\nof it\n")
     _, out, _ = cli(
-        "extract", "--text", tmp_path / "t.txt", "--packing", "paragraphs", "--cased", "--debug", "--limit", 1
+        "extract",
+        "--text",
+        tmp_path / "t.txt",
+        "--packing",
+        "paragraphs",
+        "--cased",
+        "--debug",
+        "--max-inputs",
+        1,
     )
     (entry,) = MapsSource(tmp_path / "t_attn").index.entries
     assert entry.input.tokens == ["[CLS]", "[UNK]", "[UNK]", "ran", "[SEP]", "[UNK]", "there", "[SEP]"]
@@ -187,7 +195,7 @@ def test_the_order_is_the_inputs(cli, tmp_path):
 
 @pytest.mark.slow
 def test_what_stands_there_stays(cli, data, tmp_path):
-    arguments = ("extract", "--text", data, "--debug", "--limit", 2)
+    arguments = ("extract", "--text", data, "--debug", "--max-inputs", 2)
     cli(*arguments)
     index = tmp_path / "dev_attn" / "index.json"
     before = index.stat().st_mtime_ns
@@ -231,7 +239,7 @@ def test_what_is_refused(cli, data, tmp_path):
             "--format pickle holds float16, as the original's; use --format safetensors for float32",
         ),
         (
-            ("--text", data, "--max-length", 5, "--debug", "--limit", 1),
+            ("--text", data, "--max-length", 5, "--debug", "--max-inputs", 1),
             "no input could be made of 4 documents (over the limit: 4); raise --max-length, or use --too-long truncate "
             "or --packing single",
         ),

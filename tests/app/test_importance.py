@@ -64,7 +64,7 @@ def test_the_terminal_shows_the_layers_means_and_the_folder_all(cli, folder, tmp
 
 
 def test_a_decoder_has_the_next_token_and_no_separator(cli, folder):
-    code, said, _ = cli("importance", *common(folder, "gpt2"), "--limit", 4)
+    code, said, _ = cli("importance", *common(folder, "gpt2"), "--max-inputs", 4)
     assert code == 0
     row = said.splitlines()[1].split()
     assert [place for place, cell in enumerate(row) if cell == "-"] == [2, 6]

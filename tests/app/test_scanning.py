@@ -64,7 +64,7 @@ def test_a_text_texts_a_file_and_documents_are_the_same(loaded, tmp_path):
 
 
 def test_options_shape_the_inputs(loaded):
-    found, mine = local(loaded, TEXTS, limit=1)
+    found, mine = local(loaded, TEXTS, max_inputs=1)
     assert [np.allclose(found.value, plain_local(loaded, [line]), atol=1e-6) for line in LINES].count(
         True
     ) == 1

@@ -98,7 +98,7 @@ def test_the_first_documents_only(cli, tmp_path):
     cli("segments", "--data-file", tmp_path / "all.txt", "--num_docs", 7)
     cli("segments", "--data-file", tmp_path / "few.txt")
     assert (tmp_path / "all.json").read_text() == (tmp_path / "few.json").read_text()
-    cli("segments", "--data-file", tmp_path / "all.txt", "--limit", 2, "--out", tmp_path / "two.json")
+    cli("segments", "--data-file", tmp_path / "all.txt", "--max-inputs", 2, "--out", tmp_path / "two.json")
     assert len(json.loads((tmp_path / "two.json").read_text())) == 2
 
 

@@ -15,12 +15,12 @@ from headscope.statistics.statistic_catalog import STATISTICS, Rows, is_share
 
 pytestmark = pytest.mark.slow
 
-OPTIONS = ("--packing", "single", "--limit", 14, "-q")
+OPTIONS = ("--packing", "single", "--max-inputs", 14, "-q")
 
 
 @pytest.fixture(scope="module")
 def expected():
-    options = RunOptions(packing="single", limit=14, stages=("stats",))
+    options = RunOptions(packing="single", max_inputs=14, stages=("stats",))
     return measure_stats(prepare(options)).tables["stats"]
 
 

@@ -293,7 +293,7 @@ def test_special_tokens_as_candidates_change_as_many_accuracies_as_the_manifest_
 
 
 def test_shuffled_words_both_directions_and_a_limit(syntax, treebank):
-    _, out = syntax("--controls", 0, "--shuffled", "--both-directions", "--limit", 70)
+    _, out = syntax("--controls", 0, "--shuffled", "--both-directions", "--max-inputs", 70)
     heads, best = table(out, "syntax"), table(out, "syntax_best")
     assert set(heads["model"]) == set(best["model"]) == {"trained", "shuffled"}
     assert set(heads["direction"]) == {"dependent->head", "head->dependent", "both"}
@@ -357,7 +357,7 @@ def test_an_encoder_and_a_decoder_in_one(syntax, sentences, folder):
 
 def test_a_real_treebank_without_documents(model):
     path = data("ud-french-gsd/fr_gsd-ud-dev.conllu")
-    arguments = ("--treebank", path, "--limit", 60, "--controls", 0, "-q")
+    arguments = ("--treebank", path, "--max-inputs", 60, "--controls", 0, "-q")
     code, said, err = run_command("syntax", "--model", model, *arguments)
     assert (code, err) == (0, "")
     lines = said.splitlines()

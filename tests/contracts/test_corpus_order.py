@@ -118,5 +118,5 @@ def test_of_a_corpus_that_is_not_held_draws_are_the_same_and_numbers_to_float32(
     for name, orders in {"as written": places(), "reversed": REVERSED}.items():
         (tmp_path / name).mkdir()
         files = write(tmp_path / name, corpora, orders, {part: [] for part in PARTS})
-        tables.append(measured(model, files, stages=("stats",), limit=20)["stats"])
+        tables.append(measured(model, files, stages=("stats",), max_inputs=20)["stats"])
     pd.testing.assert_frame_equal(*tables, check_exact=False, rtol=1e-5, atol=1e-5)

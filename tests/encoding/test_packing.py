@@ -109,7 +109,9 @@ def test_words_are_cut_between_words_and_counted(encoder):
 def test_the_limit_counts_inputs(encoder):
     _, segments = pack(encoder, LINES, LINES, packing="single")
     assert len(segments) == 10
-    assert len(list(Packer(encoder, packing="single").pack([Document(id="a", lines=LINES)], limit=3))) == 3
+    assert (
+        len(list(Packer(encoder, packing="single").pack([Document(id="a", lines=LINES)], max_inputs=3))) == 3
+    )
 
 
 TEXTS = [(*LINES[i:], *LINES, *LINES[:i]) for i in range(5)] * 3

@@ -92,7 +92,7 @@ def test_the_limit_is_of_sentences_that_were_used():
     made = documents(CATS, CATS, long, CATS, CATS, CATS)
     for limit, read, used in ((0, 0, 0), (1, 1, 1), (2, 1, 2), (3, 2, 3), (4, 3, 4), (9, 3, 5)):
         packer = SentencePacker(encoder(), max_length=8)
-        segments = list(packer.pack(iter(made), limit=limit))
+        segments = list(packer.pack(iter(made), max_inputs=limit))
         assert len(segments) == packer.counts.sentences == used
         assert packer.counts.documents == read
     assert [(s.document, s.index) for s in segments] == [

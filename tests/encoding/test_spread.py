@@ -63,7 +63,7 @@ def encoder():
 def test_a_packer_counts_what_it_gives(encoder):
     documents = [Document(id=f"d{n}", lines=tuple(f"a line {k} of text" for k in range(n))) for n in range(9)]
     packer = Packer(encoder, packing="single", seed=3)
-    made = list(packer.pack(iter(documents), limit=11))
+    made = list(packer.pack(iter(documents), max_inputs=11))
     assert len(made) == packer.counts.segments == 11
     assert packer.counts.tokens == sum(map(len, made))
     # Eight documents have a line: each gives one, three of them a second; they come as they stand in the corpus.
@@ -76,5 +76,5 @@ def test_a_packer_counts_what_it_gives(encoder):
 def test_under_a_limit_an_input_is_what_it_is_without(encoder):
     documents = [Document(id=f"d{n}", lines=("one line", "and another", "a third")) for n in range(6)]
     whole = {(s.document, s.index): s.ids.tolist() for s in Packer(encoder, packing="single").pack(documents)}
-    for segment in Packer(encoder, packing="single").pack(documents, limit=7):
+    for segment in Packer(encoder, packing="single").pack(documents, max_inputs=7):
         assert whole[segment.document, segment.index] == segment.ids.tolist()

@@ -223,7 +223,7 @@ def test_of_a_long_input_the_part_is_looked_at_where_the_head_does_it_most(side)
 @pytest.fixture(scope="module")
 def measured():
     """With room for all of the few inputs."""
-    run = prepare(RunOptions(limit=24, stages=("stats",)))
+    run = prepare(RunOptions(max_inputs=24, stages=("stats",)))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(few_inputs, "_SHARE", 1)
         return run, measure_stats(run)

@@ -253,7 +253,7 @@ def test_a_column_with_a_dot_in_its_name_is_looked_at_too(tmp_path):
 def test_a_limit_reads_the_documents_that_it_needs(tmp_path, monkeypatch):
     """Of a file of 60 kB with 20 million rows the first 100,000, for 4 inputs."""
     path = parquet(tmp_path / "my.parquet", pa.array(["a"]).take(pa.array([0] * 300_000)))
-    corpus = TextCorpus((str(path),), column="text", limit=4)
+    corpus = TextCorpus((str(path),), column="text", max_inputs=4)
     assert corpus.digest()[0] == documents_read(4) == 100_000
     assert documents_read(1000) == 1_000_000
     assert documents_read(None) is None
@@ -269,7 +269,9 @@ def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
     path.write_text("the cat sat\n\n" * 30)
     model = str(copied(tmp_path))
     for limit, notes in ((4, ["the inputs were drawn from the text's first 20 documents"]), (40, [])):
-        options = RunOptions(model=model, text=(str(path),), packing="single", limit=limit, max_length=32)
+        options = RunOptions(
+            model=model, text=(str(path),), packing="single", max_inputs=limit, max_length=32
+        )
         run = ModelRun(options)
         assert run.documents == (20 if notes else 30)
         assert [note for note in run.facts()["notes"] if "drawn" in note] == notes

@@ -299,8 +299,9 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
             "headscope stats has no option '--controls'; headscope stats --help lists what it takes",
         ),
         (
-            ["stats", "--limt", "3"],
-            "headscope stats has no option '--limt'; did you mean --limit? headscope stats --help lists what it takes",
+            ["stats", "--max-input", "3"],
+            "headscope stats has no option '--max-input'; did you mean --max-inputs? headscope stats --help "
+            "lists what it takes",
         ),
         (["--foo"], "headscope has no option '--foo'; headscope --help lists what it takes"),
         (
@@ -352,7 +353,7 @@ def test_usage_word_for_word(arguments, sentence, capsys, tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("digits", [5_000, 100_000])
-@pytest.mark.parametrize("option", ["--batch-size", "--limit", "--seed", "--max-length"])
+@pytest.mark.parametrize("option", ["--batch-size", "--max-inputs", "--seed", "--max-length"])
 def test_numbers_of_many_digits(option, digits, capsys):
     """Python reads none of over 4,300 digits."""
     code, out, err = run(capsys, "stats", option, "9" * digits)

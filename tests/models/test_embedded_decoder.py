@@ -113,7 +113,7 @@ def test_headscope_sees_the_same(folder, trained):
     anatomy = examine(loaded.model, encoder.vocabulary)
     assert [(part.kind, part.layers, part.heads) for part in anatomy.layout] == [("decoder", 4, 8)]
     segments = list(
-        Packer(encoder, packing="single", max_length=64).pack(read_corpus((str(demo_text()),)), limit=10)
+        Packer(encoder, packing="single", max_length=64).pack(read_corpus((str(demo_text()),)), max_inputs=10)
     )
     sums = StatsAccumulator(anatomy.layout)
     scan(
@@ -143,7 +143,7 @@ def test_the_package_is_small_and_whole(folder, tokenizer):
 @pytest.mark.slow
 def test_the_demonstrations_report_of_it(folder, tmp_path):
     """As `make demo` makes it, of fewer inputs."""
-    study = hs.report("headscope-decoder", limit=12, controls=1, out=tmp_path / "demo")
+    study = hs.report("headscope-decoder", max_inputs=12, controls=1, out=tmp_path / "demo")
     assert study.manifest["signature"]["model"]["name"] == "headscope-decoder"
     assert study.manifest["signature"]["model"]["origin"] == "embedded"
     heads = study.stats.query("statistic == 'previous' and kind == 'decoder'").dropna(subset=["head"])

@@ -56,7 +56,7 @@ def test_what_is_too_small_or_no_number_is_refused(name):
 
 
 def test_nothing_is_no_number_but_where_it_is_the_default():
-    assert RunOptions(limit=None, batch_size=None).limit is None
+    assert RunOptions(max_inputs=None, batch_size=None).max_inputs is None
     with pytest.raises(OptionError, match=r"^max_length is None; expected a whole number from 1$"):
         OPTIONS["max_length"].check(None)
 
@@ -164,7 +164,7 @@ def test_the_order_of_signatures_stays():
     assert expected == ASKABLE
     asked = RunOptions(treebank=("a",), treebank_train=("b",), loss="mlm")
     assert list(asked.shaping()) == [
-        *("stages", "max_length", "token_types", "dtype", "limit", "packing", "too_long", "compat"),
+        *("stages", "max_length", "token_types", "dtype", "max_inputs", "packing", "too_long", "compat"),
         *("spacing", "fold_labels", "pieces", "special_tokens", "both_directions", "controls", "shuffled"),
         *("loss", "seeds", "vectors_hash"),
     ]

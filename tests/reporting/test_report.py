@@ -261,7 +261,7 @@ def test_signature_and_counts_are_the_manifests(encoder):
     signature = inputs.manifest["signature"]
     assert told["model weights"] == signature["model"]["weights"]
     assert told["options packing"] == "pretraining"
-    assert told["options limit"] == "none"
+    assert told["options max_inputs"] == "none"
     assert told["versions torch"] == "2.13.0"
     assert told["seed"] == "0"
     assert "Read 41 documents, used 40: 200 segments, 23,600 tokens." in page.text

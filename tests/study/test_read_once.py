@@ -103,14 +103,14 @@ def test_a_report_makes_each_control_once_and_examines_one_model(options, tmp_pa
             lambda *of, name=name, own=own, **how: calls.append((name, how)) or own(*of, **how),
         )
     stages = ("behaviors", "experiments", "syntax", "coreference")
-    write_run(prepare(RunOptions(**options, stages=stages, controls=2, limit=20)), tmp_path / "run")
+    write_run(prepare(RunOptions(**options, stages=stages, controls=2, max_inputs=20)), tmp_path / "run")
     assert calls == [("examine", {})] + [("with_random_weights", {"seed": seed}) for seed in (0, 1)]
 
 
 @pytest.mark.slow
 def test_large_controls_are_not_held_together(options, monkeypatch):
     monkeypatch.setattr(model_run, "_CONTROL_BYTES", 0)
-    run = prepare(RunOptions(**options, stages=("syntax",), controls=2, limit=20))
+    run = prepare(RunOptions(**options, stages=("syntax",), controls=2, max_inputs=20))
     first = run.over([], control=0).model
     assert run.over([], control=0).model is first
     assert run.over([], control=1).model is not first

@@ -173,7 +173,7 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
         ),
         ({"controls": 0}, ["behaviors", "experiments", "jobs", "syntax", "coreference", "map"]),
         ({"seeds": 2}, ["probes"]),
-        ({"limit": 9}, ALL),
+        ({"max_inputs": 9}, ALL),
         ({"seed": 1}, ALL),
         ({"batch_size": 3}, []),
     ],

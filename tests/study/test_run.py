@@ -215,12 +215,12 @@ def test_the_same_run_is_not_computed_twice_and_another_signature_differs(study,
     monkeypatch.setattr(writing, "measure_stage", lambda *_, **__: pytest.fail("measured again"))
     again = hs.report(text=text, out=study.path, packing="paragraphs", too_long="skip")
     assert again.manifest == study.manifest
-    other = prepare(RunOptions(text=(str(text),), packing="paragraphs", too_long="skip", limit=39))
+    other = prepare(RunOptions(text=(str(text),), packing="paragraphs", too_long="skip", max_inputs=39))
     assert other.signature["id"] != study.manifest["signature"]["id"]
 
 
 def test_other_versions_and_lost_tables_are_computed_again(tmp_path):
-    options = {"text": demo_text(), "out": tmp_path / "out", "packing": "single", "limit": 12}
+    options = {"text": demo_text(), "out": tmp_path / "out", "packing": "single", "max_inputs": 12}
     first = hs.report(**options)
     value = first.stats.value.to_numpy()
     manifest = tmp_path / "out" / "manifest.json"
@@ -247,7 +247,7 @@ def test_manifests_of_others_are_not_opened(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"limit": 0}, "limit is 0; expected a whole number from 1"),
+        ({"max_inputs": 0}, "max_inputs is 0; expected a whole number from 1"),
         ({"seed": -1}, "seed is -1; expected a number from 0"),
         ({"packing": "pairs"}, "packing 'pairs' is not known; choose one of pretraining, paragraphs, single"),
     ],
@@ -305,7 +305,7 @@ def test_opening_what_is_no_study(tmp_path):
 def test_batch_size_is_not_part_of_the_answer():
     tables = [
         measure_stats(
-            prepare(RunOptions(packing="single", limit=30, batch_size=size, stages=("stats",)))
+            prepare(RunOptions(packing="single", max_inputs=30, batch_size=size, stages=("stats",)))
         ).tables["stats"]
         for size in (1, 7)
     ]

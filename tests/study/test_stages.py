@@ -117,7 +117,7 @@ def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypa
     monkeypatch.setattr(annotated, "demo_treebank", lambda: few)
     annotated.demo_documents.cache_clear()
     try:
-        run = prepare(RunOptions(model=model, controls=0, limit=40))
+        run = prepare(RunOptions(model=model, controls=0, max_inputs=40))
         assert [stage.name for stage in stages_of(run)] == [
             *FIRST,
             "syntax",
@@ -146,7 +146,13 @@ def test_what_a_signature_depends_on(corpora, model):
     base = {"model": model, "treebank": (one,)}
     first = signature(**base)
     assert signature(**base) == first
-    others = [{"treebank": (every,)}, {"coref": (one,)}, {"text": text}, {"fold_labels": True}, {"limit": 3}]
+    others = [
+        {"treebank": (every,)},
+        {"coref": (one,)},
+        {"text": text},
+        {"fold_labels": True},
+        {"max_inputs": 3},
+    ]
     ids = [signature(**{**base, **other}) for other in others]
     assert len({first, *ids}) == len(others) + 1
     assert signature(**base, batch_size=3, strict=True) == first
@@ -164,7 +170,13 @@ def test_which_options_shape_which_numbers():
     changes = {
         "treebank": [
             *({"fold_labels": True}, {"pieces": "max"}, {"special_tokens": True}, {"both_directions": True}),
-            *({"compat": "original"}, {"controls": 1}, {"shuffled": True}, {"max_length": 64}, {"limit": 3}),
+            *(
+                {"compat": "original"},
+                {"controls": 1},
+                {"shuffled": True},
+                {"max_length": 64},
+                {"max_inputs": 3},
+            ),
             {"stages": ("syntax",)},
         ],
         "coref": [
@@ -176,10 +188,10 @@ def test_which_options_shape_which_numbers():
                 {"singletons": False},
                 {"strict": True},
             ),
-            *({"max_length": 64}, {"limit": 3}, {"stages": ("coreference",)}),
+            *({"max_length": 64}, {"max_inputs": 3}, {"stages": ("coreference",)}),
         ],
         "text": [
-            *({"packing": "single"}, {"too_long": "skip"}, {"max_length": 64}, {"limit": 3}),
+            *({"packing": "single"}, {"too_long": "skip"}, {"max_length": 64}, {"max_inputs": 3}),
             *({"compat": "original"}, {"controls": 1}),
         ],
     }

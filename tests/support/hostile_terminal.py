@@ -73,7 +73,7 @@ TYPED: dict[str, Callable[[Path, str], list[str]]] = {
     "--out of stats": lambda folder, text: ["stats", "--out", text],
     "--packing": lambda folder, text: ["stats", "--packing", text],
     "--batch-size": lambda folder, text: ["stats", "--batch-size", text],
-    "--limit": lambda folder, text: ["stats", "--limit", text],
+    "--max-inputs": lambda folder, text: ["stats", "--max-inputs", text],
     "--head": lambda folder, text: ["view", "--head", text],
     "--matrix": lambda folder, text: ["cluster", "--matrix", text],
     "--study": lambda folder, text: ["atlas", "--study", text, "--out", str(folder / "atlas")],

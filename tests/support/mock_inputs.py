@@ -243,7 +243,7 @@ def manifest(kinds, *, name="minilm-mlm", documents=40, segments=200, special=No
             "corpus": {"hash": "77aa01", "documents": documents + 1, "segments": segments, "name": "wiki.txt"},
             "options": {
                 "packing": "pretraining", "max_length": 128, "too_long": "truncate", "token_types": "own",
-                "dtype": "float32", "limit": None,
+                "dtype": "float32", "max_inputs": None,
             },
             "seed": 0,
             "versions": {"python": "3.11.7", "torch": "2.13.0", "transformers": "5.23.0", "headscope": "0.1.0"},

@@ -146,7 +146,9 @@ def test_a_decoder_is_gone_on_with(small, text, tmp_path):
     card = (more.path / "README.md").read_text()
     assert "Its language-model head was trained on as well." in card
     gpt2 = save_tiny_gpt2(tmp_path / "gpt2", ["the cat sat on the mat", "a dog came by"])
-    other = train(gpt2, objective="clm", text=text, out=tmp_path / "other", max_length=16, limit=40, steps=1)
+    other = train(
+        gpt2, objective="clm", text=text, out=tmp_path / "other", max_length=16, max_inputs=40, steps=1
+    )
     assert other.facts["model"]["family"] == "gpt2"
 
 

@@ -57,7 +57,7 @@ def test_packed_inputs_are_the_packers_segments(encoder):
     assert len(set(inputs.keys.tolist())) == len(inputs)
     other = pack_inputs(documents, Packer(encoder, max_length=16), seed=5)
     assert not set(other.keys.tolist()) & set(inputs.keys.tolist())
-    assert len(pack_inputs(documents, Packer(encoder, max_length=16), limit=1)) == 1
+    assert len(pack_inputs(documents, Packer(encoder, max_length=16), max_inputs=1)) == 1
 
 
 def test_nothing_to_train_on(encoder):

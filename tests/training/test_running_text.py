@@ -73,11 +73,11 @@ def test_a_limit_draws_over_the_documents(tokenizer):
     documents = [story(number) for number in range(6)]
     text = RunningText(Encoder(tokenizer), max_length=16)
     every = {(each.document, each.index): each.ids.tolist() for each in text.cut(documents)}
-    drawn = list(text.cut(documents, limit=6, seed=1))
+    drawn = list(text.cut(documents, max_inputs=6, seed=1))
     assert sorted(each.document for each in drawn) == [f"story-{number}" for number in range(6)]
     assert all(every[each.document, each.index] == each.ids.tolist() for each in drawn)
     assert [(each.document, each.index) for each in drawn] != [
-        (each.document, each.index) for each in text.cut(documents, limit=6, seed=2)
+        (each.document, each.index) for each in text.cut(documents, max_inputs=6, seed=2)
     ]
 
 

@@ -263,7 +263,7 @@ def test_every_checkpoint_gives_attention(small, text):
         assert [(part.kind, part.layers, part.heads) for part in anatomy.layout] == [("encoder", 1, 2)]
         sums = StatsAccumulator(anatomy.layout)
         documents = TrainingText(text=(str(text),)).read()
-        segments = Packer(encoder, packing="single", max_length=128).pack(documents, limit=20)
+        segments = Packer(encoder, packing="single", max_length=128).pack(documents, max_inputs=20)
         batches = length_buckets(segments, batch_size=8)
         scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [sums])
         values.append(sums.compute()[0].heads.value)
@@ -291,7 +291,7 @@ def test_a_checkpoint_with_its_head_is_gone_on_with(small, text, tmp_path):
 
 def test_a_checkpoint_without_a_head_gets_a_new_one_and_the_card_says_so(text, tmp_path):
     folder = save_tiny_bert(tmp_path / "bare")
-    run = train(folder, text=text, out=tmp_path / "m", steps=1, batch_size=4, limit=60)
+    run = train(folder, text=text, out=tmp_path / "m", steps=1, batch_size=4, max_inputs=60)
     assert run.facts["start"]["new_head"]
     assert run.facts["notes"][0] == (
         "bare has no trained masked-LM head: a new one is trained, and its first losses are those of chance"

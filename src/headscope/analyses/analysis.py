@@ -9,7 +9,7 @@ from headscope.named import load
 from headscope.statistics.table_schema import TableSchema
 
 # Shape every stage over a corpus; over saved maps only the last does, as the maps say the rest.
-_ALL = ("max_length", "token_types", "dtype", "limit")
+_ALL = ("max_length", "token_types", "dtype", "max_inputs")
 # How text becomes inputs: said by saved maps, too.
 PACKING = ("packing", "too_long")
 # The same, with whose random cuts they are.
@@ -86,7 +86,7 @@ class Stage:
         if self.after:
             return ()
         if maps:
-            return ("limit", *(name for name in self.options if name not in (*PACKING, *_OF_MODELS)))
+            return ("max_inputs", *(name for name in self.options if name not in (*PACKING, *_OF_MODELS)))
         return (*_ALL, *self.options)
 
 

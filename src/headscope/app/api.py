@@ -141,7 +141,7 @@ def scan(
     packing: str = "single",
     max_length: int = 128,
     too_long: str = "truncate",
-    limit: int | None = None,
+    max_inputs: int | None = None,
     batch_size: int | None = None,
     seed: int = 0,
     revision: str | None = None,
@@ -159,7 +159,7 @@ def scan(
             several is a document of its own.
         accumulators: updated in place; made without a layout, they are told the model's.
         tokenizer: of a transformers model.
-        packing, max_length, too_long, limit, batch_size, seed: how text becomes inputs; see `RunOptions`.
+        packing, max_length, too_long, max_inputs, batch_size, seed: how text becomes inputs; see `RunOptions`.
         revision, dtype, device: of the model; see `load_model`.
         progress: called after each batch.
 
@@ -176,7 +176,7 @@ def scan(
         packing=packing,
         max_length=max_length,
         too_long=too_long,
-        limit=limit,
+        max_inputs=max_inputs,
         batch_size=batch_size,
         seed=seed,
     )

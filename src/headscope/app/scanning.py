@@ -54,7 +54,7 @@ def scan_texts(
     check_length(length, loaded, encoder, anatomy)
     packer = Packer(encoder, packing=packing, max_length=length, too_long=options.too_long, seed=options.seed)
     size = options.batch_size or auto_batch_size(length, anatomy, loaded)
-    batches = length_buckets(packer.pack(documents, limit=options.limit), batch_size=size)
+    batches = length_buckets(packer.pack(documents, max_inputs=options.max_inputs), batch_size=size)
     scan_source(
         ModelSource(reader.model, anatomy, encoder.vocabulary, batches), accumulators, progress=progress
     )

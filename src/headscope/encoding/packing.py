@@ -82,18 +82,18 @@ class Packer:
         self.one_stream = one_stream
         self.random = Random(seed)
 
-    def pack(self, documents: Iterable[Document], *, limit: int | None = None) -> Iterator[Segment]:
+    def pack(self, documents: Iterable[Document], *, max_inputs: int | None = None) -> Iterator[Segment]:
         """Yield segments, document by document.
 
         Args:
             documents: whose lines become segments.
-            limit: the largest number of segments, spread over the documents (`spread`); all segments when None.
+            max_inputs: the largest number of segments, spread over the documents (`spread`); all segments when None.
 
         Raises:
             InputError: with `too_long="error"`, for an input over the limit.
         """
         before = None
-        for segment in self._made(documents) if limit is None else self._drawn(documents, limit):
+        for segment in self._made(documents) if max_inputs is None else self._drawn(documents, max_inputs):
             self.counts.documents_used += segment.document != before
             before = segment.document
             self.counts.segments += 1
@@ -106,11 +106,11 @@ class Packer:
             self.counts.documents += 1
             yield from self._segments(document)
 
-    def _drawn(self, documents: Iterable[Document], limit: int) -> Iterator[Segment]:
+    def _drawn(self, documents: Iterable[Document], max_inputs: int) -> Iterator[Segment]:
         """Yield the segments that the seed draws; the documents that they can come from are in memory."""
-        inputs = list(self._made(spread_documents(documents, limit=limit, seed=self.seed)))
+        inputs = list(self._made(spread_documents(documents, limit=max_inputs, seed=self.seed)))
         places = ((segment.document, segment.index) for segment in inputs)
-        drawn = spread(places, limit=limit, seed=self.seed)
+        drawn = spread(places, limit=max_inputs, seed=self.seed)
         yield from (segment for segment in inputs if (segment.document, segment.index) in drawn)
 
     def _segments(self, document: Document) -> Iterator[Segment]:

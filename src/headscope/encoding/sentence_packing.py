@@ -52,14 +52,16 @@ class SentencePacker:
         self.seed = seed
         self.counts = SentenceCounts()
 
-    def pack(self, documents: Iterable[AnnotatedDocument], *, limit: int | None = None) -> Iterator[Segment]:
-        """Yield segments in the order of the corpus, at most `limit` of them."""
+    def pack(
+        self, documents: Iterable[AnnotatedDocument], *, max_inputs: int | None = None
+    ) -> Iterator[Segment]:
+        """Yield segments in the order of the corpus, at most `max_inputs` of them."""
         for document in documents:
-            if limit is not None and self.counts.sentences >= limit:
+            if max_inputs is not None and self.counts.sentences >= max_inputs:
                 return
             self.counts.documents += 1
             for index, sentence in enumerate(document.sentences):
-                if limit is not None and self.counts.sentences >= limit:
+                if max_inputs is not None and self.counts.sentences >= max_inputs:
                     return
                 if not sentence.words:
                     continue

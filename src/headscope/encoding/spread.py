@@ -1,4 +1,4 @@
-"""Some inputs of a corpus, spread over its documents: what `--limit` lets in.
+"""Some inputs of a corpus, spread over its documents: what `--max-inputs` lets in.
 
 The first of each document come first, in an order drawn by the seed; a document gives a second only when every other
 has given one. Which of its inputs a document gives first is drawn too, since beginnings are not like the rest.

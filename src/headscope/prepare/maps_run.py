@@ -56,8 +56,10 @@ class MapsRun:
         index = self._source.index
         pieces = pieces_of_maps(index.word_level, given=options.pieces, compat=options.compat)
         self.options = options = replace(options, pieces=pieces)
-        if options.limit is not None:
-            self._source = self._source.only(_drawn(index.entries, limit=options.limit, seed=options.seed))
+        if options.max_inputs is not None:
+            self._source = self._source.only(
+                _drawn(index.entries, limit=options.max_inputs, seed=options.seed)
+            )
         self.entries = self._source.index.entries
         # Thousands of rows are named: an input is found at once, the first of those of one name.
         self._by_name = {(entry.document, entry.index): entry for entry in reversed(self.entries)}

@@ -122,7 +122,7 @@ class ModelRun:
                 by_line=by_line,
                 column=options.column,
                 as_written=as_written,
-                limit=options.limit,
+                max_inputs=options.max_inputs,
             )
         given = [self.treebank, None if options.coref == options.treebank else self.coreference]
         corpora = [corpus for corpus in given if corpus is not None]
@@ -144,12 +144,12 @@ class ModelRun:
 
     def _packed(self) -> Iterator[Segment]:
         """Read the text from its start; several stages may."""
-        again, limit = self.packer.counts.documents > 0, self.options.limit
+        again, max_inputs = self.packer.counts.documents > 0, self.options.max_inputs
         if again:
             self.packer = self._packer()
-            yield from self.packer.pack(self.corpus.read(), limit=limit)
+            yield from self.packer.pack(self.corpus.read(), max_inputs=max_inputs)
         else:
-            made = self.packer.pack(self.keeper.watch(self.corpus.read()), limit=limit)
+            made = self.packer.pack(self.keeper.watch(self.corpus.read()), max_inputs=max_inputs)
             yield from self.known.watch(made)
 
     def batches(self, batch_size: int) -> ShardedBatches:
@@ -158,7 +158,7 @@ class ModelRun:
         Without a limit shards are cut by the documents' length, so that a part of a run makes inputs of its own alone;
         a limit draws among all inputs, and the original's one stream of draws goes through all of them.
         """
-        if self.options.limit is not None or self.options.compat is not None:
+        if self.options.max_inputs is not None or self.options.compat is not None:
             return ShardedBatches(self.segments(), batch_size=batch_size)
         return ShardedBatches(self._shards(), batch_size=batch_size)
 
@@ -218,7 +218,7 @@ class ModelRun:
     @property
     def total(self) -> int | None:
         """Documents in the corpus; None where a limit makes the number meaningless."""
-        return self.documents if self.options.limit is None else None
+        return self.documents if self.options.max_inputs is None else None
 
     def done(self, segments: int) -> int:
         """About how many documents so many computed segments make up: reading runs ahead of computing."""
@@ -283,10 +283,10 @@ class ModelRun:
             most: how many; no more than the run's limit.
             changed: makes another document of each, such as one of its words in another order.
         """
-        limit = most if self.options.limit is None else min(most, self.options.limit)
+        max_inputs = most if self.options.max_inputs is None else min(most, self.options.max_inputs)
         documents = self.corpus.read()
         made = documents if changed is None else map(changed, documents)
-        return list(self._packer().pack(made, limit=limit))
+        return list(self._packer().pack(made, max_inputs=max_inputs))
 
     def over(
         self, segments: Iterable[Segment], *, length: int | None = None, control: int | None = None
@@ -332,7 +332,7 @@ class ModelRun:
 
     def _notes(self) -> list[str]:
         notes = []
-        if isinstance(self.corpus, TextCorpus) and self.documents == documents_read(self.options.limit):
+        if isinstance(self.corpus, TextCorpus) and self.documents == documents_read(self.options.max_inputs):
             notes.append(f"the inputs were drawn from the text's first {count(self.documents, 'document')}")
         corpora = (self.corpus, self.treebank, self.treebank_train, self.coreference, self.gap)
         # A file of trees and mentions is two corpora.

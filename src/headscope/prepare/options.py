@@ -96,7 +96,7 @@ class RunOptions:
         choices=TOKEN_TYPES,
         help="Token types of pairs: own (the model's) or zero (as the original code).",
     )
-    limit: int | None = option(
+    max_inputs: int | None = option(
         None, group="machine", least=1, help="So many inputs of each corpus, spread over its documents."
     )
     # None chooses by length and device.

@@ -119,7 +119,7 @@ def read_text(
         said: what is being done, in a word or two.
         watch: told of progress.
     """
-    tell = scan_teller(watch, said, run.done, total=run.total, limit=run.options.limit)
+    tell = scan_teller(watch, said, run.done, total=run.total, limit=run.options.max_inputs)
     if run.shared is None:
         scan_shards(run.source(), accumulators, kept=run.kept, progress=tell)
     else:

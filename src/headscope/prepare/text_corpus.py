@@ -21,7 +21,7 @@ class TextCorpus:
     Args:
         paths, by_line, column: as `read_corpus` takes them.
         as_written: whether they come in the order of the files, not in that of their ids (`Ordered`).
-        limit: how many inputs are wanted; only the documents that they are drawn from are read (`documents_read`).
+        max_inputs: how many inputs are wanted; only the documents that they are drawn from are read (`documents_read`).
     """
 
     def __init__(
@@ -31,14 +31,14 @@ class TextCorpus:
         by_line: bool = False,
         column: str | None = None,
         as_written: bool = False,
-        limit: int | None = None,
+        max_inputs: int | None = None,
     ) -> None:
         self.paths = resolve(paths)
         self._given = paths
         self._how: dict[str, Any] = {
             "by_line": by_line,
             "column": column,
-            "limit_documents": documents_read(limit),
+            "limit_documents": documents_read(max_inputs),
         }
         self._corpus = Ordered(self._documents, name=self.name, as_written=as_written)
         self._spool: IO[str] | None = None

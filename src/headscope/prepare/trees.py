@@ -69,15 +69,15 @@ class TreebankTrees:
     def __init__(self, run: ModelRun) -> None:
         assert run.treebank is not None
         self.run, self.treebank = run, run.treebank
-        self.limit = run.options.limit
+        self.max_inputs = run.options.max_inputs
         self.counts = SentenceCounts()
         self.known = KnownPieces(run.encoder, "treebank")
         self._held = HeldSegments()
         self.documents, self.sentences = self.treebank.documents, self.treebank.sentences
         self.relations: Counter[str] = self.treebank.relations
-        if self.limit is not None:
+        if self.max_inputs is not None:
             self.relations, self.documents, self.sentences = Counter(), 0, 0
-            for document in self.treebank.read(sentences=self.limit, seed=run.options.seed):
+            for document in self.treebank.read(sentences=self.max_inputs, seed=run.options.seed):
                 self.documents += 1
                 for sentence in document.sentences:
                     self.sentences += 1
@@ -134,7 +134,7 @@ class TreebankTrees:
         )
 
     def _segments(self, packer: SentencePacker) -> Iterator[Segment]:
-        return packer.pack(self.treebank.read(sentences=self.limit, seed=self.run.options.seed))
+        return packer.pack(self.treebank.read(sentences=self.max_inputs, seed=self.run.options.seed))
 
 
 class MapsTrees:
@@ -227,7 +227,7 @@ def scan_trees(
     def documents(segments: int) -> int:
         return trees.documents * segments // max(1, trees.sentences)
 
-    tell = scan_teller(watch, said, documents, total=trees.documents, limit=run.options.limit)
+    tell = scan_teller(watch, said, documents, total=trees.documents, limit=run.options.max_inputs)
     tiles = trees.source() if source is None else source
     scan_shards(tiles, accumulators, kept=run.kept, scan_name=scan_name, progress=tell)
 

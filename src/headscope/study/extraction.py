@@ -101,7 +101,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
         raise OutputError(already_there(path))
     by_line = options.documents == "lines"
     corpus = TextCorpus(
-        options.text, by_line=by_line, column=options.column, as_written=True, limit=options.limit
+        options.text, by_line=by_line, column=options.column, as_written=True, max_inputs=options.max_inputs
     )
     documents, corpus_hash = corpus.digest()
     if how.debug:
@@ -141,7 +141,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
             return [str(token) for token in tokenizer.convert_ids_to_tokens(ids)]
 
         with MapsWriter(folder, index, names=names, replace=how.replace) as writer:
-            inputs = packer.pack(_with_text(corpus.read()), limit=options.limit)
+            inputs = packer.pack(_with_text(corpus.read()), max_inputs=options.max_inputs)
             if how.word_level is not None:
                 inputs = _with_words(inputs, encoder)
             segments = writer.in_order(known.watch(inputs))

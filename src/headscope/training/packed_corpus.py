@@ -65,17 +65,17 @@ def pack_inputs(
     documents: Iterable[Document],
     packer: Packer,
     *,
-    limit: int | None = None,
+    max_inputs: int | None = None,
     seed: int = 0,
     known: KnownPieces | None = None,
 ) -> PackedInputs:
-    """Read documents into packed inputs, at most `limit` of them; `known` is told how much the tokenizer knows.
+    """Read documents into packed inputs, at most `max_inputs` of them; `known` is told how much the tokenizer knows.
 
     Raises:
         InputError: no input could be made, or the tokenizer knows next to nothing of them; says why.
     """
     digest = CorpusDigest(documents)
-    segments = packer.pack(digest, limit=limit)
+    segments = packer.pack(digest, max_inputs=max_inputs)
     return _packed(
         segments if known is None else known.watch(segments),
         digest,
@@ -89,13 +89,13 @@ def pack_passages(
     documents: Iterable[Document],
     text: RunningText,
     *,
-    limit: int | None = None,
+    max_inputs: int | None = None,
     seed: int = 0,
     known: KnownPieces | None = None,
 ) -> PackedInputs:
     """Read documents into packed inputs of running text; otherwise as `pack_inputs`."""
     digest = CorpusDigest(documents)
-    segments = text.cut(digest, limit=limit, seed=seed)
+    segments = text.cut(digest, max_inputs=max_inputs, seed=seed)
     return _packed(
         segments if known is None else known.watch(segments),
         digest,

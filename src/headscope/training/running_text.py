@@ -39,15 +39,15 @@ class RunningText:
         self._frame = Frame.of(encoder)
 
     def cut(
-        self, documents: Iterable[Document], *, limit: int | None = None, seed: int = 0
+        self, documents: Iterable[Document], *, max_inputs: int | None = None, seed: int = 0
     ) -> Iterator[Segment]:
-        """Yield inputs, document by document; at most `limit` of them, drawn over the documents (`spread`)."""
+        """Yield inputs, document by document; at most `max_inputs` of them, drawn over the documents (`spread`)."""
         passages = (passage for document in documents for passage in self._passages(document))
-        if limit is None:
+        if max_inputs is None:
             yield from passages
             return
         every = list(passages)
-        drawn = spread(((passage.document, passage.index) for passage in every), limit=limit, seed=seed)
+        drawn = spread(((passage.document, passage.index) for passage in every), limit=max_inputs, seed=seed)
         yield from (passage for passage in every if (passage.document, passage.index) in drawn)
 
     def _passages(self, document: Document) -> Iterator[Segment]:

@@ -65,7 +65,7 @@ class TrainOptions:
         vocabulary: pieces in that one at most (8,000 when None).
         cased: whether it keeps case.
         packing, max_length: how text becomes inputs; see `encoding.packing.Packer`.
-        limit: stop reading after so many inputs.
+        max_inputs: stop reading after so many inputs.
         steps: how many batches; 1,000 when None and no minutes are given.
         minutes: about how long to train, in place of steps; the number of steps is worked out before the first.
         every: steps between checkpoints, and between looks at the held-out documents.
@@ -93,7 +93,7 @@ class TrainOptions:
     cased: bool = False
     packing: str = "pretraining"
     max_length: int = 128
-    limit: int | None = None
+    max_inputs: int | None = None
     steps: int | None = None
     minutes: float | None = None
     every: int = 500
@@ -170,7 +170,7 @@ class TrainOptions:
 
     def _check_numbers(self) -> None:
         for name, least in (
-            *(("steps", 1), ("every", 1), ("batch_size", 1), ("max_length", 1), ("limit", 1)),
+            *(("steps", 1), ("every", 1), ("batch_size", 1), ("max_length", 1), ("max_inputs", 1)),
             *(("vocabulary", 1), ("seed", 0), ("groups", 1)),
         ):
             value = getattr(self, name)
@@ -195,7 +195,7 @@ class TrainOptions:
     def shaping(self) -> dict[str, object]:
         """Return the options that change the weights or the log, for the signature; corpora and models by hash."""
         names = (
-            *("packing", "max_length", "limit", "minutes", "every", "batch_size", "warm_up", "dropout"),
+            *("packing", "max_length", "max_inputs", "minutes", "every", "batch_size", "warm_up", "dropout"),
             *("held_out", "seed", "dtype", "cased"),
         )
         steps = DEFAULT_STEPS if self.steps is None and self.minutes is None else self.steps

@@ -122,7 +122,7 @@ def test_the_embedded_model_against_a_float64_loop_over_transformers_own_weights
     loaded = load_model()
     encoder = Encoder(loaded.tokenizer)
     anatomy = examine(loaded.model, encoder.vocabulary)
-    segments = list(Packer(encoder, max_length=48).pack(read_text(str(demo_text())), limit=4))
+    segments = list(Packer(encoder, max_length=48).pack(read_text(str(demo_text())), max_inputs=4))
     result = result_of(ModelSource(loaded.model, anatomy, encoder.vocabulary, [segments]))
     maps = []
     for segment in segments:

@@ -200,7 +200,7 @@ def test_saved_maps_are_refused():
 
 
 def test_few_documents_are_noted_and_inputs_with_nothing_to_predict_counted(folder, bert, text, monkeypatch):
-    run = prepare(options(bert, text, limit=4))
+    run = prepare(options(bert, text, max_inputs=4))
     first, *rest = list(run.segments())
     empty = replace(
         first,

@@ -31,7 +31,7 @@ NEAR = 1e-5
 @pytest.fixture(scope="module")
 def run():
     text = str(data("wikitext-2/valid.txt"))
-    return prepare(RunOptions(text=(text,), limit=10, stages=("jobs",)))
+    return prepare(RunOptions(text=(text,), max_inputs=10, stages=("jobs",)))
 
 
 @pytest.fixture(scope="module")

@@ -156,7 +156,7 @@ def test_a_segment_may_have_no_tags():
 def test_tags_of_a_real_treebank():
     """Each row's tag is that of the word whose letters its token is of, as another reader of the file has it."""
     path = data("ud-english-ewt/en_ewt-ud-dev.conllu")
-    run = prepare(RunOptions(treebank=(str(path),), limit=60, stages=("tree_jobs",)))
+    run = prepare(RunOptions(treebank=(str(path),), max_inputs=60, stages=("tree_jobs",)))
     (kept,) = scan_tree_jobs(run).compute()
     sentences = {}
     for sentence in conllu.parse(path.read_text(encoding="utf-8")):

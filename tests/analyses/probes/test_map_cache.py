@@ -90,7 +90,7 @@ def test_more_than_the_limit_is_refused_before_anything_is_written(tmp_path):
         cache.reserve({"a": 3 << 29, "b": 1 << 29}, what="train.conllu and dev.conllu")
     assert str(refused.value) == (
         "the attention of train.conllu and dev.conllu takes 2.0 GiB on disk, more than the limit of 0.5 GiB; set "
-        "HEADSCOPE_CACHE_GIB to more, or take fewer sentences with --limit"
+        "HEADSCOPE_CACHE_GIB to more, or take fewer sentences with --max-inputs"
     )
     assert not cache.folder.exists()
 
@@ -102,7 +102,7 @@ def test_a_full_disk_is_refused_before_anything_is_written(tmp_path, monkeypatch
         cache.reserve({"a": 1 << 30}, what="train.conllu")
     assert str(refused.value) == (
         f"the attention of train.conllu takes 1.0 GiB on disk, and {cache.folder} has 0.2 GiB free; free some space, "
-        "set HF_ASSETS_CACHE to a folder on another disk, or take fewer sentences with --limit"
+        "set HF_ASSETS_CACHE to a folder on another disk, or take fewer sentences with --max-inputs"
     )
 
 

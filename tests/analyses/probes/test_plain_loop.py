@@ -41,7 +41,7 @@ def bench(tmp_path_factory):
     loaded = load_model(device="cpu")
     encoder = Encoder(loaded.tokenizer)
     anatomy = examine(loaded.model, encoder.vocabulary)
-    segments = SentencePacker(encoder, max_length=512).pack(documents, limit=TRAIN + TEST)
+    segments = SentencePacker(encoder, max_length=512).pack(documents, max_inputs=TRAIN + TEST)
     writer = ShardWriter(tmp_path_factory.mktemp("ewt") / "maps", heads=len(heads_of(anatomy.layout)))
     numbers = {sentence.key: place for place, sentence in enumerate(sentences)}
     collector = WordMapCollector(writer, anatomy.layout, numbers)

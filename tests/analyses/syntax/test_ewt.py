@@ -66,7 +66,7 @@ def counted(documents, *, limit=None, batch_size=32, special=False):
     anatomy = examine(loaded.model, encoder.vocabulary)
     relations = Counter(name for d in documents for sentence in d.sentences for name in sentence.relations)
     packer = SentencePacker(encoder, max_length=512)
-    batches = length_buckets(packer.pack(documents, limit=limit), batch_size=batch_size)
+    batches = length_buckets(packer.pack(documents, max_inputs=limit), batch_size=batch_size)
     accumulator = DependencyAccumulator(anatomy.layout, ArcTable.of(relations, folded=True))
     scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [accumulator])
     return accumulator, packer.counts, encoder

@@ -100,7 +100,7 @@ class _CoreferenceBench:
         self.how = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
         self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
         self._held = HeldSegments()
-        limit, documents = run.options.limit, self.corpus.documents
+        limit, documents = run.options.max_inputs, self.corpus.documents
         self.control_documents = ControlDocuments(documents if limit is None else min(documents, limit))
 
     def segments(self, counts: MentionCounts, *, max_length: int | None = None) -> Iterator[Segment]:
@@ -117,11 +117,11 @@ class _CoreferenceBench:
                 drawn=drawn,
             )
 
-        if options.limit is None:
+        if options.max_inputs is None:
             return cut(counts, None)
         if length not in self._drawn:  # once for the trained model and all controls
             windows = [(segment.document, segment.index) for segment in cut(MentionCounts(), None)]
-            self._drawn[length] = spread(windows, limit=options.limit, seed=options.seed)
+            self._drawn[length] = spread(windows, limit=options.max_inputs, seed=options.seed)
         return cut(counts, self._drawn[length])
 
     def trained(self, counts: MentionCounts, known: KnownPieces) -> CoreferenceAccumulator:
@@ -146,7 +146,7 @@ class _CoreferenceBench:
         def read(segments: int) -> int:
             return min(documents, documents * segments // windows)
 
-        tell = scan_teller(self.watch, stage, read, total=documents, limit=self.run.options.limit)
+        tell = scan_teller(self.watch, stage, read, total=documents, limit=self.run.options.max_inputs)
         scan_shards(source, [sums], kept=self.run.kept, scan_name=scan_name, progress=tell)
         return sums
 

@@ -27,7 +27,7 @@ CROSSES, NO_PIECE, NO_ANTECEDENT, AFTER_FIRST, NOT_DRAWN = (
     "head word has no piece",
     "no antecedent in its window",
     "after the first window",
-    "in no window that --limit lets in",
+    "in no window that --max-inputs lets in",
 )
 
 HeadWord = Callable[[AnnotatedDocument, Mention], int]

@@ -99,7 +99,7 @@ def scan_importance(
         source,
         [sums],
         kept=run.kept,
-        progress=scan_teller(watch, "importance", run.done, total=run.total, limit=options.limit),
+        progress=scan_teller(watch, "importance", run.done, total=run.total, limit=options.max_inputs),
     )
     return loss, source, sums
 

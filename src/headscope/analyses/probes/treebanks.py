@@ -55,7 +55,7 @@ class ProbeTreebank:
         options = run.options
         # In an order of their own, as probes learn from one batch after another.
         documents = sorted(
-            corpus.read(sentences=options.limit, seed=options.seed), key=lambda document: document.id
+            corpus.read(sentences=options.max_inputs, seed=options.seed), key=lambda document: document.id
         )
         self.name, self.hash = corpus.name, corpus.hash
         self.sentences: list[TreeSentence] = tree_sentences(documents, folded=options.fold_labels)
@@ -182,6 +182,6 @@ class ProbeBench:
         """Name what attention over a treebank depends on."""
         signature, options = self.run.signature, self.run.options
         model = {name: signature["model"].get(name) for name in ("weights", "family")}
-        shaping = {n: getattr(options, n) for n in ("max_length", "token_types", "dtype", "limit")}
+        shaping = {n: getattr(options, n) for n in ("max_length", "token_types", "dtype", "max_inputs")}
         parts = {"model": model, "tokenizer": signature["tokenizer"], "treebank": bank.hash, **shaping}
         return signature_id({**parts, "pieces": options.pieces, "special": SPECIAL})

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SHARED = (
     *("model", "revision", "pieces", "packing", "max_length", "token_types"),
-    *("documents", "column", "limit", "device", "dtype", "seed"),
+    *("documents", "column", "max_inputs", "device", "dtype", "seed"),
 )
 
 

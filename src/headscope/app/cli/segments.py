@@ -50,7 +50,7 @@ def command(
     ] = False,
     documents: o.Documents = "blocks",
     column: o.Column = None,
-    limit: o.Limit = None,
+    max_inputs: o.MaxInputs = None,
     seed: o.Seed = 0,
     force: o.Force = False,
 ) -> None:
@@ -86,7 +86,7 @@ def command(
     known = KnownPieces(encoder, "text")
 
     def entries() -> Iterator[dict[str, Any]]:
-        for segment in known.watch(packer.pack(texts, limit=limit)):
+        for segment in known.watch(packer.pack(texts, max_inputs=max_inputs)):
             names = tokenizer.convert_ids_to_tokens(segment.ids.tolist())
             yield {"tokens": [str(name) for name in names], **segment.fields}
 

@@ -102,7 +102,7 @@ def command(
     held_out: Annotated[float, typer.Option(help="Share of the documents kept for measuring.")] = 0.05,
     packing: o.Packing = "pretraining",
     max_length: o.MaxLength = 128,
-    limit: o.Limit = None,
+    max_inputs: o.MaxInputs = None,
     seed: o.Seed = 0,
     device: o.Device = "auto",
     dtype: Annotated[
@@ -145,7 +145,7 @@ def command(
         cased=cased,
         packing=packing,
         max_length=max_length,
-        limit=limit,
+        max_inputs=max_inputs,
         steps=steps,
         minutes=minutes,
         every=every,

@@ -54,9 +54,9 @@ def _scanned(run: ModelRun, watch: Watcher | None, counts: GapCounts, known: Kno
     assert run.gap is not None
     sums = GapAccumulator(run.layout, pieces=run.options.pieces)
 
-    tell = scan_teller(watch, "GAP", int, total=None, limit=run.options.limit)
+    tell = scan_teller(watch, "GAP", int, total=None, limit=run.options.max_inputs)
     segments = gap_segments(
-        run.gap.read(limit=run.options.limit, seed=run.options.seed),
+        run.gap.read(limit=run.options.max_inputs, seed=run.options.seed),
         run.encoder,
         max_length=run.options.max_length,
         counts=counts,

@@ -63,7 +63,7 @@ class MapCache:
             OutputError: they have no room in the limit, or on the disk; nothing was written.
         """
         need = f"the attention of {what} takes {_gib(sum(sizes.values()))} on disk"
-        way_out = "take fewer sentences with --limit"
+        way_out = "take fewer sentences with --max-inputs"
         most = self.gib * 2**30
         if sum(sizes.values()) > most:
             raise OutputError(
