@@ -81,7 +81,6 @@ NOT_YET = {
     "analyses/norms",
     "analyses/pca",
     "analyses/probes",
-    "analyses/stats",
     "analyses/syntax",
     "analyses/analysis.py",
     "analyses/command.py",

@@ -197,7 +197,7 @@ def test_heads_whose_role_is_another_are_named_everywhere():
     label = context.words.roles
     assert said.text == (
         "By what they write (each weight times the length of what is written of its token) 1 of 8 heads has another "
-        f"role; from {label[role]} to {label[other.written]} so it is with {layer}-{head}."
+        f"role; from {label[role]} to {label[other.role_by_norm]} so it is with {layer}-{head}."
     )
     table = norm_table(run, context.kinds, context.words, several=False)
     assert [row[0] for row in table.rows] == [f"Head {layer}-{head}"]
@@ -210,7 +210,7 @@ def test_heads_whose_role_is_another_are_named_everywhere():
     assert UNKNOWN not in page
     grid, legend = render_results(StageResult(name="stats", tables={"stats": run.tables["stats"]}))
     assert grid.columns[-1] == ("by norm", "left")
-    assert {row[0]: row[-1] for row in grid.rows if row[-1] != "-"} == {f"{layer}-{head}": other.written}
+    assert {row[0]: row[-1] for row in grid.rows if row[-1] != "-"} == {f"{layer}-{head}": other.role_by_norm}
     assert "by norm" in legend
 
 

@@ -124,12 +124,12 @@ def results_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, me
     # What uniform attention never does cannot occur at all: next under a causal mask, [SEP] in GPT-2.
     possible = uniform.sum(0) > 0
     # A value that cannot occur is null, whatever was summed.
-    shown = np.where(possible[:, None, :], with_layer_means(heads), np.nan)
-    own, number = counts, counts.sum(0)
+    values = np.where(possible[:, None, :], with_layer_means(heads), np.nan)
+    divisors, number = counts, counts.sum(0)
     if counts.shape[2] > 1:
-        own, number = with_layer_means(counts[:, :, :-1]), number[:, :-1]
+        divisors, number = with_layer_means(counts[:, :, :-1]), number[:, :-1]
         number = np.concatenate([number, number.max(1, keepdims=True)], axis=1)
-    interval = _intervals(shown, own)
+    interval = _intervals(values, divisors)
     with np.errstate(invalid="ignore", divide="ignore"):
         level = np.where(possible, uniform.sum(0) / of_uniform, np.nan)
     return StatsResult(
@@ -138,16 +138,16 @@ def results_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, me
         heads=mapped(interval, lambda ends: ends[:, :-1]),
         layers=mapped(interval, lambda ends: ends[:, -1]),
         uniform=level,
-        n=np.where(possible[:, None], np.broadcast_to(number, shown.shape[1:]), 0).astype(np.int64),
+        n=np.where(possible[:, None], np.broadcast_to(number, values.shape[1:]), 0).astype(np.int64),
     )
 
 
 def _intervals(sums: NDArray[np.float64], counts: NDArray[Any]) -> Interval:
     """Intervals of `[group, ..., STATISTICS]`, each on the scale of its unit."""
-    found = [np.empty(sums.shape[1:]) for _ in range(3)]
+    ends = [np.empty(sums.shape[1:]) for _ in range(3)]
     for unit, scale in _SCALES.items():
-        own = np.array([one.unit is unit for one in STATISTICS.values()])
-        part = ratio_interval(sums[..., own], counts[..., own], scale=scale)
-        for whole, ends in zip(found, (part.value, part.low, part.high), strict=True):
-            whole[..., own] = ends
-    return Interval(*found)
+        in_unit = np.array([statistic.unit is unit for statistic in STATISTICS.values()])
+        part = ratio_interval(sums[..., in_unit], counts[..., in_unit], scale=scale)
+        for whole, part_ends in zip(ends, (part.value, part.low, part.high), strict=True):
+            whole[..., in_unit] = part_ends
+    return Interval(*ends)

@@ -1,4 +1,4 @@
-"""What becomes of every head's role where what it writes stands in place of where it looks."""
+"""Heads' roles by norm-weighted attention (Kobayashi et al. 2020), beside their roles by attention weights."""
 
 from __future__ import annotations
 
@@ -27,40 +27,40 @@ _HEAD = ["kind", "layer", "head"]
 
 @dataclass(frozen=True)
 class ByNorm:
-    """One head's role by its weights and by what it writes.
+    """One head's role by attention weights and by norm-weighted attention.
 
     Attributes:
-        kind, layer, head: whose; layer and head from 1.
-        role: by weights.
-        written: the role by what is written.
-        statistic: that tells the first of the two which one tells.
-        weight: its value of the weights.
-        norm: the same of what is written.
+        kind, layer, head: of the head; layer and head from 1.
+        role: by attention weights.
+        role_by_norm: the role by norm-weighted attention.
+        statistic: that `role` rests on, or else `role_by_norm`; empty where neither rests on one.
+        weight: the statistic of the attention weights.
+        norm: the statistic of norm-weighted attention.
     """
 
     kind: str
     layer: int
     head: int
     role: str
-    written: str
+    role_by_norm: str
     statistic: str
     weight: float
     norm: float
 
     @property
     def differs(self) -> bool:
-        """Whether the two are not the same."""
-        return self.role != self.written
+        """Whether the two roles differ."""
+        return self.role != self.role_by_norm
 
 
 def by_norm(stats: pd.DataFrame) -> list[ByNorm]:
-    """Return every head of which it is known what it writes, by layer and head.
+    """Return the roles of every head whose norm-weighted attention is known, by layer and head.
 
     Args:
         stats: the table `stats.parquet`, of both measures.
     """
-    written = of_measure(stats, NORM)
-    known = written[written["head"].notna() & (written["n"] > 0)]
+    stats_by_norm = of_measure(stats, NORM)
+    known = stats_by_norm[stats_by_norm["head"].notna() & (stats_by_norm["n"] > 0)]
     if known.empty:
         return []
     heads = {tuple(head) for head in known[_HEAD].itertuples(index=False)}
@@ -83,47 +83,47 @@ def _rows(both: pd.DataFrame, values: Mapping[str, Mapping[Any, float]]) -> Iter
 
 
 def norm_finding(run: Measured, kind: Kind, words: Words, *, several: bool) -> list[Sentence]:
-    """Say which heads have another role by what they write; nothing where that is not known."""
-    own = _of(run, kind)
-    if not own:
+    """Say which heads have another role by norm-weighted attention; nothing where that is not known."""
+    rows = _of(run, kind)
+    if not rows:
         return []
-    others = [one for one in own if one.differs]
+    changed = [row for row in rows if row.differs]
     whose = f"{kind.name} heads" if several else "heads"
-    if not others:
-        return [sentence("roles", f"by what they write, too, all {len(own):,} {whose} have the same role.")]
-    # The commonest change first.
+    if not changed:
+        return [sentence("roles", f"by what they write, too, all {len(rows):,} {whose} have the same role.")]
+    # The most frequent change is named.
     changes: dict[tuple[str, str], list[ByNorm]] = {}
-    for one in others:
-        changes.setdefault((one.role, one.written), []).append(one)
+    for row in changed:
+        changes.setdefault((row.role, row.role_by_norm), []).append(row)
     (before, after), most = max(changes.items(), key=lambda item: len(item[1]))
-    verb = "has" if len(others) == 1 else "have"
-    so = "so it is with" if len(most) == len(others) else f"most often, in {len(most):,} of them, with"
+    verb = "has" if len(changed) == 1 else "have"
+    so = "so it is with" if len(most) == len(changed) else f"most often, in {len(most):,} of them, with"
     return [
         sentence(
             "roles",
-            f"by what they write (each weight times the length of what is written of its token) {len(others):,} of "
-            f"{count(len(own), whose[:-1])} {verb} another role; from {words.roles[before]} to {words.roles[after]} "
+            f"by what they write (each weight times the length of what is written of its token) {len(changed):,} of "
+            f"{count(len(rows), whose[:-1])} {verb} another role; from {words.roles[before]} to {words.roles[after]} "
             f"{so} ",
-            *listed(numbered(one.kind, one.layer, one.head) for one in most),
+            *listed(numbered(row.kind, row.layer, row.head) for row in most),
             ".",
         )
     ]
 
 
 def norm_table(run: Measured, kinds: tuple[Kind, ...], words: Words, *, several: bool) -> Table | None:
-    """Tabulate the heads whose role is another by what they write; None where there is none."""
+    """Tabulate the heads whose role differs by norm-weighted attention; None where there is none."""
     rows = [
         (
-            capital(head_name(one.kind, one.layer, one.head, several=several)),
-            capital(words.roles[one.role]),
-            capital(words.roles[one.written]),
-            f"{words.statistics[one.statistic]}, {unit(one.statistic)}",
-            table_number(one.weight, one.statistic),
-            table_number(one.norm, one.statistic),
+            capital(head_name(row.kind, row.layer, row.head, several=several)),
+            capital(words.roles[row.role]),
+            capital(words.roles[row.role_by_norm]),
+            f"{words.statistics[row.statistic]}, {unit(row.statistic)}",
+            table_number(row.weight, row.statistic),
+            table_number(row.norm, row.statistic),
         )
         for kind in kinds
-        for one in _of(run, kind)
-        if one.differs
+        for row in _of(run, kind)
+        if row.differs
     ]
     if not rows:
         return None
@@ -139,18 +139,18 @@ def norm_table(run: Measured, kinds: tuple[Kind, ...], words: Words, *, several:
 
 def norm_on_cards(run: Measured, kind: Kind, words: Words) -> list[str | None] | None:
     """Return a line for each head's card, in head order; None where nothing is known of the kind."""
-    own = _of(run, kind)
-    if not own:
+    rows = _of(run, kind)
+    if not rows:
         return None
     lines: list[str | None] = [None] * kind.size
-    for one in own:
-        line = f"By what it writes: {words.roles[one.written]}"
-        if one.statistic:
+    for row in rows:
+        line = f"By what it writes: {words.roles[row.role_by_norm]}"
+        if row.statistic:
             line += (
-                f"; {words.statistics[one.statistic]} {amount(one.norm, one.statistic)}, by weights "
-                f"{amount(one.weight, one.statistic)}"
+                f"; {words.statistics[row.statistic]} {amount(row.norm, row.statistic)}, by weights "
+                f"{amount(row.weight, row.statistic)}"
             )
-        lines[kind.head_index(one.layer, one.head)] = f"{line}."
+        lines[kind.head_index(row.layer, row.head)] = f"{line}."
     return lines
 
 

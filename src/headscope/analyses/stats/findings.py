@@ -1,4 +1,4 @@
-"""What statistics say, in words: positions, special tokens, focus, and how many heads have each role."""
+"""Findings on statistics: positions, special tokens, focus, and how many heads have each role."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from collections import Counter
 from dataclasses import replace
 
 from headscope.analyses.stats.by_norm import norm_finding
-from headscope.analyses.stats.shares import BEHAVIORS, nothing, position, special
-from headscope.analyses.stats.spread import focus, noop
+from headscope.analyses.stats.focus_findings import focus_sentences, noop_sentences
+from headscope.analyses.stats.share_findings import (
+    BEHAVIORS,
+    no_share_stands_out,
+    position_sentences,
+    special_sentences,
+)
 from headscope.reporting.kit.claim_rules import stands_out
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, sentence
@@ -19,23 +24,23 @@ from headscope.statistics.role_catalog import ROLES, SHOWN
 def stats_findings(about: Context) -> list[Sentence]:
     """Return the sentences on statistics and roles, kind by kind."""
     several, words, gaps = about.several, about.words, about.run.table("stats_differences")
-    found: list[Sentence] = []
+    sentences: list[Sentence] = []
     none_stands_out = not any(
         stands_out(cell) for kind in about.kinds for name in BEHAVIORS for _, _, cell in kind.each(name)
     )
     if none_stands_out:
-        found.append(nothing(about.kinds, words, several))
+        sentences.append(no_share_stands_out(about.kinds, words, several))
     for kind in about.kinds:
-        own = [
-            *position(kind, words, gaps, several),
-            *special(kind, words, several),
-            *noop(kind, words, gaps, several),
-            *focus(kind, words, gaps, several, none_stands_out=none_stands_out),
+        of_kind = [
+            *position_sentences(kind, words, gaps, several),
+            *special_sentences(kind, words, several),
+            *noop_sentences(kind, words, gaps, several),
+            *focus_sentences(kind, words, gaps, several, none_stands_out=none_stands_out),
             _roles(kind, words, several),
             *norm_finding(about.run, kind, words, several=several),
         ]
-        found += [replace(one, kind=kind.name) for one in own]
-    return found
+        sentences += [replace(finding, kind=kind.name) for finding in of_kind]
+    return sentences
 
 
 def _roles(kind: Kind, words: Words, several: bool) -> Sentence:

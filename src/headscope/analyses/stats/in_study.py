@@ -1,4 +1,4 @@
-"""What a study knows of statistics: each is a column, and `norm` before it where it is of what is written."""
+"""Columns of `study.heads`: each statistic, and after the word `norm` each of norm-weighted attention."""
 
 import pandas as pd
 

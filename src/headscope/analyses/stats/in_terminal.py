@@ -17,7 +17,7 @@ from headscope.statistics.statistic_catalog import STATISTICS, Rows, Unit
 def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield a row for each head: every mean over all rows, in percent of attention or nats, and the role."""
     stats = of_measure(result.tables["stats"])
-    written = {(one.kind, one.layer, one.head): one for one in by_norm(result.tables["stats"])}
+    roles_by_norm = {(head.kind, head.layer, head.head): head for head in by_norm(result.tables["stats"])}
     wide = stats[stats["head"].notna()].pivot_table(
         index=["kind", "layer", "head"], columns="statistic", values="value", sort=False, dropna=False
     )
@@ -25,22 +25,39 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     several = stats["kind"].nunique() > 1
     occurring = set(stats["statistic"][stats["value"].notna()])
     columns = [
-        one for one in STATISTICS.values() if one.rows is Rows.ALL and (one.name in occurring or not one.rare)
+        statistic
+        for statistic in STATISTICS.values()
+        if statistic.rows is Rows.ALL and (statistic.name in occurring or not statistic.rare)
     ]
-    shown = []
+    lines = []
     for row in rows.to_dict("records"):
         label = head_label(row["layer"], row["head"])
-        cells = [_cell(row.get(one.name, float("nan")), share=one.unit is Unit.SHARE) for one in columns]
-        other = written.get((row["kind"], row["layer"], row["head"]))
-        by_written = [other.written if other is not None and other.differs else "-"] if written else []
-        shown.append([f"{row['kind']} {label}" if several else label, *cells, row["role"], *by_written])
-    numbers = [(one.heading or one.name, "right") for one in columns]
-    last = [("by norm", "left")] if written else []
-    yield Grid([("head", "left"), *numbers, ("role", "left"), *last], shown)
-    nats = [f"{one.heading or one.name} in nats" for one in columns if one.unit is Unit.NATS]
-    told = [f"{one.heading or one.name}: {one.heading_says}" for one in columns if one.heading_says]
-    norms = ["by norm: the role by what it writes, where that is another"] if written else []
-    yield "; ".join(["percent of attention", *nats, *told, *norms])
+        cells = [
+            _cell(row.get(statistic.name, float("nan")), share=statistic.unit is Unit.SHARE)
+            for statistic in columns
+        ]
+        roles_of_head = roles_by_norm.get((row["kind"], row["layer"], row["head"]))
+        role_by_norm = (
+            [roles_of_head.role_by_norm if roles_of_head is not None and roles_of_head.differs else "-"]
+            if roles_by_norm
+            else []
+        )
+        lines.append([f"{row['kind']} {label}" if several else label, *cells, row["role"], *role_by_norm])
+    numbers = [(statistic.heading or statistic.name, "right") for statistic in columns]
+    last = [("by norm", "left")] if roles_by_norm else []
+    yield Grid([("head", "left"), *numbers, ("role", "left"), *last], lines)
+    nats = [
+        f"{statistic.heading or statistic.name} in nats"
+        for statistic in columns
+        if statistic.unit is Unit.NATS
+    ]
+    explained = [
+        f"{statistic.heading or statistic.name}: {statistic.heading_says}"
+        for statistic in columns
+        if statistic.heading_says
+    ]
+    norms = ["by norm: the role by what it writes, where that is another"] if roles_by_norm else []
+    yield "; ".join(["percent of attention", *nats, *explained, *norms])
 
 
 def _cell(value: float, *, share: bool) -> str:

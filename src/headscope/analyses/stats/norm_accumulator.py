@@ -1,4 +1,4 @@
-"""Statistics twice: of the weights, and of what heads write in their place (Kobayashi et al. 2020)."""
+"""Statistics of attention weights and of norm-weighted attention (Kobayashi et al. 2020)."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -35,9 +35,9 @@ class NormStatsAccumulator(StatsAccumulator):
         self._written: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
 
     def declare(self) -> Declared:
-        """Keep the same of what is written: how many rows and segments there are is each head's own."""
+        """Keep the sums of norm-weighted attention too; heads differ in how many rows and segments those are of."""
         width, rows = len(STATISTICS), len(Rows)
-        own: Declared = {
+        declared: Declared = {
             name: kept
             for part in self.layout
             for name, kept in {
@@ -46,7 +46,7 @@ class NormStatsAccumulator(StatsAccumulator):
                 f"left_out_{part.kind}": total(part.layers, part.heads, dtype=np.int64),
             }.items()
         }
-        return {**super().declare(), **own}
+        return {**super().declare(), **declared}
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
@@ -76,24 +76,24 @@ class NormStatsAccumulator(StatsAccumulator):
         for (kind, layer), (sums, numbers) in self._written.items():
             counts = numbers.cpu().numpy()  # [batch, head, Rows], uniform attention behind the heads
             means = sums.cpu().numpy() / np.maximum(counts, 1)[..., columns]
-            place, some = np.array([layer]), (counts > 0).astype(np.int32)
+            index, some = np.array([layer]), (counts > 0).astype(np.int32)
             for document, mean, number in zip(batch.info.documents, means, some, strict=True):
-                own = {f"norm_{kind}": mean[None], f"n_norm_{kind}": number[None]}
-                self.sums.add_at(document, place, **own)
+                sums_of_document = {f"norm_{kind}": mean[None], f"n_norm_{kind}": number[None]}
+                self.sums.add_at(document, index, **sums_of_document)
             every = counts[:, :, list(Rows).index(Rows.ALL)].sum(0)
             self.totals[f"left_out_{kind}"][layer] += (every[-1] - every[:-1]).astype(np.int64)
         self._written = {}
 
     def compute(self) -> tuple[StatsResult, ...]:
-        """Return each kind's values of the weights, then of what is written, where any layer of it knows that."""
+        """Return each kind's statistics of weights, then those of norm-weighted attention of the kinds that have it."""
         stacked = self.sums.stacked()
         columns = rows_of_statistics()
-        found = []
+        by_norm = []
         for part in self.layout:
             counts = stacked[f"n_norm_{part.kind}"][..., columns]
             if counts.any():
-                found.append(results_of(part.kind, stacked[f"norm_{part.kind}"], counts, measure=NORM))
-        return (*super().compute(), *found)
+                by_norm.append(results_of(part.kind, stacked[f"norm_{part.kind}"], counts, measure=NORM))
+        return (*super().compute(), *by_norm)
 
     @property
     def left_out(self) -> Mapping[str, NDArray[np.int64]]:

@@ -1,4 +1,4 @@
-"""Statistics of what heads write, as what the head grid can be colored by; those of weights it has anyway."""
+"""Statistics of norm-weighted attention, by which the head grid can be colored; it has those of weights anyway."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ TOPIC = "What it writes of"
 
 
 def written_measures(about: Context) -> Iterator[HeadMeasure]:
-    """Yield each statistic that any head has of what it writes; none where that is not known."""
+    """Yield each statistic of norm-weighted attention that any head has; none where that is not known."""
     table = about.run.table("stats")
     if table is None:
         return
     written = of_measure(table, NORM)
-    for one in STATISTICS.values():
-        rows = written[written["statistic"] == one.name]
+    for statistic in STATISTICS.values():
+        rows = written[written["statistic"] == statistic.name]
         if rows["value"].notna().any():
             yield HeadMeasure(
-                name=f"norm {one.name}",
-                label=f"{capital(about.words.statistics[one.name])}, by what is written",
+                name=f"norm {statistic.name}",
+                label=f"{capital(about.words.statistics[statistic.name])}, by what is written",
                 topic=TOPIC,
-                unit="" if one.unit is Unit.SHARE else "nats",
-                share=one.unit is Unit.SHARE,
+                unit="" if statistic.unit is Unit.SHARE else "nats",
+                share=statistic.unit is Unit.SHARE,
                 values={
                     kind.name: in_head_order(rows[rows["kind"] == kind.name], kind) for kind in about.kinds
                 },

@@ -1,4 +1,4 @@
-"""What the paper found of positions, special tokens and entropy, beside what was measured."""
+"""The paper's numbers on positions, special tokens and entropy, beside the measured ones."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _beside(stats: Mapping[str, Any], kind: Kind) -> list[tuple[str, str, str]]:
         "sep_to_sep": _layer_range(
             kind, "sep_to_sep", [layer for layer, cell in kind.each_layer("sep") if cell.value > 0.5]
         ),
-        "entropy_cls": _one(kind, "entropy_cls"),
+        "entropy_cls": _last_layer(kind, "entropy_cls"),
         "max_weight": _broad_peak(kind),
     }
     return [(name, measured[key], paper) for name, key, paper in _paper_rows(stats)]
@@ -104,7 +104,7 @@ def _layer_range(kind: Kind, statistic: str, layers: Sequence[int]) -> str:
     return f"{join(shares)} in {'layer' if len(layers) == 1 else 'layers'} {join([str(layer) for layer in layers])}"
 
 
-def _one(kind: Kind, statistic: str) -> str:
+def _last_layer(kind: Kind, statistic: str) -> str:
     cell = kind.cell(statistic, kind.layers)
     if not cell.exists:
         return "cannot occur"

@@ -12,16 +12,16 @@ from headscope.statistics.statistic_catalog import STATISTICS, Rows
 
 
 @cache
-def _places(device: torch.device) -> tuple[Tensor, Tensor]:
+def _columns_and_rows(device: torch.device) -> tuple[Tensor, Tensor]:
     """Return for each statistic which number of a row it is, and over which rows; once for a device."""
-    columns = [int(one.quantity) for one in STATISTICS.values()]
+    columns = [int(statistic.quantity) for statistic in STATISTICS.values()]
     return torch.tensor(columns, device=device), torch.tensor(rows_of_statistics(), device=device)
 
 
 @cache
 def rows_of_statistics() -> NDArray[np.int64]:
     """Return over which of `Rows` each statistic is a mean, `[STATISTICS]`."""
-    return np.array([list(Rows).index(one.rows) for one in STATISTICS.values()])
+    return np.array([list(Rows).index(statistic.rows) for statistic in STATISTICS.values()])
 
 
 def row_selections(
@@ -48,7 +48,7 @@ def stats_sums(
     counted = selections[:, None, :, :1] > 0
     rows = torch.where(counted, statistics.double(), 0.0)
     table = rows.transpose(2, 3) @ selections[:, None]
-    columns, of_rows = _places(table.device)
+    columns, of_rows = _columns_and_rows(table.device)
     return table[..., columns, of_rows]
 
 
@@ -60,4 +60,4 @@ def stats_row_counts(
     for rows in Rows:
         of_class = rows_per_class[:, rows.key_class] if rows.key_class is not None else lengths
         numbers.append(of_class if rows.inside else lengths - of_class)
-    return torch.stack(numbers, dim=-1).double()[:, _places(lengths.device)[1]]
+    return torch.stack(numbers, dim=-1).double()[:, _columns_and_rows(lengths.device)[1]]

@@ -1,4 +1,4 @@
-"""The report section by section: each figure with the sentences it supports and the table behind it folded below."""
+"""Sections of the report on statistics: each has figures, the findings that they support, and a folded table."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Plan:
-    """A section: its id, title and why it is there, the findings it takes, and the paper's figure."""
+    """A section: its id, title and purpose, the topics of its findings, and the paper's figure."""
 
     name: Topic
     title: str
@@ -44,7 +44,7 @@ class Plan:
 
     @property
     def statistics(self) -> tuple[str, ...]:
-        """What it shows."""
+        """The names of the statistics that it shows."""
         return of_topic(self.name)
 
 
@@ -78,17 +78,17 @@ def plans(words: Words) -> tuple[Plan, ...]:
 
 def stats_sections(about: Context) -> list[Section]:
     """Build a section for each plan whose statistics can occur, the first with how to read its panels, and roles."""
-    made: list[Section] = []
+    sections: list[Section] = []
     for plan in plans(about.words):
         occurring = [kind for kind in about.kinds if any(kind.occurs(name) for name in plan.statistics)]
         if occurring:
-            made += _section(plan, about, occurring, explain=not made)
-    return [*made, Section(name="roles", title="Roles and examples", html=roles_section(about))]
+            sections += _section(plan, about, occurring, explain=not sections)
+    return [*sections, Section(name="roles", title="Roles and examples", html=roles_section(about))]
 
 
 def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: bool) -> list[Section]:
     words, several = about.words, about.several
-    parts: list[Html | None] = []
+    blocks: list[Html | None] = []
     for kind in occurring:
         absent = [
             words.statistics[name]
@@ -97,18 +97,22 @@ def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: 
         ]
         note = f"Left out because it cannot occur here: {', '.join(absent)}. " if absent else ""
         if several:
-            parts.append(el("h3", capital(kind.name)))
-        mine = [one for one in about.findings if one.topic in plan.topics and _is_of(one, kind, several)]
-        parts += linked(mine)
-        parts.append(el("div", panels(plan, about, kind), class_="panels"))
+            blocks.append(el("h3", capital(kind.name)))
+        of_kind = [
+            finding
+            for finding in about.findings
+            if finding.topic in plan.topics and _is_of(finding, kind, several)
+        ]
+        blocks += linked(of_kind)
+        blocks.append(el("div", panels(plan, about, kind), class_="panels"))
         caption = note + (CAPTION if explain and kind is occurring[0] else "")
-        parts.append(el("p", caption, class_="caption") if caption else None)
+        blocks.append(el("p", caption, class_="caption") if caption else None)
         table = layer_table(
             kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}", several=several
         )
-        parts.append(table.html() if table else None)
+        blocks.append(table.html() if table else None)
     files = figure_links(plan.figure) if about.links else None
-    return section(plan.name, plan.title, plan.why, parts, files=files)
+    return section(plan.name, plan.title, plan.why, blocks, files=files)
 
 
 def _is_of(sentence: Sentence, kind: Kind, several: bool) -> bool:
@@ -140,18 +144,18 @@ def roles_section(about: Context) -> Html:
     """Show the clearest example of each role, as figure 1 of the paper does, and count the roles."""
     words, several = about.words, about.several
     rows = about.run.examples[about.run.examples["behavior"] != "shared"]
-    order = {kind.name: place for place, kind in enumerate(about.kinds)}
+    order = {kind.name: index for index, kind in enumerate(about.kinds)}
     records = sorted(
         (row for _, row in rows.iterrows()),
         key=lambda row: (order.get(row["kind"], 9), _rank(row["behavior"]), row["layer"], row["head"]),
     )
     figures = []
-    for place, row in enumerate(records):
+    for index, row in enumerate(records):
         figure = example_panel(row, labels=words.roles, show_kind=several)
         label = (
             f"Attention of {row['kind']} head {head_label(row['layer'], row['head'])} on an example sentence."
         )
-        drawn = inline(figure, name=f"example-{place}", label=label)
+        drawn = inline(figure, name=f"example-{index}", label=label)
         link = el("a", drawn, href=f"#{head_anchor(row['kind'], int(row['layer']), int(row['head']))}")
         figures.append(el("figure", link))
     table: Table | None = None
@@ -171,7 +175,7 @@ def roles_section(about: Context) -> Html:
         "section",
         el("h2", "Roles, with an example of each"),
         el("p", "The strongest head of each role on the sentence where it shows most clearly.", class_="why"),
-        linked([one for one in about.findings if one.topic == "roles"]),
+        linked([finding for finding in about.findings if finding.topic == "roles"]),
         el("div", figures, class_="panels examples") if figures else el("p", "This run kept no examples."),
         el("p", "On the left the tokens that attend, on the right those attended to; the darkness of a line is its "
            "weight. Click one to open its head’s card.", class_="caption"),

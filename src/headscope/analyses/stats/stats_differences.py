@@ -12,8 +12,8 @@ from headscope.analyses.stats.tables import STATS_DIFFERENCES
 from headscope.statistics.confidence import difference_interval
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 
-_WITHIN_LAYER = tuple((one.name, one.less) for one in STATISTICS.values() if one.less)
-_RANKED = tuple(one.name for one in STATISTICS.values() if one.ranked)
+_WITHIN_LAYER = tuple((statistic.name, statistic.less) for statistic in STATISTICS.values() if statistic.less)
+_RANKED = tuple(statistic.name for statistic in STATISTICS.values() if statistic.ranked)
 
 
 def stats_differences(sums: StatsAccumulator) -> pd.DataFrame:
@@ -29,8 +29,8 @@ def stats_differences(sums: StatsAccumulator) -> pd.DataFrame:
     for part in sums.layout:
         table, counts = stacked[part.kind][:, :, :-1], stacked[f"n_{part.kind}"]
         possible = stacked[part.kind][:, :, -1].sum(0) > 0
-        for own in (*_within(table, counts, possible), *_ranked(table, counts, possible)):
-            rows.append({"kind": part.kind, **own})
+        for comparison in (*_within(table, counts, possible), *_ranked(table, counts, possible)):
+            rows.append({"kind": part.kind, **comparison})
     frame = pd.DataFrame(rows, columns=STATS_DIFFERENCES.names)
     return frame.astype(dict.fromkeys(("head", "than_head"), "Int64"))
 
@@ -40,15 +40,15 @@ def _within(
 ) -> Iterator[dict[str, Any]]:
     """Statistic less statistic in each layer, heads averaged."""
     mean = table.mean(2)
-    for one, other in _WITHIN_LAYER:
-        a, b = (NAMES.index(name) for name in (one, other))
+    for statistic, than_statistic in _WITHIN_LAYER:
+        a, b = (NAMES.index(name) for name in (statistic, than_statistic))
         gap = difference_interval(mean[..., a], counts[:, None, a], mean[..., b], counts[:, None, b])
         for layer in np.flatnonzero(possible[:, a] & possible[:, b]).tolist():
             yield {
                 "layer": layer + 1,
-                "statistic": one,
+                "statistic": statistic,
                 "than_layer": layer + 1,
-                "than_statistic": other,
+                "than_statistic": than_statistic,
                 "difference": float(gap.value[layer]),
                 "ci_low": float(gap.low[layer]),
                 "ci_high": float(gap.high[layer]),
@@ -68,9 +68,9 @@ def _ranked(
         if not possible[:, column].any() or flat.shape[1] < 2:
             continue
         first = int(flat[:, :, column].sum(0).argmax())
-        others = np.array([place for place in range(flat.shape[1]) if place != first])
-        own = np.broadcast_to(flat[:, [first], column], (len(flat), len(others)))
-        gap = difference_interval(own, number[:, None], flat[:, others, column], number[:, None])
+        others = np.array([index for index in range(flat.shape[1]) if index != first])
+        first_sums = np.broadcast_to(flat[:, [first], column], (len(flat), len(others)))
+        gap = difference_interval(first_sums, number[:, None], flat[:, others, column], number[:, None])
         ends = gap.value if np.isnan(gap.low).all() else gap.low
         nearest = int(ends.argmin())
         yield {

@@ -19,7 +19,10 @@ from headscope.statistics.statistic_catalog import NAMES, STATISTICS, Unit
 from headscope.statistics.table_schema import Column, TableSchema
 
 _UNIT = "share, or nats where entropy"
-_ENTROPIES = ("statistic", tuple(one.name for one in STATISTICS.values() if one.unit == Unit.NATS))
+_ENTROPIES = (
+    "statistic",
+    tuple(statistic.name for statistic in STATISTICS.values() if statistic.unit == Unit.NATS),
+)
 _NEVER = "it cannot occur"
 
 STATS = TableSchema(

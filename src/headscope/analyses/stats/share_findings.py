@@ -1,4 +1,4 @@
-"""Sentences on where attention goes: positions, special tokens, punctuation, or nowhere in particular."""
+"""Findings on shares of attention: neighboring positions, special tokens and punctuation."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from headscope.reporting.kit.words import Words, count, layer_list
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 BEHAVIORS = ("previous", "next", "current", "cls", "sep", "punctuation")
-"""The shares of which `nothing` says that none is large."""
-_RESTS = ("cls", "sep", "punctuation", "sink")
+"""The shares that `no_share_stands_out` looks through."""
+_SPECIAL = ("cls", "sep", "punctuation", "sink")
 
 
-def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
+def no_share_stands_out(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
     """Say that no head stands out, and what the largest share measured is."""
     best = max(
         (
@@ -44,8 +44,8 @@ def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
     shares = "the share on the previous, next or current token, on special tokens or on punctuation"
     bar = "above a quarter, and above twice what uniform attention gives"
     if True in known:
-        held = "with its whole interval" + (" where it has one" if False in known else "")
-        start = f"No head stands out: for none does {shares} lie {bar}, {held}"
+        bound = "with its whole interval" + (" where it has one" if False in known else "")
+        start = f"No head stands out: for none does {shares} lie {bar}, {bound}"
     else:
         start = (
             f"Whether a head stands out was not tested, which needs at least {FEWEST_DOCUMENTS} documents; as "
@@ -64,7 +64,9 @@ def nothing(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
     )  # fmt: skip
 
 
-def position(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:
+def position_sentences(
+    kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool
+) -> list[Sentence]:
     """Say which heads look at their neighbors, and that none looks at itself."""
     parts: list[str | HeadRef] = []
     for name in ("previous", "next"):
@@ -103,17 +105,17 @@ def position(kind: Kind, words: Words, differences: pd.DataFrame | None, several
     return out
 
 
-def special(kind: Kind, words: Words, several: bool) -> list[Sentence]:
-    """Say which layers and heads rest on special tokens, punctuation or a learned sink."""
+def special_sentences(kind: Kind, words: Words, several: bool) -> list[Sentence]:
+    """Say which layers and heads put much attention on special tokens, punctuation or a learned sink."""
     out = []
-    for name in _RESTS:
+    for name in _SPECIAL:
         layers = [(layer, cell) for layer, cell in kind.each_layer(name) if stands_out(cell)]
         if layers:
             out.append(
-                (max(cell.value for _, cell in layers), _layers_rest(kind, name, layers, words, several))
+                (max(cell.value for _, cell in layers), _layers_sentence(kind, name, layers, words, several))
             )
-    ordered = [one for _, one in sorted(out, key=lambda pair: -pair[0])]
-    for name in _RESTS:
+    ordered = [finding for _, finding in sorted(out, key=lambda pair: -pair[0])]
+    for name in _SPECIAL:
         over = _over_half(kind, name, words, several, topic="special", fewest=1)
         best = strongest(kind, name)
         if not over and best is not None and stands_out(best[2]):
@@ -157,7 +159,7 @@ def _over_half(
     ]
 
 
-def _layers_rest(
+def _layers_sentence(
     kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Words, several: bool
 ) -> Sentence:
     where = layer_list([layer for layer, _ in layers])

@@ -1,4 +1,4 @@
-"""Sentences on whether the separator is a place to rest, and on how focused or broad heads are."""
+"""Findings on attention from separators to separators, and on how focused or broad heads are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from headscope.reporting.kit.words import Words, count, layer_list
 from headscope.statistics.role_catalog import BROAD_RATIO
 
 
-def noop(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:
+def noop_sentences(
+    kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool
+) -> list[Sentence]:
     """Say in which layers the separator attends to itself more than other tokens attend to it."""
     of = f" of {WHERE[kind.name]}" if several else ""
     sides: dict[Verdict, list[tuple[int, Comparison]]] = {"more": [], "less": [], "same": []}
@@ -53,13 +55,13 @@ def noop(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bo
     return out
 
 
-def focus(
+def focus_sentences(
     kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool, *, none_stands_out: bool
 ) -> list[Sentence]:
     """Say which heads attend broadly, which is narrow, and how broad the first token's attention is.
 
-    Broad and narrow are said of whole intervals only. A narrow head that `none_stands_out` has just passed over is
-    said to be narrow all the same.
+    A head counts as broad or narrow where its whole interval lies beyond the threshold. With `none_stands_out` the
+    sentence says that a narrow head has no large share all the same.
     """
     broad = [
         (a, b, cell)
@@ -115,7 +117,7 @@ def focus(
 
 
 def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:
-    """The paper's remark on the last layer: entropy from the first token against entropy from all."""
+    """Compare the entropy from the first token with that from all tokens in the last layer, as the paper does."""
     first, every = kind.cell("entropy_cls", kind.layers), kind.cell("entropy", kind.layers)
     gap = compared(
         differences,
@@ -123,19 +125,19 @@ def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None, seve
     )  # fmt: skip
     if gap is None or gap.verdict == "untested" or not first.exists:
         return []
-    ends = f"{abs(gap.difference):.2f} nats ({min(abs(gap.low), abs(gap.high)):.2f} to {gap.bound:.2f})"
+    gap_ends = f"{abs(gap.difference):.2f} nats ({min(abs(gap.low), abs(gap.high)):.2f} to {gap.bound:.2f})"
     verdict = {
-        "less": f", which the first falls short of by {ends}",
-        "more": f", which the first exceeds by {ends}",
+        "less": f", which the first falls short of by {gap_ends}",
+        "more": f", which the first exceeds by {gap_ends}",
         "same": f"; no difference larger than {gap.bound:.2f} nats",
     }[gap.verdict]
     of = f" of {WHERE[kind.name]}" if several else ""
-    value, own = measured(first, "entropy_cls")
+    value, ends = measured(first, "entropy_cls")
     other, other_ends = measured(every, "entropy", long=False)
     return [
         sentence(
             "focus",
-            f"in the last layer{of} the average entropy from {words.cls} is {value}{own}; over all tokens it is "
+            f"in the last layer{of} the average entropy from {words.cls} is {value}{ends}; over all tokens it is "
             f"{other}{other_ends}{verdict}.",
         )
     ]
