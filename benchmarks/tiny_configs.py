@@ -77,6 +77,7 @@ _OWN: dict[str, dict[str, Any]] = {
     "mpnet": {"relative_attention_num_buckets": 32},
     "led": {"attention_window": [8, 8, 8]},
     "longformer": {"attention_window": [8, 8, 8]},
+    "vits": {"speaking_rate": 100.0},  # random weights would speak for minutes
     "xmod": {"default_language": "en_XX"},
     "zamba2": {"n_mamba_heads": 4, "mamba_expand": 2, "attention_head_dim": 16,
                "attention_hidden_size": 64, "mamba_headdim": 16,

@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from headscope.app.cli.typed_text import text_or_file
+from headscope.atlas import atlas_files
 from headscope.errors import InputError, OptionError
 from headscope.study.study import open_study
 from support.model_folders import save_tiny_bert
@@ -20,6 +21,7 @@ def model(tmp_path_factory):
 
 
 def test_a_report_of_files_alone_names_its_folder(cli, model, tmp_path, monkeypatch):
+    drawn = []
     monkeypatch.chdir(tmp_path)
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text(STORY * 6)
@@ -30,12 +32,14 @@ def test_a_report_of_files_alone_names_its_folder(cli, model, tmp_path, monkeypa
     assert out.endswith("report: a-and-1-more-tiny/report.html\n")
     first = open_study(tmp_path / "a-and-1-more-tiny")
     assert first.manifest["counts"]["documents"] == 12
-    # The same again draws anew; another run has a folder of its own.
+    # The same again draws anew, which takes its time; another run has a folder of its own.
+    monkeypatch.setattr(atlas_files, "draw", drawn.append)
     assert cli(*asked, "-q")[0] == 0
     assert not (tmp_path / "a-and-1-more-tiny-2").exists()
     code, out, _ = cli(*asked, "--seed", 1, "-q")
     assert (code, "folder: a-and-1-more-tiny-2 " in out) == (0, True)
     assert open_study(first.path).manifest["signature"] == first.manifest["signature"]
+    assert [study.path.name for study in drawn] == ["a-and-1-more-tiny", "a-and-1-more-tiny-2"]
 
 
 def test_lines_are_documents_where_asked_and_the_note_says_so(cli, model, tmp_path):

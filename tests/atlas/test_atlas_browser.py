@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from headscope.views.html_page import Page, assemble
+from support.attention_pages import settled
 from support.mock_behaviors import place_of
 
 pytestmark = pytest.mark.browser
@@ -441,14 +442,17 @@ def test_hostile_text_is_text(visit, name):
     assert "“zebra”" in page.locator(".at-found").inner_text()
 
 
-@pytest.mark.parametrize("width", [360, 400, 768, 1280, 1600])
+@pytest.mark.parametrize("widths", [(360, 400, 768), (1280, 1600)], ids=["phone", "screen"])
 @pytest.mark.parametrize("name", ["whole", "t5", "tokens", "doing"])
-def test_the_page_never_scrolls_sideways(visit, name, width):
-    page = visit(name, width=width, height=800)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+def test_the_page_never_scrolls_sideways(visit, name, widths):
+    page = visit(name, width=widths[0], height=800)
+    assert page.evaluate("document.documentElement.scrollWidth") <= widths[0]
     page.locator(".at-card-actions button").first.click()
     page.locator("#grid [data-index='1']").dispatch_event("click")
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in widths:
+        page.set_viewport_size({"width": width, "height": 800})
+        settled(page)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.parametrize("name", ["whole", "doing", "directed", "pieces"])
@@ -462,7 +466,6 @@ def test_no_part_of_a_card_is_wider_than_a_phone(visit, name):
         assert cell.evaluate("one => one.getClientRects().length") == 1
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     ("name", "anchor", "words"),
     [
@@ -473,16 +476,21 @@ def test_no_part_of_a_card_is_wider_than_a_phone(visit, name):
         ("bare", "", "zebra"),
     ],
 )
-def test_the_accessibility_check(visit, name, anchor, words, scheme):
+def test_the_accessibility_check(visit, name, anchor, words):
     if not AXE.exists():
         pytest.skip("needs axe-core: `make test` installs it where npm is there")
-    page = visit(name, anchor=anchor, scheme=scheme)
+    page = visit(name, anchor=anchor)
     if words:
         ask(page, words)
     page.evaluate(AXE.read_text(encoding="utf-8"))
-    told = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    problems = [(one["id"], [node["html"][:200] for node in one["nodes"]][:3]) for one in told["violations"]]
-    assert not problems, json.dumps(problems, indent=1)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        settled(page)
+        told = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
+        problems = [
+            (one["id"], [node["html"][:200] for node in one["nodes"]][:3]) for one in told["violations"]
+        ]
+        assert not problems, f"{scheme}: {json.dumps(problems, indent=1)}"
 
 
 def test_a_host_hears_of_sentences(visit_file, studies, tmp_path, monkeypatch):

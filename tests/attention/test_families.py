@@ -10,10 +10,8 @@ from headscope.attention.model_source import ModelSource
 from headscope.attention.row_statistics import OFFSETS, RowQuantity, row_statistics
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import collate
-from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
-from headscope.models.left_padding import left_padding_works
-from support.inputs import eager_maps, made_up_segments, vocabulary
+from support.inputs import eager_maps, made_up_segments, padded_left, shared_anatomy, vocabulary
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
 
 FAMILIES = sorted(CONFIGS)
@@ -74,7 +72,7 @@ def run(
 ):
     model = shared_tiny_model(family)
     vocab = vocabulary(has_cls=family not in DECODERS)
-    anatomy = examine(model, vocab, path=path)
+    anatomy = shared_anatomy(family, has_cls=family not in DECODERS, path=path)
     batches = [segments[i : i + size] for i in range(0, len(segments), size)]
     source = ModelSource(model, anatomy, vocab, batches, padding_side=side, tile_limit=tile_limit)
     keep = Keep()
@@ -115,10 +113,9 @@ def test_weights_are_those_of_eager_attention_one_segment_at_a_time(family):
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize(("side", "size"), [("right", 1), ("left", 16), ("left", 3)])
 def test_padding_and_batch_size_do_not_matter(family, side, size):
-    model = shared_tiny_model(family)
     segments = made_up_segments(9, seed=1)
-    anatomy, keep = run(family, segments, size=16)
-    if side == "left" and not left_padding_works(model, anatomy, vocabulary(has_cls=family not in DECODERS)):
+    _, keep = run(family, segments, size=16)
+    if side == "left" and not padded_left(family, has_cls=family not in DECODERS):
         from headscope.errors import ModelError
 
         with pytest.raises(
@@ -164,10 +161,8 @@ def test_the_tap_and_the_fallback_agree(family):
 @pytest.mark.parametrize("family", sorted(f for f, path in PATHS.items() if path == "fused"))
 @pytest.mark.parametrize("side", ["right", "left"])
 def test_fused_row_statistics_are_those_of_the_weights(family, side):
-    model = shared_tiny_model(family)
     segments = made_up_segments(5, seed=4)
-    anatomy = examine(model, vocabulary())
-    if side == "left" and not left_padding_works(model, anatomy, vocabulary()):
+    if side == "left" and not padded_left(family):
         pytest.skip("this family cannot be padded on the left (refusal tested elsewhere)")
     _, keep = run(family, segments, side=side)
     _, bare = run(family, segments, side=side, need_weights=False)
@@ -243,9 +238,7 @@ def test_weights_alone_are_the_same_weights(family, size, tile_limit):
 @pytest.mark.parametrize("need_statistics", [True, False])
 def test_masked_keys_have_a_weight_of_exactly_nothing(family, side, need_statistics):
     """Padding, later tokens, tokens outside a window: 0, not a small number; so ties and maxima are safe."""
-    model = shared_tiny_model(family)
-    anatomy = examine(model, vocabulary(has_cls=family not in DECODERS))
-    if side == "left" and not left_padding_works(model, anatomy, vocabulary()):
+    if side == "left" and not padded_left(family, has_cls=family not in DECODERS):
         pytest.skip("this family cannot be padded on the left (refusal tested elsewhere)")
     _, keep = run(family, made_up_segments(6, seed=7), side=side, need_statistics=need_statistics)
     hidden = 0

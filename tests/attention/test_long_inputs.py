@@ -23,7 +23,7 @@ from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.examination import examine
 
 torch.set_num_threads(1)
-sizes = dict(hidden_size=32, intermediate_size=32, num_hidden_layers=3, num_attention_heads=8, vocab_size=99)
+sizes = dict(hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=8, vocab_size=99)
 sizes["max_position_embeddings"] = 2048
 model = {"bert": lambda: BertModel(BertConfig(**sizes)), "llama": lambda: LlamaModel(LlamaConfig(**sizes))}[
     sys.argv[1]

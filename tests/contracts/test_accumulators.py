@@ -41,15 +41,13 @@ from headscope.attention.scan import scan
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import Segment
 from headscope.examples.clearest import ClearestAccumulator
-from headscope.models.examination import examine
-from headscope.models.left_padding import left_padding_works
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.groups import GROUPS
 from headscope.statistics.kept import counted, largest, summed, total
 from support.coreference import hits_frame, marks_frame, with_mentions
 from support.docs import accumulator_of_the_docs
 from support.hand_made import HandMadeSource, random_map
-from support.inputs import made_up_segments, vocabulary
+from support.inputs import made_up_segments, padded_left, shared_anatomy, vocabulary
 from support.tiny_models import CONFIGS, shared_tiny_model
 from support.trees import with_tree
 
@@ -505,8 +503,8 @@ def test_more_documents_than_groups_are_folded_whatever_the_order():
 def by_model(family: str, side: str, size: int) -> dict[str, pd.DataFrame]:
     """Everything that can be counted of pairs and singles of mixed length, through a family's own code."""
     model, vocab = shared_tiny_model(family), vocabulary()
-    anatomy = examine(model, vocab)
-    segments = dressed(11, seed=9, longest=15)
+    anatomy = shared_anatomy(family)
+    segments = dressed(7, seed=9, longest=15)
     groups = [segments[i : i + size] for i in range(0, len(segments), size)]
     # Gradients have a source, and such a test, of their own.
     every = all_of(anatomy.layout).items()
@@ -521,13 +519,12 @@ LOOSER = {"arcs": 1e-4, "pca": 5e-3}
 
 
 @pytest.mark.parametrize("family", sorted(CONFIGS))
-@pytest.mark.parametrize(("side", "size"), [("right", 1), ("right", 16), ("left", 1), ("left", 16)])
+@pytest.mark.parametrize(("side", "size"), [("right", 1), ("right", 16), ("left", 16)])
 def test_end_to_end_padding_and_batch_size_do_not_matter(family, side, size):
     """In float32, where another batch shape changes the last digits."""
-    model = shared_tiny_model(family)
-    if side == "left" and not left_padding_works(model, examine(model, vocabulary()), vocabulary()):
+    if side == "left" and not padded_left(family):
         pytest.skip(
             f"{family} is wrong when padded on the left: that is refused, which is tested with the families"
         )
     for name, found in by_model(family, side, size).items():
-        assert_same(found, by_model(family, "right", 5)[name], atol=LOOSER.get(name, 1e-5))
+        assert_same(found, by_model(family, "right", 3)[name], atol=LOOSER.get(name, 1e-5))

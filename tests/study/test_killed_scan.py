@@ -26,12 +26,12 @@ STAGES = ("stats", "norms", "importance", "syntax", "coreference", "distances")
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("killed")
-    write_conllu(synthetic_documents(12), folder / "dev.conllu")
+    write_conllu(synthetic_documents(8), folder / "dev.conllu")
     lines = [
         "The cat sat on the mat.\nIt slept.\n\n",
         "A dog came by.\nIt left, and it was seen no more.\n\n",
     ]
-    (folder / "text.txt").write_text("".join(lines) * 40)
+    (folder / "text.txt").write_text("".join(lines) * 24)
     return RunOptions(
         model=str(save_tiny_masked_lm(folder / "tiny")),
         text=(str(folder / "text.txt"),),
@@ -46,16 +46,19 @@ def asked(tmp_path_factory):
     )
 
 
-@pytest.fixture(autouse=True)
-def small_shards(monkeypatch):
-    monkeypatch.setattr(cutting, "SHARD_TOKENS", 150)
+@pytest.fixture(autouse=True, scope="module")
+def small_shards():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cutting, "SHARD_TOKENS", 150)
+        yield
 
 
-@pytest.fixture
-def whole(asked, tmp_path):
-    """The run that nobody stopped, and how many shards it computed."""
-    write_run(prepare(asked), tmp_path / "whole")
-    return answers(tmp_path / "whole")
+@pytest.fixture(scope="module")
+def whole(asked, tmp_path_factory):
+    """The run that nobody stopped."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    write_run(prepare(asked), out)
+    return answers(out)
 
 
 def test_killed_at_random_moments_it_comes_to_the_same_digits(asked, whole, tmp_path):

@@ -1,11 +1,13 @@
 """What the documentation shows, taken from its pages, so that the tests are about what a reader copies."""
 
 import functools
+import glob
 import os
 import re
 import shlex
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 from support.commands import run_command
@@ -15,7 +17,7 @@ DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _WRITTEN = re.compile(r"(?:--out|--matrix|-o|>)\s+(\S+)|\bheadscope convert \S+ (\S+)")
-_SHELL = set("|&;<>$`*?(){}~")
+_SHELL = set("|&;<>$`?(){}~")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -45,11 +47,12 @@ def run_line(line: str) -> tuple[object, str]:
     """Run a command of the documentation where we are: exit code and standard error.
 
     What needs a shell gets one, with the installed program; a plain command runs in this process, which spares the
-    seconds in which a program starts.
+    seconds in which a program starts, and names of files are found for it as a shell finds them.
     """
     words = shlex.split(line)
     if words[0] == "headscope" and not _SHELL & set(line):
-        code, _, err = run_command(*words[1:])
+        files = [sorted(glob.glob(word)) if "*" in word else [word] for word in words[1:]]
+        code, _, err = run_command(*chain.from_iterable(files))
         return code, err
     scripts = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": scripts + os.pathsep + os.environ["PATH"]}

@@ -1,11 +1,16 @@
 """Made-up segments and vocabularies."""
 
+import functools
+
 import numpy as np
 import torch
 
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
-from support.tiny_models import VOCABULARY
+from headscope.models.anatomy import Anatomy, Path
+from headscope.models.examination import examine
+from headscope.models.left_padding import left_padding_works
+from support.tiny_models import VOCABULARY, shared_tiny_model
 
 # MPNet reserves id 1 for padding whatever its configuration says.
 CLS, PAD, SEP, DOT, COMMA = 0, 1, 2, 3, 4
@@ -82,3 +87,16 @@ def eager_maps(model: torch.nn.Module, **inputs: object) -> dict[str, list[torch
             "cross": list(out.cross_attentions),
         }
     return {"self": list(out.attentions)}
+
+
+@functools.cache
+def shared_anatomy(family: str, *, has_cls: bool = True, path: Path | None = None) -> Anatomy:
+    """What is found by looking at that model, which takes as long as reading a few inputs."""
+    return examine(shared_tiny_model(family), vocabulary(has_cls=has_cls), path=path)
+
+
+@functools.cache
+def padded_left(family: str, *, has_cls: bool = True) -> bool:
+    """Whether that model reads what is padded on the left as it reads it alone."""
+    anatomy = shared_anatomy(family, has_cls=has_cls)
+    return left_padding_works(shared_tiny_model(family), anatomy, vocabulary(has_cls=has_cls))

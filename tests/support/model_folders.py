@@ -30,7 +30,7 @@ def _save_bert(make: Callable[[Any], Any], folder: Path, *, heads: int, layers: 
 
     torch.manual_seed(0)
     config = BertConfig(
-        hidden_size=16,
+        hidden_size=max(16, 2 * heads),
         num_hidden_layers=layers,
         num_attention_heads=heads,
         intermediate_size=16,

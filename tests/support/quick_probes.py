@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from headscope.analyses.probes import measure, trained_parsers
+from headscope.analyses.probes.fitting import attention_fit
 from headscope.analyses.probes.fitting import probe_training as train
 from headscope.analyses.probes.fitting.attention_fit import FitOptions
 from headscope.analyses.probes.fitting.plateau import Falling
@@ -18,10 +19,14 @@ OPTIONS = StructuralOptions(rounds=3, least_steps=1, falling=Falling(least_gain=
 
 @contextmanager
 def quick_probes(*, passes: int | None = None) -> Iterator[pytest.MonkeyPatch]:
-    """Three rounds of the structural probe, epochs of one pass each; and so many passes of attention alone."""
+    """Three rounds of the structural probe, epochs of one pass each, two starts for attention alone and so many passes.
+
+    Which of several starts is best is tested with the fit.
+    """
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(measure, "measure_structural", partial(measure_structural, options=OPTIONS))
         patched.setattr(train, "_LEAST_STEPS", 1)
+        patched.setattr(attention_fit, "_AROUND", 2)
         if passes is not None:
             patched.setattr(trained_parsers, "FitOptions", partial(FitOptions, passes=passes))
         yield patched

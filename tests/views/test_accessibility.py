@@ -8,11 +8,20 @@ from support.axe import violations
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", VIEWS)
-def test_no_rule_is_broken(visit, view, scheme):
-    page = visit("pair", f"view={view}&token=q3", scheme=scheme)
-    assert violations(page) == []
+@pytest.mark.parametrize(
+    ("name", "state"),
+    [
+        *(("pair", f"view={view}&token=q3") for view in VIEWS),
+        ("generated", "view=head&token=q8"),
+        ("hostile", ""),
+    ],
+)
+def test_no_rule_is_broken(visit, name, state):
+    page = visit(name, state)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        settled(page)
+        assert violations(page) == [], scheme
 
 
 @pytest.mark.parametrize("view", VIEWS)

@@ -1,6 +1,5 @@
-"""What all views share: state in the address, saving, copying, hostile tokens, several in one document, access."""
+"""What all views share: state in the address, saving, copying, hostile tokens, several in one document."""
 
-import json
 import re
 import struct
 import xml.etree.ElementTree as ElementTree
@@ -16,7 +15,6 @@ from support.made_maps import HOSTILE
 
 pytestmark = pytest.mark.browser
 SVG = "{http://www.w3.org/2000/svg}"
-AXE = Path(__file__).parent / "js" / "node_modules" / "axe-core" / "axe.min.js"
 
 
 @pytest.mark.parametrize("name", ["pair", "long", "generated", "hostile", "three"])
@@ -25,14 +23,13 @@ def test_every_view_opens_without_an_error_or_a_request(visit, name, view):
     page = visit(name, f"view={view}")
     assert page.locator("[role=tabpanel] > section:not([hidden])").count() == 1
     assert not page.locator(".hs-trouble").is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 @pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [360, 1400])
-def test_no_view_is_wider_than_the_page(visit, view, scheme, width):
+def test_no_view_is_wider_than_a_phone(visit, view):
     for name in ("pair", "long"):
-        page = visit(name, f"view={view}", width=width, scheme=scheme)
+        page = visit(name, f"view={view}", width=360)
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
 
 
@@ -280,28 +277,3 @@ def test_data_that_cannot_be_read_is_said_in_one_sentence(visit_file, pages, tmp
     (tmp_path / "broken.html").write_text(page.replace(found.group(1), "A" * 40), encoding="utf-8")
     opened = visit_file(tmp_path / "broken.html")
     opened.wait_for_selector(".hs-trouble:not([hidden])")
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    ("name", "state"),
-    [
-        ("pair", "view=head&token=q6"),
-        ("pair", "view=model&open=1&layer=2&head=3"),
-        ("pair", "view=neuron&head=1"),
-        ("pair", "view=heatmap&token=q6"),
-        ("pair", "view=matrix&head=1"),
-        ("three", "view=heatmap&kind=cross"),
-        ("generated", "view=head&token=q8"),
-        ("hostile", "view=head"),
-    ],
-)
-def test_views_pass_the_accessibility_check(visit, name, state, scheme):
-    if not AXE.exists():
-        pytest.skip("needs axe-core: `make test` installs it where npm is there")
-    page = visit(name, state, scheme=scheme)
-    page.wait_for_timeout(200)
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate("axe.run(document, { resultTypes: ['violations'] })")
-    problems = [(one["id"], [node["html"][:160] for node in one["nodes"]][:3]) for one in found["violations"]]
-    assert not problems, json.dumps(problems, indent=1)

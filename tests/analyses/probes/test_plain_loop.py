@@ -11,6 +11,7 @@ from headscope.analyses.probes.data.table_shards import ShardWriter, WordMaps
 from headscope.analyses.probes.data.tree_sentences import WordTable, numbered, tree_sentences
 from headscope.analyses.probes.data.word_maps import WordMapCollector, heads_of
 from headscope.analyses.probes.data.word_vectors import input_embeddings
+from headscope.analyses.probes.fitting import attention_fit
 from headscope.analyses.probes.fitting.attention_fit import fit_attention
 from headscope.analyses.probes.fitting.probe_training import TrainingOptions, train
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
@@ -30,7 +31,7 @@ from support.shared_data import data
 
 pytestmark = pytest.mark.slow
 
-TRAIN, TEST = 260, 200
+TRAIN, TEST = 180, 200
 
 
 @pytest.fixture(scope="module")
@@ -89,8 +90,12 @@ def like(probe, width):
 
 
 @pytest.mark.parametrize("kind", ["attention", "attention and words"])
-def test_within_a_point_of_the_notebooks_loop(bench, kind):
-    """One epoch of Adam 0.002, a sentence a step; the same in our batches; and ours as it is trained by default."""
+def test_within_a_point_of_the_notebooks_loop(bench, kind, monkeypatch):
+    """One epoch of Adam 0.002, a sentence a step; the same in our batches; and ours as it is trained by default.
+
+    From two starts of eight: more could only make it better.
+    """
+    monkeypatch.setattr(attention_fit, "_AROUND", 2)
     sentences, maps, table = bench
     own, other = treebank(bench, range(TRAIN)), treebank(bench, range(TRAIN, TRAIN + TEST))
     nothing = np.zeros((1, len(sentences)), dtype=bool)
