@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.norms.accumulator import KEY_CLASSES, RESTING
+from headscope.analyses.norms.accumulator import INACTIVE_BELOW, KEY_CLASSES
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, VALUE
 from support.measured import with_parts
 from support.stand_ins import table_of
@@ -33,7 +33,13 @@ def with_norms(inputs, *, resting=0.1, intervals=True, absent=()):
                     low, high = (0.9 * value, 1.1 * value) if known and intervals else (np.nan, np.nan)
                     told = {"kind": part["kind"], "layer": layer, "head": head, "statistic": name}
                     told |= {"key_class": key_class, "value": value if known else np.nan}
-                    said = None if name != IN_LAYER or np.isnan(high) else "yes" if high < RESTING else "no"
+                    said = (
+                        None
+                        if name != IN_LAYER or np.isnan(high)
+                        else "yes"
+                        if high < INACTIVE_BELOW
+                        else "no"
+                    )
                     rows.append(
                         told | {"ci_low": low, "ci_high": high, "n": 200 if known else 0, "inactive": said}
                     )

@@ -17,16 +17,16 @@ def test_heads_that_rest_are_named_and_those_that_weights_would_have_called_so()
     context = about(with_norms(mock_inputs.encoder(2, 4)))
     (kind,) = context.kinds
     heads = activities(context.run.table("norms"), kind)
-    assert [(one.layer, one.head) for one in heads if one.rests] == [(1, 1), (2, 1)]
+    assert [(one.layer, one.head) for one in heads if one.inactive] == [(1, 1), (2, 1)]
     for one in heads:  # weights on the first token and separators, as the table of statistics has them
         cells = [kind.cell(name, one.layer, one.head).value for name in ("cls", "sep")]
-        assert one.on_sink == pytest.approx(sum(cells))
+        assert one.sink_share == pytest.approx(sum(cells))
     said = [one.text for one in norm_findings(context)]
     assert said[0] == (
         "2 heads of 8 rest, with an output shorter than 25% of that of the layer’s mean head (false discovery rate "
         "5%): 1-1 and 2-1."
     )
-    awake = [f"{one.layer}-{one.head}" for one in heads if one.sinks and not one.rests]
+    awake = [f"{one.layer}-{one.head}" for one in heads if one.attends_to_sink and not one.inactive]
     if awake:
         (named,) = [text for text in said if "not shown to rest" in text or "none of them" in text]
         assert all(name in named for name in awake)
@@ -56,7 +56,9 @@ def test_the_section_has_both_axes_and_every_head():
     }
     (kind,) = context.kinds
     for one in activities(context.run.table("norms"), kind):
-        assert places[f"#encoder-{one.layer}-{one.head}"] == pytest.approx((one.on_sink, one.relative.value))
+        assert places[f"#encoder-{one.layer}-{one.head}"] == pytest.approx(
+            (one.sink_share, one.relative.value)
+        )
 
 
 def test_the_table_has_a_column_for_every_class_of_token():

@@ -21,9 +21,9 @@ from headscope.statistics.kept import Declared, counted, summed
 from headscope.statistics.layer_means import with_layer_means
 from headscope.statistics.thresholds import passing
 
-RESTING = 0.25
-"""Of the output of the layer's mean head: a head whose whole interval lies below rests."""
-KEY_CLASSES = tuple(each.name.lower() for each in KeyClass)
+INACTIVE_BELOW = 0.25
+"""A head is inactive if the interval of its output lies below this share of that of the layer's mean head."""
+KEY_CLASSES = tuple(key_class.name.lower() for key_class in KeyClass)
 _OF_ROWS = ("output", "in_stream")
 
 
@@ -35,7 +35,8 @@ class NormResult:
         kind: `encoder`, `decoder` or `cross`.
         output: mean over rows of `|sum_j a_ij f_ij|`, `[layer, head]`; the layer's mean stands behind the heads.
         in_layer: the same divided by the layer's mean over heads, `[layer, head]`.
-        inactive: whether that is below `RESTING`, corrected over the heads; None where not tested, `[layer, head]`.
+        inactive: whether `in_layer` is below `INACTIVE_BELOW`, corrected over the heads, `[layer, head]`; None where
+            that is not tested.
         in_stream: mean over rows of the output divided by the length of what the layer reads there, as `output`.
         value: mean of `|f_ij|` by class of key, each key once, with its mean over the rows that see it, `[layer, head,
             KEY_CLASSES]`, the mean behind too.
@@ -71,14 +72,14 @@ class NormAccumulator(Accumulator):
     needs: ClassVar[frozenset[str]] = frozenset({"written"})
 
     def __init__(self, layout: Sequence[KindLayout] | None = None) -> None:
-        self._open: dict[tuple[str, int], _Layer] = {}
+        self._open: dict[tuple[str, int], _LayerSums] = {}
         super().__init__(layout)
 
     def declare(self) -> Declared:
         """Keep sums of segment means, and of how many segments each is."""
-        kept: Declared = {name: summed("layer", "head") for name in _OF_ROWS}
+        declared: Declared = {name: summed("layer", "head") for name in _OF_ROWS}
         value = {"value": summed("layer", "head", len(KeyClass)), "n_value": counted("layer", len(KeyClass))}
-        return {**kept, **{f"n_{name}": counted("layer") for name in _OF_ROWS}, **value}
+        return {**declared, **{f"n_{name}": counted("layer") for name in _OF_ROWS}, **value}
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
@@ -89,30 +90,30 @@ class NormAccumulator(Accumulator):
         written = tile.written
         if written is None:
             return
-        layer = self._open.setdefault((tile.kind, tile.layer), _Layer())
+        layer = self._open.setdefault((tile.kind, tile.layer), _LayerSums())
         valid, lengths = tile.row_valid[:, None], tile.queries.lengths[:, None].double()
         outputs = torch.where(valid, written.outputs.double(), 0.0)
         layer.add("output", outputs.sum(-1) / lengths)
         if written.stream is not None:
             relative = outputs / torch.where(tile.row_valid, written.stream.double(), 1.0)[:, None]
             layer.add("in_stream", relative.sum(-1) / lengths)
-        seen = tile.visibility.visible & tile.row_valid[..., None] & tile.keys.valid[:, None]
+        visible = tile.visibility.visible & tile.row_valid[..., None] & tile.keys.valid[:, None]
         layer.keys = tile.keys
-        layer.add("by_key", written.over_rows(seen))
-        layer.add("n_by_key", seen.sum(1))
+        layer.add("by_key", written.over_rows(visible))
+        layer.add("n_by_key", visible.sum(1))
 
     def end(self, batch: Batch) -> None:
         """Add the batch's segment means to their documents."""
-        for (kind, place), layer in self._open.items():
-            layer.close()
-            values = {name: value.cpu().numpy() for name, value in layer.sums.items()}
+        for (kind, layer_index), layer_sums in self._open.items():
+            layer_sums.close()
+            values = {name: value.cpu().numpy() for name, value in layer_sums.sums.items()}
             for item, document in enumerate(batch.info.documents):
-                own = {f"{name}.{kind}": value[item][None] for name, value in values.items()}
-                own[f"n_value.{kind}"] = own[f"n_value.{kind}"].astype(np.int32)
+                sums = {f"{name}.{kind}": value[item][None] for name, value in values.items()}
+                sums[f"n_value.{kind}"] = sums[f"n_value.{kind}"].astype(np.int32)
                 counts = {
                     f"n_{name}.{kind}": np.ones(1, dtype=np.int32) for name in _OF_ROWS if name in values
                 }
-                self.sums.add_at(document, np.array([place]), **own, **counts)
+                self.sums.add_at(document, np.array([layer_index]), **sums, **counts)
         self._open = {}
 
     def compute(self) -> tuple[NormResult, ...]:
@@ -125,19 +126,19 @@ class NormAccumulator(Accumulator):
         return tuple(_result(part.kind, stacked) for part in self.layout)
 
 
-class _Layer:
-    """What was added up of one layer of a batch."""
+class _LayerSums:
+    """Sums over one layer of a batch."""
 
     def __init__(self) -> None:
         self.sums: dict[str, Tensor] = {}
         self.keys: SegmentInfo
 
     def add(self, name: str, value: Tensor) -> None:
-        """Add `[batch, ...]` to what is there."""
+        """Add values, `[batch, ...]`, to the sum of that name."""
         self.sums[name] = self.sums[name] + value if name in self.sums else value
 
     def close(self) -> None:
-        """Make of each key's mean over the rows that see it the means over the keys of each class."""
+        """Average over the keys of each class, after each key has been averaged over the rows that see it."""
         sums, rows = self.sums.pop("by_key"), self.sums.pop("n_by_key")
         of_class = one_hot(self.keys.classes.long(), len(KeyClass)).double() * (rows > 0)[..., None]
         number = of_class.sum(1)
@@ -160,7 +161,7 @@ def _result(kind: str, stacked: Mapping[str, NDArray[np.float64]]) -> NormResult
         kind=kind,
         output=ratio_interval(with_layer_means(output), of_output, scale="positive"),
         in_layer=in_layer(),
-        inactive=passing(in_layer, lambda interval: interval.high < RESTING),
+        inactive=passing(in_layer, lambda interval: interval.high < INACTIVE_BELOW),
         in_stream=ratio_interval(with_layer_means(stream), of_stream, scale="positive"),
         value=ratio_interval(with_layer_means(value), of_value[:, :, None], scale="positive"),
         n=of_output[..., 0].sum(0).astype(np.int64),

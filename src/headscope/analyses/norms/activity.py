@@ -1,4 +1,4 @@
-"""Where every head stands: how much of its weight lies on the sink, against how much it writes."""
+"""Heads' activity: how much of its attention each head puts on sink tokens, and how much it writes."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ from headscope.analyses.norms.tables import IN_LAYER
 from headscope.reporting.kit.cells import Cell, cell_of, records
 from headscope.reporting.kit.kinds import Kind
 
-ON_SINK = 0.5
-"""Of its weight: a head that puts more on the first token, separators or a learned sink is on the sink."""
-SINKS = ("cls", "sep", "sink")
-"""The statistics whose shares are weight on the sink; what cannot occur has none."""
+SINK_THRESHOLD = 0.5
+"""A head attends to the sink if it puts more than this share on the first token, separators and a learned sink."""
+SINK_STATISTICS = ("cls", "sep", "sink")
+"""The statistics whose shares add up to attention to the sink; one that cannot occur adds nothing."""
 
 
 @dataclass(frozen=True)
 class Activity:
-    """One head on both axes.
+    """One head's attention to the sink and the length of its output.
 
     Attributes:
         layer: from 1.
         head: from 1.
-        on_sink: share of its weight on the first token, separators and a learned sink.
-        relative: its output's length divided by that of the layer's mean head.
-        rests: whether that is below a quarter, corrected over the heads; None where it was not tested.
+        sink_share: the share of its attention on the first token, separators and a learned sink.
+        relative: the length of its output divided by that of the layer's mean head.
+        inactive: whether `relative` is below a quarter, corrected over the heads; None where it was not tested.
     """
 
     layer: int
     head: int
-    on_sink: float
+    sink_share: float
     relative: Cell
-    rests: bool | None
+    inactive: bool | None
 
     @property
-    def sinks(self) -> bool:
-        """Whether most of its weight lies on the sink."""
-        return self.on_sink > ON_SINK
+    def attends_to_sink(self) -> bool:
+        """Whether more than `SINK_THRESHOLD` of its attention is on the sink."""
+        return self.sink_share > SINK_THRESHOLD
 
 
 def activities(table: pd.DataFrame, kind: Kind) -> list[Activity]:
@@ -50,12 +50,12 @@ def activities(table: pd.DataFrame, kind: Kind) -> list[Activity]:
         kind: with the shares of weight.
     """
     rows = table[(table["kind"] == kind.name) & (table["statistic"] == IN_LAYER) & table["value"].notna()]
-    return list(_each(rows.sort_values(["layer", "head"]), kind))
+    return list(_activities_of_rows(rows.sort_values(["layer", "head"]), kind))
 
 
-def _each(rows: pd.DataFrame, kind: Kind) -> Iterator[Activity]:
+def _activities_of_rows(rows: pd.DataFrame, kind: Kind) -> Iterator[Activity]:
     for row in records(rows):
         layer, head = int(row["layer"]), int(row["head"])
-        shares = [kind.cell(name, layer, head).value for name in SINKS if name in kind.heads]
-        rests = {"yes": True, "no": False}.get(row["inactive"])
-        yield Activity(layer, head, float(np.nansum(shares)), cell_of(row, "value"), rests)
+        shares = [kind.cell(name, layer, head).value for name in SINK_STATISTICS if name in kind.heads]
+        inactive = {"yes": True, "no": False}.get(row["inactive"])
+        yield Activity(layer, head, float(np.nansum(shares)), cell_of(row, "value"), inactive)

@@ -1,11 +1,11 @@
-"""Sentences on which heads write little, and which of them weights alone would have called resting."""
+"""Findings on which heads are inactive, and whether attention to sink tokens alone would have told them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from headscope.analyses.norms.accumulator import RESTING
-from headscope.analyses.norms.activity import ON_SINK, Activity, activities
+from headscope.analyses.norms.accumulator import INACTIVE_BELOW
+from headscope.analyses.norms.activity import SINK_THRESHOLD, Activity, activities
 from headscope.reporting.kit.claim_rules import WHERE
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
@@ -17,14 +17,14 @@ TOPIC = "norms"
 
 
 def norm_findings(about: Context) -> list[Sentence]:
-    """Say which heads rest, and on which heads the weight on the sink and the length of the output disagree."""
+    """Say which heads are inactive, and for which heads attention to the sink and output length disagree."""
     table = about.run.table("norms")
     if table is None:
         return []
     return [
-        made
+        finding
         for kind in about.kinds
-        for made in _of_kind(kind, activities(table, kind), several=about.several)
+        for finding in _of_kind(kind, activities(table, kind), several=about.several)
     ]
 
 
@@ -32,7 +32,7 @@ def _of_kind(kind: Kind, heads: Sequence[Activity], *, several: bool) -> list[Se
     if not heads:
         return []
     of = f" of {WHERE[kind.name]}" if several else ""
-    tested = [one for one in heads if one.rests is not None]
+    tested = [head for head in heads if head.inactive is not None]
     if not tested:
         return [
             Sentence(
@@ -44,61 +44,69 @@ def _of_kind(kind: Kind, heads: Sequence[Activity], *, several: bool) -> list[Se
                 kind.name,
             )
         ]
-    resting = [one for one in tested if one.rests]
-    seated = [one for one in tested if one.sinks]
-    awake = [one for one in seated if not one.rests]
-    silent = [one for one in resting if not one.sinks]
-    share = percent(RESTING)
-    made = []
-    if resting:
-        made.append(
+    inactive = [head for head in tested if head.inactive]
+    on_sink = [head for head in tested if head.attends_to_sink]
+    active_on_sink = [head for head in on_sink if not head.inactive]
+    inactive_off_sink = [head for head in inactive if not head.attends_to_sink]
+    share = percent(INACTIVE_BELOW)
+    findings = []
+    if inactive:
+        findings.append(
             sentence(
                 TOPIC,
-                f"{count(len(resting), 'head')} of {len(tested):,}{of} {'rests' if len(resting) == 1 else 'rest'}, "
+                f"{count(len(inactive), 'head')} of {len(tested):,}{of} {'rests' if len(inactive) == 1 else 'rest'}, "
                 f"with an output shorter than {share} of that of the layer’s mean head (false discovery rate 5%): ",
-                *listed(numbered(kind.name, one.layer, one.head) for one in _least(resting)),
+                *listed(numbered(kind.name, head.layer, head.head) for head in _least(inactive)),
                 ".",
             )
         )
     else:
-        made.append(
+        findings.append(
             sentence(
                 TOPIC,
                 f"no head of {len(tested):,}{of} is shown to rest: none has an output shorter than {share} of that of "
                 "the layer’s mean head, the whole interval, at a false discovery rate of 5%.",
             )
         )
-    if seated:
-        only = len(seated) == 1
-        on = f"{count(len(seated), 'head')}{of} {'puts' if only else 'put'} more than {percent(ON_SINK)} of "
-        on += f"{'its' if only else 'their'} weight, as measured, on the first token, a separator or a learned sink; "
-        if not awake:
-            made.append(sentence(TOPIC, on, f"{'it rests' if only else 'all of them rest'}."))
+    if on_sink:
+        only = len(on_sink) == 1
+        start = f"{count(len(on_sink), 'head')}{of} {'puts' if only else 'put'} more than {percent(SINK_THRESHOLD)} of "
+        start += (
+            f"{'its' if only else 'their'} weight, as measured, on the first token, a separator or a learned "
+        )
+        start += "sink; "
+        if not active_on_sink:
+            findings.append(sentence(TOPIC, start, f"{'it rests' if only else 'all of them rest'}."))
         else:
-            few = f"{len(awake):,} of them {'is' if len(awake) == 1 else 'are'} not"
-            many = "it is not" if only else "none of them is" if len(awake) == len(seated) else few
-            made.append(
+            part = f"{len(active_on_sink):,} of them {'is' if len(active_on_sink) == 1 else 'are'} not"
+            verdict = (
+                "it is not" if only else "none of them is" if len(active_on_sink) == len(on_sink) else part
+            )
+            findings.append(
                 sentence(
                     TOPIC,
-                    on,
-                    f"{many} shown to rest: ",
-                    *listed(numbered(kind.name, one.layer, one.head) for one in reversed(_least(awake))),
+                    start,
+                    f"{verdict} shown to rest: ",
+                    *listed(
+                        numbered(kind.name, head.layer, head.head)
+                        for head in reversed(_least(active_on_sink))
+                    ),
                     ".",
                 )
             )
-    if silent:
-        made.append(
+    if inactive_off_sink:
+        findings.append(
             sentence(
                 TOPIC,
                 "resting without a sink: ",
-                *listed(numbered(kind.name, one.layer, one.head) for one in _least(silent)),
-                f", which {'puts' if len(silent) == 1 else 'put'} at most {percent(ON_SINK)} of "
-                f"{'its' if len(silent) == 1 else 'their'} weight there.",
+                *listed(numbered(kind.name, head.layer, head.head) for head in _least(inactive_off_sink)),
+                f", which {'puts' if len(inactive_off_sink) == 1 else 'put'} at most {percent(SINK_THRESHOLD)} of "
+                f"{'its' if len(inactive_off_sink) == 1 else 'their'} weight there.",
             )
         )
-    return [Sentence(each.topic, each.parts, kind.name) for each in made]
+    return [Sentence(finding.topic, finding.parts, kind.name) for finding in findings]
 
 
 def _least(heads: Sequence[Activity]) -> list[Activity]:
     """Sort heads, those that write least first."""
-    return sorted(heads, key=lambda one: (one.relative.value, one.layer, one.head))
+    return sorted(heads, key=lambda head: (head.relative.value, head.layer, head.head))

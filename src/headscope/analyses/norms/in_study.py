@@ -1,4 +1,4 @@
-"""What a study knows of what heads write: each length, by class of token where it is of one."""
+"""Columns of `study.heads`: each norm, by class of token where it has one."""
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 

@@ -1,10 +1,10 @@
-"""What heads write, as a terminal shows it: a line a layer, and the heads that rest."""
+"""Heads' output norms in a terminal: a line for each layer, with its inactive heads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.analyses.norms.accumulator import RESTING
+from headscope.analyses.norms.accumulator import INACTIVE_BELOW
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
@@ -13,15 +13,15 @@ from headscope.reporting.kit.terminal import Grid
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:
-    """Yield each layer's mean output, the range of its heads, and which of them rest."""
+    """Yield each layer's mean output, the range of its heads, and which of them are inactive."""
     table = result.tables["norms"]
     table = table[table["key_class"].isna()]
     several = table["kind"].nunique() > 1
     rows = []
-    for (kind, layer), own in table.groupby(["kind", "layer"], sort=False):
-        relative = own[own["statistic"] == IN_LAYER]
-        means = own[own["head"].isna()].set_index("statistic")["value"]
-        resting = relative[relative["inactive"] == "yes"]["head"]
+    for (kind, layer), of_layer in table.groupby(["kind", "layer"], sort=False):
+        relative = of_layer[of_layer["statistic"] == IN_LAYER]
+        means = of_layer[of_layer["head"].isna()].set_index("statistic")["value"]
+        inactive = relative[relative["inactive"] == "yes"]["head"]
         lowest, highest = (
             formatted_or_hyphen(end, ".3g") for end in (relative["value"].min(), relative["value"].max())
         )
@@ -31,7 +31,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
                 formatted_or_hyphen(means[OUTPUT], ".3g"),
                 formatted_or_hyphen(means[IN_STREAM], ".3g"),
                 f"{lowest} to {highest}",
-                ", ".join(head_label(layer, head) for head in resting) or "-",
+                ", ".join(head_label(layer, head) for head in inactive) or "-",
             ]
         )
     columns = [
@@ -43,5 +43,6 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     yield Grid([*columns, ("resting", "left")], rows)
     yield (
         "output: mean length of what a head adds at a row; of the stream: of what the layer reads there; resting: "
-        f"the whole interval below {RESTING:g} of the layer's mean head, at a false discovery rate of 5% over the heads"
+        f"the whole interval below {INACTIVE_BELOW:g} of the layer's mean head, at a false discovery rate of 5% over "
+        "the heads"
     )

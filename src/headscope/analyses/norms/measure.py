@@ -74,13 +74,13 @@ def _rows(result: NormResult) -> Iterator[dict[str, Any]]:
         for row in _cells(result, name, None, interval, n, means=name != IN_LAYER):
             inactive = result.inactive[row["layer"] - 1, row["head"] - 1] if name == IN_LAYER else None
             yield {**row, "inactive": YES_NO[inactive]}
-    for place, key_class in enumerate(KEY_CLASSES):
-        own = mapped(result.value, partial(_column, place=place))
-        yield from _cells(result, VALUE, key_class, own, result.n_value[:, place], means=True)
+    for index, key_class in enumerate(KEY_CLASSES):
+        of_class = mapped(result.value, partial(_column, index=index))
+        yield from _cells(result, VALUE, key_class, of_class, result.n_value[:, index], means=True)
 
 
-def _column(ends: NDArray[np.float64], *, place: int) -> NDArray[np.float64]:
-    return ends[..., place]
+def _column(ends: NDArray[np.float64], *, index: int) -> NDArray[np.float64]:
+    return ends[..., index]
 
 
 def _cells(

@@ -1,4 +1,4 @@
-"""How much heads write, as what the head grid can be colored by and heads be laid out by."""
+"""Output norms, by which the head grid can be colored and heads be laid out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def output_measures(about: Context) -> Iterator[HeadMeasure]:
         return
     known = table[table["key_class"].isna() & table["value"].notna()]
     layers = {
-        name: set(map(tuple, own[["kind", "layer"]].to_numpy())) for name, own in known.groupby("statistic")
+        name: set(map(tuple, of_statistic[["kind", "layer"]].to_numpy()))
+        for name, of_statistic in known.groupby("statistic")
     }
     # A length that is not known to be what is added to the stream is not set beside those of other layers.
     traced = layers.get(OUTPUT, set()) <= layers.get(IN_STREAM, set())

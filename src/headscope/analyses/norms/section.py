@@ -8,9 +8,9 @@ from functools import partial
 import pandas as pd
 from matplotlib.figure import Figure
 
-from headscope.analyses.norms.accumulator import KEY_CLASSES, RESTING
+from headscope.analyses.norms.accumulator import INACTIVE_BELOW, KEY_CLASSES
 from headscope.analyses.norms.activity import activities
-from headscope.analyses.norms.figures import standing_panel
+from headscope.analyses.norms.figures import activity_panel
 from headscope.analyses.norms.findings import TOPIC
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
 from headscope.attention.head_id import head_label
@@ -31,15 +31,15 @@ WHY = (
 )
 CAPTION = (
     "A point is a head, in its role’s color and shape: to the right what rests on the sink, low what writes little; "
-    f"below the dashed line a head writes less than {percent(RESTING)} of what its layer’s mean head does. Named are "
-    "heads on which weights and outputs disagree. Click a point to open its card."
+    f"below the dashed line a head writes less than {percent(INACTIVE_BELOW)} of what its layer’s mean head does. "
+    "Named are heads on which weights and outputs disagree. Click a point to open its card."
 )
 TERMS = (
     ("Output", "the length of the vector that a head adds to the stream at a row, |Σ a f|, with f the value times the "
      "head’s rows of the output projection, averaged over rows; divided by the layer’s mean over heads, or by the "
      "length of what the layer reads at the row"),
-    ("Resting", f"an output below {percent(RESTING)} of that of the layer’s mean head, the whole interval, at a false "
-     "discovery rate of 5% over the heads"),
+    ("Resting", f"an output below {percent(INACTIVE_BELOW)} of that of the layer’s mean head, the whole interval, at a "
+     "false discovery rate of 5% over the heads"),
     ("By what is written", "a statistic with the weight times the length of f in place of the weight, each row divided "
      "by its sum; rows of which nothing is written are left out"),
     ("Value norm", "the mean length of f over the tokens of a class, each token once"),
@@ -52,26 +52,32 @@ def norm_section(about: Context) -> list[Section]:
     table = about.run.table("norms")
     if table is None:
         return []
-    parts: list[Html | None] = []
+    blocks: list[Html | None] = []
     drawn: list[str] = []
-    for place, kind in enumerate(about.kinds):
+    for index, kind in enumerate(about.kinds):
         heads = activities(table, kind)
         if not heads:
             continue
         drawn.append(kind.name)
         if about.several:
-            parts.append(el("h3", capital(kind.name)))
-        parts += linked([one for one in about.findings if one.topic == TOPIC and one.kind in ("", kind.name)])
-        file = figure_file(FIGURE, kind.name, first=place == 0)
-        draw = partial(standing_panel, heads, kind=kind.name, roles=about.run.roles)
+            blocks.append(el("h3", capital(kind.name)))
+        blocks += linked(
+            [
+                finding
+                for finding in about.findings
+                if finding.topic == TOPIC and finding.kind in ("", kind.name)
+            ]
+        )
+        file = figure_file(FIGURE, kind.name, first=index == 0)
+        draw = partial(activity_panel, heads, kind=kind.name, roles=about.run.roles)
         label = (
             f"Weight on the sink and length of the output of each {kind.name} head; the table below has them."
         )
         picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-norms", label=label)
-        parts.append(el("div", el("figure", picture), class_="panels"))
-        parts.append(head_table(table, kind, about.words, several=about.several).html())
+        blocks.append(el("div", el("figure", picture), class_="panels"))
+        blocks.append(head_table(table, kind, about.words, several=about.several).html())
     files = kind_links(about, FIGURE, "Both axes, drawn for this model", drawn)
-    return section("norms", TITLE, WHY, parts, captions=(CAPTION,), files=files)
+    return section("norms", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 
 
 def norm_figures(about: Context) -> Iterator[tuple[str, Figure]]:
@@ -79,22 +85,22 @@ def norm_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     table = about.run.table("norms")
     if table is None:
         return
-    for place, kind in enumerate(about.kinds):
+    for index, kind in enumerate(about.kinds):
         if heads := activities(table, kind):
             yield (
-                figure_file(FIGURE, kind.name, first=place == 0),
-                standing_panel(heads, kind=kind.name, roles=about.run.roles),
+                figure_file(FIGURE, kind.name, first=index == 0),
+                activity_panel(heads, kind=kind.name, roles=about.run.roles),
             )
 
 
 def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) -> Table:
     """Tabulate every head's output, alone and in relation, and the length of its writes by class of token."""
-    own = table[(table["kind"] == kind.name) & table["head"].notna()]
+    of_kind = table[(table["kind"] == kind.name) & table["head"].notna()]
     named = {"cls": words.cls, "sep": words.sep, "punctuation": ". and ,"}
-    every = sorted(KEY_CLASSES, key=lambda name: name == "other")  # which comes last
-    classes = [name for name in every if own[own["key_class"] == name]["value"].notna().any()]
+    key_classes = sorted(KEY_CLASSES, key=lambda name: name == "other")  # which comes last
+    classes = [name for name in key_classes if of_kind[of_kind["key_class"] == name]["value"].notna().any()]
     by_head: dict[tuple[int, int], dict[str, Cell]] = {}
-    for row in records(own):
+    for row in records(of_kind):
         column = row["statistic"] if pd.isna(row["key_class"]) else row["key_class"]
         by_head.setdefault((int(row["layer"]), int(row["head"])), {})[column] = cell_of(row, "value")
     rows = [

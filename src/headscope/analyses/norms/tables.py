@@ -1,6 +1,6 @@
 """The table of what heads write."""
 
-from headscope.analyses.norms.accumulator import KEY_CLASSES, RESTING
+from headscope.analyses.norms.accumulator import INACTIVE_BELOW, KEY_CLASSES
 from headscope.statistics.columns import FEW, HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, ends, text
 from headscope.statistics.table_schema import Column, TableSchema
 
@@ -39,8 +39,8 @@ NORMS = TableSchema(
         count("n", "inputs"),
         text(
             "inactive",
-            f"whether `{IN_LAYER}` lies below {RESTING:g}, the whole interval, at a false discovery rate of 5% over "
-            "the heads",
+            f"whether `{IN_LAYER}` lies below {INACTIVE_BELOW:g}, the whole interval, at a false discovery rate of 5% "
+            "over the heads",
             choices=("yes", "no"),
             missing="another statistic, or not tested",
         ),
