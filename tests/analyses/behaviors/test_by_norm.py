@@ -93,8 +93,8 @@ def test_every_number_is_that_of_a_plain_loop(kind, height, side):
 def test_rows_cut_into_blocks_give_the_same(monkeypatch):
     source = HandMadeSource(SEGMENTS, random_map)
     results = []
-    for held in (1 << 19, 40):
-        monkeypatch.setattr("headscope.analyses.behaviors.key_sums._HELD", held)
+    for weights_at_once in (1 << 19, 40):
+        monkeypatch.setattr("headscope.analyses.behaviors.key_sums._WEIGHTS_AT_ONCE", weights_at_once)
         sums = NormBehaviorAccumulator(source.layout, DELIMITERS)
         scan(source, [sums])
         results.append(sums.compute())

@@ -8,7 +8,7 @@ from matplotlib.collections import PolyCollection
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
 from headscope.analyses.behaviors.chosen import heads_of
-from headscope.analyses.behaviors.figure import behavior_grids, drawn
+from headscope.analyses.behaviors.figure import behavior_grids, drawable
 from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
 from headscope.figures.paper import PAGE_INCHES, WIDTHS, on_paper
@@ -41,7 +41,7 @@ def test_each_cell_is_a_head(run, kind):
     table = run.table("behaviors")
     cells = cells_of(draw() for draw in behavior_grids(table, kind, EVERY, prefix="behavior"))
     own = heads_of(table, kind)
-    assert set(cells) == {f"behavior.{one.name}" for one in drawn(table, kind, EVERY)}
+    assert set(cells) == {f"behavior.{one.name}" for one in drawable(table, kind, EVERY)}
     assert ("behavior.induction" in cells) == (kind == "encoder")
     assert "behavior.distance" not in cells
     assert "behavior.blank" not in cells  # it cannot occur

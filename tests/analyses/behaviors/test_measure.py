@@ -10,7 +10,7 @@ from headscope.analyses import STAGES
 from headscope.analyses.behaviors import measure
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL
 from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
-from headscope.analyses.behaviors.shown import stands_out
+from headscope.analyses.behaviors.verdict_rule import stands_out
 from headscope.analyses.for_study import head_columns
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.options import RunOptions

@@ -3,11 +3,12 @@
 import pytest
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
-from headscope.analyses.behaviors.chosen import shown_of
-from headscope.analyses.behaviors.figure import WRITTEN_KEY
+from headscope.analyses.behaviors.chosen import chosen_heads
+from headscope.analyses.behaviors.figure import NORM_KEY
+from headscope.analyses.behaviors.findings import norm_sentence
 from headscope.analyses.behaviors.in_terminal import render_results as render_behaviors
+from headscope.analyses.behaviors.page_tables import NORM_CAPTION, NORM_COLUMN, norm_disagreements
 from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
-from headscope.analyses.behaviors.telling import WRITTEN, WRITTEN_CAPTION, apart, written_sentence
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.in_terminal import render_results as render_experiments
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
@@ -19,13 +20,13 @@ from support.mock_behaviors import place_of, with_behaviors
 EVERY = [BEHAVIORS[name] for name in NATURAL]
 
 
-def shown(run):
+def chosen(run):
     (kind,) = (part["kind"] for part in run.manifest["kinds"])
-    return shown_of(run.table("behaviors"), run.table("behaviors_best"), kind, EVERY)
+    return chosen_heads(run.table("behaviors"), run.table("behaviors_best"), kind, EVERY)
 
 
 def said(run):
-    return [one.text for one in written_sentence(shown(run), "t", where="in text", several=False)]
+    return [one.text for one in norm_sentence(chosen(run), "t", where="in text", several=False)]
 
 
 def page_of(run):
@@ -39,13 +40,13 @@ def run():
 
 
 def test_weights_decide_and_what_is_written_stands_beside(run):
-    by_name = {one.behavior.name: one for one in shown(run)}
+    by_name = {one.behavior.name: one for one in chosen(run)}
     for name, one in by_name.items():
         assert one.heads == (place_of(name, 4, 8),)
-        assert one.own.value == 0.62
+        assert one.estimate.value == 0.62
         little = name in ("first", "quote")
-        assert one.written.value == pytest.approx(0.062 if little else 0.62)
-        assert one.unwritten == (one.heads if little else ())
+        assert one.by_norm.value == pytest.approx(0.062 if little else 0.62)
+        assert one.not_by_norm == (one.heads if little else ())
 
 
 def test_the_sentence_names_the_heads_that_do_not_write_what_they_show(run):
@@ -65,7 +66,7 @@ def test_the_sentence_names_the_heads_that_do_not_write_what_they_show(run):
 
 def test_the_table_holds_them_with_both_numbers(run):
     name = "table-behaviors-written-encoder"
-    table = apart(run.table("behaviors"), "encoder", shown(run), name=name, several=False)
+    table = norm_disagreements(run.table("behaviors"), "encoder", chosen(run), name=name, several=False)
     places = ["{}-{}".format(*place_of(name, 4, 8)) for name in ("first", "quote")]
     assert [row[0] for row in table.rows] == [f"Head {place}" for place in places]
     assert [row[1:] for row in table.rows] == [
@@ -74,14 +75,17 @@ def test_the_table_holds_them_with_both_numbers(run):
     ]
     assert table.html() in page_of(run)
     every = with_behaviors(mock_inputs.section_4(4, 8), unwritten=())
-    assert apart(every.table("behaviors"), "encoder", shown(every), name="t", several=False) is None
+    assert (
+        norm_disagreements(every.table("behaviors"), "encoder", chosen(every), name="t", several=False)
+        is None
+    )
 
 
 def test_the_column_is_there_where_it_is_known(run):
-    assert f">{WRITTEN}</th>" in page_of(run)
-    assert WRITTEN_CAPTION in page_of(run)
+    assert f">{NORM_COLUMN}</th>" in page_of(run)
+    assert NORM_CAPTION in page_of(run)
     bare = page_of(with_behaviors(mock_inputs.section_4(4, 8), unwritten=None))
-    assert WRITTEN not in bare
+    assert NORM_COLUMN not in bare
     assert "dotted" not in bare
 
 
@@ -102,9 +106,9 @@ def test_experiments_say_the_same_where_heads_are_told_by_them():
         f"1, {layer}-{head}.",
         "While a needle is written again, heads write of what they show by where they look.",
     ]
-    assert page.count(f">{WRITTEN}</th>") == len(EXPERIMENTS)
-    assert page.count(WRITTEN_KEY) == 2
-    assert WRITTEN_CAPTION in page
+    assert page.count(f">{NORM_COLUMN}</th>") == len(EXPERIMENTS)
+    assert page.count(NORM_KEY) == 2
+    assert NORM_CAPTION in page
     assert page.count('id="table-experiment-repeated-encoder-written"') == 1
     assert "table-experiment-needle-encoder-written" not in page
     assert "table-experiment-shuffled-encoder-written" not in page
@@ -113,9 +117,9 @@ def test_experiments_say_the_same_where_heads_are_told_by_them():
 def test_experiments_by_weight_alone_say_nothing_of_it():
     told, page = experiments_of(with_behaviors(mock_inputs.section_4(4, 8), unwritten=None))
     assert told == []
-    assert WRITTEN not in page
-    assert WRITTEN_KEY not in page
-    assert WRITTEN_CAPTION not in page
+    assert NORM_COLUMN not in page
+    assert NORM_KEY not in page
+    assert NORM_CAPTION not in page
 
 
 def test_the_terminal_has_the_number_of_the_named_head_where_it_is_known(run):

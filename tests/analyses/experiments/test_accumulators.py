@@ -6,7 +6,7 @@ import pytest
 from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.layout import best_table, heads_table
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
-from headscope.analyses.experiments.made_text import needles, repeated_tokens
+from headscope.analyses.experiments.experiment_inputs import needles, repeated_tokens
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.attention.scan import scan
 from headscope.encoding.frame import Frame

@@ -10,11 +10,11 @@ import torch
 from headscope.analyses import STAGES
 from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.layout import heads_table
-from headscope.analyses.behaviors.not_written import not_written
+from headscope.analyses.behaviors.norm_notes import norm_notes
 from headscope.analyses.experiments import measure
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
-from headscope.analyses.experiments.made_text import needles, repeated_tokens
+from headscope.analyses.experiments.experiment_inputs import needles, repeated_tokens
 from headscope.analyses.experiments.measure import inputs_of
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.attention.scan import scan
@@ -330,7 +330,7 @@ def test_heads_that_write_nothing_are_not_those_of_which_it_is_not_known():
     scan(source, [sums])
     assert sums.unknown == ()
     rows = 6 * sum(segment.fields["copy"][1] - segment.fields["copy"][0] for segment in REPEATED)
-    assert list(not_written(sums, where="over random tokens repeated")) == [
+    assert list(norm_notes(sums, where="over random tokens repeated")) == [
         f"of {rows:,} rows of decoder heads over random tokens repeated nothing at all is written; they are left out "
         "of the behaviors by what heads write"
     ]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.experiments.made_text import (
+from headscope.analyses.experiments.experiment_inputs import (
     DEPTHS,
     NEEDLE,
     needles,

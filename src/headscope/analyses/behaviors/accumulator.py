@@ -1,4 +1,4 @@
-"""How much weight every head puts where each behavior would, beside uniform attention in the same rows."""
+"""The weight that every head puts on the keys of each behavior, beside uniform attention in the same rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
-from headscope.analyses.behaviors.key_sets import Even, KeySets
+from headscope.analyses.behaviors.key_sets import KeySets, UniformBaseline
 from headscope.analyses.behaviors.key_sums import KeySums, key_sums
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
@@ -78,7 +78,7 @@ class BehaviorAccumulator(Accumulator):
         return sums | {f"n_{part.kind}": counted(part.layers, width) for part in self.layout}
 
     def settings(self) -> State:
-        """Return which tokens are delimiters, and whether ids tell tokens."""
+        """Return which tokens are delimiters, and whether equal ids are equal tokens."""
         return {"delimiters": self.delimiters, "same_ids": np.array(int(self.same_ids))}
 
     @classmethod
@@ -93,56 +93,56 @@ class BehaviorAccumulator(Accumulator):
         self._sums: dict[tuple[str, int], Tensor] = {}
         self._rows: dict[tuple[str, int], Tensor] = {}
         self._sets: dict[tuple[str, int, int], KeySets] = {}
-        # Masks are held, so that their ids stay their own.
-        self._even: dict[tuple[str, int, int], tuple[Visibility, Even]] = {}
+        # Masks are kept with the baselines, so that no other object gets the id of one.
+        self._uniform_baselines: dict[tuple[str, int, int], tuple[Visibility, UniformBaseline]] = {}
 
     def counted_rows(self, tile: AttentionTile) -> Tensor:
-        """Return which of a tile's rows are asked, `[batch, row]` bool: all but padding."""
+        """Return which of a tile's rows are counted, `[batch, row]` bool: all but padding."""
         return tile.row_valid
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums; what does not depend on the layer is made once a batch."""
-        sets, even = self.asked(tile)
-        self.add_sums(tile, even, key_sums(sets, tile.weights))
+        sets, baseline = self.key_sets(tile)
+        self.add_sums(tile, baseline, key_sums(sets, tile.weights))
 
-    def asked(self, tile: AttentionTile) -> tuple[KeySets, Even]:
-        """Return the keys of every behavior for a tile's rows, and what uniform attention does there."""
+    def key_sets(self, tile: AttentionTile) -> tuple[KeySets, UniformBaseline]:
+        """Return the keys of every behavior for a tile's rows, and the baseline of uniform attention over them."""
         rows = (tile.kind, tile.start, tile.visibility.rows)
         if rows not in self._sets:
             classes = self._classes.to(tile.keys.ids.device)
             self._sets[rows] = KeySets(tile, self.counted_rows(tile), classes, same_ids=self.same_ids)
         mask = (tile.kind, tile.start, id(tile.visibility))
-        if mask not in self._even:
-            self._even[mask] = (tile.visibility, self._sets[rows].even(tile))
-        return self._sets[rows], self._even[mask][1]
+        if mask not in self._uniform_baselines:
+            self._uniform_baselines[mask] = (tile.visibility, self._sets[rows].uniform_baseline(tile))
+        return self._sets[rows], self._uniform_baselines[mask][1]
 
-    def add_sums(self, tile: AttentionTile, even: Even, sums: KeySums) -> None:
-        """Add what a tile's rows come to, of the weights."""
-        self.add_to_layer(tile, torch.cat([sums.weight, even.sums[:, None]], dim=1), even.number)
+    def add_sums(self, tile: AttentionTile, baseline: UniformBaseline, sums: KeySums) -> None:
+        """Add the sums of the weights over a tile's rows."""
+        self.add_to_layer(tile, torch.cat([sums.weight, baseline.sums[:, None]], dim=1), baseline.number)
 
     def add_to_layer(self, tile: AttentionTile, sums: Tensor, number: Tensor) -> None:
-        """Add what a tile's rows come to: of each head and then of uniform attention, and of how many rows it is.
+        """Add sums over a tile's rows, of each head and then of uniform attention, and the number of these rows.
 
         Args:
-            tile: says which layer.
+            tile: of the layer that the sums are of.
             sums: `[batch, head + 1, NAMES]` float64.
             number: `[batch, NAMES]` int64.
         """
-        place = (tile.kind, tile.layer)
-        before = place in self._sums
-        self._sums[place] = self._sums[place] + sums if before else sums
-        self._rows[place] = self._rows[place] + number if before else number
+        layer_key = (tile.kind, tile.layer)
+        before = layer_key in self._sums
+        self._sums[layer_key] = self._sums[layer_key] + sums if before else sums
+        self._rows[layer_key] = self._rows[layer_key] + number if before else number
 
     def end(self, batch: Batch) -> None:
         """Add the batch's sums to its documents: of each kind all layers at once."""
         for part in self.layout:
-            places = [(part.kind, layer) for layer in range(part.layers)]
-            if places[0] not in self._sums:
+            layer_keys = [(part.kind, layer) for layer in range(part.layers)]
+            if layer_keys[0] not in self._sums:
                 continue
-            sums = torch.stack([self._sums[place] for place in places], dim=1).cpu().numpy()
-            rows = torch.stack([self._rows[place] for place in places], dim=1).cpu().numpy()
-            for document, own, number in zip(batch.info.documents, sums, rows):
-                self.sums.add(document, **{part.kind: own, f"n_{part.kind}": number})
+            sums = torch.stack([self._sums[layer_key] for layer_key in layer_keys], dim=1).cpu().numpy()
+            rows = torch.stack([self._rows[layer_key] for layer_key in layer_keys], dim=1).cpu().numpy()
+            for document, sums_of_document, number in zip(batch.info.documents, sums, rows):
+                self.sums.add(document, **{part.kind: sums_of_document, f"n_{part.kind}": number})
         self.begin(None)
 
     def compute(self) -> tuple[BehaviorResult, ...]:
@@ -185,10 +185,10 @@ def result_of(
         rows: how many rows they are of, as `sums`; one head stands for all where it is the same for all.
         uniform: what uniform attention gives in the same rows, `[layer, NAMES]`.
     """
-    alike = rows.shape[2] == 1
-    interval = _intervals(with_layer_means(sums), rows if alike else with_layer_means(rows))
+    same_rows = rows.shape[2] == 1
+    interval = _intervals(with_layer_means(sums), rows if same_rows else with_layer_means(rows))
     number = rows.sum(0, dtype=np.int64)
-    if not alike:
+    if not same_rows:
         number = np.concatenate([number, number.max(1, keepdims=True)], axis=1)
     return BehaviorResult(
         kind=kind,
@@ -204,10 +204,10 @@ def result_of(
 
 def _intervals(sums: NDArray[np.float64], rows: NDArray[Any]) -> Interval:
     """Intervals of `[group, ..., NAMES]`, each on the scale of its unit."""
-    found = [np.empty(sums.shape[1:]) for _ in range(3)]
+    ends = [np.empty(sums.shape[1:]) for _ in range(3)]
     for unit, scale in _SCALES.items():
-        own = np.array([one.unit == unit for one in BEHAVIORS.values()])
-        part = ratio_interval(sums[..., own], rows[..., own], scale=scale)
-        for whole, ends in zip(found, (part.value, part.low, part.high), strict=True):
-            whole[..., own] = ends
-    return Interval(*found)
+        in_unit = np.array([behavior.unit == unit for behavior in BEHAVIORS.values()])
+        part = ratio_interval(sums[..., in_unit], rows[..., in_unit], scale=scale)
+        for whole, part_ends in zip(ends, (part.value, part.low, part.high), strict=True):
+            whole[..., in_unit] = part_ends
+    return Interval(*ends)

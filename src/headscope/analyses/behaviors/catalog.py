@@ -1,4 +1,4 @@
-"""What heads are watched doing: each behavior is a set of keys for every row, and weight on it."""
+"""The catalog of behaviors: each is a set of keys for every row, on which heads put weight."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal
 
 
 class Delimiter(IntEnum):
-    """What a token is as a delimiter, told by its text; every token is exactly one."""
+    """Classes of delimiters, by a token's text; every token has exactly one."""
 
     NONE = 0
     NEWLINE = 1
@@ -31,7 +31,7 @@ class Behavior:
         compares: whether it compares the places or ids of query and key, so that it cannot occur in cross attention.
         delimiter: which tokens it is about, where it is about a class of them.
         natural: whether it is measured in text; else by experiment alone.
-        asked: what it is asked for as; none where it is not, as no share is.
+        search_words: by which the atlas's search finds its heads; none where it cannot be searched for.
         role: the color of heads that show it, by its name in the palette.
     """
 
@@ -44,11 +44,13 @@ class Behavior:
     compares: bool = True
     delimiter: Delimiter | None = None
     natural: bool = True
-    asked: tuple[str, ...] = ()
+    search_words: tuple[str, ...] = ()
     role: str = "mixed"
 
 
-def _of(delimiter: Delimiter, label: str, on: str, meaning: str, *asked: str) -> Behavior:
+def _delimiter_behavior(
+    delimiter: Delimiter, label: str, on: str, meaning: str, *search_words: str
+) -> Behavior:
     return Behavior(
         name=delimiter.name.lower(),
         label=label,
@@ -56,7 +58,7 @@ def _of(delimiter: Delimiter, label: str, on: str, meaning: str, *asked: str) ->
         meaning=meaning,
         compares=False,
         delimiter=delimiter,
-        asked=(label, *asked),
+        search_words=(label, *search_words),
         role="punctuation",
     )
 
@@ -68,7 +70,7 @@ _EVERY = (
         on="the first token of the input",
         meaning="weight on the key at position 0, whatever token it is; a row at position 0 counts",
         compares=False,
-        asked=("first token", "first", "sink", "attention sink", "beginning"),
+        search_words=("first token", "first", "sink", "attention sink", "beginning"),
         role="cls",
     ),
     Behavior(
@@ -76,7 +78,7 @@ _EVERY = (
         label="at most 3 away",
         on="tokens at most 3 away",
         meaning="weight on keys 1, 2 or 3 tokens before or after the row",
-        asked=("local", "nearby", "neighbor", "neighbor", "window"),
+        search_words=("local", "nearby", "neighbor", "neighbor", "window"),
         role="previous",
     ),
     Behavior(
@@ -91,14 +93,14 @@ _EVERY = (
         label="earlier copies",
         on="earlier copies of the token itself",
         meaning="weight on earlier keys with the row's token id; special tokens are no rows",
-        asked=("duplicate", "duplicate token", "copies", "same token", "repeated"),
+        search_words=("duplicate", "duplicate token", "copies", "same token", "repeated"),
     ),
     Behavior(
         name="induction",
         label="after an earlier copy",
         on="tokens right after an earlier copy of the token itself",
         meaning="weight on earlier keys right behind an earlier token with the row's id; special tokens are no rows",
-        asked=("induction", "induction head", "after a copy", "after an earlier copy"),
+        search_words=("induction", "induction head", "after a copy", "after an earlier copy"),
     ),
     Behavior(
         name="previous",
@@ -106,7 +108,7 @@ _EVERY = (
         on="the previous token",
         meaning="weight on the key right before the row",
         natural=False,
-        asked=("previous", "previous token"),
+        search_words=("previous", "previous token"),
         role="previous",
     ),
     Behavior(
@@ -117,32 +119,32 @@ _EVERY = (
         meaning="share of the tokens of a needle’s copy, its first left out, before which the head’s strongest key is "
         "the same token inside the needle",
         natural=False,
-        asked=("retrieval", "retrieval head", "needle", "haystack"),
+        search_words=("retrieval", "retrieval head", "needle", "haystack"),
     ),
-    _of(
+    _delimiter_behavior(
         Delimiter.NEWLINE, "line breaks", "line breaks", "weight on tokens of white space that break the line",
         "newline", "new line",
     ),
-    _of(
+    _delimiter_behavior(
         Delimiter.BLANK, "blanks", "blanks", "weight on tokens of other white space alone: spaces, tabs",
         "space", "white space", "whitespace", "tab",
     ),
-    _of(
+    _delimiter_behavior(
         Delimiter.QUOTE, "quotation marks", "quotation marks", "weight on tokens of quotation marks alone", "quote"
     ),
-    _of(
+    _delimiter_behavior(
         Delimiter.BRACKET, "brackets", "brackets", "weight on tokens of brackets, and of brackets with other marks",
         "parenthesis", "parentheses",
     ),
-    _of(
+    _delimiter_behavior(
         Delimiter.MARK, "other marks", "other punctuation marks",
         "weight on tokens of other punctuation marks alone, but `.` and `,`, which `punctuation` counts",
         "colon", "semicolon", "question mark", "exclamation mark", "dash",
     ),
 )  # fmt: skip
 
-BEHAVIORS: Mapping[str, Behavior] = {one.name: one for one in _EVERY}
+BEHAVIORS: Mapping[str, Behavior] = {behavior.name: behavior for behavior in _EVERY}
 NAMES = tuple(BEHAVIORS)
 """The order of the columns of sums."""
-NATURAL = tuple(one.name for one in _EVERY if one.natural)
-SHARES = tuple(one.name for one in _EVERY if one.unit == "share")
+NATURAL = tuple(behavior.name for behavior in _EVERY if behavior.natural)
+SHARES = tuple(behavior.name for behavior in _EVERY if behavior.unit == "share")

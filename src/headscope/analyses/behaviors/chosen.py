@@ -1,4 +1,4 @@
-"""The head that is chosen for each behavior, read back from the tables, with what it stands against."""
+"""The head that is chosen for each behavior, read back from the tables, with its baselines."""
 
 from __future__ import annotations
 
@@ -14,39 +14,40 @@ from headscope.statistics.measures import NORM, WEIGHT, of_measure
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
-    """One behavior of one kind of attention.
+class ChosenHead:
+    """The head that is chosen for one behavior in one kind of attention.
 
     Attributes:
-        behavior: which.
+        behavior: that the head is chosen for.
         kind: of attention.
-        layer, head: the head that is chosen, 1-based.
-        own: its weight on documents that did not choose it, with uniform attention; on all where none was held out.
-        every: its weight on all documents.
+        layer, head: of the chosen head, 1-based.
+        estimate: its weight on documents that did not choose it (cross-fitted), with that of uniform attention; on all
+            documents where none could be held out.
+        all_documents: its weight on all documents.
         held_out: what the choice is worth on documents that did not choose.
         share: how often halves of the documents choose it; NaN where nothing could be held out.
         control: the same selection with random weights, over their seeds; None where there are none.
         heads: heads that show it, the strongest first, 1-based.
-        of: how many heads there are.
-        tested: whether there were documents enough to say.
-        written: the named head's share of what it writes; None where that is not known.
-        unwritten: of `heads`, those of which what is written does not pass the rule.
+        n_heads: how many heads there are.
+        tested: whether there were enough documents to test which heads show it.
+        by_norm: the chosen head's share of norm-weighted attention; None where that is not known.
+        not_by_norm: those of `heads` that do not show it by norm-weighted attention.
     """
 
     behavior: Behavior
     kind: str
     layer: int
     head: int
-    own: Cell
-    every: Cell
+    estimate: Cell
+    all_documents: Cell
     held_out: Cell
     share: float
     control: Runs | None
     heads: tuple[tuple[int, int], ...]
-    of: int
+    n_heads: int
     tested: bool
-    written: Cell | None = None
-    unwritten: tuple[tuple[int, int], ...] = ()
+    by_norm: Cell | None = None
+    not_by_norm: tuple[tuple[int, int], ...] = ()
 
 
 def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT) -> pd.DataFrame:
@@ -57,61 +58,63 @@ def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT
         kind: of attention; all when None.
         measure: of `measures.MEASURES`.
     """
-    own = of_measure(heads, measure)
-    own = own[(own["model"] == "trained") & own["head"].notna()]
-    return own if kind is None else own[own["kind"] == kind]
+    rows = of_measure(heads, measure)
+    rows = rows[(rows["model"] == "trained") & rows["head"].notna()]
+    return rows if kind is None else rows[rows["kind"] == kind]
 
 
-def shown_of(
+def chosen_heads(
     heads: pd.DataFrame, best: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]
-) -> list[Shown]:
-    """Return the behaviors that can occur in a kind of attention, in order.
+) -> list[ChosenHead]:
+    """Return the head chosen for each behavior that can occur in a kind of attention, in order.
 
     Args:
         heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
         best: the chosen heads, as `layout.best_table` lays them out, with `model`.
         kind: of attention.
-        behaviors: which are asked about.
+        behaviors: for which the heads are chosen.
     """
-    own_heads = heads_of(heads, kind)
-    own_best, norms = best[best["kind"] == kind], heads_of(heads, kind, NORM)
-    by_behavior = [dict(list(each.groupby("behavior", sort=False))) for each in (own_heads, own_best, norms)]
-    nothing = own_heads[:0], own_best[:0], norms[:0]
-    made = []
+    trained = heads_of(heads, kind)
+    best_of_kind, norms = best[best["kind"] == kind], heads_of(heads, kind, NORM)
+    by_behavior = [
+        dict(list(table.groupby("behavior", sort=False))) for table in (trained, best_of_kind, norms)
+    ]
+    empty_tables = trained[:0], best_of_kind[:0], norms[:0]
+    selected = []
     for behavior in behaviors:
         rows, chosen, norm = (
-            of.get(behavior.name, none) for of, none in zip(by_behavior, nothing, strict=True)
+            groups.get(behavior.name, empty) for groups, empty in zip(by_behavior, empty_tables, strict=True)
         )
         rows, norm = rows[rows["n"] > 0], norm[norm["n"] > 0]
         named = records(chosen[chosen["model"] == "trained"])
         if not named or rows.empty:
             continue
         (row,) = named
-        over = rows[rows["shows"] == "yes"].sort_values("value", ascending=False, kind="stable")
-        own = norm[(norm["layer"] == row["layer"]) & (norm["head"] == row["head"])]
-        not_written = set(_places(norm[norm["shows"] == "no"]))
-        made.append(
-            Shown(
+        showing = rows[rows["shows"] == "yes"].sort_values("value", ascending=False, kind="stable")
+        norm_of_head = norm[(norm["layer"] == row["layer"]) & (norm["head"] == row["head"])]
+        not_shown_by_norm = set(_head_numbers(norm[norm["shows"] == "no"]))
+        selected.append(
+            ChosenHead(
                 behavior=behavior,
                 kind=kind,
                 layer=int(row["layer"]),
                 head=int(row["head"]),
-                own=_with_uniform(cell_of(row, "value"), number(row["uniform"])),
-                every=cell_of(row, "all_documents", "all_documents_ci"),
+                estimate=_with_uniform(cell_of(row, "value"), number(row["uniform"])),
+                all_documents=cell_of(row, "all_documents", "all_documents_ci"),
                 held_out=cell_of(row, "held_out", "held_out_ci"),
                 share=number(row["share"]),
                 control=_control(chosen[chosen["model"] == "control"]),
-                heads=_places(over),
-                of=len(rows),
+                heads=_head_numbers(showing),
+                n_heads=len(rows),
                 tested=bool(rows["shows"].notna().any()),
-                written=None if own.empty else cell_of(records(own)[0], "value"),
-                unwritten=tuple(place for place in _places(over) if place in not_written),
+                by_norm=None if norm_of_head.empty else cell_of(records(norm_of_head)[0], "value"),
+                not_by_norm=tuple(head for head in _head_numbers(showing) if head in not_shown_by_norm),
             )
         )
-    return made
+    return selected
 
 
-def _places(rows: pd.DataFrame) -> tuple[tuple[int, int], ...]:
+def _head_numbers(rows: pd.DataFrame) -> tuple[tuple[int, int], ...]:
     return tuple(zip(rows["layer"].astype(int), rows["head"].astype(int), strict=True))
 
 
@@ -120,7 +123,7 @@ def _with_uniform(cell: Cell, uniform: float) -> Cell:
 
 
 def _control(rows: pd.DataFrame) -> Runs | None:
-    """Summarize what choosing is worth with random weights: held out where it could be."""
+    """Summarize the selection with random weights over its seeds, by held-out values where there are any."""
     values = rows["held_out"].fillna(rows["value"]).to_numpy(dtype=np.float64)
     values = values[~np.isnan(values)]
     if not len(values):

@@ -1,4 +1,4 @@
-"""Which tokens of a vocabulary are delimiters, told by what they stand for in text."""
+"""The delimiters among the tokens of a vocabulary, by the text that each token stands for."""
 
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
@@ -46,19 +46,19 @@ def delimiters_of(named: Mapping[int, str], *, special: Collection[int] = ()) ->
         special: ids that are no text, whatever they are called.
     """
     ids = sorted(named)
-    tokens = [named[each] for each in ids]
-    no_text = {ids[place] for place in named_tokens(tokens).special}.union(special)
-    found = np.zeros(ids[-1] + 1 if ids else 1, dtype=np.uint8)
-    for each, text in zip(ids, _texts(tokens)):
-        if each not in no_text:
-            found[each] = delimiter_of(text)
-    return found
+    tokens = [named[token_id] for token_id in ids]
+    no_text = {ids[index] for index in named_tokens(tokens).special}.union(special)
+    delimiters = np.zeros(ids[-1] + 1 if ids else 1, dtype=np.uint8)
+    for token_id, text in zip(ids, _texts(tokens)):
+        if token_id not in no_text:
+            delimiters[token_id] = delimiter_of(text)
+    return delimiters
 
 
 def delimiters_of_tokenizer(tokenizer: Any) -> NDArray[np.uint8]:
     """Return the `Delimiter` of each token id of a transformers tokenizer, `[id]`."""
     named = {int(number): str(token) for token, number in tokenizer.get_vocab().items()}
-    return delimiters_of(named, special={int(each) for each in tokenizer.all_special_ids})
+    return delimiters_of(named, special={int(token_id) for token_id in tokenizer.all_special_ids})
 
 
 def _texts(tokens: Sequence[str]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Heads by behaviors: a head grid for each, a cell the darker the more of its attention a head puts there."""
+"""Figures of behaviors: a head grid for each, whose cells are darker the more attention a head puts there."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ KEY = (
     "A cell is a head, layers are rows. The darker, the more of its attention lies there, up to all of it; an edge "
     "marks heads that show the behavior. Click a cell to open its card."
 )
-WRITTEN_KEY = "A dotted edge: what the head writes does not show it."
+NORM_KEY = "A dotted edge: what the head writes does not show it."
 _DOTTED = (0, (1.0, 1.0))
 
 
-def drawn(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]) -> list[Behavior]:
+def drawable(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]) -> list[Behavior]:
     """Return the behaviors of which a grid can be drawn: shares of attention that can occur in a kind."""
-    own = heads_of(heads, kind)
-    known = set(own.loc[own["n"] > 0, "behavior"])
-    return [one for one in behaviors if one.unit == "share" and one.name in known]
+    rows = heads_of(heads, kind)
+    known = set(rows.loc[rows["n"] > 0, "behavior"])
+    return [behavior for behavior in behaviors if behavior.unit == "share" and behavior.name in known]
 
 
 def behavior_grids(
@@ -57,13 +57,13 @@ def behavior_grids(
     Args:
         heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
         kind: of attention.
-        behaviors: which.
+        behaviors: that are drawn.
         prefix: begins the names by which a page knows the measures: `behavior`.
     """
-    present, own = drawn(heads, kind, behaviors), _with_written(heads, kind)
+    present, rows_of_kind = drawable(heads, kind, behaviors), _with_norm_verdicts(heads, kind)
     if not present:
         return []
-    layers, width = int(own["layer"].max()), int(own["head"].max())
+    layers, width = int(rows_of_kind["layer"].max()), int(rows_of_kind["head"].max())
     inches = min(max(_CELL * width + 0.5, _LEAST), _MOST)
     columns = across(min(len(present), max(int(9 / inches), 1)), each=_LEAST)
     high = inches * layers / max(width, 1) + _TITLE
@@ -74,14 +74,22 @@ def behavior_grids(
         with house_style():
             figure = new_figure(inches * columns, min(high * rows, PAGE_INCHES))
             panels = figure.subplots(rows, columns, squeeze=False).ravel()
-            for one, ax in zip(page, panels):
-                _panel(ax, own[own["behavior"] == one.name], kind, one, f"{prefix}.{one.name}", layers, width)
+            for behavior, ax in zip(page, panels):
+                _panel(
+                    ax,
+                    rows_of_kind[rows_of_kind["behavior"] == behavior.name],
+                    kind,
+                    behavior,
+                    f"{prefix}.{behavior.name}",
+                    layers,
+                    width,
+                )
             for ax in panels[len(page) :]:
                 ax.set_axis_off()
         return figure
 
-    each = lines * columns
-    return [partial(draw, present[first : first + each]) for first in range(0, len(present), each)]
+    per_page = lines * columns
+    return [partial(draw, present[first : first + per_page]) for first in range(0, len(present), per_page)]
 
 
 def figures_of(
@@ -93,15 +101,15 @@ def figures_of(
     name: str,
 ) -> Iterator[tuple[str, Figure]]:
     """Yield the grids of each kind with the names of their files; none where nothing was measured."""
-    for place, kind in enumerate(kinds if heads is not None else ()):
+    for index, kind in enumerate(kinds if heads is not None else ()):
         assert heads is not None
         for page, draw in enumerate(behavior_grids(heads, kind, behaviors, prefix=prefix), 1):
-            yield _file(name, kind, page, first=place == 0), draw()
+            yield _file(name, kind, page, first=index == 0), draw()
 
 
 def _file(name: str, kind: str, page: int, *, first: bool) -> str:
-    own = figure_file(name, kind, first=first)
-    return f"{own}-{page}" if page > 1 else own
+    file_name = figure_file(name, kind, first=first)
+    return f"{file_name}-{page}" if page > 1 else file_name
 
 
 def files_of(
@@ -110,11 +118,11 @@ def files_of(
     """Link the files of `figures_of`, under a few words on what they are; None where there are none."""
     if heads is None:
         return None
-    kinds = [kind.name for kind in about.kinds if drawn(heads, kind.name, behaviors)]
+    kinds = [kind.name for kind in about.kinds if drawable(heads, kind.name, behaviors)]
     return kind_links(about, name, what, kinds)
 
 
-def inlined(
+def render_grids(
     about: Context,
     heads: pd.DataFrame,
     kind: str,
@@ -133,9 +141,10 @@ def inlined(
         where: ends what is said of them to those who do not see them.
     """
     what = f"How much of its attention each {kind} head puts where a behavior would,"
-    if all(one.counts_tokens for one in behaviors):
+    if all(behavior.counts_tokens for behavior in behaviors):
         what = f"At how many tokens the strongest key of each {kind} head is the right one"
-    told = f"{what} {where}: a grid for each, layers as rows and heads as columns. The table below holds the numbers."
+    description = f"{what} {where}: a grid for each, layers as rows and heads as columns."
+    description += " The table below holds the numbers."
     first = kind == about.kinds[0].name
     return [
         el(
@@ -145,18 +154,18 @@ def inlined(
                 _file(name, kind, page, first=first),
                 draw,
                 name=f"{prefix}-{kind}-{page}",
-                label=told,
+                label=description,
             ),
         )
         for page, draw in enumerate(behavior_grids(heads, kind, behaviors, prefix=prefix), 1)
     ]
 
 
-def _with_written(heads: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return every head's numbers by weight, and in `written` whether what it writes shows the behavior."""
-    place = ["layer", "head", "behavior"]
-    norms = heads_of(heads, kind, NORM)[[*place, "shows"]].rename(columns={"shows": "written"})
-    return heads_of(heads, kind).merge(norms, on=place, how="left")
+def _with_norm_verdicts(heads: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return every head's numbers by weight, and in `shows_by_norm` whether it shows the behavior by norm too."""
+    keys = ["layer", "head", "behavior"]
+    norms = heads_of(heads, kind, NORM)[[*keys, "shows"]].rename(columns={"shows": "shows_by_norm"})
+    return heads_of(heads, kind).merge(norms, on=keys, how="left")
 
 
 def _panel(
@@ -167,28 +176,30 @@ def _panel(
     corners = [(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)]
     cells = [[(a + across_, b + down) for across_, down in corners] for a, b in zip(x, y)]
     color, shows = role_color(behavior.role), (rows["shows"] == "yes").to_numpy()
-    # One outline of all cells, and nothing clipped, for nothing reaches out: of a thousand heads it is half the page.
+    # One path outlines all cells, and is not clipped: with a thousand heads that halves the size of the page.
     outline = Path.make_compound_path(*(Path([*cell, cell[0]], closed=True) for cell in cells))
     ax.add_patch(PathPatch(outline, facecolor="none", edgecolor=LINE, linewidth=0.5, clip_on=False))
-    own = PolyCollection(
+    cells_drawn = PolyCollection(
         cells,
         facecolors=[to_rgba(color, min(max(float(value), 0.0), 1.0)) for value in rows["value"]],
-        edgecolors=[INK if shown else "none" for shown in shows],
-        linewidths=[1.1 if shown else 0.0 for shown in shows],
+        edgecolors=[INK if is_shown else "none" for is_shown in shows],
+        linewidths=[1.1 if is_shown else 0.0 for is_shown in shows],
         linestyles=[
-            _DOTTED if shown and written == "no" else "solid"
-            for shown, written in zip(shows, rows["written"])
+            _DOTTED if is_shown and by_norm == "no" else "solid"
+            for is_shown, by_norm in zip(shows, rows["shows_by_norm"])
         ],
         clip_on=False,
         zorder=2,
     )
-    own.set_urls([f"#{kind}-{b}-{a}" for a, b in zip(x, y)])
-    own.set_gid(f"heads--{kind}--{name}--{behavior.role}")
-    ax.add_collection(own, autolim=False)
+    cells_drawn.set_urls([f"#{kind}-{b}-{a}" for a, b in zip(x, y)])
+    cells_drawn.set_gid(f"heads--{kind}--{name}--{behavior.role}")
+    ax.add_collection(cells_drawn, autolim=False)
     ax.set_title(label(behavior.name, 12), fontsize=9, pad=13)
     low, high = float(rows["uniform"].min()), float(rows["uniform"].max())
-    even = percent(low) if percent(low) == percent(high) else f"{percent(low)}–{percent(high)}"
-    ax.text(0, 1, f"uniform {even}", transform=ax.transAxes, color=SOFT, fontsize=7.5, ha="left", va="bottom")
+    uniform = percent(low) if percent(low) == percent(high) else f"{percent(low)}–{percent(high)}"
+    ax.text(
+        0, 1, f"uniform {uniform}", transform=ax.transAxes, color=SOFT, fontsize=7.5, ha="left", va="bottom"
+    )
     _grid(ax, layers, width)
 
 

@@ -9,7 +9,7 @@ from headscope.analyses.behaviors.section import (
     behaviors_findings,
     behaviors_section,
 )
-from headscope.analyses.behaviors.shown import RULE
+from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.reporting.kit.report_parts import Parts
 from headscope.reporting.kit.words import capital
 

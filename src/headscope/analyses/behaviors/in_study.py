@@ -1,4 +1,4 @@
-"""What a study knows of behaviors: each is a column, and `norm` before it where it is of what is written."""
+"""Columns of `study.heads`: each behavior, and after the word `norm` each norm-weighted one."""
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 from headscope.statistics.measures import NORM, WEIGHT

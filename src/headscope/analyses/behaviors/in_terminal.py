@@ -1,4 +1,4 @@
-"""Behaviors as a terminal shows them: the head chosen for each, and every head's numbers."""
+"""Behaviors in a terminal: the head chosen for each."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, Behavior
-from headscope.analyses.behaviors.chosen import Shown, shown_of
-from headscope.analyses.behaviors.shown import RULE
+from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads
+from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.reporting.kit.numbers import percent_or_hyphen
@@ -29,41 +29,41 @@ NOTE = (
 def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield the head chosen for each behavior in text."""
     natural = tuple(BEHAVIORS[name] for name in NATURAL)
-    yield from chosen_heads(result.tables["behaviors"], result.tables["behaviors_best"], natural)
+    yield from render_chosen_heads(result.tables["behaviors"], result.tables["behaviors_best"], natural)
     yield NOTE
 
 
-def chosen_heads(
+def render_chosen_heads(
     heads: pd.DataFrame, best: pd.DataFrame, behaviors: Sequence[Behavior]
 ) -> Iterator[Grid | str]:
-    """Yield a row for the head chosen for each behavior, kind by kind, and where it is known what these write."""
+    """Yield a row for the head chosen for each behavior, and these heads' norm-weighted attention where it is known."""
     kinds = list(dict.fromkeys(heads["kind"]))
-    chosen = [one for kind in kinds for one in shown_of(heads, best, kind, behaviors)]
+    chosen = [head for kind in kinds for head in chosen_heads(heads, best, kind, behaviors)]
     several = len(kinds) > 1
     sides = ["left", "left"] + ["right"] * (len(_COLUMNS) - 2)
-    yield Grid(list(zip(_COLUMNS, sides, strict=True)), [_row(one, several=several) for one in chosen])
+    yield Grid(list(zip(_COLUMNS, sides, strict=True)), [_row(head, several=several) for head in chosen])
     # A column more would be too wide for most terminals.
-    written = [
-        f"{f'{one.kind} ' if several else ''}{one.behavior.name} {percent_or_hyphen(one.written.value)}"
-        for one in chosen
-        if one.written is not None
+    by_norm = [
+        f"{f'{head.kind} ' if several else ''}{head.behavior.name} {percent_or_hyphen(head.by_norm.value)}"
+        for head in chosen
+        if head.by_norm is not None
     ]
-    if written:
-        yield f"the same of what these heads write: {', '.join(written)}"
+    if by_norm:
+        yield f"the same of what these heads write: {', '.join(by_norm)}"
 
 
-def _row(one: Shown, *, several: bool) -> list[str]:
-    name = head_label(one.layer, one.head)
-    own = one.own
+def _row(head: ChosenHead, *, several: bool) -> list[str]:
+    name = head_label(head.layer, head.head)
+    estimate = head.estimate
     return [
-        one.behavior.name,
-        f"{one.kind} {name}" if several else name,
-        percent_or_hyphen(own.value),
-        f"{100 * own.ci_low:.1f} to {100 * own.ci_high:.1f}" if own.has_interval else "-",
-        percent_or_hyphen(own.uniform),
-        "-" if one.control is None else percent_or_hyphen(one.control.mean),
-        percent_or_hyphen(one.every.value),
-        percent_or_hyphen(one.held_out.value),
-        f"{len(one.heads):,}" if one.tested else "-",
-        f"{own.n:,}",
+        head.behavior.name,
+        f"{head.kind} {name}" if several else name,
+        percent_or_hyphen(estimate.value),
+        f"{100 * estimate.ci_low:.1f} to {100 * estimate.ci_high:.1f}" if estimate.has_interval else "-",
+        percent_or_hyphen(estimate.uniform),
+        "-" if head.control is None else percent_or_hyphen(head.control.mean),
+        percent_or_hyphen(head.all_documents.value),
+        percent_or_hyphen(head.held_out.value),
+        f"{len(head.heads):,}" if head.tested else "-",
+        f"{estimate.n:,}",
     ]

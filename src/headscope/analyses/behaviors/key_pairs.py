@@ -44,15 +44,15 @@ class Pairs:
         out = weights.new_zeros((1 if shares is None else 2, *weights.shape[:2]), dtype=torch.float64)
         step = max(1, _GATHERED // weights.shape[1])
         for first in range(0, len(self.item), step):
-            item, row, key = (each[first : first + step] for each in (self.item, self.row, self.key))
-            at = weights[item, :, row, key].double()
-            out[0].index_add_(0, item, at)
+            item, row, key = (indices[first : first + step] for indices in (self.item, self.row, self.key))
+            at_pairs = weights[item, :, row, key].double()
+            out[0].index_add_(0, item, at_pairs)
             if shares is not None:
-                out[1].index_add_(0, item, at * shares.rows[item, :, row] * shares.keys[item, :, key])
+                out[1].index_add_(0, item, at_pairs * shares.rows[item, :, row] * shares.keys[item, :, key])
         return out
 
     def number(self, visible: Tensor) -> Tensor:
         """Count the pairs of each row whose key is visible, `[batch, row]` float64."""
         out = torch.zeros(visible.shape[:2], dtype=torch.float64, device=visible.device)
-        seen = visible[self.item, self.row, self.key].double()
-        return out.index_put_((self.item, self.row), seen, accumulate=True)
+        visible_pairs = visible[self.item, self.row, self.key].double()
+        return out.index_put_((self.item, self.row), visible_pairs, accumulate=True)

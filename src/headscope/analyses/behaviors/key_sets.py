@@ -1,4 +1,4 @@
-"""Which keys each behavior is about, for the rows of a tile, and what uniform attention gives there.
+"""The keys of each behavior for the rows of a tile, and what uniform attention gives there.
 
 Keys whose id is that of the row are few, so they are kept as pairs of row and key, and weights are gathered there; all
 else follows from sums over rows, and from diagonals.
@@ -17,17 +17,19 @@ from headscope.encoding.vocabulary import KeyClass
 
 LOCAL = (-3, -2, -1, 1, 2, 3)
 COLUMN = {name: NAMES.index(name) for name in NAMES}
-OF_CLASS = [(COLUMN[one.name], int(one.delimiter)) for one in BEHAVIORS.values() if one.delimiter]
+OF_CLASS = [
+    (COLUMN[behavior.name], int(behavior.delimiter)) for behavior in BEHAVIORS.values() if behavior.delimiter
+]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Even:
-    """What attention spread evenly over the visible keys does in the counted rows.
+class UniformBaseline:
+    """Uniform attention over the visible keys in the counted rows.
 
     Attributes:
-        sums: its shares of each behavior's keys, over the rows, `[batch, NAMES]` float64.
+        sums: of its weight on each behavior's keys over the rows, `[batch, NAMES]` float64.
         occurs: the rows in which each behavior can occur, `[batch, row, NAMES]` bool.
-        number: how many they are, `[batch, NAMES]` int64.
+        number: of these rows, `[batch, NAMES]` int64.
     """
 
     sums: Tensor
@@ -35,10 +37,10 @@ class Even:
     number: Tensor
 
     def number_without(self, rows: Tensor) -> Tensor:
-        """Return how many they are without some rows of each head, `[batch, head, NAMES]` int64.
+        """Return the number of rows without those left out of each head, `[batch, head, NAMES]` int64.
 
         Args:
-            rows: those left out, `[batch, head, row]` bool.
+            rows: that are left out, `[batch, head, row]` bool.
         """
         return self.number[:, None] - (rows.double() @ self.occurs.double()).long()
 
@@ -47,8 +49,8 @@ class KeySets:
     """The keys of every behavior for some rows of one kind of attention.
 
     Args:
-        tile: any of the layers; only its tokens and the place of its rows are read.
-        counted: which of the rows are asked, `[batch, row]` bool.
+        tile: of any layer; only its tokens and the positions of its rows are read.
+        counted: which of the rows count, `[batch, row]` bool.
         delimiters: `Delimiter` of each token id, `[id]`.
         same_ids: whether equal ids are equal tokens; else `duplicate` and `induction` cannot occur.
     """
@@ -59,33 +61,33 @@ class KeySets:
         self.valid = keys.valid
         self.first = keys.valid.long().argmax(1)  # padding may stand on the left
         known = keys.ids < len(delimiters)
-        found = delimiters[torch.where(known, keys.ids, 0)] * known * keys.valid
-        self.classes = torch.stack([found == code for _, code in OF_CLASS], dim=-1).double()
+        codes = delimiters[torch.where(known, keys.ids, 0)] * known * keys.valid
+        self.classes = torch.stack([codes == code for _, code in OF_CLASS], dim=-1).double()
         self.keys, self.rows = keys.valid.shape[1], counted.shape[1]
         self.pairs: dict[str, Pairs] = {}
         if self.square and same_ids:
             self._find_copies(tile)
 
     def _find_copies(self, tile: AttentionTile) -> None:
-        """Find earlier keys with the row's id, and those right behind one; the row's own place is neither."""
+        """Find earlier keys with the row's id, and the keys right behind these, before the row itself."""
         ids, valid = tile.queries.ids, tile.queries.valid
         row_class = tile.row_classes
-        asked = self.counted & (row_class != KeyClass.SEP)
-        # Where no token is a cls of its own, the first one has its class: nothing stands before that.
-        asked &= row_class != KeyClass.CLS
-        at = torch.arange(self.keys, device=ids.device)
-        earlier = at[None, :] < at[tile.rows][:, None]
-        same = (ids[:, tile.rows, None] == ids[:, None, :]) & earlier & valid[:, None] & asked[:, :, None]
+        counted = self.counted & (row_class != KeyClass.SEP)
+        # Where the tokenizer has no cls token, the first token has its class; no key is earlier than that.
+        counted &= row_class != KeyClass.CLS
+        positions = torch.arange(self.keys, device=ids.device)
+        earlier = positions[None, :] < positions[tile.rows][:, None]
+        same = (ids[:, tile.rows, None] == ids[:, None, :]) & earlier & valid[:, None] & counted[:, :, None]
         copies = Pairs(*same.nonzero(as_tuple=True))
         behind = copies.where(copies.key + 1 < copies.row + self.start)
         self.pairs = {"duplicate": copies, "induction": Pairs(behind.item, behind.row, behind.key + 1)}
 
-    def even(self, tile: AttentionTile) -> Even:
+    def uniform_baseline(self, tile: AttentionTile) -> UniformBaseline:
         """Return what uniform attention over the visible keys does, and in which rows each behavior can occur."""
         visible = tile.visibility.visible
         number = torch.zeros((*visible.shape[:2], len(NAMES)), dtype=torch.float64, device=visible.device)
-        place = self.first[:, None, None].expand(-1, self.rows, 1)
-        number[..., COLUMN["first"]] = visible.gather(2, place)[..., 0].double()
+        first = self.first[:, None, None].expand(-1, self.rows, 1)
+        number[..., COLUMN["first"]] = visible.gather(2, first)[..., 0].double()
         for column, values in zip(OF_CLASS, (visible.double() @ self.classes).unbind(-1)):
             number[..., column[0]] = values
         occurs = number > 0
@@ -95,15 +97,17 @@ class KeySets:
             self._add_diagonal(number[..., COLUMN["previous"]], visible, -1)
             for name, pairs in self.pairs.items():
                 number[..., COLUMN[name]] = pairs.number(visible)
-            number[..., COLUMN["distance"]] = (visible * self.apart).sum(-1)
+            number[..., COLUMN["distance"]] = (visible * self.distances).sum(-1)
             occurs = number > 0
             occurs[..., COLUMN["distance"]] = True
         occurs &= self.counted[..., None]
         share = number / tile.visibility.counts.clamp(min=1)[..., None]
-        return Even(sums=torch.where(occurs, share, 0.0).sum(1), occurs=occurs, number=occurs.sum(1))
+        return UniformBaseline(
+            sums=torch.where(occurs, share, 0.0).sum(1), occurs=occurs, number=occurs.sum(1)
+        )
 
     @cached_property
-    def apart(self) -> Tensor:
+    def distances(self) -> Tensor:
         """How many tokens each key is away from each row, `[row, key]` float64."""
         at = torch.arange(self.keys, device=self.counted.device, dtype=torch.float64)
         return (at[None, :] - at[self.start : self.start + self.rows, None]).abs()

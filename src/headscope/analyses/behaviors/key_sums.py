@@ -1,4 +1,4 @@
-"""Sums over a tile's rows of the weight on each behavior's keys, and of what is written of them, in one go.
+"""Sums over a tile's rows of attention to each behavior's keys, by weight and norm-weighted, in one pass.
 
 What a head writes of key j at row i is the weight times a number of the key, divided by the row's sum: the same sums
 over rows, diagonals and pairs give both. Where a gate makes that number one of the row, too, they are taken twice.
@@ -13,29 +13,29 @@ from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.key_pairs import Shares
 from headscope.analyses.behaviors.key_sets import COLUMN, LOCAL, OF_CLASS, KeySets
 
-# So many weights are held in float64 at a time: they are read several times, and from cache.
-_HELD = 1 << 19
+# Weights that are float64 at a time: they are read several times, so they should fit the cache.
+_WEIGHTS_AT_ONCE = 1 << 19
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeySums:
-    """What the counted rows of a tile come to.
+    """Sums over the counted rows of a tile.
 
     Attributes:
         weight: the weight on each behavior's keys, `[batch, head, NAMES]` float64.
         norm: the same of what is written, `a_ij |f_j|`, each row divided by its sum; None where that is not known.
-        nothing: the rows of which nothing at all is written, `[batch, head, row]` bool; they are not in `norm`.
+        empty_rows: the rows of which nothing at all is written, `[batch, head, row]` bool; they are not in `norm`.
     """
 
     weight: Tensor
     norm: Tensor | None = None
-    nothing: Tensor | None = None
+    empty_rows: Tensor | None = None
 
 
 def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> KeySums:
     """Sum over the counted rows.
 
-    Weights on keys that a row does not see are 0, so that they need not be told apart.
+    Weights on keys that a row does not see are 0, so they add nothing.
 
     Args:
         sets: which rows are counted, and which keys each behavior is about.
@@ -43,7 +43,7 @@ def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> Key
         norms: `Written.lengths`, `[batch, head, key]` or by row, too; None where what is written is not known.
     """
     if norms is not None and norms.ndim == 4:
-        # Each pair's own length goes with its weight; a padded key may be worth anything, and has no weight.
+        # Each pair's own length goes with its weight; the value of a padded key may be anything; its weight is 0.
         products = weights.double() * torch.where(sets.valid[:, None, None], norms.double(), 0.0)
         return replace(
             key_sums(sets, products, torch.ones_like(norms[:, :, 0])), weight=key_sums(sets, weights).weight
@@ -58,16 +58,16 @@ def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> Key
     if sets.square:
         out[..., COLUMN["distance"]] = distance
         for offset in LOCAL:
-            own = _on_diagonal(sets, weights, offset, shares)
-            out[..., COLUMN["local"]] += own
+            on_diagonal = _on_diagonal(sets, weights, offset, shares)
+            out[..., COLUMN["local"]] += on_diagonal
             if offset == -1:
-                out[..., COLUMN["previous"]] = own
+                out[..., COLUMN["previous"]] = on_diagonal
         for name, pairs in sets.pairs.items():
             out[..., COLUMN[name]] = pairs.sums(weights, shares)
     if shares is None:
         return KeySums(weight=out[0])
-    nothing = (shares.rows == 0) & sets.counted[:, None]
-    return KeySums(weight=out[0], norm=out[1], nothing=nothing)
+    empty_rows = (shares.rows == 0) & sets.counted[:, None]
+    return KeySums(weight=out[0], norm=out[1], empty_rows=empty_rows)
 
 
 def _over_rows(sets: KeySets, weights: Tensor, norms: Tensor | None) -> tuple[Tensor, Tensor, Shares | None]:
@@ -78,45 +78,45 @@ def _over_rows(sets: KeySets, weights: Tensor, norms: Tensor | None) -> tuple[Te
     distance = weights.new_zeros((measures, batch, heads), dtype=torch.float64)
     shares = None
     if norms is not None:
-        # A padded key may be worth anything, and has no weight.
+        # The value of a padded key may be anything; its weight is 0.
         shares = Shares(
             by_key.new_zeros((batch, heads, rows)), torch.where(sets.valid[:, None], norms.double(), 0.0)
         )
-    height = min(rows, max(1, _HELD // (heads * keys)))
+    height = min(rows, max(1, _WEIGHTS_AT_ONCE // (heads * keys)))
     memory = by_key.new_empty((heads, height, keys))
     for item in range(batch):
         for start in range(0, rows, height):
-            own = slice(start, min(start + height, rows))
-            exact = memory[:, : own.stop - start]
-            exact.copy_(weights[item, :, own])
-            exact.masked_fill_(~sets.counted[item, None, own, None], 0.0)
-            left = by_key.new_ones((heads, measures, exact.shape[1]))
+            stretch = slice(start, min(start + height, rows))
+            exact = memory[:, : stretch.stop - start]
+            exact.copy_(weights[item, :, stretch])
+            exact.masked_fill_(~sets.counted[item, None, stretch, None], 0.0)
+            per_row = by_key.new_ones((heads, measures, exact.shape[1]))
             if shares is not None:
-                # This way round the narrow product is a fast one.
+                # With the factors in this order the narrow product is fast.
                 written = (shares.keys[item][:, None] @ exact.transpose(1, 2))[:, 0]
-                left[:, 1] = torch.where(written > 0, 1 / written, 0.0)
-                shares.rows[item, :, own] = left[:, 1]
-            by_key[:, item] += (left @ exact).transpose(0, 1)
+                per_row[:, 1] = torch.where(written > 0, 1 / written, 0.0)
+                shares.rows[item, :, stretch] = per_row[:, 1]
+            by_key[:, item] += (per_row @ exact).transpose(0, 1)
             if sets.square:
-                exact *= sets.apart[own]
-                apart = (left @ exact).transpose(0, 1)
-                distance[0, item] += apart[0].sum(-1)
+                exact *= sets.distances[stretch]
+                weighted_distances = (per_row @ exact).transpose(0, 1)
+                distance[0, item] += weighted_distances[0].sum(-1)
                 if shares is not None:
-                    distance[1, item] += (apart[1] * shares.keys[item]).sum(-1)
+                    distance[1, item] += (weighted_distances[1] * shares.keys[item]).sum(-1)
     if shares is not None:
         by_key[1] *= shares.keys
     return by_key, distance, shares
 
 
 def _on_diagonal(sets: KeySets, weights: Tensor, offset: int, shares: Shares | None) -> Tensor:
-    """Sum over the rows that have a key so many places behind them, `[measure, batch, head]`."""
+    """Sum over the rows that have a key at an offset, `[measure, batch, head]`."""
     diagonal = sets.start + offset
     first = max(0, -diagonal)
-    own = weights.diagonal(diagonal, -2, -1).double()
-    rows = slice(first, first + own.shape[-1])
-    own = torch.where(sets.counted[:, None, rows], own, 0.0)
-    sums = [own.sum(-1)]
+    values = weights.diagonal(diagonal, -2, -1).double()
+    rows = slice(first, first + values.shape[-1])
+    values = torch.where(sets.counted[:, None, rows], values, 0.0)
+    sums = [values.sum(-1)]
     if shares is not None:
-        keys = slice(first + diagonal, first + diagonal + own.shape[-1])
-        sums.append((own * shares.rows[..., rows] * shares.keys[..., keys]).sum(-1))
+        keys = slice(first + diagonal, first + diagonal + values.shape[-1])
+        sums.append((values * shares.rows[..., rows] * shares.keys[..., keys]).sum(-1))
     return torch.stack(sums)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.accumulator import BehaviorResult
 from headscope.analyses.behaviors.catalog import NAMES, SHARES
-from headscope.analyses.behaviors.shown import stands_out
+from headscope.analyses.behaviors.verdict_rule import stands_out
 from headscope.statistics.confidence import Interval, ends_of, ratio_interval
 from headscope.statistics.measures import WEIGHT
 from headscope.statistics.selection import Chosen, held_out, same_data
@@ -31,18 +31,18 @@ def heads_table(results: Sequence[BehaviorResult], names: Sequence[str]) -> pd.D
     for result in results:
         both = Interval(
             *(
-                np.concatenate([own, mean[:, None]], axis=1)[..., columns]
-                for own, mean in zip(_ends(result.heads), _ends(result.layers), strict=True)
+                np.concatenate([ends, mean[:, None]], axis=1)[..., columns]
+                for ends, mean in zip(_ends(result.heads), _ends(result.layers), strict=True)
             )
         )
         uniform = np.broadcast_to(result.uniform[:, None, columns], both.value.shape)
         number = result.n[..., columns]
-        # A layer's mean is no head, and of what is no share nothing is said.
+        # Verdicts are on shares of single heads: neither on a layer's mean nor on distances.
         shows = np.full(both.value.shape, None, dtype=object)
-        for place, name in enumerate(names):
+        for index, name in enumerate(names):
             if name in SHARES:
-                shows[:, :-1, place] = verdicts(result, columns[place])
-        layer, head, which = (place.reshape(-1) for place in np.indices(both.value.shape))
+                shows[:, :-1, index] = verdicts(result, columns[index])
+        layer, head, which = (index.reshape(-1) for index in np.indices(both.value.shape))
         parts.append(
             pd.DataFrame(
                 {
@@ -56,7 +56,7 @@ def heads_table(results: Sequence[BehaviorResult], names: Sequence[str]) -> pd.D
                     "ci_high": both.high.reshape(-1),
                     "uniform": uniform.reshape(-1),
                     "n": number.reshape(-1),
-                    "shows": _words(shows.reshape(-1)),
+                    "shows": _as_objects(shows.reshape(-1)),
                 }
             )
         )
@@ -86,8 +86,8 @@ def best_table(results: Sequence[BehaviorResult], names: Sequence[str], *, seed:
             shows = verdicts(result, column)
             chosen = chosen_head(result, column, seed=seed)
             layer, head = divmod(int(chosen.candidate[0]), result.sums.shape[2])
-            place = (layer, head, column)
-            held = not np.isnan(chosen.share[0])
+            position = (layer, head, column)
+            cross_fitted = not np.isnan(chosen.share[0])
             rows.append(
                 {
                     "kind": result.kind,
@@ -95,11 +95,15 @@ def best_table(results: Sequence[BehaviorResult], names: Sequence[str], *, seed:
                     "layer": layer + 1,
                     "head": head + 1,
                     "share": float(chosen.share[0]),
-                    **(ends_of(chosen.value, 0) if held else ends_of(result.heads, place)),
-                    **(ends_of(result.heads, place, "all_documents", "all_documents_") if held else {}),
+                    **(ends_of(chosen.value, 0) if cross_fitted else ends_of(result.heads, position)),
+                    **(
+                        ends_of(result.heads, position, "all_documents", "all_documents_")
+                        if cross_fitted
+                        else {}
+                    ),
                     "uniform": float(result.uniform[layer, column]),
                     **ends_of(chosen.held_out, 0, "held_out", "held_out_"),
-                    "n": int(result.n[place]),
+                    "n": int(result.n[position]),
                     "shows": shows[layer, head],
                 }
             )
@@ -107,7 +111,7 @@ def best_table(results: Sequence[BehaviorResult], names: Sequence[str], *, seed:
     columns += ["all_documents_ci_low", "all_documents_ci_high", "uniform", "held_out", "held_out_ci_low"]
     columns += ["held_out_ci_high", "n", "shows"]
     table = pd.DataFrame(rows, columns=columns)
-    return table.assign(shows=_words(table["shows"].to_numpy(dtype=object)))
+    return table.assign(shows=_as_objects(table["shows"].to_numpy(dtype=object)))
 
 
 def verdicts(result: BehaviorResult, column: int) -> NDArray[np.object_]:
@@ -122,15 +126,15 @@ def verdicts(result: BehaviorResult, column: int) -> NDArray[np.object_]:
         lambda confidence: ratio_interval(sums, rows, scale="share", confidence=confidence),
         lambda shares: stands_out(shares, result.uniform[:, None, column]),
     )
-    said: NDArray[np.object_] = np.vectorize(YES_NO.get, otypes=[object])(passes)
-    return said
+    words: NDArray[np.object_] = np.vectorize(YES_NO.get, otypes=[object])(passes)
+    return words
 
 
 def chosen_head(result: BehaviorResult, column: int, *, seed: int) -> Chosen:
     """Choose the head with most weight where a behavior would put it, by held-out selection.
 
-    Layers that see less (sliding windows) are asked in fewer rows: each document's mean is counted as often as in the
-    layer that is asked most.
+    Layers that see less (sliding windows) have fewer rows in which a behavior can occur: each document's mean counts
+    as often as in the layer that has the most.
 
     Args:
         result: of one kind of attention.
@@ -138,18 +142,18 @@ def chosen_head(result: BehaviorResult, column: int, *, seed: int) -> Chosen:
         seed: of the splits.
     """
     sums, rows = result.sums[..., column], result.rows[..., column].astype(np.float64)
-    asked = rows.max((1, 2))
-    times = np.divide(asked[:, None, None], rows, out=np.zeros_like(rows), where=rows > 0)
-    hits = (sums * times).reshape(len(sums), -1, 1)
-    # Where it never occurs is no candidate: with weights below all others it is never chosen.
+    most_rows = rows.max((1, 2))
+    factors = np.divide(most_rows[:, None, None], rows, out=np.zeros_like(rows), where=rows > 0)
+    hits = (sums * factors).reshape(len(sums), -1, 1)
+    # A head in which it never occurs is no candidate: a weight below all others keeps it from being chosen.
     never = np.broadcast_to(~rows.any(0), sums.shape[1:]).reshape(-1)
     hits[:, never] = -1.0
-    found = held_out(hits, asked[:, None], seed=seed)
-    return found if found.candidate[0] >= 0 else same_data(hits, asked[:, None])
+    chosen = held_out(hits, most_rows[:, None], seed=seed)
+    return chosen if chosen.candidate[0] >= 0 else same_data(hits, most_rows[:, None])
 
 
 def of_model(table: pd.DataFrame, model: str, seed: int | None = None) -> pd.DataFrame:
-    """Put before a table which model it is of."""
+    """Put the columns `model` and `seed` before a table."""
     number = pd.array([pd.NA if seed is None else seed] * len(table), dtype="Int64")
     return pd.concat(
         [pd.DataFrame({"model": [model] * len(table), "seed": number}), table.reset_index(drop=True)], axis=1
@@ -160,5 +164,5 @@ def _ends(interval: Interval) -> tuple[NDArray[np.float64], ...]:
     return interval.value, interval.low, interval.high
 
 
-def _words(said: NDArray[np.object_]) -> "pd.Series[Any]":
-    return pd.Series(said, dtype=object)
+def _as_objects(words: NDArray[np.object_]) -> "pd.Series[Any]":
+    return pd.Series(words, dtype=object)

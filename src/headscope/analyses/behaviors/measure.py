@@ -12,7 +12,7 @@ from headscope.analyses.behaviors.catalog import NATURAL
 from headscope.analyses.behaviors.delimiters import delimiters_of, delimiters_of_tokenizer
 from headscope.analyses.behaviors.layout import best_table, heads_table, of_model
 from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
-from headscope.analyses.behaviors.not_written import not_written
+from headscope.analyses.behaviors.norm_notes import norm_notes
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.segment import Segment
 from headscope.prepare.maps_run import MapsRun
@@ -23,7 +23,7 @@ from headscope.prepare.sharded_scan import scan_shards
 from headscope.prepare.shared_scan import read_text
 
 CONTROL_INPUTS = 64
-"""What is near chance is known well enough from so many inputs, and a corpus is not read once for every control."""
+"""Inputs that controls read: enough to know what is near chance, so that no control reads the whole corpus."""
 
 
 def measure_behaviors(run: Run, watch: Watcher | None = None) -> StageResult:
@@ -38,16 +38,16 @@ def measure_behaviors(run: Run, watch: Watcher | None = None) -> StageResult:
     heads = [of_model(heads_table(results, NATURAL), "trained")]
     best = [of_model(best_table(results, NATURAL, seed=seed), "trained")]
     for number, control in scan_controls(run, sums.delimiters, watch):
-        found = control.compute()
-        heads.append(of_model(heads_table(found, NATURAL), "control", number))
-        best.append(of_model(best_table(found, NATURAL, seed=seed), "control", number))
+        control_results = control.compute()
+        heads.append(of_model(heads_table(control_results, NATURAL), "control", number))
+        best.append(of_model(best_table(control_results, NATURAL, seed=seed), "control", number))
     return StageResult(
         name="behaviors",
         tables={
             "behaviors": pd.concat(heads, ignore_index=True),
             "behaviors_best": pd.concat(best, ignore_index=True),
         },
-        notes=notes_on("behaviors", *not_written(sums)),
+        notes=notes_on("behaviors", *norm_notes(sums)),
         state=sums.state(),
     )
 
@@ -96,7 +96,7 @@ def scan_controls(
 
 
 def _documents(segments: Sequence[Segment], done: int | None = None) -> int:
-    """About how many documents so many of the inputs make up; all of them when None."""
+    """Return about how many documents the first inputs are of; the number of all documents when None."""
     documents = len({segment.document for segment in segments})
     return documents if done is None else documents * done // max(1, len(segments))
 

@@ -1,4 +1,4 @@
-"""Behaviors twice: by the weights, and by what heads write in their place (Kobayashi et al. 2020)."""
+"""Behaviors by attention weights and by norm-weighted attention (Kobayashi et al. 2020)."""
 
 from collections.abc import Mapping
 from typing import ClassVar
@@ -25,9 +25,9 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "written"})
 
     def declare(self) -> Declared:
-        """Keep the same of what is written: how many rows there are is each head's own."""
+        """Keep the sums of norm-weighted attention too; heads differ in how many rows those are of."""
         width = len(NAMES)
-        own: Declared = {
+        declared: Declared = {
             name: kept
             for part in self.layout
             for name, kept in {
@@ -36,7 +36,7 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
                 f"left_out_{part.kind}": total(part.layers, part.heads, dtype=np.int64),
             }.items()
         }
-        return {**super().declare(), **own}
+        return {**super().declare(), **declared}
 
     def begin(self, batch: Batch | None) -> None:
         """Start a batch."""
@@ -48,41 +48,43 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
         if tile.written is None:
             super().update(tile)
             return
-        sets, even = self.asked(tile)
+        sets, baseline = self.key_sets(tile)
         sums = key_sums(sets, tile.weights, tile.written.lengths)
-        self.add_sums(tile, even, sums)
+        self.add_sums(tile, baseline, sums)
         assert sums.norm is not None
-        assert sums.nothing is not None
-        self.add_written(tile, sums.norm, even.number_without(sums.nothing), sums.nothing.sum(-1))
+        assert sums.empty_rows is not None
+        self.add_written(tile, sums.norm, baseline.number_without(sums.empty_rows), sums.empty_rows.sum(-1))
 
-    def add_written(self, tile: AttentionTile, sums: Tensor, number: Tensor, nothing: Tensor) -> None:
-        """Add what a tile's rows come to, of what each head writes.
+    def add_written(self, tile: AttentionTile, sums: Tensor, number: Tensor, empty: Tensor) -> None:
+        """Add sums of norm-weighted attention over a tile's rows.
 
         Args:
-            tile: says which layer.
+            tile: of the layer that the sums are of.
             sums: `[batch, head, NAMES]` float64.
             number: of how many rows it is, `[batch, head, NAMES]` int64.
-            nothing: how many rows more were asked of which nothing at all is written, `[batch, head]` int64.
+            empty: the number of rows of which the head writes nothing, which the sums leave out, `[batch, head]` int64.
         """
-        own, before = (sums, number, nothing), self._written.get((tile.kind, tile.layer))
+        of_tile, before = (sums, number, empty), self._written.get((tile.kind, tile.layer))
         self._written[tile.kind, tile.layer] = (
-            own if before is None else tuple(a + b for a, b in zip(before, own, strict=True))
+            of_tile if before is None else tuple(a + b for a, b in zip(before, of_tile, strict=True))
         )
 
     def end(self, batch: Batch) -> None:
         """Add the batch's sums to its documents."""
-        for (kind, layer), (norms, numbers, nothing) in self._written.items():
+        for (kind, layer), (norms, numbers, empty) in self._written.items():
             sums, rows = norms.cpu().numpy(), numbers.cpu().numpy()
-            for document, own, number in zip(batch.info.documents, sums, rows, strict=True):
-                place = np.array([layer])
+            for document, sums_of_document, number in zip(batch.info.documents, sums, rows, strict=True):
+                index = np.array([layer])
                 self.sums.add_at(
-                    document, place, **{f"norm_{kind}": own[None], f"n_norm_{kind}": number[None]}
+                    document,
+                    index,
+                    **{f"norm_{kind}": sums_of_document[None], f"n_norm_{kind}": number[None]},
                 )
-            self.totals[f"left_out_{kind}"][layer] += nothing.sum(0).cpu().numpy()
+            self.totals[f"left_out_{kind}"][layer] += empty.sum(0).cpu().numpy()
         super().end(batch)
 
     def compute(self) -> tuple[BehaviorResult, ...]:
-        """Return each kind's values by the weights, then by what is written, where any layer of it knows that."""
+        """Return each kind's values by weights, then those by norm-weighted attention of the kinds that have it."""
         stacked = self.sums.stacked()
         return (
             *super().compute(),
@@ -106,7 +108,7 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
 
     @property
     def unknown(self) -> tuple[str, ...]:
-        """The kinds of which rows were read, and of none is it known what is written."""
+        """The kinds of attention that have rows but no norm-weighted attention."""
         stacked = self.sums.stacked()
         return tuple(
             part.kind

@@ -1,4 +1,4 @@
-"""What the numbers by what heads write leave out, in words: rows of which nothing is written, and what is not known."""
+"""Notes on norm-weighted behaviors: rows that are left out, and kinds of attention that have none."""
 
 from collections.abc import Iterator
 
@@ -7,12 +7,12 @@ from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulato
 from headscope.counted import count
 
 
-def not_written(sums: BehaviorAccumulator, *, where: str = "") -> Iterator[str]:
-    """Yield what is to be said, kind by kind; nothing of sums that were not asked for what is written.
+def norm_notes(sums: BehaviorAccumulator, *, where: str = "") -> Iterator[str]:
+    """Yield notes on each kind of attention; none for sums of weights alone.
 
     Args:
         sums: after a scan.
-        where: which rows they are of, where that needs to be said: `over shuffled words`.
+        where: names the rows: `over shuffled words`; empty for all rows of the text.
     """
     if not isinstance(sums, NormBehaviorAccumulator):
         return

@@ -1,4 +1,4 @@
-"""Behaviors as what heads show: on their cards, in the grid and the search, from text or from an experiment."""
+"""Behaviors on heads' cards, in the grid and in the search, from text or from an experiment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, Behavior
-from headscope.analyses.behaviors.chosen import heads_of, shown_of
+from headscope.analyses.behaviors.chosen import chosen_heads, heads_of
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.showings import Showable, Showing, Strongest
 from headscope.statistics.measures import NORM
@@ -30,7 +30,7 @@ def showable(behavior: Behavior, *, where: str, topic: str, beside: str = "") ->
         label=f"{behavior.name}{beside}",
         says=behavior.label,
         topic=topic,
-        words=behavior.asked,
+        words=behavior.search_words,
         role=behavior.role,
         unit="tokens" if behavior.unit == "tokens" else "",
     )
@@ -52,33 +52,33 @@ def behaviors_showings(run: Measured) -> list[Showing]:
 def showings(
     heads: pd.DataFrame, best: pd.DataFrame, wanted: Sequence[tuple[Behavior, Showable]]
 ) -> list[Showing]:
-    """Return behaviors as what heads show, those that can occur.
+    """Return the behaviors that can occur, as what heads show.
 
     Args:
         heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
         best: the chosen heads, as `layout.best_table` lays them out, with `model`.
         wanted: which, and what each is called here.
     """
-    own = heads_of(heads)
-    own = own[own["n"] > 0]
+    trained = heads_of(heads)
+    trained = trained[trained["n"] > 0]
     norms = heads_of(heads, measure=NORM).rename(columns={"value": "written"})
     chosen = {
-        (one.kind, one.behavior.name): Strongest(
-            layer=one.layer,
-            head=one.head,
-            chance=float("nan") if one.control is None else one.control.mean,
-            tested=one.tested,
+        (best_head.kind, best_head.behavior.name): Strongest(
+            layer=best_head.layer,
+            head=best_head.head,
+            chance=float("nan") if best_head.control is None else best_head.control.mean,
+            tested=best_head.tested,
         )
-        for kind in dict.fromkeys(own["kind"])
-        for one in shown_of(heads, best, kind, [behavior for behavior, _ in wanted])
+        for kind in dict.fromkeys(trained["kind"])
+        for best_head in chosen_heads(heads, best, kind, [behavior for behavior, _ in wanted])
     }
-    made = []
+    result = []
     for behavior, what in wanted:
-        rows = own[own["behavior"] == behavior.name].merge(
+        rows = trained[trained["behavior"] == behavior.name].merge(
             norms[norms["behavior"] == behavior.name][[*_PLACE, "written"]], on=_PLACE, how="left"
         )
         if rows.empty:
             continue
-        strongest = {kind: one for (kind, name), one in chosen.items() if name == behavior.name}
-        made.append(Showing(what=what, heads=rows.reset_index(drop=True), strongest=strongest))
-    return made
+        strongest = {kind: best_head for (kind, name), best_head in chosen.items() if name == behavior.name}
+        result.append(Showing(what=what, heads=rows.reset_index(drop=True), strongest=strongest))
+    return result

@@ -1,4 +1,4 @@
-"""Behaviors by what heads write, as what the head grid can be colored by; those by weight are what heads show."""
+"""Norm-weighted behaviors, by which the head grid can be colored; those by weight are among what heads show."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOPIC = "Behaviors by what it writes"
 
 
 def written_measures(about: Context) -> Iterator[HeadMeasure]:
-    """Yield each behavior in text that can occur; none where it is not known what heads write."""
+    """Yield each norm-weighted behavior in text that can occur; none where that is not known."""
     heads = about.run.table("behaviors")
     if heads is not None:
         wanted = [(BEHAVIORS[name], what) for name, what in IN_TEXT.items()]
@@ -29,7 +29,7 @@ def written_measures(about: Context) -> Iterator[HeadMeasure]:
 def measures_by_norm(
     about: Context, heads: pd.DataFrame, wanted: Sequence[tuple[Behavior, Showable]], *, topic: str
 ) -> Iterator[HeadMeasure]:
-    """Yield behaviors by what heads write, those that can occur; none where that is not known.
+    """Yield the norm-weighted behaviors that can occur; none where that is not known.
 
     Args:
         about: says which kinds of attention there are.

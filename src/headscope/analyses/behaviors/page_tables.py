@@ -1,4 +1,4 @@
-"""Behaviors in words and as a table of the page, for whichever text they were measured on."""
+"""Tables of behaviors in the page, for whichever text they were measured on."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from math import isnan
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import Behavior
-from headscope.analyses.behaviors.chosen import Shown, heads_of
-from headscope.analyses.behaviors.shown import RULE
+from headscope.analyses.behaviors.chosen import ChosenHead, heads_of
+from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.reporting.kit.cells import Cell
-from headscope.reporting.kit.linked_sentences import Sentence, listed, named, numbered, sentence
 from headscope.reporting.kit.links import head_link
-from headscope.reporting.kit.numbers import DASH, accuracy_words, ends, formatted, percent, share
+from headscope.reporting.kit.numbers import DASH, ends, formatted, percent, share
 from headscope.reporting.kit.page_rows import Table, scrolled
-from headscope.reporting.kit.words import capital, count, either, head_name
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.reporting.kit.words import capital, count, head_name
 from headscope.statistics.measures import MEASURES
 from headscope.views.markup import Html, el
 
@@ -25,134 +23,64 @@ COLUMNS = (
     *("all documents", "held out", "heads", "rows"),
 )
 TOKENS_COLUMN = "of the tokens"
-"""In place of the third where what is tabulated counts tokens."""
-WRITTEN = "of what it writes"
+"""The title of the third column where the behaviors count tokens."""
+NORM_COLUMN = "of what it writes"
 
 
-def sentences(shown: Sequence[Shown], topic: str, *, where: str, several: bool) -> list[Sentence]:
-    """Say which head shows each behavior, which of them no head shows, and what was not tested.
-
-    Args:
-        shown: of one kind of attention.
-        topic: of the sentences.
-        where: begins them where they need it: `in text`.
-        several: whether there are several kinds, so that heads are named with theirs.
-    """
-    out = [_of_head(one, topic, where=where, several=several) for one in shown if one.heads]
-    whose = f"{shown[0].kind} head" if several and shown else "head"
-    absent = [one.behavior.name for one in shown if one.tested and not one.heads]
-    if absent:
-        out.append(
-            sentence(topic, f"no {whose} shows {either(absent)} {where}: for none does the share lie {RULE}.")
-        )
-    untested = [one.behavior.name for one in shown if not one.tested]
-    if untested:
-        out.append(
-            sentence(
-                topic,
-                f"whether a {whose} shows {either(untested)} {where} was not tested, which needs at least "
-                f"{FEWEST_DOCUMENTS} documents.",
-            )
-        )
-    return out
-
-
-def written_sentence(shown: Sequence[Shown], topic: str, *, where: str, several: bool) -> list[Sentence]:
-    """Say of how many behaviors that heads show what they write does not bear it out; nothing where it is not known.
+def best_heads(chosen: Sequence[ChosenHead], *, name: str, several: bool) -> Html:
+    """Tabulate the head chosen for each behavior, beside its baselines.
 
     Args:
-        shown, topic, where, several: as `sentences` takes them.
-    """
-    known = [one for one in shown if one.written is not None and one.heads]
-    if not known:
-        return []
-    whose = f"{known[0].kind} heads" if several else "heads"
-    number, total = sum(len(one.unwritten) for one in known), sum(len(one.heads) for one in known)
-    if not number:
-        return [sentence(topic, f"{where}, {whose} write of what they show by where they look.")]
-    most = max(known, key=lambda one: len(one.unwritten))
-    verb = "is" if number == 1 else "are"
-    often = "" if number == len(most.unwritten) else "most often "
-    return [
-        sentence(
-            topic,
-            f"{where}, {number:,} of {count(total, 'behavior')} that {whose} show by where they look {verb} not in "
-            "what they write (each weight times the length of what is written of its token): "
-            f"{often}{most.behavior.label}, with {len(most.unwritten):,} of {len(most.heads):,}, ",
-            *listed(numbered(most.kind, layer, head) for layer, head in most.unwritten),
-            ".",
-        )
-    ]
-
-
-def _of_head(one: Shown, topic: str, *, where: str, several: bool) -> Sentence:
-    chance = (
-        ""
-        if one.control is None
-        else f", and a head chosen in the same way with random weights {percent(one.control.mean)}"
-    )
-    number = count(one.of, f"{one.kind} head" if several else "head")
-    verb = "shows" if len(one.heads) == 1 else "show"
-    head = named(one.kind, one.layer, one.head, several=several)
-    value, uniform = accuracy_words(one.own, long=True), percent(one.own.uniform)
-    ending = f"{chance}; {len(one.heads):,} of {number} {verb} it (false discovery rate 5%)."
-    apart = ", on documents that did not choose it" if not isnan(one.share) else ""
-    if one.behavior.counts_tokens:
-        said = f"attends most to {one.behavior.on} at {value} of the tokens{apart}, where a random key would "
-        said += "be right at"
-    else:
-        said = f"puts {value} of its attention on {one.behavior.on}{apart}, where uniform attention would put"
-    return sentence(topic, f"{where}, ", head, f" {said} {uniform}{ending}")
-
-
-def best_heads(shown: Sequence[Shown], *, name: str, several: bool) -> Html:
-    """Tabulate the head chosen for each behavior, beside what it stands against.
-
-    Args:
-        shown: of one kind of attention.
+        chosen: of one kind of attention.
         name: id of the table.
         several: whether there are several kinds of attention.
     """
-    written = any(one.written is not None for one in shown)
-    of = TOKENS_COLUMN if all(one.behavior.counts_tokens for one in shown) else COLUMNS[2]
-    titles = [*COLUMNS[:2], of, *([WRITTEN] if written else []), *COLUMNS[3:]]
+    by_norm = any(head.by_norm is not None for head in chosen)
+    of = TOKENS_COLUMN if all(head.behavior.counts_tokens for head in chosen) else COLUMNS[2]
+    titles = [*COLUMNS[:2], of, *([NORM_COLUMN] if by_norm else []), *COLUMNS[3:]]
     header = el("tr", [el("th", title, scope="col") for title in titles])
     table = el(
         "table",
         el("thead", header),
-        el("tbody", [_row(one, several, written=written) for one in shown]),
+        el("tbody", [_row(head, several, by_norm=by_norm) for head in chosen]),
         id=name,
         class_="relations",
     )
     return scrolled(table, "The head chosen for each behavior")
 
 
-def _row(one: Shown, several: bool, *, written: bool) -> Html:
-    often = f"chosen in {percent(one.share, 0)} of halves" if not isnan(one.share) else "chosen on all of it"
+def _row(chosen: ChosenHead, several: bool, *, by_norm: bool) -> Html:
+    often = (
+        f"chosen in {percent(chosen.share, 0)} of halves"
+        if not isnan(chosen.share)
+        else "chosen on all of it"
+    )
     control, spread = DASH, ""
-    if one.control is not None:
-        control = share(one.control.mean)
-        if one.control.seeds > 1:
-            spread = f"{share(one.control.lowest)}–{share(one.control.highest)}"
-    over = f"{len(one.heads):,} of {one.of:,}" if one.tested else "not tested"
+    if chosen.control is not None:
+        control = share(chosen.control.mean)
+        if chosen.control.seeds > 1:
+            spread = f"{share(chosen.control.lowest)}–{share(chosen.control.highest)}"
+    over = f"{len(chosen.heads):,} of {chosen.n_heads:,}" if chosen.tested else "not tested"
     cells = (
-        (head_link(one.kind, one.layer, one.head, several), often),
-        (share(one.own.value), ends(one.own)),
-        *([_written(one.written)] if written else []),
-        (share(one.own.uniform), ""),
+        (head_link(chosen.kind, chosen.layer, chosen.head, several), often),
+        (share(chosen.estimate.value), ends(chosen.estimate)),
+        *([_share_or_dash(chosen.by_norm)] if by_norm else []),
+        (share(chosen.estimate.uniform), ""),
         (control, spread),
-        (share(one.every.value), ends(one.every)),
-        (share(one.held_out.value), ends(one.held_out)),
+        (share(chosen.all_documents.value), ends(chosen.all_documents)),
+        (share(chosen.held_out.value), ends(chosen.held_out)),
         (over, ""),
-        (f"{one.own.n:,}", ""),
+        (f"{chosen.estimate.n:,}", ""),
     )
     numbers = [el("td", value, el("small", below) if below else None) for value, below in cells]
     return el(
-        "tr", el("th", capital(one.behavior.name), el("small", one.behavior.label), scope="row"), numbers
+        "tr",
+        el("th", capital(chosen.behavior.name), el("small", chosen.behavior.label), scope="row"),
+        numbers,
     )
 
 
-def _written(cell: Cell | None) -> tuple[str, str]:
+def _share_or_dash(cell: Cell | None) -> tuple[str, str]:
     return (DASH, "") if cell is None else (share(cell.value), ends(cell))
 
 
@@ -166,42 +94,42 @@ CAPTION = (
 )  # fmt: skip
 
 
-WRITTEN_CAPTION = (
+NORM_CAPTION = (
     "Of what it writes: the same with each weight times the length of what the head writes of the token, each row "
     "divided by its sum; a head whose keys are worth nothing may look where it writes nothing. What a head shows is "
     "decided by where it looks."
 )  # fmt: skip
 
 
-def apart(
-    heads: pd.DataFrame, kind: str, shown: Sequence[Shown], *, name: str, several: bool
+def norm_disagreements(
+    heads: pd.DataFrame, kind: str, chosen: Sequence[ChosenHead], *, name: str, several: bool
 ) -> Table | None:
-    """Tabulate the heads that show a behavior of which they write little; None where there is none.
+    """Tabulate the heads that show a behavior by weight but not by norm-weighted attention; None where there is none.
 
     Args:
         heads: every head's numbers, with `model`.
         kind: of attention.
-        shown: of that kind.
+        chosen: of that kind.
         name: id of the table.
         several: whether there are several kinds of attention.
     """
-    place = ["behavior", "layer", "head"]
-    values = [heads_of(heads, kind, measure).set_index(place)["value"] for measure in MEASURES]
+    keys = ["behavior", "layer", "head"]
+    values = [heads_of(heads, kind, measure).set_index(keys)["value"] for measure in MEASURES]
     rows = [
         (
             capital(head_name(kind, layer, head, several=several)),
-            capital(one.behavior.label),
-            *(share(float(value[one.behavior.name, layer, head])) for value in values),
+            capital(chosen_head.behavior.label),
+            *(share(float(value[chosen_head.behavior.name, layer, head])) for value in values),
         )
-        for one in shown
-        for layer, head in one.unwritten
+        for chosen_head in chosen
+        for layer, head in chosen_head.not_by_norm
     ]
     if not rows:
         return None
     return Table(
         summary=f"Table: {count(len(rows), 'time')} that what is written does not show what is looked at",
         groups=(),
-        header=("head", "shows", f"{COLUMNS[2]}, %", f"{WRITTEN}, %"),
+        header=("head", "shows", f"{COLUMNS[2]}, %", f"{NORM_COLUMN}, %"),
         rows=tuple(rows),
         name=name,
         words=(1,),
@@ -216,19 +144,19 @@ def every_head(
     Args:
         heads: every head's numbers, with `model`.
         kind: of attention.
-        behaviors: which; one that cannot occur is left out.
+        behaviors: that are tabulated; those that cannot occur are left out.
         name: id of the table.
         several: whether there are several kinds of attention.
     """
-    own = heads_of(heads, kind)
-    own = own[own["n"] > 0]
-    known = set(own["behavior"])
-    present = [one for one in behaviors if one.name in known]
-    wide = own.pivot(index=["layer", "head"], columns="behavior", values="value")
+    rows_of_kind = heads_of(heads, kind)
+    rows_of_kind = rows_of_kind[rows_of_kind["n"] > 0]
+    known = set(rows_of_kind["behavior"])
+    present = [behavior for behavior in behaviors if behavior.name in known]
+    wide = rows_of_kind.pivot(index=["layer", "head"], columns="behavior", values="value")
     rows = [
         (
             capital(head_name(kind, int(layer), int(head), several=several)),
-            *(_number(values[one.name], one) for one in present),
+            *(_number(values[behavior.name], behavior) for behavior in present),
         )
         for (layer, head), values in zip(wide.index, wide.to_dict("records"), strict=True)
     ]
@@ -236,11 +164,18 @@ def every_head(
     return Table(
         summary=f"Table: every head{whose}, behavior by behavior",
         groups=(),
-        header=("head", *(f"{one.label}, {'tokens' if one.unit == 'tokens' else '%'}" for one in present)),
+        header=(
+            "head",
+            *(f"{behavior.label}, {'tokens' if behavior.unit == 'tokens' else '%'}" for behavior in present),
+        ),
         rows=tuple(rows),
         name=name,
     )
 
 
-def _number(value: float, one: Behavior) -> str:
-    return formatted(value, ".1f") if one.unit == "tokens" else share(value)
+def _unit(behavior: Behavior) -> str:
+    return "tokens" if behavior.unit == "tokens" else "%"
+
+
+def _number(value: float, behavior: Behavior) -> str:
+    return formatted(value, ".1f") if behavior.unit == "tokens" else share(value)

@@ -8,16 +8,15 @@ from dataclasses import replace
 from matplotlib.figure import Figure
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
-from headscope.analyses.behaviors.chosen import Shown, shown_of
-from headscope.analyses.behaviors.figure import KEY, WRITTEN_KEY, figures_of, files_of, inlined
-from headscope.analyses.behaviors.telling import (
+from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads
+from headscope.analyses.behaviors.figure import KEY, NORM_KEY, figures_of, files_of, render_grids
+from headscope.analyses.behaviors.findings import behavior_sentences, norm_sentence
+from headscope.analyses.behaviors.page_tables import (
     CAPTION,
-    WRITTEN_CAPTION,
-    apart,
+    NORM_CAPTION,
     best_heads,
     every_head,
-    sentences,
-    written_sentence,
+    norm_disagreements,
 )
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import linked
@@ -37,15 +36,15 @@ _NATURAL = tuple(BEHAVIORS[name] for name in NATURAL)
 
 def behaviors_findings(about: Context) -> list[Sentence]:
     """Return the sentences, kind by kind; none where behaviors were not measured."""
-    found: list[Sentence] = []
+    findings: list[Sentence] = []
     for kind in about.kinds:
-        shown = _shown(about, kind.name)
-        made = [
-            *sentences(shown, TOPIC, where="in text", several=about.several),
-            *written_sentence(shown, TOPIC, where="in text", several=about.several),
+        chosen = _chosen_heads(about, kind.name)
+        of_kind = [
+            *behavior_sentences(chosen, TOPIC, where="in text", several=about.several),
+            *norm_sentence(chosen, TOPIC, where="in text", several=about.several),
         ]
-        found += [replace(one, kind=kind.name) for one in made]
-    return found
+        findings += [replace(finding, kind=kind.name) for finding in of_kind]
+    return findings
 
 
 def behaviors_section(about: Context) -> list[Section]:
@@ -53,32 +52,34 @@ def behaviors_section(about: Context) -> list[Section]:
     heads = about.run.table("behaviors")
     if heads is None:
         return []
-    parts: list[Html | None] = []
+    blocks: list[Html | None] = []
     for kind in about.kinds:
-        shown = _shown(about, kind.name)
-        if not shown:
+        chosen = _chosen_heads(about, kind.name)
+        if not chosen:
             continue
         if about.several:
-            parts.append(el("h3", capital(kind.name)))
-        parts += linked([one for one in about.findings if one.topic == TOPIC and one.kind == kind.name])
-        parts.append(best_heads(shown, name=f"table-behaviors-best-{kind.name}", several=about.several))
-        grids = inlined(
+            blocks.append(el("h3", capital(kind.name)))
+        blocks += linked(
+            [finding for finding in about.findings if finding.topic == TOPIC and finding.kind == kind.name]
+        )
+        blocks.append(best_heads(chosen, name=f"table-behaviors-best-{kind.name}", several=about.several))
+        grids = render_grids(
             about, heads, kind.name, _NATURAL, prefix="behavior", name="behaviors", where="in text"
         )
-        written = any(one.written is not None for one in shown)
-        key = f"{KEY} {WRITTEN_KEY}" if written else KEY
-        parts += [el("div", grids, class_="panels"), el("p", key, class_="caption") if grids else None]
-        little = apart(
-            heads, kind.name, shown, name=f"table-behaviors-written-{kind.name}", several=about.several
+        by_norm = any(head.by_norm is not None for head in chosen)
+        key = f"{KEY} {NORM_KEY}" if by_norm else KEY
+        blocks += [el("div", grids, class_="panels"), el("p", key, class_="caption") if grids else None]
+        disagreements = norm_disagreements(
+            heads, kind.name, chosen, name=f"table-behaviors-written-{kind.name}", several=about.several
         )
-        parts.append(None if little is None else little.html())
+        blocks.append(None if disagreements is None else disagreements.html())
         table = every_head(
             heads, kind.name, _NATURAL, name=f"table-behaviors-{kind.name}", several=about.several
         )
-        parts.append(table.html())
-    captions = (CAPTION, WRITTEN_CAPTION) if NORM in set(heads.get("measure", ())) else (CAPTION,)
+        blocks.append(table.html())
+    captions = (CAPTION, NORM_CAPTION) if NORM in set(heads.get("measure", ())) else (CAPTION,)
     files = files_of(about, heads, _NATURAL, name="behaviors", what="Heads by behaviors")
-    return section("behaviors", _TITLE, _WHY, parts, captions=captions, files=files)
+    return section("behaviors", _TITLE, _WHY, blocks, captions=captions, files=files)
 
 
 def behaviors_figures(about: Context) -> Iterator[tuple[str, Figure]]:
@@ -87,6 +88,6 @@ def behaviors_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     yield from figures_of(about.run.table("behaviors"), kinds, _NATURAL, prefix="behavior", name="behaviors")
 
 
-def _shown(about: Context, kind: str) -> list[Shown]:
+def _chosen_heads(about: Context, kind: str) -> list[ChosenHead]:
     heads, best = about.run.table("behaviors"), about.run.table("behaviors_best")
-    return [] if heads is None or best is None else shown_of(heads, best, kind, _NATURAL)
+    return [] if heads is None or best is None else chosen_heads(heads, best, kind, _NATURAL)

@@ -1,7 +1,7 @@
 """The tables of behaviors in text."""
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, SHARES
-from headscope.analyses.behaviors.shown import RULE, VERDICTS
+from headscope.analyses.behaviors.verdict_rule import RULE, VERDICTS
 from headscope.statistics.columns import (
     FEW,
     HEAD_OR_MEAN,
@@ -22,7 +22,7 @@ from headscope.statistics.table_schema import Column, TableSchema
 
 MODELS = ("trained", "control")
 _UNIT = "share, or tokens where distance"
-_TOKENS = ("behavior", tuple(one.name for one in BEHAVIORS.values() if one.unit == "tokens"))
+_TOKENS = ("behavior", tuple(behavior.name for behavior in BEHAVIORS.values() if behavior.unit == "tokens"))
 _NEVER = "it cannot occur"
 MODEL = text("model", "trained, or control: random weights, embeddings kept", choices=MODELS)
 SEED = Column("seed", "which control", "Int64", missing="the trained model", bounds=POSITIVE)

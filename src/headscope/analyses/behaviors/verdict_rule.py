@@ -1,4 +1,4 @@
-"""When a head is said to show a behavior: the one rule of what stands out, held to the whole interval."""
+"""The rule by which a head shows a behavior: its whole interval lies above two thresholds."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ VERDICTS = ("yes", "no")
 
 
 def stands_out(shares: Interval, uniform: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Return whether shares of attention lie above both thresholds as a whole; not where they have no interval.
+    """Return whether the intervals of shares lie above both thresholds; False where there is no interval.
 
     Args:
         shares: of attention, with intervals.

@@ -61,6 +61,6 @@ _EVERY = (
     ),
 )  # fmt: skip
 
-EXPERIMENTS: Mapping[str, Experiment] = {one.name: one for one in _EVERY}
+EXPERIMENTS: Mapping[str, Experiment] = {experiment.name: experiment for experiment in _EVERY}
 NAMES = tuple(EXPERIMENTS)
-MEASURED = tuple(dict.fromkeys(name for one in _EVERY for name in one.behaviors))
+MEASURED = tuple(dict.fromkeys(name for experiment in _EVERY for name in experiment.behaviors))

@@ -1,4 +1,4 @@
-"""What is summed over random tokens repeated: behaviors in the second copy alone."""
+"""Behaviors over random tokens repeated, in the second copy alone."""
 
 import torch
 from torch import Tensor
@@ -15,12 +15,12 @@ class CopyAccumulator(NormBehaviorAccumulator):
     def begin(self, batch: Batch | None) -> None:
         """Start a batch, and read where the copies lie."""
         super().begin(batch)
-        self._places: dict[str, Tensor] = {}
+        self._stretches: dict[str, Tensor] = {}
         if batch is not None:
             names = ("needle", "copy")
-            # Other inputs have no copy, and no row is counted.
+            # Other inputs have no copy, so none of their rows count.
             none = (0, 0)
-            self._places = {
+            self._stretches = {
                 name: torch.tensor([segment.fields.get(name, none) for segment in batch.segments])
                 for name in names
             }
@@ -38,11 +38,11 @@ class CopyAccumulator(NormBehaviorAccumulator):
             shift: how many positions later these tokens stand.
             last: how many tokens at the stretch's end do not count.
         """
-        places = self._places[name].to(tokens.ids.device) + shift
+        stretches = self._stretches[name].to(tokens.ids.device) + shift
         at = tokens.positions
-        return (at >= places[:, :1]) & (at < places[:, 1:] - last) & tokens.valid
+        return (at >= stretches[:, :1]) & (at < stretches[:, 1:] - last) & tokens.valid
 
     def _shift(self, kind: str) -> int:
-        """A decoder behind an encoder reads the text behind a start token."""
+        """Return 1 for a decoder behind an encoder, which reads the text behind a start token, else 0."""
         behind = any(part.kind == "encoder" for part in self.layout)
         return int(kind != "encoder" and behind)

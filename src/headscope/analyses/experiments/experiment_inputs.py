@@ -1,4 +1,4 @@
-"""Inputs made for an experiment: random tokens repeated, words in another order, a needle in a haystack."""
+"""Inputs of the experiments: random tokens repeated, shuffled words, a needle in a haystack."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,31 +15,31 @@ from headscope.encoding.segment import Segment
 
 STRETCH = 64
 FEWEST_SEQUENCES, SEQUENCES = 16, 64
-"""As many as the text has inputs, between these: a short text needs no experiment that is longer than itself."""
+"""As many sequences as the text has inputs, within these bounds, so that no experiment is longer than the text."""
 NEEDLE = 16
 NEEDLES = 24
 DEPTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
 LONGEST = 512
 """Tokens of the longest haystack with its needles; the others are a half and a quarter of it."""
-_FEWEST = 8  # tokens of a stretch that are worth repeating
+_FEWEST = 8  # tokens of a stretch of the shortest stretch that is repeated
 _UNUSED = re.compile(r"unused|extra_id|reserved|placeholder", re.IGNORECASE)
 
 
 def ordinary_ids(tokenizer: Any) -> NDArray[np.int64]:
     """Return the ids of a tokenizer that stand for text, ascending: none special, added or kept for later use."""
-    left_out = {int(each) for each in tokenizer.all_special_ids}
-    left_out |= {int(each) for each in tokenizer.get_added_vocab().values()}
+    left_out = {int(token_id) for token_id in tokenizer.all_special_ids}
+    left_out |= {int(token_id) for token_id in tokenizer.get_added_vocab().values()}
     named = tokenizer.get_vocab().items()
     ids = {int(number) for token, number in named if not _UNUSED.search(str(token))}
     return np.array(sorted(ids - left_out), dtype=np.int64)
 
 
-def _placed(
-    frame: Frame, ids: NDArray[np.int64], *, document: str, index: int, **places: tuple[int, int]
+def _segment_with_stretches(
+    frame: Frame, ids: NDArray[np.int64], *, document: str, index: int, **stretches: tuple[int, int]
 ) -> Segment:
-    """Return an input of these tokens; `places` are stretches of them, told as positions in the input."""
-    at = len(frame.before)
-    fields = {name: (first + at, stop + at) for name, (first, stop) in places.items()}
+    """Return an input of these tokens, with stretches of them, `(first, stop)`, as positions in the input."""
+    offset = len(frame.before)
+    fields = {name: (first + offset, stop + offset) for name, (first, stop) in stretches.items()}
     return frame.segment(ids, document=document, index=index, fields=fields)
 
 
@@ -62,12 +62,16 @@ def repeated_tokens(
     if stretch < _FEWEST or not len(ids):
         return []
     draws = np.random.default_rng([seed, 1])
-    made = []
-    for place in range(number):
-        own = draws.choice(ids, size=stretch)
-        twice = np.concatenate([own, own])
-        made.append(_placed(frame, twice, document=f"random {place}", index=0, copy=(stretch, 2 * stretch)))
-    return made
+    segments = []
+    for index in range(number):
+        stretch_ids = draws.choice(ids, size=stretch)
+        twice = np.concatenate([stretch_ids, stretch_ids])
+        segments.append(
+            _segment_with_stretches(
+                frame, twice, document=f"random {index}", index=0, copy=(stretch, 2 * stretch)
+            )
+        )
+    return segments
 
 
 def shuffled_words(document: Document, *, seed: int) -> Document:
@@ -87,10 +91,10 @@ def shuffled_words(document: Document, *, seed: int) -> Document:
 
 def text_of(segments: Sequence[Segment], special: Sequence[int]) -> dict[str, NDArray[np.int64]]:
     """Return the tokens of each document without special ones, by its id, in the order of the inputs."""
-    found: dict[str, list[NDArray[np.int64]]] = {}
+    by_document: dict[str, list[NDArray[np.int64]]] = {}
     for segment in segments:
-        found.setdefault(segment.document, []).append(segment.ids[~np.isin(segment.ids, special)])
-    return {document: np.concatenate(parts) for document, parts in found.items()}
+        by_document.setdefault(segment.document, []).append(segment.ids[~np.isin(segment.ids, special)])
+    return {document: np.concatenate(parts) for document, parts in by_document.items()}
 
 
 def needles(
@@ -117,32 +121,32 @@ def needles(
     most = min(longest, LONGEST) - len(frame.before)
     if not long_enough or most < 4 * NEEDLE:
         return []
-    order = [long_enough[place] for place in draws.permutation(len(long_enough))]
+    order = [long_enough[index] for index in draws.permutation(len(long_enough))]
     start = Frame(frame.before, ())
-    made = []
+    segments = []
     for turn in range(number):
         document = order[turn % len(order)]
-        own = text[document]
-        first = int(draws.integers(len(own) - NEEDLE + 1))
-        needle = own[first : first + NEEDLE]
+        ids_of_document = text[document]
+        first = int(draws.integers(len(ids_of_document) - NEEDLE + 1))
+        needle = ids_of_document[first : first + NEEDLE]
         others = [ids for name, ids in text.items() if name != document]
         hay = np.concatenate(others) if others else np.zeros(0, dtype=np.int64)
-        for place, depth in enumerate(DEPTHS):
-            length = most // (1, 2, 4)[(turn + place) % 3] - 2 * NEEDLE
+        for index, depth in enumerate(DEPTHS):
+            length = most // (1, 2, 4)[(turn + index) % 3] - 2 * NEEDLE
             if length < 1 or not len(hay):
                 continue
             at = int(draws.integers(len(hay)))
             around = np.resize(np.roll(hay, -at), length)
             before = round(depth * length)
             ids = np.concatenate([around[:before], needle, around[before:], needle])
-            made.append(
-                _placed(
+            segments.append(
+                _segment_with_stretches(
                     start,
                     ids,
                     document=document,
-                    index=turn * len(DEPTHS) + place,
+                    index=turn * len(DEPTHS) + index,
                     needle=(before, before + NEEDLE),
                     copy=(length + NEEDLE, length + 2 * NEEDLE),
                 )
             )
-    return made
+    return segments

@@ -13,7 +13,7 @@ from headscope.analyses.experiments.section import (
 from headscope.reporting.kit.report_parts import Parts
 
 TERMS = (
-    *((one.title, one.meaning) for one in EXPERIMENTS.values()),
+    *((experiment.title, experiment.meaning) for experiment in EXPERIMENTS.values()),
     (
         "Retrieval",
         f"{BEHAVIORS['retrieval'].meaning} (Wu et al. 2024); the copy is given, not written by the model. "

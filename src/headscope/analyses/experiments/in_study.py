@@ -1,4 +1,4 @@
-"""What a study knows of experiments: each behavior in each is a column, `norm` before it by what is written."""
+"""Columns of `study.heads`: each behavior in each experiment, and after the word `norm` each norm-weighted one."""
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 from headscope.statistics.measures import NORM, WEIGHT

@@ -1,11 +1,11 @@
-"""Experiments as a terminal shows them: the head chosen for each behavior."""
+"""Experiments in a terminal: the head chosen for each behavior."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
-from headscope.analyses.behaviors.in_terminal import NOTE, chosen_heads
+from headscope.analyses.behaviors.in_terminal import NOTE, render_chosen_heads
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.terminal import Grid
@@ -15,10 +15,12 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield, experiment by experiment, what was done, and the head chosen for each behavior."""
     for name, experiment in EXPERIMENTS.items():
         heads, best = (
-            result.tables[each][result.tables[each]["experiment"] == name]
-            for each in ("experiments", "experiments_best")
+            result.tables[table][result.tables[table]["experiment"] == name]
+            for table in ("experiments", "experiments_best")
         )
         if len(best):
             yield f"{experiment.title}: {experiment.meaning}".replace("’", "'")
-            yield from chosen_heads(heads, best, [BEHAVIORS[each] for each in experiment.behaviors])
+            yield from render_chosen_heads(
+                heads, best, [BEHAVIORS[behavior] for behavior in experiment.behaviors]
+            )
     yield NOTE

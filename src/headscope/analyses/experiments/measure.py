@@ -9,10 +9,10 @@ import pandas as pd
 from headscope.analyses.behaviors.delimiters import delimiters_of_tokenizer
 from headscope.analyses.behaviors.layout import best_table, heads_table, of_model
 from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
-from headscope.analyses.behaviors.not_written import not_written
+from headscope.analyses.behaviors.norm_notes import norm_notes
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
-from headscope.analyses.experiments.made_text import (
+from headscope.analyses.experiments.experiment_inputs import (
     FEWEST_SEQUENCES,
     SEQUENCES,
     needles,
@@ -58,11 +58,11 @@ def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageRes
     for model, number in [("trained", None), *(("control", seed) for seed in range(run.options.controls))]:
         for name, segments in inputs.items():
             if segments:
-                read = segments if model == "trained" else of_controls(segments)
+                read = segments if model == "trained" else control_inputs(segments)
                 sums = _SUMS[name](run.layout, delimiters)
                 _scan(run, sums, name, read, watch, number)
                 if model == "trained":
-                    notes += not_written(sums, where=EXPERIMENTS[name].where)
+                    notes += norm_notes(sums, where=EXPERIMENTS[name].where)
                 results, behaviors = sums.compute(), EXPERIMENTS[name].behaviors
                 tables = (
                     heads_table(results, behaviors),
@@ -73,8 +73,8 @@ def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageRes
     return StageResult(
         name="experiments",
         tables={
-            "experiments": _joined(heads, EXPERIMENTS_TABLE.names),
-            "experiments_best": _joined(best, EXPERIMENTS_BEST.names),
+            "experiments": _concatenated(heads, EXPERIMENTS_TABLE.names),
+            "experiments_best": _concatenated(best, EXPERIMENTS_BEST.names),
         },
         facts={"experiments": {name: facts_of(segments) for name, segments in inputs.items()}},
         notes=notes_on("experiments", *dict.fromkeys(notes)),
@@ -85,26 +85,26 @@ def inputs_of(run: ModelRun) -> dict[str, list[Segment]]:
     """Make the inputs of each experiment; none where the model or the text do not allow it."""
     seed, tokenizer = run.options.seed, run.loaded.tokenizer
     frame, longest = Frame.of(run.encoder), longest_input(run.loaded, run.anatomy)
-    shuffled = run.sample(SHUFFLED_INPUTS, changed=lambda own: shuffled_words(own, seed=seed))
+    shuffled = run.sample(SHUFFLED_INPUTS, changed=lambda document: shuffled_words(document, seed=seed))
     sequences = min(max(len(shuffled), FEWEST_SEQUENCES), SEQUENCES)
-    special = [int(each) for each in tokenizer.all_special_ids]
-    found: list[Segment] = []
+    special = [int(token_id) for token_id in tokenizer.all_special_ids]
+    needle_inputs: list[Segment] = []
     if causal(run):
         text = text_of(run.sample(_HAYSTACK_INPUTS), special)
-        found = needles(text, frame, longest=longest, seed=seed)
+        needle_inputs = needles(text, frame, longest=longest, seed=seed)
     return {
         "repeated": repeated_tokens(
             ordinary_ids(tokenizer), frame, longest=longest, seed=seed, number=sequences
         ),
-        "needle": found,
+        "needle": needle_inputs,
         "shuffled": shuffled,
     }
 
 
-def of_controls(segments: list[Segment]) -> list[Segment]:
+def control_inputs(segments: list[Segment]) -> list[Segment]:
     """Return the inputs of an experiment that controls read: those of 16 documents, by a hash of their ids."""
     documents = {segment.document for segment in segments}
-    drawn = set(nsmallest(CONTROL_DOCUMENTS, documents, key=lambda each: (group_of(each), each)))
+    drawn = set(nsmallest(CONTROL_DOCUMENTS, documents, key=lambda document: (group_of(document), document)))
     return [segment for segment in segments if segment.document in drawn]
 
 
@@ -146,7 +146,7 @@ def _of_experiment(name: str, table: pd.DataFrame) -> pd.DataFrame:
     return table
 
 
-def _joined(parts: list[pd.DataFrame], names: list[str]) -> pd.DataFrame:
+def _concatenated(parts: list[pd.DataFrame], names: list[str]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[names] if parts else pd.DataFrame(columns=names)
 
 

@@ -1,6 +1,6 @@
-"""What heads show where the answer is known, on their cards, in the grid and the search.
+"""Experiments on heads' cards, in the grid and in the search.
 
-Over shuffled words it is what text is held against; the page has it.
+Shuffled words are a baseline for text and stand in the page alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def _of(experiment: Experiment) -> list[tuple[Behavior, Showable]]:
     ]
 
 
-ON_CARDS = {name: _of(one) for name, one in EXPERIMENTS.items() if one.on_cards}
+ON_CARDS = {name: _of(experiment) for name, experiment in EXPERIMENTS.items() if experiment.on_cards}
 BY_EXPERIMENT = tuple(what for wanted in ON_CARDS.values() for _, what in wanted)
 
 
@@ -34,7 +34,7 @@ def experiments_showings(run: Measured) -> list[Showing]:
     if heads is None or best is None:
         return []
     return [
-        one
+        showing
         for name, wanted in ON_CARDS.items()
-        for one in showings(heads[heads["experiment"] == name], best[best["experiment"] == name], wanted)
+        for showing in showings(heads[heads["experiment"] == name], best[best["experiment"] == name], wanted)
     ]

@@ -1,4 +1,4 @@
-"""What heads write where the answer is known, as what the head grid can be colored by."""
+"""Norm-weighted behaviors in experiments, by which the head grid can be colored."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TOPIC = "By experiment, by what it writes"
 
 
 def written_in_experiments(about: Context) -> Iterator[HeadMeasure]:
-    """Yield the behaviors of each experiment that was done; none where it is not known what heads write."""
+    """Yield the behaviors of each experiment that was done; none where norm-weighted attention is not known."""
     heads = about.run.table("experiments")
     for name, wanted in ON_CARDS.items() if heads is not None else ():
         assert heads is not None

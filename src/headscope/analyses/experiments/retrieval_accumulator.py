@@ -1,4 +1,4 @@
-"""What is summed while a needle is written again: whether the strongest key is the token that comes next."""
+"""Retrieval: whether a head's strongest key, while a needle is written again, is the token that comes next."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ _RETRIEVAL = NAMES.index("retrieval")
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskedRows:
-    """The rows of a tile at which it is known what is written next, and which keys are right there.
+class CopyRows:
+    """The rows of a tile in the needle's copy, and the keys that are right there.
 
     Attributes:
-        item: of the batch, `[asked]`.
-        row: from the tile's first, `[asked]`.
-        right: the keys inside the needle that are the same token, `[asked, key]` bool; some in every row.
-        share: how many of the keys that a row sees are right, `[asked]` float64.
+        item: of the batch, `[copy_row]`.
+        row: from the tile's first, `[copy_row]`.
+        right: the keys inside the needle that are the same token, `[copy_row, key]` bool; some in every row.
+        share: how many of the keys that a row sees are right, `[copy_row]` float64.
         number: of such rows of each segment, `[batch]` int64.
     """
 
@@ -33,10 +33,10 @@ class AskedRows:
     number: Tensor
 
     def hits(self, by_key: Tensor) -> Tensor:
-        """Return at which rows the key of the largest number is right, `[asked, head]` bool; of equal ones the first.
+        """Return whether the key of the largest number is right, `[copy_row, head]` bool; the first of equal ones.
 
         Args:
-            by_key: `[asked, head, key]`.
+            by_key: `[copy_row, head, key]`.
         """
         return self.right.gather(1, by_key.argmax(-1))
 
@@ -44,7 +44,7 @@ class AskedRows:
         """Sum over the rows of each segment, `[batch, ...]` of the values' type.
 
         Args:
-            values: `[asked, ...]`.
+            values: `[copy_row, ...]`.
         """
         out = values.new_zeros((len(self.number), *values.shape[1:]))
         return out.index_add_(0, self.item, values)
@@ -61,48 +61,48 @@ class RetrievalAccumulator(CopyAccumulator):
     def begin(self, batch: Batch | None) -> None:
         """Start a batch."""
         super().begin(batch)
-        # Masks are held, so that their ids stay their own.
-        self._rows_asked: dict[tuple[str, int, int], tuple[Visibility, AskedRows]] = {}
+        # Masks are kept with the rows, so that no other object gets the id of one.
+        self._copy_rows: dict[tuple[str, int, int], tuple[Visibility, CopyRows]] = {}
 
     def update(self, tile: AttentionTile) -> None:
-        """Count a tile's rows; which are asked, and which keys are right, is looked up once a batch."""
-        asked = self._asked_rows(tile)
-        weights = tile.weights[asked.item, :, asked.row].double()
-        hits = asked.over_rows(asked.hits(weights).double())
-        even = asked.over_rows(asked.share)
-        sums = _as_retrieval(torch.cat([hits, even[:, None]], dim=1))
-        self.add_to_layer(tile, sums, _as_retrieval(asked.number))
+        """Count a tile's rows; which rows count, and which keys are right, is looked up once a batch."""
+        copy_rows = self._rows_of_copy(tile)
+        weights = tile.weights[copy_rows.item, :, copy_rows.row].double()
+        hits = copy_rows.over_rows(copy_rows.hits(weights).double())
+        uniform = copy_rows.over_rows(copy_rows.share)
+        sums = _as_retrieval(torch.cat([hits, uniform[:, None]], dim=1))
+        self.add_to_layer(tile, sums, _as_retrieval(copy_rows.number))
         if tile.written is None:
             return
-        # A padded key may be worth anything, and has no weight.
+        # The value of a padded key may be anything; its weight is 0.
         lengths = tile.written.lengths
-        lengths = lengths[asked.item] if lengths.ndim == 3 else lengths[asked.item, :, asked.row]
-        written = weights * torch.where(tile.keys.valid[asked.item, None], lengths.double(), 0.0)
+        lengths = lengths[copy_rows.item] if lengths.ndim == 3 else lengths[copy_rows.item, :, copy_rows.row]
+        written = weights * torch.where(tile.keys.valid[copy_rows.item, None], lengths.double(), 0.0)
         some = (written > 0).any(-1)
         self.add_written(
             tile,
-            _as_retrieval(asked.over_rows((asked.hits(written) & some).double())),
-            _as_retrieval(asked.over_rows(some.long())),
-            asked.over_rows((~some).long()),
+            _as_retrieval(copy_rows.over_rows((copy_rows.hits(written) & some).double())),
+            _as_retrieval(copy_rows.over_rows(some.long())),
+            copy_rows.over_rows((~some).long()),
         )
 
-    def _asked_rows(self, tile: AttentionTile) -> AskedRows:
-        place = (tile.kind, tile.start, id(tile.visibility))
-        if place not in self._rows_asked:
-            self._rows_asked[place] = (tile.visibility, self._find_rows(tile))
-        return self._rows_asked[place][1]
+    def _rows_of_copy(self, tile: AttentionTile) -> CopyRows:
+        key = (tile.kind, tile.start, id(tile.visibility))
+        if key not in self._copy_rows:
+            self._copy_rows[key] = (tile.visibility, self._find_rows(tile))
+        return self._copy_rows[key][1]
 
-    def _find_rows(self, tile: AttentionTile) -> AskedRows:
+    def _find_rows(self, tile: AttentionTile) -> CopyRows:
         """Find the rows of the copy, but for its last, that see the token that comes next inside the needle."""
         ids = tile.queries.ids
         item, row = self.within(tile.queries, "copy", last=1)[:, tile.rows].nonzero(as_tuple=True)
-        following = torch.roll(ids, -1, dims=1)[:, tile.rows]  # where nothing follows no row is asked
+        following = torch.roll(ids, -1, dims=1)[:, tile.rows]  # where nothing follows no row counts
         right = (tile.keys.ids[item] == following[item, row][:, None]) & tile.visibility.visible[item, row]
         right &= self.within(tile.keys, "needle")[item]
         occurs = right.any(-1)
         item, row, right = item[occurs], row[occurs], right[occurs]
         counts = tile.visibility.counts[item, row].clamp(min=1)
-        return AskedRows(
+        return CopyRows(
             item=item,
             row=row,
             right=right,

@@ -9,16 +9,15 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
-from headscope.analyses.behaviors.chosen import Shown, shown_of
-from headscope.analyses.behaviors.figure import KEY, WRITTEN_KEY, figures_of, files_of, inlined
-from headscope.analyses.behaviors.telling import (
+from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads
+from headscope.analyses.behaviors.figure import KEY, NORM_KEY, figures_of, files_of, render_grids
+from headscope.analyses.behaviors.findings import behavior_sentences, norm_sentence
+from headscope.analyses.behaviors.page_tables import (
     CAPTION,
-    WRITTEN_CAPTION,
-    apart,
+    NORM_CAPTION,
     best_heads,
     every_head,
-    sentences,
-    written_sentence,
+    norm_disagreements,
 )
 from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
 from headscope.reporting.kit.linked_sentences import Sentence
@@ -44,75 +43,79 @@ def topic_of(experiment: Experiment) -> str:
 
 
 def experiments_findings(about: Context) -> list[Sentence]:
-    """Return the sentences, experiment by experiment, kind by kind; none where none was done."""
-    found: list[Sentence] = []
+    """Return the sentences, by experiment and kind of attention; none where no experiment was done."""
+    findings: list[Sentence] = []
     for experiment in EXPERIMENTS.values():
         for kind in about.kinds:
-            shown = _shown(about, experiment, kind.name)
+            chosen = _chosen_heads(about, experiment, kind.name)
             topic, where = topic_of(experiment), experiment.where
-            made = sentences(shown, topic, where=where, several=about.several)
+            of_kind = behavior_sentences(chosen, topic, where=where, several=about.several)
             if experiment.on_cards:
-                made += written_sentence(shown, topic, where=where, several=about.several)
-            found += [replace(one, kind=kind.name) for one in made]
-    return found
+                of_kind += norm_sentence(chosen, topic, where=where, several=about.several)
+            findings += [replace(finding, kind=kind.name) for finding in of_kind]
+    return findings
 
 
 def experiments_section(about: Context) -> list[Section]:
     """Build the section; none where no experiment was done."""
-    parts = [part for experiment in EXPERIMENTS.values() for part in _part(about, experiment)]
+    blocks = [block for experiment in EXPERIMENTS.values() for block in _blocks(about, experiment)]
     files = [
         files_of(
             about,
-            _rows(about, "experiments", each),
-            [BEHAVIORS[name] for name in each.behaviors],
-            name=f"behaviors-{each.name}",
-            what=each.title,
+            _rows(about, "experiments", experiment),
+            [BEHAVIORS[name] for name in experiment.behaviors],
+            name=f"behaviors-{experiment.name}",
+            what=experiment.title,
         )
-        for each in _drawn(about)
+        for experiment in _drawn(about)
     ]
-    written = (f"{WRITTEN_CAPTION} {_RETRIEVAL}",) if _written(about) else ()
-    return section("experiments", _TITLE, _WHY, parts, captions=(CAPTION, *written), files=files)
+    written = (f"{NORM_CAPTION} {_RETRIEVAL}",) if _written(about) else ()
+    return section("experiments", _TITLE, _WHY, blocks, captions=(CAPTION, *written), files=files)
 
 
 def experiments_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield the heads by what they do in each experiment with the names of their files; none where it was not done."""
     kinds = [kind.name for kind in about.kinds]
-    for one in _drawn(about):
-        behaviors = [BEHAVIORS[each] for each in one.behaviors]
+    for experiment in _drawn(about):
+        behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
         yield from figures_of(
-            _rows(about, "experiments", one),
+            _rows(about, "experiments", experiment),
             kinds,
             behaviors,
-            prefix=one.name,
-            name=f"behaviors-{one.name}",
+            prefix=experiment.name,
+            name=f"behaviors-{experiment.name}",
         )
 
 
 def _drawn(about: Context) -> list[Experiment]:
-    """Return the experiments that were done, of those that heads are told by."""
+    """Return the experiments that were done, of those on heads' cards."""
     done = {
-        each.name
-        for each in EXPERIMENTS.values()
-        if any(_shown(about, each, kind.name) for kind in about.kinds)
+        experiment.name
+        for experiment in EXPERIMENTS.values()
+        if any(_chosen_heads(about, experiment, kind.name) for kind in about.kinds)
     }
-    return [each for each in EXPERIMENTS.values() if each.on_cards and each.name in done]
+    return [
+        experiment for experiment in EXPERIMENTS.values() if experiment.on_cards and experiment.name in done
+    ]
 
 
-def _part(about: Context, experiment: Experiment) -> list[Html]:
-    parts: list[Html] = []
+def _blocks(about: Context, experiment: Experiment) -> list[Html]:
+    blocks: list[Html] = []
     for kind in about.kinds:
-        shown, heads = _shown(about, experiment, kind.name), _rows(about, "experiments", experiment)
-        if not shown or heads is None:
+        chosen, heads = _chosen_heads(about, experiment, kind.name), _rows(about, "experiments", experiment)
+        if not chosen or heads is None:
             continue
         title = f"{experiment.title}: {kind.name}" if about.several else experiment.title
-        parts += [el("h3", title), el("p", f"{capital(experiment.meaning)}.", class_="caption")]
+        blocks += [el("h3", title), el("p", f"{capital(experiment.meaning)}.", class_="caption")]
         topic = topic_of(experiment)
-        parts += linked([one for one in about.findings if one.topic == topic and one.kind == kind.name])
+        blocks += linked(
+            [finding for finding in about.findings if finding.topic == topic and finding.kind == kind.name]
+        )
         name = f"table-experiment-{experiment.name}-{kind.name}"
-        parts.append(best_heads(shown, name=f"{name}-best", several=about.several))
-        behaviors = [BEHAVIORS[each] for each in experiment.behaviors]
+        blocks.append(best_heads(chosen, name=f"{name}-best", several=about.several))
+        behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
         if experiment.on_cards:
-            grids = inlined(
+            grids = render_grids(
                 about,
                 heads,
                 kind.name,
@@ -121,12 +124,14 @@ def _part(about: Context, experiment: Experiment) -> list[Html]:
                 name=f"behaviors-{experiment.name}",
                 where=experiment.where,
             )
-            key = f"{KEY} {WRITTEN_KEY}" if any(one.written is not None for one in shown) else KEY
-            parts += [el("div", grids, class_="panels"), el("p", key, class_="caption")] if grids else []
-            little = apart(heads, kind.name, shown, name=f"{name}-written", several=about.several)
-            parts += [] if little is None else [little.html()]
-        parts.append(every_head(heads, kind.name, behaviors, name=name, several=about.several).html())
-    return parts
+            key = f"{KEY} {NORM_KEY}" if any(head.by_norm is not None for head in chosen) else KEY
+            blocks += [el("div", grids, class_="panels"), el("p", key, class_="caption")] if grids else []
+            disagreements = norm_disagreements(
+                heads, kind.name, chosen, name=f"{name}-written", several=about.several
+            )
+            blocks += [] if disagreements is None else [disagreements.html()]
+        blocks.append(every_head(heads, kind.name, behaviors, name=name, several=about.several).html())
+    return blocks
 
 
 def _written(about: Context) -> bool:
@@ -135,11 +140,11 @@ def _written(about: Context) -> bool:
     return heads is not None and not of_measure(heads, NORM).empty
 
 
-def _shown(about: Context, experiment: Experiment, kind: str) -> list[Shown]:
+def _chosen_heads(about: Context, experiment: Experiment, kind: str) -> list[ChosenHead]:
     heads, best = (_rows(about, name, experiment) for name in ("experiments", "experiments_best"))
     if heads is None or best is None:
         return []
-    return shown_of(heads, best, kind, [BEHAVIORS[each] for each in experiment.behaviors])
+    return chosen_heads(heads, best, kind, [BEHAVIORS[behavior] for behavior in experiment.behaviors])
 
 
 def _rows(about: Context, name: str, experiment: Experiment) -> pd.DataFrame | None:
