@@ -79,12 +79,6 @@ NOT_YET = {
     "analyses/pca",
     "analyses/probes",
     "analyses/syntax",
-    "analyses/analysis.py",
-    "analyses/command.py",
-    "analyses/for_study.py",
-    "analyses/option.py",
-    "analyses/stage_result.py",
-    "analyses/study_parts.py",
     "examples",
     "prepare",
 }

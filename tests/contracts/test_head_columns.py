@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from headscope.analyses import ANALYSES
-from headscope.analyses.for_study import head_columns, shown
+from headscope.analyses.for_study import head_columns, verdicts_by_head
 from headscope.analyses.stats.in_study import norm_roles
 from headscope.analyses.syntax.in_study import best_relations
 from headscope.statistics.statistic_catalog import NAMES
@@ -148,7 +148,7 @@ def test_a_row_a_head_and_a_column_a_measure(tables):
 
 
 def test_what_a_head_shows_is_by_weights(tables):
-    found = shown(tables.get)
+    found = verdicts_by_head(tables.get)
     expected = defaultdict(list)
     for name, first in (("behaviors", "behavior"), ("experiments", None)):
         rows = tables[name]
@@ -157,7 +157,7 @@ def test_what_a_head_shows_is_by_weights(tables):
             expected["decoder", 2, row["head"]].append(f"{first or row['experiment']} {row['behavior']}")
     assert found == expected
     assert all(found.values())
-    assert shown({}.get) is None
+    assert verdicts_by_head({}.get) is None
 
 
 def test_a_run_without_tables_has_no_heads():

@@ -66,7 +66,7 @@ def test_stages_and_options_name_each_other_rightly():
     corpora = {corpus for each in OPTIONS.values() for corpus in each.holds}
     for stage in STAGES.values():
         assert set(stage.options) <= shaping, stage.name
-        assert set(stage.given) <= set(OPTIONS), stage.name
+        assert set(stage.required_options) <= set(OPTIONS), stage.name
         assert set(stage.corpora) <= corpora, stage.name
     for name in shaping:
         assert hasattr(RunOptions(), name)

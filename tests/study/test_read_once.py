@@ -22,7 +22,7 @@ SENTENCES = [
 ]
 # Those that read the same once for each of what they train, and those that read what others have found.
 BY_THEMSELVES = {"probes"}
-ASKED = sorted({stage.asked_as for stage in STAGES.values() if not stage.after} - BY_THEMSELVES)
+ASKED = sorted({stage.request_name for stage in STAGES.values() if not stage.after} - BY_THEMSELVES)
 
 
 @pytest.fixture(scope="module")

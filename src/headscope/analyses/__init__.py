@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from headscope.analyses.analysis import Analysis, Stage
-from headscope.analyses.arc_examples.analysis import ANALYSIS as AT_WORK
+from headscope.analyses.arc_examples.analysis import ANALYSIS as ARC_EXAMPLES
 from headscope.analyses.behaviors.analysis import ANALYSIS as BEHAVIORS
 from headscope.analyses.coreference.analysis import ANALYSIS as COREFERENCE
 from headscope.analyses.distances.analysis import ANALYSIS as DISTANCES
@@ -33,7 +33,7 @@ _HERE = (
     IMPORTANCE,
     SYNTAX,
     COREFERENCE,
-    AT_WORK,
+    ARC_EXAMPLES,
     PROBES,
     DISTANCES,
 )
@@ -49,7 +49,7 @@ OF_STAGE: Mapping[str, Analysis] = {
 
 @cache
 def of_table() -> Mapping[str, Stage]:
-    """Return the stage that makes each table; the tables' schemas are imported."""
+    """Return the stage that makes each table, by the table's name; this imports the schemas."""
     return {
         schema.name: stage
         for analysis in ANALYSES

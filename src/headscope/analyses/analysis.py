@@ -1,4 +1,4 @@
-"""What an analysis declares of itself; whoever lists analyses loads nothing of what they do."""
+"""The declaration of an analysis; listing analyses imports nothing that measures or draws."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,15 +8,15 @@ from headscope.analyses.command import Command
 from headscope.named import load
 from headscope.statistics.table_schema import TableSchema
 
-# Shape every stage over a corpus; over saved maps only the last does, as the maps say the rest.
+# Options that shape every stage over a corpus. Saved maps fix all but the last.
 _ALL = ("max_length", "token_types", "dtype", "max_inputs")
-# How text becomes inputs: said by saved maps, too.
+# How text becomes inputs. Saved maps fix this, too.
 PACKING = ("packing", "too_long")
-# The same, with whose random cuts they are.
+# The same, with the option that fixes which random cuts are drawn.
 TEXT_INPUTS = (*PACKING, "compat")
-# No other model is measured beside saved maps, and their words were joined when they were made.
+# Options that need a model: saved maps have no controls, and their words are joined already.
 _OF_MODELS = ("spacing", "controls", "shuffled")
-# What saved maps are of: they hold no mentions.
+# Corpora that saved maps can hold: there are no mentions in them.
 _IN_MAPS = ("text", "treebank")
 
 
@@ -27,20 +27,20 @@ class Stage:
     Attributes:
         name: as in the manifest.
         measure: `module:function` within the analysis's folder, imported when the stage is measured.
-        tables: `module:name` of the schemas of the tables that it makes, imported when they are asked for.
-        corpora: what it reads, by the name in the signature; `text` for the text itself.
-        options: those of `RunOptions` that shape its numbers, beyond those that shape all.
+        tables: `module:name` of the schemas of the tables that it makes, imported when they are needed.
+        corpora: that it reads, by their names in the signature; `text` for the text itself.
+        options: those of `RunOptions` that shape its numbers, beyond those that shape every stage.
         after: stages whose tables it reads, where they are measured.
-        version: raised with the tables that it makes; a finished stage of another version is measured again.
-        listed: `module:name` of a list, in the package, of what its tables tell; a finished stage whose list was
-            another is measured again.
-        asked: what it is asked for as, where that is not its name; see `asked_as`.
-        given: options without which it is measured only where asked for; see `RunOptions.wanted`.
-        beside: the stage with which it is measured, whoever asks for that, where what it is `given` is given; empty for
-            one that goes by itself.
-        by_name: measured only where it is asked for by its name, whatever is given.
-        place: among what can be asked for; signatures keep that order. The report's where none is given.
-        refused: why it cannot be measured over saved maps, as a sentence with what to do; empty where it can.
+        version: is raised when its numbers change; a finished stage of another version is measured again.
+        listed: `module:name` of a list, in the package, of what its tables hold; a finished stage with another list is
+            measured again.
+        requested_as: the name under which a run requests it, where that is not its own; see `request_name`.
+        required_options: options without which it is measured only on request; see `RunOptions.wanted`.
+        companion_of: the request with which it is measured, too, where its `required_options` are set; empty for a
+            stage that is requested by itself.
+        by_name: whether it is measured only where it is requested by name.
+        order: of its request among all requests, which signatures keep; stages of equal order go by the report's.
+        refusal: why it cannot be measured over saved maps, and what to do; empty where it can.
         scans: `module:function` of what does its scans alone, as a part of a run does; empty where it does none.
         sums: `module:function` from a run to the accumulators that it reads the text with (`read_text`), for the one
             scan that all such stages share; empty where it reads nothing, or by itself.
@@ -54,27 +54,27 @@ class Stage:
     after: tuple[str, ...] = ()
     version: int = 1
     listed: str = ""
-    asked: str = ""
-    given: tuple[str, ...] = ()
-    beside: str = ""
+    requested_as: str = ""
+    required_options: tuple[str, ...] = ()
+    companion_of: str = ""
     by_name: bool = False
-    place: int = 0
-    refused: str = ""
+    order: int = 0
+    refusal: str = ""
     scans: str = ""
     sums: str = ""
 
     @property
-    def asked_as(self) -> str:
-        """What it is asked for as."""
-        return self.asked or self.name
+    def request_name(self) -> str:
+        """The name under which a run requests it."""
+        return self.requested_as or self.name
 
     @property
     def over_maps(self) -> bool:
         """Whether it can be measured over saved maps."""
-        return not self.refused and set(self.corpora) <= set(_IN_MAPS)
+        return not self.refusal and set(self.corpora) <= set(_IN_MAPS)
 
     def names(self) -> list[str]:
-        """Import the list of what its tables tell; empty where it has none."""
+        """Import the list of what its tables hold; empty where it has none."""
         return list(load(self.listed)) if self.listed else []
 
     def shaping(self, *, maps: bool) -> tuple[str, ...]:
@@ -92,16 +92,16 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Analysis:
-    """One question, and where its answer is made.
+    """One question, with the modules that answer it.
 
     Attributes:
         name: of its folder.
         package: whose modules its strings name; empty for the folder of that name here.
         question: in a sentence.
-        stages: in the order in which they are measured; none where it shows what others have found.
+        stages: in the order in which they are measured; none where it shows results of other analyses.
         report: `module:name` of what it adds to the report.
-        terminal: `module:name` of what a terminal shows: a function of results of its stages to lines and tables of
-            text; None where it shows nothing.
+        terminal: `module:name` of the function that renders results of its stages as lines and tables of text for a
+            terminal; None where there is none.
         command: that measures it; None where it has none.
         study: `module:name` of what it adds to a study, empty where that is nothing.
         figures: names of its figures' files; one of a further kind of attention, or probe, has that after it.
@@ -121,23 +121,23 @@ class Analysis:
 
     def function(self, stage: Stage) -> Callable[..., Any]:
         """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""
-        found: Callable[..., Any] = self.load(stage.measure)
-        return found
+        function: Callable[..., Any] = self.load(stage.measure)
+        return function
 
     def tables(self, stage: Stage) -> tuple[TableSchema, ...]:
         """Import the schemas of the tables that a stage makes."""
-        found: tuple[TableSchema, ...] = self.load(stage.tables)
-        return found
+        schemas: tuple[TableSchema, ...] = self.load(stage.tables)
+        return schemas
 
     def render_results(self, *results: Any) -> Any:
-        """Return what a terminal shows of results of its stages."""
+        """Return lines and tables of text on results of its stages, for a terminal."""
         return () if self.terminal is None else self.load(self.terminal)(*results)
 
     @property
     def measured(self) -> tuple[str, ...]:
-        """What its command measures, as one asks for it."""
-        own = tuple(dict.fromkeys(stage.asked_as for stage in self.stages if not stage.beside))
-        return own if self.command is None else self.command.stages or own
+        """The requests that its command measures."""
+        names = tuple(dict.fromkeys(stage.request_name for stage in self.stages if not stage.companion_of))
+        return names if self.command is None else self.command.stages or names
 
     def load(self, where: str) -> Any:
         """Import `module:name` of the analysis's folder, or of its package."""

@@ -1,4 +1,4 @@
-"""What an analysis declares of its command; the command line makes the command of it."""
+"""The declaration of an analysis's command, from which the command line makes it."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ class OutputFile:
     """A file that a command writes where asked to.
 
     Attributes:
-        option: that names the place. `out` takes the place of the folder of tables.
+        option: that names the file. `out` replaces the option of the folder of tables.
         check: `module:function` within the analysis's folder that refuses a path before anything is loaded.
         write: `module:function` that writes results, by stage, to a path, and returns lines to say at the end.
     """
@@ -31,12 +31,12 @@ class Command:
     Attributes:
         name: as it is typed.
         help: a sentence, and paragraphs where there is more to say.
-        stages: what it measures, as one asks for it, where that is not all of the analysis and no more.
-        reworded: options of a run that it words in its own way; they come first.
+        stages: the requests that it measures, where they are not those of the analysis.
+        reworded: options of a run whose help differs for this command; they come first.
         without: options that shape its stages' numbers and that it does not take.
-        files: what it can write.
-        tells_run: whether notes on the text are said where no folder is written, which says them too.
-        place: in the list of commands; after all others where none is given.
+        files: that it can write.
+        tells_run: whether it prints notes on the text.
+        order: in the list of commands, ascending; the default comes last.
     """
 
     name: str
@@ -46,4 +46,4 @@ class Command:
     without: tuple[str, ...] = ()
     files: tuple[OutputFile, ...] = ()
     tells_run: bool = False
-    place: int = LAST
+    order: int = LAST

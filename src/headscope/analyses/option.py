@@ -14,7 +14,7 @@ Declaring = TypeVar("Declaring", bound=type)
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What an option says of itself.
+    """The declaration of an option.
 
     Attributes:
         help: in a sentence, as `--help` prints it.
@@ -22,15 +22,15 @@ class Option:
         flags: as it is typed, where that is not `--name`.
         choices: the values that it can have, or each of several, beside its default; empty where any will do.
         least: the smallest number that it can be.
-        least_typed: whether the command line knows that number; False where the model's own bound says more.
-        shown: what help shows as its default, where that is not the default itself.
-        none: how None is typed.
+        least_typed: whether the command line checks that number; False where the model's bound is stricter.
+        default_text: what help names as its default, where that is not the default itself.
+        none: how None is typed on the command line.
         group: `corpora` and `model` (what is read, and by what), `measure` (what some stages name), `output` (what is
             written) or `machine` (what all runs take); help has a heading for each, in this order.
-        holds: corpora that are in the files which it names, as stages call them.
+        holds: corpora that the files which it names may hold, as stages call them.
         demonstrated: whether there are such files for a run to which no corpus is given.
-        of: corpora without which it means nothing.
-        shapes: as what it shapes numbers, where that is not its own name.
+        of: corpora without which it has no effect.
+        shapes: the name by which stages list it among their options, where that is not its own.
     """
 
     help: str
@@ -41,7 +41,7 @@ class Option:
     choices: tuple[str, ...] = ()
     least: int | None = None
     least_typed: bool = True
-    shown: str = ""
+    default_text: str = ""
     none: str = ""
     group: str = "measure"
     holds: tuple[str, ...] = ()
@@ -51,12 +51,12 @@ class Option:
 
     @property
     def flag(self) -> str:
-        """How messages call it on the command line."""
+        """Its name on the command line, as messages use it."""
         return f"--{self.name.replace('_', '-')}"
 
     @property
     def shaping(self) -> str:
-        """The name by which stages say that it shapes their numbers."""
+        """The name by which stages list it among their options."""
         return self.shapes or self.name
 
     def check(self, value: Any) -> None:
@@ -83,23 +83,30 @@ def option(default: Any, **declared: Any) -> Any:
 
 def options_of(declaring: type) -> Mapping[str, Option]:
     """Return the options among a dataclass's fields by name, in their order."""
-    found: Mapping[str, Option] = _read(declaring)
-    return found
+    options: Mapping[str, Option] = _read(declaring)
+    return options
 
 
 @cache
 def _read(declaring: Any) -> Mapping[str, Option]:
     return {
-        each.name: replace(each.metadata[_DECLARED], name=each.name, kind=each.type, default=each.default)
+        each.name: replace(
+            each.metadata[_DECLARED],
+            name=each.name,
+            kind=each.type,
+            default=each.default,
+        )
         for each in fields(declaring)
         if _DECLARED in each.metadata
     }
 
 
 def documented(declaring: Declaring) -> Declaring:
-    """Add to a dataclass's docstring what its options say of themselves."""
-    told = "".join(f"        {name}: {each.help}\n" for name, each in options_of(declaring).items())
-    declaring.__doc__ = f"{declaring.__doc__}\n\n    Attributes:\n{told}    "
+    """Add the help of a dataclass's options to its docstring."""
+    entries = "".join(
+        f"        {name}: {declared.help}\n" for name, declared in options_of(declaring).items()
+    )
+    declaring.__doc__ = f"{declaring.__doc__}\n\n    Attributes:\n{entries}    "
     return declaring
 
 

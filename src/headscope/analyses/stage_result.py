@@ -1,4 +1,4 @@
-"""What a stage of a run found."""
+"""The result of one stage of a run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from headscope.statistics.kept import State
 
 @dataclass(frozen=True, kw_only=True)
 class StageResult:
-    """What one stage of a run found.
+    """The result of one stage of a run.
 
     Attributes:
         name: of the stage.
@@ -30,6 +30,6 @@ class StageResult:
     seconds: float = 0.0
 
 
-def notes_on(what: str, *said: str | None) -> tuple[str, ...]:
-    """Return sentences that the user should see, each after what it is of; None says nothing."""
-    return tuple(f"{what}: {one}" for one in said if one)
+def notes_on(subject: str, *notes: str | None) -> tuple[str, ...]:
+    """Return notes for the user, each after its subject and a colon; None is left out."""
+    return tuple(f"{subject}: {note}" for note in notes if note)

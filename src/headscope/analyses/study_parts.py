@@ -1,4 +1,4 @@
-"""What an analysis adds to a study: which heads find what, and what was read."""
+"""What an analysis adds to a study: columns of `study.heads`, the relations that heads find, and a summary."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,15 +13,15 @@ Read = Callable[[str], pd.DataFrame | None]
 
 @dataclass(frozen=True, kw_only=True)
 class HeadMeasures:
-    """Columns of `study.heads`: what a table with rows of single heads says of each.
+    """Columns of `study.heads`, from a table with rows of single heads.
 
     Attributes:
         table: its name; has `kind`, `layer` and `head`.
         values: the columns to take; one alone goes without its name in that of the column of `study.heads`.
-        by: the columns whose values name what is measured, in the order of the name.
-        where: which rows count, as column and value; others are left out.
-        first: what the names begin with; empty for nothing.
-        verdict: the column that says `yes` where a head shows what is measured, for `shows`; empty where none does.
+        by: the columns whose values make up the name, in this order.
+        where: conditions on rows, as column and value; other rows are left out.
+        first: the first word of the names; empty for none.
+        verdict: the column that is `yes` where a head shows what is measured; empty where there is none.
     """
 
     table: str
@@ -38,8 +38,8 @@ class HeadMeasures:
             names: the values of the columns `by`; a missing one has no name.
             value: of `values`.
         """
-        told = [str(name) for name in names if not pd.isna(name)]
-        return " ".join(filter(None, [self.first, *told, value if len(self.values) > 1 else ""]))
+        words = [str(name) for name in names if not pd.isna(name)]
+        return " ".join(filter(None, [self.first, *words, value if len(self.values) > 1 else ""]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +49,10 @@ class StudyParts:
     Attributes:
         chosen: its table of heads chosen for what it looks for, as `statistics.roles.finds` reads it; empty where it
             looks for nothing.
-        named: what a row's head finds.
-        summary: what it read, from the manifest, in a few words each.
-        heads: what its tables say of single heads, for `study.heads`.
-        further: more columns of `study.heads`, worked out of tables: indexed by `kind`, `layer` and `head`; None where
+        named: returns the name of what a row's head finds.
+        summary: describes what it read, from the manifest, in a few words each.
+        heads: columns of `study.heads` from its tables.
+        further: computes more columns of `study.heads` from tables: indexed by `kind`, `layer` and `head`; None where
             the tables are not there.
     """
 

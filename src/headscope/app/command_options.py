@@ -35,4 +35,6 @@ def options_taken(analysis: Analysis, command: Command, declaring: type[RunOptio
 def stages_measured(analysis: Analysis) -> Iterator[Stage]:
     """Yield the stages that an analysis's command measures, and those that may go beside them."""
     known = {**STAGES, **{stage.name: stage for stage in analysis.stages}}
-    yield from (stage for stage in known.values() if {stage.asked_as, stage.beside} & set(analysis.measured))
+    yield from (
+        stage for stage in known.values() if {stage.request_name, stage.companion_of} & set(analysis.measured)
+    )

@@ -54,7 +54,7 @@ def _parameter(option: Option) -> Parameter:
     return Parameter(
         option.name,
         Parameter.KEYWORD_ONLY,
-        default=None if listed else option.shown or option.default,
+        default=None if listed else option.default_text or option.default,
         annotation=Paths if listed else option.kind,
     )
 

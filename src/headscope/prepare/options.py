@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 # What can be asked for; `coreference` stands for GAP too.
 ASKABLE = tuple(
-    dict.fromkeys(stage.asked_as for stage in sorted(STAGES.values(), key=lambda stage: stage.place))
+    dict.fromkeys(stage.request_name for stage in sorted(STAGES.values(), key=lambda stage: stage.order))
 )
-BY_NAME = tuple(name for name in ASKABLE if any(s.by_name for s in STAGES.values() if s.asked_as == name))
+BY_NAME = tuple(name for name in ASKABLE if any(s.by_name for s in STAGES.values() if s.request_name == name))
 """What is left out of a run unless it is named."""
 
 
@@ -153,7 +153,7 @@ class RunOptions:
     spacing: str = option(
         NOT_GIVEN,
         choices=SPACING,
-        shown=USUAL_SPACING,
+        default_text=USUAL_SPACING,
         help="How words of treebanks and coreference are joined: as written (SpaceAfter=No), or words, by spaces.",
     )
     fold_labels: bool = option(False, help="Count nsubj:pass as nsubj, and so on.")
@@ -161,7 +161,7 @@ class RunOptions:
     pieces: str = option(
         NOT_GIVEN,
         choices=PIECES,
-        shown=USUAL_PIECES,
+        default_text=USUAL_PIECES,
         help="Attention from a word that was cut: mean of its pieces, first or max.",
     )
     special_tokens: bool = option(False, help="Let special tokens be candidates for a word's head too.")
@@ -219,8 +219,8 @@ class RunOptions:
             if stage not in ASKABLE:
                 raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(ASKABLE)}")
         for named in STAGES.values() if self.maps is not None else ():
-            if named.asked_as in self.include and named.refused:
-                raise OptionError(named.refused)
+            if named.request_name in self.include and named.refusal:
+                raise OptionError(named.refusal)
         if self.maps is not None and self.corpora:
             raise OptionError("both a corpus and saved maps were given; a run reads one of them")
         if self.maps is not None and self.loss != "none":
@@ -242,7 +242,7 @@ class RunOptions:
     @property
     def wanted(self) -> tuple[str, ...]:
         """What to measure, of `ASKABLE`."""
-        named = self.stages or tuple(each.asked_as for each in STAGES.values() if self._wants(each))
+        named = self.stages or tuple(each.request_name for each in STAGES.values() if self._wants(each))
         wanted = dict.fromkeys((*named, *self.include))
         wanted |= dict.fromkeys(self._beside(wanted))
         return tuple(wanted if self.stages else (name for name in ASKABLE if name in wanted))
@@ -250,17 +250,17 @@ class RunOptions:
     def _beside(self, wanted: Collection[str]) -> Iterator[str]:
         """Yield what goes beside what is wanted, as all that it needs was given."""
         for stage in STAGES.values():
-            if stage.beside in wanted and self._given(stage):
-                yield stage.asked_as
+            if stage.companion_of in wanted and self._given(stage):
+                yield stage.request_name
 
     def _given(self, stage: Stage) -> bool:
         """Whether the options were given without which a stage is measured only where asked for."""
         options = options_of(type(self))
-        return all(getattr(self, name) != options[name].default for name in stage.given)
+        return all(getattr(self, name) != options[name].default for name in stage.required_options)
 
     def _wants(self, stage: Stage) -> bool:
         """Whether a stage is measured though nobody named it: all that it is about was given."""
-        if stage.by_name or stage.beside or (self.maps is not None and stage.refused):
+        if stage.by_name or stage.companion_of or (self.maps is not None and stage.refusal):
             return False
         options = options_of(type(self))
         found = self.corpora
@@ -274,7 +274,7 @@ class RunOptions:
     def reads(self, corpus: str) -> bool:
         """Whether anything that is measured reads a corpus, named as stages do; `text` for the text itself."""
         wanted = self.wanted
-        return any(corpus in stage.corpora for stage in STAGES.values() if stage.asked_as in wanted)
+        return any(corpus in stage.corpora for stage in STAGES.values() if stage.request_name in wanted)
 
     @cached_property
     def vectors_hash(self) -> str | None:
@@ -286,7 +286,7 @@ class RunOptions:
         names: list[str] = []
         for asked in self.wanted:
             for stage in STAGES.values():
-                own = stage.shaping(maps=self.maps is not None) if stage.asked_as == asked else ()
+                own = stage.shaping(maps=self.maps is not None) if stage.request_name == asked else ()
                 names += [name for name in own if name not in names]
         shaping = {name: getattr(self, name) for name in names}
         return shaping if self.maps is not None else {"stages": list(self.wanted), **shaping}

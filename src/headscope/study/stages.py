@@ -25,7 +25,7 @@ def stages_of(run: Run) -> list[Stage]:
     return [
         stage
         for stage in STAGES.values()
-        if stage.asked_as in run.options.wanted and not run.lacking & set(stage.corpora)
+        if stage.request_name in run.options.wanted and not run.lacking & set(stage.corpora)
     ]
 
 
@@ -96,8 +96,8 @@ def check_maps(stage: Stage, options: RunOptions) -> None:
     Raises:
         OptionError: says why, and what to give.
     """
-    if stage.refused and options.maps is not None:
-        raise OptionError(stage.refused)
+    if stage.refusal and options.maps is not None:
+        raise OptionError(stage.refusal)
 
 
 def measure_stage(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 import xarray as xr
 
-from headscope.analyses.for_study import finders, head_columns, shown, summaries
+from headscope.analyses.for_study import finders, head_columns, summaries, verdicts_by_head
 from headscope.counted import count
 from headscope.errors import InputError
 from headscope.statistics.measures import TABLES as OF_BOTH_MEASURES
@@ -101,7 +101,7 @@ class Study:
         first = table[_HEAD_COLUMNS]
         if "stats" in self.tables:
             first = first.merge(self.roles, on=_HEAD_COLUMNS, how="left")
-        if (every := shown(self.optional_table)) is not None:
+        if (every := verdicts_by_head(self.optional_table)) is not None:
             keys = first[_HEAD_COLUMNS].itertuples(index=False, name=None)
             first = first.assign(shows=pd.Series([every.get(key, []) for key in keys], dtype=object))
         return pd.concat([first, table.drop(columns=_HEAD_COLUMNS)], axis=1)

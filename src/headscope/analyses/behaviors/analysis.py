@@ -16,7 +16,7 @@ ANALYSIS = Analysis(
             sums="measure:behavior_sums",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
-            place=4,
+            order=4,
             version=3,
             listed="analyses.behaviors.catalog:NATURAL",
         ),
@@ -27,7 +27,7 @@ ANALYSIS = Analysis(
             "Say which heads show known behaviors in text.\n\nThe first token, neighbors, copies, induction and "
             "delimiters, beside uniform attention in the same rows and beside random weights."
         ),
-        place=45,
+        order=45,
     ),
     study="in_study:STUDY",
     figures=("behaviors",),

@@ -24,7 +24,7 @@ ANALYSIS = Analysis(
             scans="gap.measure:scan_gap",
             tables="tables:GAP_TABLES",
             corpora=("gap",),
-            asked="coreference",
+            requested_as="coreference",
             options=("spacing", "pieces"),
             version=5,
         ),
@@ -35,7 +35,7 @@ ANALYSIS = Analysis(
             "Score every head on the antecedents of mentions.\n\nBaselines stand beside; GAP's files are told by "
             "gender. Without --coref the synthetic documents are read."
         ),
-        place=60,
+        order=60,
     ),
     study="in_study:STUDY",
     paper={2: "in_paper:table_2"},

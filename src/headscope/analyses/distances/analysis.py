@@ -21,7 +21,7 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=TEXT_INPUTS,
             version=5,
-            place=2,
+            order=2,
         ),
         # 3: resamples of one document fewer than there are.
         Stage(
@@ -30,7 +30,7 @@ ANALYSIS = Analysis(
             tables="tables:MAP_TABLES",
             after=("distances", "stats", "syntax", "coreference"),
             version=4,
-            place=2,
+            order=2,
         ),
     ),
     command=Command(
@@ -57,7 +57,7 @@ ANALYSIS = Analysis(
             ),
         ),
         tells_run=True,
-        place=70,
+        order=70,
     ),
     study="in_study:STUDY",
     figures=("figure-6", "head-tree"),

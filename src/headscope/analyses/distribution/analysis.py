@@ -15,7 +15,7 @@ ANALYSIS = Analysis(
             corpora=("text",),
             version=3,
             options=TEXT_INPUTS,
-            place=6,
+            order=6,
         ),
     ),
     report="in_report:PARTS",
@@ -26,7 +26,7 @@ ANALYSIS = Analysis(
             "lot. Here are the tenths of its rows: of how much it writes, of its weight off the sink, of its entropy "
             "and of how far it looks."
         ),
-        place=26,
+        order=26,
     ),
     study="in_study:STUDY",
     figures=("figure-distribution",),

@@ -15,10 +15,10 @@ ANALYSIS = Analysis(
             measure="measure:measure_experiments",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
-            place=5,
+            order=5,
             version=3,
             listed="analyses.experiments.catalog:NAMES",
-            refused="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
+            refusal="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
         ),
     ),
     command=Command(
@@ -27,7 +27,7 @@ ANALYSIS = Analysis(
             "Try heads on inputs whose answer is known.\n\nRandom tokens repeated (induction), a needle in a haystack "
             "(retrieval; decoders alone), and the text with its words shuffled."
         ),
-        place=46,
+        order=46,
     ),
     study="in_study:STUDY",
     figures=("behaviors-repeated", "behaviors-needle"),

@@ -18,9 +18,9 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss"),
             version=4,
-            given=("loss",),
-            place=1,
-            refused=(
+            required_options=("loss",),
+            order=1,
+            refusal=(
                 "saved maps hold no gradients; give a model and text in place of --maps to measure importance"
             ),
         ),
@@ -41,7 +41,7 @@ ANALYSIS = Analysis(
                 ),
             ),
         ),
-        place=80,
+        order=80,
     ),
     study="in_study:STUDY",
     figures=("figure-3",),

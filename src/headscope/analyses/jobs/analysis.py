@@ -16,7 +16,7 @@ ANALYSIS = Analysis(
             sums="measure:job_sums",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
-            place=7,
+            order=7,
         ),
         # The same over a treebank, whose parts of speech tell jobs apart, too.
         Stage(
@@ -27,9 +27,9 @@ ANALYSIS = Analysis(
             tables="tables:TREE_TABLES",
             corpora=("treebank",),
             options=("spacing",),
-            given=("treebank",),
-            beside="jobs",
-            place=7,
+            required_options=("treebank",),
+            companion_of="jobs",
+            order=7,
         ),
     ),
     command=Command(
@@ -41,7 +41,7 @@ ANALYSIS = Analysis(
             "valley between any two. With "
             "--treebank its sentences are read as well, where parts of speech tell jobs apart, too."
         ),
-        place=27,
+        order=27,
     ),
     study="in_study:STUDY",
 )

@@ -15,9 +15,9 @@ ANALYSIS = Analysis(
             sums="measure:norm_sums",
             corpora=("text",),
             options=TEXT_INPUTS,
-            place=1,
+            order=1,
             version=2,
-            refused="saved maps hold no values; give a model and text in place of --maps to measure what heads write",
+            refusal="saved maps hold no values; give a model and text in place of --maps to measure what heads write",
         ),
     ),
     command=Command(
@@ -26,7 +26,7 @@ ANALYSIS = Analysis(
             "Say how much each head writes.\n\nA weight says where a head looks; the length of its output says whether "
             "it matters. Heads that write little are said to rest."
         ),
-        place=25,
+        order=25,
     ),
     study="in_study:STUDY",
     figures=("figure-norms",),

@@ -15,9 +15,9 @@ ANALYSIS = Analysis(
             corpora=("text",),
             version=2,
             options=TEXT_INPUTS,
-            place=7,
+            order=7,
             by_name=True,
-            refused=(
+            refusal=(
                 "saved maps hold no queries, keys or outputs; give a model and text in place of --maps to find their "
                 "directions"
             ),
@@ -29,7 +29,7 @@ ANALYSIS = Analysis(
             "Find the directions in which heads' vectors vary.\n\nOf queries, keys and outputs: how many directions a "
             "head uses, how much of the variance lies along the first, and where tokens lie along the first two."
         ),
-        place=27,
+        order=27,
     ),
     study="in_study:STUDY",
     figures=("figure-pca",),

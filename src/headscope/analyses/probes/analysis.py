@@ -14,8 +14,8 @@ ANALYSIS = Analysis(
             corpora=("treebank", "treebank_train"),
             options=("spacing", "seeds", "vectors_hash", "fold_labels", "pieces", "compat"),
             version=5,
-            place=3,
-            refused="probes need a model; give one with --treebank and --treebank-train in place of --maps",
+            order=3,
+            refusal="probes need a model; give one with --treebank and --treebank-train in place of --maps",
         ),
     ),
     command=Command(
@@ -26,7 +26,7 @@ ANALYSIS = Analysis(
             "distances only, and the structural probe on each layer's vectors."
         ),
         without=("compat",),
-        place=90,
+        order=90,
     ),
     study="in_study:STUDY",
     figures=("probe-scores", "probe-distances", "probe-weights", "probe-layers"),

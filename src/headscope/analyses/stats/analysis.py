@@ -41,7 +41,7 @@ ANALYSIS = Analysis(
             ),
         ),
         tells_run=True,
-        place=10,
+        order=10,
     ),
     study="in_study:STUDY",
     figures=("figure-1", "figure-2", "figure-4"),

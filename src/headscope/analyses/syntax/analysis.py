@@ -29,7 +29,7 @@ ANALYSIS = Analysis(
             "Score every head on dependency relations.\n\nThe best head of each stands beside the best fixed offset. "
             "Without --treebank or --maps the synthetic treebank is read."
         ),
-        place=50,
+        order=50,
     ),
     study="in_study:STUDY",
     figures=("relations-by-layer", "accuracy-by-distance"),

@@ -51,11 +51,11 @@ _OTHERS: dict[str, tuple[int, Callable[..., None]]] = {
 
 
 def add_commands() -> None:
-    """Fill the program with its commands, in the order of their places."""
+    """Fill the program with its commands, in their order."""
     commands = [(rank, name, function.__doc__, function) for name, (rank, function) in _OTHERS.items()]
     for analysis in ANALYSES:
         if (command := analysis.command) is not None:
-            commands.append((command.place, command.name, command.help, command_of(analysis, command)))
+            commands.append((command.order, command.name, command.help, command_of(analysis, command)))
     for _, name, help_text, function in sorted(commands, key=itemgetter(0)):
         app.command(name, help=help_text, cls=GroupedCommand)(function)
 

@@ -36,7 +36,7 @@ def info(option: Option) -> Any:
         *(option.flags or (option.flag + opposite,)),
         help=option.help,
         min=option.least if option.least_typed and not option.none else None,
-        show_default=option.shown or default not in (None, ()),
+        show_default=option.default_text or default not in (None, ()),
         metavar=_placeholder(option),
         rich_help_panel=PANELS[option.group],
     )
