@@ -12,11 +12,11 @@ from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.shared_data import data
 
 SCHEMAS = {
-    "coreference": "model seed selection system kind layer head share mention_type n accuracy ci_low ci_high "
+    "coref": "model seed selection system kind layer head share mention_type n accuracy ci_low ci_high "
     "all_documents all_documents_ci_low all_documents_ci_high held_out held_out_ci_low held_out_ci_high q_value",
-    "coreference_differences": "mention_type system than than_type seed n difference ci_low ci_high",
-    "coreference_heads": "model seed kind layer head mention_type n accuracy ci_low ci_high",
-    "coreference_examples": "kind layer head direction relation outcome value document segment tokens weights queries "
+    "coref_differences": "mention_type system than than_type seed n difference ci_low ci_high",
+    "coref_heads": "model seed kind layer head mention_type n accuracy ci_low ci_high",
+    "coref_examples": "kind layer head direction relation outcome value document segment tokens weights queries "
     "keys predicted",
 }
 TYPES = ["all", "pronoun", "proper", "nominal"]
@@ -103,7 +103,7 @@ def facts(out, name="coreference"):
 def test_table_2_for_a_terminal(coref):
     said, out = coref("--controls", 1)
     lines = said.splitlines()
-    systems = table(out, "coreference")
+    systems = table(out, "coref")
     n = systems.drop_duplicates("mention_type").set_index("mention_type")["n"]
     assert re.split(r"\s{2,}", lines[0].strip()) == ["system", *(f"{t} ({n[t]})" for t in TYPES), "q"]
     own = systems.query("model == 'trained' and selection == 'held-out'").set_index("mention_type")
@@ -140,7 +140,7 @@ def test_the_tables_are_as_promised(coref):
         own = table(out, name)
         assert list(own.columns) == columns.split(), name
         assert len(own), name
-    systems, heads = table(out, "coreference"), table(out, "coreference_heads")
+    systems, heads = table(out, "coref"), table(out, "coref_heads")
     for own in (systems, heads):
         assert own[["accuracy", "ci_low", "ci_high"]].stack().dropna().between(0, 1).all()
     assert set(zip(heads["layer"], heads["head"])) == {(1, 1), (1, 2), (2, 1), (2, 2)}
@@ -201,7 +201,7 @@ def test_stricter_readings(coref):
     _, fewer = coref("--controls", 0, "--no-singletons")
     keys = ["kind", "layer", "head", "mention_type"]
     loose, tight, among = (
-        table(out, "coreference_heads").query("model == 'trained'").set_index(keys)["accuracy"]
+        table(out, "coref_heads").query("model == 'trained'").set_index(keys)["accuracy"]
         for out in (plain, strict, fewer)
     )
     # Right among all other words is right among the candidates; fewer wrong candidates help only.
@@ -253,7 +253,7 @@ def test_a_byte_level_decoder_and_gap(coref, gap, corpus, documents, folder):
     sentences = [sentence.text for document in documents for sentence in document.sentences]
     gpt2 = save_tiny_gpt2(folder / "gpt2", [*sentences, gap_rows(12)])
     said, out = coref("--controls", 0, sources=(gap, corpus), which=gpt2)
-    assert set(table(out, "coreference_heads")["kind"]) == {"decoder"}
+    assert set(table(out, "coref_heads")["kind"]) == {"decoder"}
     # The pronoun stands right of both names here, where a decoder sees them.
     assert facts(out, "gap")["used"] == 12
     counts = facts(out)
@@ -265,7 +265,7 @@ def test_an_encoder_and_a_decoder_in_one_are_told_apart(coref, gap, corpus, docu
     sentences = [sentence.text for document in documents for sentence in document.sentences]
     t5 = save_tiny_t5(folder / "t5", [*sentences, gap_rows(12)])
     said, out = coref("--controls", 0, sources=(gap, corpus), which=t5)
-    assert set(table(out, "coreference_heads")["kind"]) == {"encoder", "decoder"}
+    assert set(table(out, "coref_heads")["kind"]) == {"encoder", "decoder"}
     named = [line for line in said.splitlines() if "head " in line and "-data" in line]
     assert len(named) == 2
     assert all(re.match(r"(encoder|decoder) head \d-\d, same-data", line) for line in named)
@@ -295,7 +295,7 @@ def test_brackets_that_match_no_other_cost_their_mention_only(coref, corpus, fol
     spoilt.write_text("\n\n".join(blocks))
     _, plain = coref("--controls", 0)
     said, out = coref("--controls", 0, sources=(spoilt,))
-    pd.testing.assert_frame_equal(table(out, "coreference_heads"), table(plain, "coreference_heads"))
+    pd.testing.assert_frame_equal(table(out, "coref_heads"), table(plain, "coref_heads"))
     line = "\n\n".join([*blocks[:2], blocks[2][:at]]).count("\n") + 1
     faults = [*["e999) closes a mention that is not open"] * 2, "the mention (e998 is never closed"]
     counts, clean = facts(out), facts(plain)

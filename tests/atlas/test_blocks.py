@@ -145,7 +145,7 @@ def test_the_divergence_of_every_pair_is_the_tables(blocks, studies):
 def test_sentences_are_the_tables_weights(blocks, studies):
     study, atlas = studies["whole"], blocks["whole"]["atlas"]
     told = atlas["kinds"]["encoder"]["sentences"]
-    arcs = pd.concat([study.table("syntax_examples"), study.table("coreference_examples")])
+    arcs = pd.concat([study.table("syntax_examples"), study.table("coref_examples")])
     clearest = study.table("clearest")
     assert sum(map(len, told.values())) == len(arcs) + len(clearest)
     for table, relation in ((arcs, True), (clearest, False)):

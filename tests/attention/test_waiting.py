@@ -5,7 +5,7 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
+from headscope.analyses.coref.accumulator import CoreferenceAccumulator
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.kernels import pairs as kernels
 from headscope.analyses.importance.accumulator import ImportanceAccumulator

@@ -14,9 +14,9 @@ from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NAMES, Delimiter
 from headscope.analyses.behaviors.layout import best_table, heads_table
 from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
-from headscope.analyses.coreference.accumulator import CoreferenceAccumulator
-from headscope.analyses.coreference.gap.accumulator import GapAccumulator
-from headscope.analyses.coreference.gap.gap_segments import GapQuestion
+from headscope.analyses.coref.accumulator import CoreferenceAccumulator
+from headscope.analyses.coref.gap.accumulator import GapAccumulator
+from headscope.analyses.coref.gap.gap_segments import GapQuestion
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator

@@ -88,7 +88,7 @@ def test_what_is_on_disk_is_as_its_schema_says(whole, name):
     check_table(SCHEMAS[name], table)
 
 
-@pytest.mark.parametrize("stage", ["syntax", "coreference"])
+@pytest.mark.parametrize("stage", ["syntax", "coref"])
 def test_of_one_document_nothing_is_held_out_and_tables_keep_their_types(base, stage):
     result = measure_stage(STAGES[stage], prepared(base, documents=1), {}, None)
     gaps = result.tables[f"{stage}_differences"]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from headscope.analyses import COREFERENCE, DISTANCES, PROBES, SYNTAX
+from headscope.analyses import COREF, DISTANCES, PROBES, SYNTAX
 from headscope.analyses.stage_result import StageResult
 from headscope.app.cli import main, options, printing, report
 from headscope.app.cli.printing import show
@@ -79,13 +79,13 @@ def test_a_table_of_relations(text, capsys):
 
 @thirds[2]
 def test_a_table_of_mentions(text, capsys):
-    show(COREFERENCE.render_results(made.coreference_result(text)))
+    show(COREF.render_results(made.coreference_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[0]
 def test_a_table_of_gap(text, capsys):
-    show(COREFERENCE.render_results(made.gap_result(text)))
+    show(COREF.render_results(made.gap_result(text)))
     check_output(capsys.readouterr().out, text)
 
 

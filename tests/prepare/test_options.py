@@ -83,8 +83,8 @@ def test_precisions_are_torchs():
 @pytest.mark.parametrize(
     ("given", "wanted"),
     [
-        ({}, ("stats", "syntax", "coreference", "norms", *ALWAYS, *LAST)),
-        ({"loss": "mlm"}, ("stats", "syntax", "coreference", "norms", "importance", *ALWAYS, *LAST)),
+        ({}, ("stats", "syntax", "coref", "norms", *ALWAYS, *LAST)),
+        ({"loss": "mlm"}, ("stats", "syntax", "coref", "norms", "importance", *ALWAYS, *LAST)),
         ({"text": ("a",)}, ("stats", "norms", *ALWAYS, *LAST)),
         ({"treebank": ("a",)}, ("stats", "syntax", "norms", *ALWAYS, *LAST, "tree_jobs")),
         # By itself, or beside jobs where a treebank is given.
@@ -92,7 +92,7 @@ def test_precisions_are_torchs():
         ({"treebank": ("a",), "stages": ("jobs",)}, ("jobs", "tree_jobs")),
         ({"treebank": ("a",), "stages": ("syntax",)}, ("syntax",)),
         ({"stages": ("tree_jobs",)}, ("tree_jobs",)),
-        ({"coref": ("a",)}, ("stats", "coreference", "norms", *ALWAYS, *LAST)),
+        ({"coref": ("a",)}, ("stats", "coref", "norms", *ALWAYS, *LAST)),
         (
             {"treebank": ("a",), "treebank_train": ("b",)},
             ("stats", "syntax", "norms", *ALWAYS, "probes", *LAST, "tree_jobs"),
@@ -136,7 +136,7 @@ def test_what_is_left_out_unless_it_is_named():
         (("map",), set()),
         (("syntax",), {"treebank"}),
         (("probes",), {"treebank", "treebank_train"}),
-        (("coreference",), {"coreference", "gap"}),
+        (("coref",), {"coreference", "gap"}),
         (("syntax", "distances"), {"treebank", "text"}),
     ],
 )
@@ -151,7 +151,7 @@ def test_the_order_of_signatures_stays():
     expected = (
         "stats",
         "syntax",
-        "coreference",
+        "coref",
         "norms",
         "importance",
         "distances",

@@ -237,12 +237,10 @@ def test_antecedents(inputs):
 
 def test_intervals_that_overlap_do_not_hide_a_difference(inputs):
     """The issue's case: +3.4 points (1.7 to 5.2) was called not to be told apart."""
-    rows = (
-        inputs.table("coreference").query("mention_type == 'all' and model != 'control'").set_index("system")
-    )
+    rows = inputs.table("coref").query("mention_type == 'all' and model != 'control'").set_index("system")
     assert rows.loc["rules", "ci_low"] < rows.loc["head", "ci_high"].iloc[0] < rows.loc["rules", "ci_high"]
     sure = put(
-        inputs, "coreference_differences", {"than": "rules", "mention_type": "all"},
+        inputs, "coref_differences", {"than": "rules", "mention_type": "all"},
         difference=0.034, ci_low=0.017, ci_high=0.052,
     )  # fmt: skip
     assert "the four rules (66.8%; +3.4 points, 1.7 to 5.2)." in texts(sure, "coreference")[0]
@@ -251,32 +249,28 @@ def test_intervals_that_overlap_do_not_hide_a_difference(inputs):
 
 def test_a_better_baseline_is_said_to_be_better(inputs):
     rules = {"than": "rules", "mention_type": "all"}
-    other = put(inputs, "coreference_differences", rules, difference=-0.118, ci_low=-0.13, ci_high=-0.1)
+    other = put(inputs, "coref_differences", rules, difference=-0.118, ci_low=-0.13, ci_high=-0.1)
     assert texts(other, "coreference")[1] == (
         "It finds less than the four rules (66.8%; −11.8 points, −13.0 to −10.0)."
     )
 
 
 def test_types_whose_difference_is_not_sure_are_not_ranked(inputs):
-    other = put(inputs, "coreference_differences", {"than": "head"}, ci_low=-0.1, ci_high=0.3)
+    other = put(inputs, "coref_differences", {"than": "head"}, ci_low=-0.1, ci_high=0.3)
     assert not [text for text in texts(other, "coreference") if "worst on" in text]
 
 
 def test_random_weights_lie_below_what_training_chooses(inputs):
     least = (
-        inputs.table("coreference_differences")
-        .query("than == 'control' and mention_type == 'all'")["ci_low"]
-        .min()
+        inputs.table("coref_differences").query("than == 'control' and mention_type == 'all'")["ci_low"].min()
     )
     (said,) = [text for text in texts(inputs, "coreference") if text.startswith("With random weights")]
     assert said.endswith(f"; what training chooses lies above each, by {100 * least:.1f} points or more.")
-    one = with_parts(
-        inputs, coreference_differences=inputs.table("coreference_differences").query("not seed > 0")
-    )
+    one = with_parts(inputs, coref_differences=inputs.table("coref_differences").query("not seed > 0"))
     (said,) = [text for text in texts(one, "coreference") if text.startswith("With random weights")]
     assert " points (" in said.rpartition(";")[2]
     assert said.endswith(" above.")
-    none = put(inputs, "coreference_differences", {"than": "control"}, ci_low=-0.1)
+    none = put(inputs, "coref_differences", {"than": "control"}, ci_low=-0.1)
     (said,) = [text for text in texts(none, "coreference") if text.startswith("With random weights")]
     assert "training" not in said
 
@@ -321,8 +315,8 @@ def test_no_difference_larger_than_the_farther_end():
 
 def test_a_comparison_that_was_not_made_is_none(inputs):
     assert compared(None, than="rules") is None
-    assert compared(inputs.table("coreference_differences"), than="rules", mention_type="nobody") is None
-    found = compared(inputs.table("coreference_differences"), than="rules", mention_type="all", seed=None)
+    assert compared(inputs.table("coref_differences"), than="rules", mention_type="nobody") is None
+    found = compared(inputs.table("coref_differences"), than="rules", mention_type="all", seed=None)
     assert found is not None
 
 

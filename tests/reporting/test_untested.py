@@ -37,7 +37,7 @@ def one_document():
         run,
         **{
             name: run.table(name)[run.table(name)["selection"] != "held-out"].reset_index(drop=True)
-            for name in ("syntax_best", "coreference")
+            for name in ("syntax_best", "coref")
         },
     )
 

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from headscope.analyses.coreference.tables import COREFERENCE
+from headscope.analyses.coref.tables import COREF
 from headscope.analyses.for_study import finders
 from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.statistics.role_catalog import ROLES
@@ -16,7 +16,7 @@ UNIFORM = math.log(128)
 
 def finds(best, coreference):
     """What heads find in a run with these tables."""
-    return finders({"syntax_best": best, "coreference": coreference}.get)
+    return finders({"syntax_best": best, "coref": coreference}.get)
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_the_head_of_coreference_comes_once_and_after_relations():
         ("baseline", None, "nearest", None, None, None, "all", 0.9, math.nan),
     ]
     names = ["model", "selection", "system", "kind", "layer", "head", "mention_type", "accuracy", "q_value"]
-    coreference = stand_in(COREFERENCE, *(dict(zip(names, row)) for row in rows))
+    coreference = stand_in(COREF, *(dict(zip(names, row)) for row in rows))
     assert finds(best, coreference) == {("decoder", 3, 1): ["det", "coreference"]}
     assert finds(None, coreference) == {("decoder", 3, 1): ["coreference"]}
     assert finds(best.head(0), None) == {}

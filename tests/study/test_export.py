@@ -71,7 +71,7 @@ def test_table_1_has_the_numbers_of_the_run(study):
 
 
 def test_table_2_and_3_have_theirs(study):
-    table, made = study.table("coreference"), study.table_2()
+    table, made = study.table("coref"), study.table_2()
     (row,) = made.frame[made.frame["system"] == "Nearest candidate"].to_dict("records")
     own = table[(table["system"] == "nearest") & (table["mention_type"] == "pronoun")].iloc[0]
     assert (row["pronoun"], row["pronoun_n"]) == (own["accuracy"], own["n"])

@@ -20,7 +20,7 @@ from support.model_folders import save_tiny_masked_lm
 
 pytestmark = pytest.mark.slow
 
-STAGES = ("stats", "norms", "importance", "syntax", "coreference", "distances")
+STAGES = ("stats", "norms", "importance", "syntax", "coref", "distances")
 
 
 @pytest.fixture(scope="module")

@@ -102,7 +102,7 @@ def test_a_report_makes_each_control_once_and_examines_one_model(options, tmp_pa
             name,
             lambda *of, name=name, own=own, **how: calls.append((name, how)) or own(*of, **how),
         )
-    stages = ("behaviors", "experiments", "syntax", "coreference")
+    stages = ("behaviors", "experiments", "syntax", "coref")
     write_run(prepare(RunOptions(**options, stages=stages, controls=2, max_inputs=20)), tmp_path / "run")
     assert calls == [("examine", {})] + [("with_random_weights", {"seed": seed}) for seed in (0, 1)]
 

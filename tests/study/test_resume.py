@@ -31,7 +31,7 @@ ALL = [
     "tree_jobs",
     "importance",
     "syntax",
-    "coreference",
+    "coref",
     "probes",
     "distances",
     "map",
@@ -156,7 +156,7 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
     [
         ({"loss": "none"}, []),
         ({"fold_labels": True}, ["syntax", "probes", "map"]),
-        ({"strict": True}, ["coreference", "map"]),
+        ({"strict": True}, ["coref", "map"]),
         (
             {"packing": "single"},
             [
@@ -171,7 +171,7 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
                 "map",
             ],
         ),
-        ({"controls": 0}, ["behaviors", "experiments", "jobs", "syntax", "coreference", "map"]),
+        ({"controls": 0}, ["behaviors", "experiments", "jobs", "syntax", "coref", "map"]),
         ({"seeds": 2}, ["probes"]),
         ({"max_inputs": 9}, ALL),
         ({"seed": 1}, ALL),
@@ -194,9 +194,9 @@ def test_a_changed_option_in_the_same_folder(asked, folder, whole, measured):
     pd.testing.assert_frame_equal(open_study(out).table("stats"), whole.table("stats"))
     # What a later run does not ask for stays.
     del names[:]
-    write_run(prepare(replace(asked, stages=("coreference",))), out)
-    assert names == ["coreference"]
-    assert set(open_study(out).manifest["stages"]) == {"stats", "syntax", "coreference", "distances", "map"}
+    write_run(prepare(replace(asked, stages=("coref",))), out)
+    assert names == ["coref"]
+    assert set(open_study(out).manifest["stages"]) == {"stats", "syntax", "coref", "distances", "map"}
 
 
 def test_corpora_of_other_names_need_another_folder(asked, folder):

@@ -18,7 +18,7 @@ from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
 FIRST = ["stats", "norms", "behaviors", "experiments", "distribution", "jobs"]
-MEASURED = [*FIRST, "tree_jobs", "syntax", "coreference"]
+MEASURED = [*FIRST, "tree_jobs", "syntax", "coref"]
 LAST = ["distances", "map"]
 
 
@@ -82,7 +82,7 @@ def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, wit
     assert all(isinstance(found, list) for found in study.roles["finds"])
     page = study.report_path.read_text(encoding="utf-8")
     assert 'id="section-syntax"' in page
-    assert 'id="section-coreference"' in page
+    assert 'id="section-coref"' in page
     for row in study.table("syntax_best").query("selection == 'held-out'").to_dict("records"):
         assert f"{100 * row['accuracy']:.1f}" in page
     assert "Same head word, else nearest" in page
@@ -99,7 +99,7 @@ def test_a_report_on_a_byte_level_decoder(corpora, folder, without_figures):
     assert set(study.tables) == declared(*MEASURED, *LAST)
     page = study.report_path.read_text(encoding="utf-8")
     assert 'id="section-syntax"' in page
-    assert 'id="section-coreference"' in page
+    assert 'id="section-coref"' in page
 
 
 def test_few_documents_are_noted_once_and_truly(corpora, model, tmp_path):
@@ -121,14 +121,14 @@ def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypa
         assert [stage.name for stage in stages_of(run)] == [
             *FIRST,
             "syntax",
-            "coreference",
+            "coref",
             *LAST,
         ]
         write_run(run, tmp_path / "out")
     finally:
         annotated.demo_documents.cache_clear()
     study = open_study(tmp_path / "out")
-    assert set(study.tables) == declared(*FIRST, "syntax", "coreference", *LAST)
+    assert set(study.tables) == declared(*FIRST, "syntax", "coref", *LAST)
     assert study.manifest["treebank"]["sentences"] == 40
     assert study.manifest["treebank"]["name"] == study.manifest["coreference"]["name"]
     # One of each: the text is the demonstration's, not that of the trees.
@@ -188,7 +188,7 @@ def test_which_options_shape_which_numbers():
                 {"singletons": False},
                 {"strict": True},
             ),
-            *({"max_length": 64}, {"max_inputs": 3}, {"stages": ("coreference",)}),
+            *({"max_length": 64}, {"max_inputs": 3}, {"stages": ("coref",)}),
         ],
         "text": [
             *({"packing": "single"}, {"too_long": "skip"}, {"max_length": 64}, {"max_inputs": 3}),
@@ -212,7 +212,7 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
         ({"text": (text,)}, [*FIRST, *LAST]),
         ({"text": (text,), "loss": "mlm"}, [*FIRST, "importance", *LAST]),
         ({"treebank": (one,)}, [*FIRST, "tree_jobs", "syntax", *LAST]),
-        ({"coref": (one,)}, [*FIRST, "coreference", *LAST]),
+        ({"coref": (one,)}, [*FIRST, "coref", *LAST]),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
@@ -227,7 +227,7 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
         "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
         "own-1\tAnna met Clara when she left.\tshe\t20\tAnna\t0\tTRUE\tClara\t9\tFALSE\tx\n"
     )
-    alone = RunOptions(model=model, coref=(str(gap),), stages=("coreference",))
+    alone = RunOptions(model=model, coref=(str(gap),), stages=("coref",))
     assert [stage.name for stage in stages_of(prepare(alone))] == ["gap"]
     together = RunOptions(model=model, coref=(str(gap),), treebank=(one,))
     assert [stage.name for stage in stages_of(prepare(together))] == [

@@ -35,7 +35,7 @@ def test_every_stage_of_a_run(tmp_path):
     exact, half = studies["float32"], studies["bfloat16"]
     assert half.manifest["signature"]["id"] != exact.manifest["signature"]["id"]
     assert set(half.tables) == set(exact.tables)
-    assert {"stats", "importance", "syntax", "coreference", "head_distances"} <= set(half.tables)
+    assert {"stats", "importance", "syntax", "coref", "head_distances"} <= set(half.tables)
     keys = ["kind", "layer", "head", "measure", "statistic"]
     both = exact.table("stats").merge(half.table("stats"), on=keys, suffixes=("", "_half"))
     # 8 bits of a weight: shares and nats are off in the third digit.

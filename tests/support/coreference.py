@@ -8,9 +8,9 @@ import pandas as pd
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from headscope.analyses.coreference.accumulator import CoreferenceSums
-from headscope.analyses.coreference.gap.accumulator import GapSums
-from headscope.analyses.coreference.mention_table import FIELD, mention_table
+from headscope.analyses.coref.accumulator import CoreferenceSums
+from headscope.analyses.coref.gap.accumulator import GapSums
+from headscope.analyses.coref.mention_table import FIELD, mention_table
 from headscope.encoding.segment import Segment
 from support.inputs import made_up_segments
 

@@ -114,8 +114,8 @@ def syntax_result(text: str) -> StageResult:
 def coreference_result(text: str) -> StageResult:
     """Mentions of such a type, documents of such a name, left out for such a reason."""
     facts = {**inputs().manifest["coreference"], "name": text, "lost_why": {text: 3}, "max_length": 128}
-    result = _as_result("mention_type", text, "coreference", "coreference_heads", coreference=facts)
-    result.tables["coreference"]["q_value"] = 0.001
+    result = _as_result("mention_type", text, "coref", "coref_heads", coreference=facts)
+    result.tables["coref"]["q_value"] = 0.001
     return result
 
 

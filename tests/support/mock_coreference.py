@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from headscope.analyses.coreference.tables import COREFERENCE, COREFERENCE_EXAMPLES, COREFERENCE_HEADS, GAP
+from headscope.analyses.coref.tables import COREF, COREF_EXAMPLES, COREF_HEADS, GAP
 from support.measured import with_parts
-from support.mock_differences import coreference_differences
+from support.mock_differences import coref_differences
 from support.mock_syntax import arc_row, ends
 from support.stand_ins import table_of
 
@@ -45,7 +45,7 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
             rows.append(("control", seed, "held-out", "head", kind, 1, 2 + seed, 0.4, mention, n, value,
                          *ends(value, n, documents), value + 0.01, np.nan, np.nan, value, *ends(value, n, documents),
                          np.nan))  # fmt: skip
-    table = table_of(COREFERENCE, rows)
+    table = table_of(COREF, rows)
     arcs = [
         arc_row(
             kind, layer, head, "dependent->head", "coreference", text.split(), pairs, at < 2, special, rng, at
@@ -63,11 +63,11 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
         inputs,
         manifest={**inputs.manifest, "coreference": coreference_manifest(documents)},
         roles=roles,
-        coreference=table,
-        coreference_differences=coreference_differences(table),
-        coreference_heads=_heads(inputs.manifest["kinds"], (layer, head), rng, documents),
+        coref=table,
+        coref_differences=coref_differences(table),
+        coref_heads=_heads(inputs.manifest["kinds"], (layer, head), rng, documents),
         gap=_gap(kind, layer, head, documents) if gap else None,
-        coreference_examples=table_of(COREFERENCE_EXAMPLES, arcs),
+        coref_examples=table_of(COREF_EXAMPLES, arcs),
     )
 
 
@@ -102,7 +102,7 @@ def _heads(kinds, best, rng, documents):
                             *ends(value, n, documents),
                         )
                     )
-    return table_of(COREFERENCE_HEADS, rows)
+    return table_of(COREF_HEADS, rows)
 
 
 def _gap(kind, layer, head, documents):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.coreference.tables import COREFERENCE_DIFFERENCES
+from headscope.analyses.coref.tables import COREF_DIFFERENCES
 from headscope.analyses.probes.tables import PROBE_DIFFERENCES
 from headscope.analyses.stats.tables import STATS_DIFFERENCES
 from headscope.analyses.syntax.tables import SYNTAX_DIFFERENCES
@@ -46,8 +46,8 @@ def stats_differences(stats):
     return table_of(STATS_DIFFERENCES, rows)
 
 
-def coreference_differences(table):
-    """`coreference_differences.parquet` of a table 2."""
+def coref_differences(table):
+    """`coref_differences.parquet` of a table 2."""
     rows = []
     own = table.rename(columns={"accuracy": "value"})
     heads = own[(own["model"] == "trained") & (own["selection"] == "held-out")].set_index("mention_type")
@@ -62,7 +62,7 @@ def coreference_differences(table):
     for row in own[own["model"] == "control"].to_dict("records"):
         rows.append({"mention_type": row["mention_type"], "system": "selection", "than": "control",
                      "seed": row["seed"], "n": row["n"], **gap(heads.loc[row["mention_type"]], row)})  # fmt: skip
-    return table_of(COREFERENCE_DIFFERENCES, rows)
+    return table_of(COREF_DIFFERENCES, rows)
 
 
 def syntax_differences(best):

@@ -376,7 +376,7 @@ def hostile_section_4():
         "syntax_noop",
     )
     tables = {name: inputs.table(name).replace({"relation": rename}) for name in names}
-    for name in ("syntax_examples", "coreference_examples"):
+    for name in ("syntax_examples", "coref_examples"):
         arcs = inputs.table(name).replace({"relation": rename})
         arcs["tokens"] = [
             [token if token.startswith("[") else f"<b>{attack}" for token in row] for row in arcs["tokens"]
@@ -390,7 +390,7 @@ def hostile_section_4():
         "treebank": {**inputs.manifest["treebank"], "name": attack, "skipped_why": {attack: 2}},
         "coreference": {**inputs.manifest["coreference"], "name": attack, "lost_why": {attack: 3}},
     }
-    coreference = inputs.table("coreference").replace(
+    coreference = inputs.table("coref").replace(
         {"system": {"rules": attack}, "mention_type": {"proper": attack}}
     )
-    return with_parts(inputs, manifest=told, roles=roles, coreference=coreference, **tables)
+    return with_parts(inputs, manifest=told, roles=roles, coref=coreference, **tables)

@@ -31,9 +31,9 @@ def write_study(inputs, folder, *, clearest=True):
     """Write a run's directory and open it."""
     tables = dict(inputs.tables)
     tables["clearest"] = clearest_of(inputs) if clearest else None
-    if inputs.table("coreference") is not None:
+    if inputs.table("coref") is not None:
         # Made-up runs name what is found with the roles; on disk it follows from this.
-        tables["coreference"] = inputs.table("coreference").assign(q_value=0.001)
+        tables["coref"] = inputs.table("coref").assign(q_value=0.001)
     there = {name: table for name, table in tables.items() if table is not None}
     files = {
         f"tables/{name}.parquet": write_parquet(folder / "tables" / f"{name}.parquet", table)

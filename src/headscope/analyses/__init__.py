@@ -9,7 +9,7 @@ from functools import cache
 from headscope.analyses.analysis import Analysis, Stage
 from headscope.analyses.arc_examples.analysis import ANALYSIS as ARC_EXAMPLES
 from headscope.analyses.behaviors.analysis import ANALYSIS as BEHAVIORS
-from headscope.analyses.coreference.analysis import ANALYSIS as COREFERENCE
+from headscope.analyses.coref.analysis import ANALYSIS as COREF
 from headscope.analyses.distances.analysis import ANALYSIS as DISTANCES
 from headscope.analyses.distribution.analysis import ANALYSIS as DISTRIBUTION
 from headscope.analyses.experiments.analysis import ANALYSIS as EXPERIMENTS
@@ -32,7 +32,7 @@ _HERE = (
     PCA,
     IMPORTANCE,
     SYNTAX,
-    COREFERENCE,
+    COREF,
     ARC_EXAMPLES,
     PROBES,
     DISTANCES,

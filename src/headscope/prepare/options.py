@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from headscope.corpora.document import Document
     from headscope.models.loading import LoadedModel
 
-# What can be asked for; `coreference` stands for GAP too.
+# What can be asked for; `coref` stands for GAP too.
 ASKABLE = tuple(
     dict.fromkeys(stage.request_name for stage in sorted(STAGES.values(), key=lambda stage: stage.order))
 )

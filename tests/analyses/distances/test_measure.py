@@ -9,7 +9,7 @@ import torch
 from scipy.spatial.distance import jensenshannon
 from transformers import AutoModel
 
-from headscope.analyses.coreference.tables import COREFERENCE
+from headscope.analyses.coref.tables import COREF
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.map_tables import map_tables
 from headscope.analyses.distances.measure import measure_distances
@@ -163,13 +163,13 @@ def test_the_map_is_made_of_what_earlier_stages_found(run, distances, stats):
         q_value=0.01,
     )
     coreference = stand_in(
-        COREFERENCE, selection="held-out", kind="encoder", layer=3, head=1, accuracy=0.8, q_value=0.01
+        COREF, selection="held-out", kind="encoder", layer=3, head=1, accuracy=0.8, q_value=0.01
     )
     earlier = {
         "distances": distances,
         "stats": stats,
         "syntax": StageResult(name="syntax", tables={"syntax_best": best}),
-        "coreference": StageResult(name="coreference", tables={"coreference": coreference}),
+        "coref": StageResult(name="coref", tables={"coref": coreference}),
     }
     found = measure_head_map(run, earlier)
     assert found.name == "map"

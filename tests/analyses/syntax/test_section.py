@@ -344,9 +344,7 @@ def test_a_model_without_special_tokens_has_no_switch():
 
 
 def test_lists_read_from_parquet_are_as_good(tmp_path, inputs):
-    inputs = with_parts(
-        inputs, syntax_examples=inputs.table("syntax_examples").iloc[:6], coreference_examples=None
-    )
+    inputs = with_parts(inputs, syntax_examples=inputs.table("syntax_examples").iloc[:6], coref_examples=None)
     inputs.table("syntax_examples").to_parquet(tmp_path / "arcs.parquet")
     read = with_parts(inputs, syntax_examples=pd.read_parquet(tmp_path / "arcs.parquet"))
     assert arcs_section(about(read, links=True)) == arcs_section(about(inputs, links=True)) != []

@@ -17,5 +17,5 @@ PARTS = Parts(
     sections=arcs_section,
     figures=arcs_figures,
     terms=TERMS,
-    explained=("syntax_best", "coreference"),
+    explained=("syntax_best", "coref"),
 )

@@ -28,7 +28,7 @@ ANALYSIS = Analysis(
             name="map",
             measure="measure_map:measure_head_map",
             tables="tables:MAP_TABLES",
-            after=("distances", "stats", "syntax", "coreference"),
+            after=("distances", "stats", "syntax", "coref"),
             version=4,
             order=2,
         ),

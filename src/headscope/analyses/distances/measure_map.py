@@ -25,7 +25,7 @@ def measure_head_map(
 
     Args:
         run: a `ModelRun` or a `MapsRun`; its seed is taken.
-        earlier: `distances`; `stats` for roles; `syntax` and `coreference` for what heads find. Without `stats`
+        earlier: `distances`; `stats` for roles; `syntax` and `coref` for what heads find. Without `stats`
             roles are null, without both of the last two `finds` is.
         watch: not told anything; this takes seconds.
 

@@ -1,0 +1,159 @@
+"""Which antecedent each head points every mention at, against the gold entities (section 4.3)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.coref.baselines import BASELINES, baseline_hits
+from headscope.analyses.coref.mention_marks import MentionMarks, MentionQuestions
+from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, MentionTable
+from headscope.attention.tile import AttentionTile
+from headscope.attention.word_rows import WordRows
+from headscope.encoding.batching import Batch
+from headscope.encoding.choices import PIECES
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.accumulator import Accumulator, Span
+from headscope.statistics.kept import Declared, State, counted
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoreferenceOptions:
+    """How antecedents are read off attention.
+
+    Attributes:
+        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
+        strict: whether a head must look at an antecedent more than at any other word, instead of more than at
+            the head words of the other candidates.
+    """
+
+    pieces: str = "mean"
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class CoreferenceSums:
+    """What was counted of one kind of attention.
+
+    Attributes:
+        kind: `encoder` or `decoder`.
+        hits: mentions whose antecedent each head finds, `[group, layer, head, MENTION_TYPES]`.
+        counts: mentions, `[group, MENTION_TYPES]`.
+        baselines: mentions whose antecedent each baseline finds, `[group, BASELINES, MENTION_TYPES]`.
+    """
+
+    kind: str
+    hits: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    baselines: NDArray[np.int32]
+
+
+class CoreferenceAccumulator(Accumulator):
+    """Count, for every head, the mentions whose antecedent it attends to most.
+
+    A head is right about a mention if the candidate head word with most attention from the mention's head word
+    heads a mention of its entity (`antecedents`); the leftmost wins a tie, and no attention at all is wrong.
+    Segments carry a `MentionTable` in `fields["mentions"]`; those without one count nothing.
+
+    Args:
+        layout: the kinds of attention; cross attention is left out.
+        options: how antecedents are read off.
+
+    Raises:
+        ValueError: `options.pieces` is not known.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights"})
+    span: ClassVar[Span] = "layer"
+
+    def __init__(self, layout: Sequence[KindLayout], options: CoreferenceOptions | None = None) -> None:
+        self.options = options or CoreferenceOptions()
+        if self.options.pieces not in PIECES:
+            raise ValueError(
+                f"pieces {self.options.pieces!r} is not known; choose one of {', '.join(PIECES)}"
+            )
+        self._tables: list[MentionTable | None] = []
+        self._marks: MentionMarks | None = None
+        self._rows: dict[str, tuple[WordRows, MentionQuestions]] = {}
+        self._found: dict[str, list[Tensor]] = {}
+        super().__init__([part for part in layout if part.kind != "cross"])
+
+    def declare(self) -> Declared:
+        """Keep how many mentions there were, and how many of them each head and each baseline finds."""
+        types = len(MENTION_TYPES)
+        return {
+            "n_asked": counted(types),
+            "n_baselines": counted(len(BASELINES), types),
+            "n_hits": counted("layer", "head", types),
+        }
+
+    def begin(self, batch: Batch) -> None:
+        """Lay out the batch's mentions."""
+        self._tables = [segment.fields.get(FIELD) for segment in batch.segments]
+        tables = [table for table in self._tables if table is not None and len(table.asked)]
+        self._marks = MentionMarks.of(self._tables, strict=self.options.strict) if tables else None
+        self._rows = {}
+        self._found = {part.kind: [] for part in self.layout}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Read the antecedents off one layer."""
+        if tile.kind == "cross" or self._marks is None:
+            return
+        if tile.kind not in self._rows:
+            rows = WordRows.of(tile, self._marks.wanted.to(tile.queries.word_ids.device))
+            self._rows[tile.kind] = rows, MentionQuestions.of(self._marks, rows)
+        rows, questions = self._rows[tile.kind]
+        if rows.rows.shape[1]:  # a decoder's shift may have cut every head word off
+            attention = rows.attention(tile, pieces=self.options.pieces)
+            self._found[tile.kind].append(questions.hits(attention))
+
+    def end(self, batch: Batch) -> None:
+        """Add the batch's answers to their documents."""
+        found = {
+            kind: torch.stack(layers, dim=1).cpu().numpy() for kind, layers in self._found.items() if layers
+        }
+        for item, (segment, table) in enumerate(zip(batch.segments, self._tables)):
+            if table is None or not len(table.asked):
+                continue
+            types = table.asked_types.astype(np.int32)
+            right = baseline_hits(segment.words, table)
+            self.sums.add(
+                segment.document,
+                n_asked=types.sum(0, dtype=np.int32),
+                n_baselines=right.astype(np.int32) @ types,
+                **{f"n_hits.{kind}": hits[item] for kind, hits in found.items()},
+            )
+        self._marks, self._rows, self._found = None, {}, {}
+
+    def compute(self) -> tuple[CoreferenceSums, ...]:
+        """Return what was counted, by group of documents."""
+        stacked = self.sums.stacked()
+        return tuple(
+            CoreferenceSums(
+                kind=part.kind,
+                hits=stacked[f"n_hits.{part.kind}"],
+                counts=stacked["n_asked"],
+                baselines=stacked["n_baselines"],
+            )
+            for part in self.layout
+        )
+
+    def settings(self) -> State:
+        """Return the options."""
+        return {"options": np.array([PIECES.index(self.options.pieces), self.options.strict], dtype=np.int64)}
+
+    @classmethod
+    def with_settings(
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+    ) -> "CoreferenceAccumulator":
+        """Make an empty one with these options."""
+        pieces, strict = (int(number) for number in settings["options"])
+        return cls(layout, CoreferenceOptions(pieces=PIECES[pieces], strict=bool(strict)))
+
+    def described(self) -> str:
+        """Return the layout and the options."""
+        return f"{self.layout} with {self.options}"

@@ -1,0 +1,42 @@
+"""Coreference heads and GAP, declared."""
+
+from headscope.analyses.analysis import Analysis, Stage
+from headscope.analyses.command import Command
+
+ANALYSIS = Analysis(
+    name="coref",
+    question="Which head finds antecedents?",
+    stages=(
+        # 2 of both: intervals and tests that keep their level, tables of differences. 5 of both: the head that is named
+        # is scored on documents that did not choose it. 5 of the first: controls read a quarter of the documents,
+        # examples come from fewer windows.
+        Stage(
+            name="coref",
+            measure="measure:measure_coreference",
+            scans="measure:scan_coreference",
+            corpora=("coreference",),
+            options=("spacing", "pieces", "controls", "windows", "singletons", "strict"),
+            version=5,
+        ),
+        Stage(
+            name="gap",
+            measure="gap.measure:measure_gap",
+            scans="gap.measure:scan_gap",
+            tables="tables:GAP_TABLES",
+            corpora=("gap",),
+            requested_as="coref",
+            options=("spacing", "pieces"),
+            version=5,
+        ),
+    ),
+    command=Command(
+        name="coref",
+        help=(
+            "Score every head on the antecedents of mentions.\n\nBaselines stand beside; GAP's files are told by "
+            "gender. Without --coref the synthetic documents are read."
+        ),
+        order=60,
+    ),
+    study="in_study:STUDY",
+    paper={2: "in_paper:table_2"},
+)

@@ -1,0 +1,89 @@
+"""Ways to choose an antecedent without attention, among the same candidates (section 4.3)."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.coref.antecedents import candidate_words, first_headed
+from headscope.analyses.coref.mention_rules.agreement import agreement, features_of
+from headscope.analyses.coref.mention_table import MentionTable
+
+NEAREST, HEAD_MATCH, HEAD_MATCH_ELSE_NEAREST, RULES = BASELINES = (
+    "nearest",
+    "head match",
+    "head match, else nearest",
+    "rules",
+)
+
+
+def baseline_hits(words: Sequence[str], table: MentionTable) -> NDArray[np.bool_]:
+    """Say which mentions that count each baseline is right about, `[BASELINES, asked]`.
+
+    Every baseline names one candidate head word, and is right if that heads a mention of the entity, as heads
+    are. `nearest`: the rightmost. `head match`: the nearest that is the same word as the mention's own head,
+    case apart; none: wrong. `rules`: the nearest that passes the first of four sieves that any passes: the same
+    string; the same head word; agreement in number, gender and person; any.
+
+    Args:
+        words: of the window.
+        table: its mentions.
+    """
+    chosen = choices(words, table)
+    right = table.right_words[np.arange(len(table.asked)), chosen.clip(min=0)]
+    hits: NDArray[np.bool_] = right & (chosen >= 0)
+    return hits
+
+
+def choices(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
+    """Return the head word that each baseline names for each mention, -1 for none, `[BASELINES, asked]`."""
+    candidates = table.candidate_words
+    forms: dict[str, int] = {}
+    lowered = [word.lower() for word in words[: candidates.shape[1]]]
+    same = np.array([forms.setdefault(word, len(forms)) for word in lowered], dtype=np.int64)
+    nearest = _rightmost(candidates)
+    matched = _rightmost(candidates & (same == same[table.asked_heads, None]))
+    rules = _same_string(lowered, table)
+    for sieve in (matched, _agreeing(words, table), nearest):
+        rules = np.where(rules >= 0, rules, sieve)
+    return np.stack([nearest, matched, np.where(matched >= 0, matched, nearest), rules])
+
+
+def _rightmost(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the rightmost of the chosen words, -1 where there is none, `[asked]`."""
+    if not chosen.shape[1]:
+        return np.full(len(chosen), -1, dtype=np.int64)
+    last = chosen.shape[1] - 1 - chosen[:, ::-1].argmax(axis=1)
+    return np.where(chosen.any(axis=1), last, -1).astype(np.int64)
+
+
+def _same_string(lowered: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
+    """Return the rightmost head word of the candidates that read as the mention does, -1 for none, `[asked]`."""
+    found = np.full(len(table), -1, dtype=np.int64)
+    seen: dict[str, list[int]] = {}  # head words of the candidates so far, ascending, by what they read
+    rows = zip(table.starts.tolist(), table.ends.tolist(), table.heads.tolist(), table.allowed.tolist())
+    for place, (start, end, head, allowed) in enumerate(rows):
+        before = seen.setdefault(" ".join(lowered[start:end]), [])
+        at = bisect_left(before, head)
+        if at:
+            found[place] = before[at - 1]
+        if allowed and before[at : at + 1] != [head]:
+            before.insert(at, head)
+    return found[table.asked]
+
+
+def _agreeing(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
+    """Return the rightmost head word of the candidates that agree with the mention, -1 for none, `[asked]`."""
+    found = np.full(len(table.asked), -1, dtype=np.int64)
+    kinds, own = np.unique(features_of(words, table), axis=0, return_inverse=True)
+    own = own.reshape(-1)
+    agrees = agreement(kinds, kinds)
+    for kind in np.unique(
+        own[table.asked]
+    ):  # mentions of one number, gender and person have the same answers
+        asking = np.flatnonzero(own[table.asked] == kind)
+        first = first_headed(table.heads, table.allowed & agrees[kind][own], table.candidate_words.shape[1])
+        places = table.asked[asking]
+        found[asking] = _rightmost(candidate_words(first, places, table.heads[places]))
+    return found

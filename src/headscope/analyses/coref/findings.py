@@ -1,0 +1,185 @@
+"""What table 2 says, in words; two accuracies are told apart by the interval of their difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import isnan
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.coref.found_antecedents import Antecedents, SelectedHead, antecedents_of
+from headscope.corpora.mentions.unmatched import unmatched_line
+from headscope.reporting.kit.cells import Cell, number
+from headscope.reporting.kit.comparing import compared, comparisons
+from headscope.reporting.kit.linked_sentences import Sentence, named, sentence
+from headscope.reporting.kit.numbers import accuracy_words, percent
+from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.words import count, join, plain
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
+
+TOPIC = "coreference"
+SYSTEMS = {
+    "nearest": "the nearest candidate",
+    "head match": "the nearest with the same head word",
+    "head match, else nearest": "the same head word or else the nearest",
+    "rules": "the four rules",
+}
+
+TYPES = {"all": "all mentions", "pronoun": "pronouns", "proper": "proper names", "nominal": "nominals"}
+
+
+def coreference_findings(about: Context) -> list[Sentence]:
+    """Return the sentences on coreference; none where the run has none."""
+    table = antecedents_of(about.run)
+    if table is None:
+        return []
+    best = table.held_out
+    if best is None or not best.cells.get("all", _nothing()).exists:
+        return [
+            sentence(
+                TOPIC,
+                "which head finds antecedents was not tested: a head is chosen on one half of the documents and scored "
+                f"on the other, and a test needs at least {FEWEST_DOCUMENTS} documents.",
+            )
+        ]
+    gaps = about.run.table("coref_differences")
+    out = [*_main(table, best, gaps, about.several), *_types(best, gaps), *_control(table, gaps)]
+    if not best.cells["all"].has_interval:
+        out.append(
+            sentence(
+                TOPIC,
+                f"these accuracies have no intervals, and nothing was tested: both need at least {FEWEST_DOCUMENTS} "
+                "documents.",
+            )
+        )
+    return out
+
+
+def _nothing() -> Cell:
+    return Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
+
+
+def _main(table: Antecedents, best: SelectedHead, gaps: pd.DataFrame | None, several: bool) -> list[Sentence]:
+    own = best.cells["all"]
+    sides: dict[str, list[str]] = {"more": [], "less": [], "same": [], "untested": []}
+    for name, cells in table.systems.items():
+        if "all" not in cells or not cells["all"].exists:
+            continue
+        gap = compared(gaps, system="head", than=name, mention_type="all")
+        called = f"{SYSTEMS.get(name, plain(name))} ({percent(cells['all'].value, 1)}"
+        if gap is None or gap.verdict == "untested":
+            sides["untested"].append(f"{called})")
+        else:
+            said = gap.at_most() if gap.verdict == "same" else gap.points(within=True)
+            sides[gap.verdict].append(f"{called}; {said})")
+    out = [
+        sentence(
+            TOPIC,
+            named(best.kind, best.layer, best.head, several=several),
+            f" picks a right antecedent for {accuracy_words(own, long=True)} of "
+            f"{count(own.n, 'coreferent mention')}, on documents that did not choose it"
+            + (f". It finds more than {join(sides['more'])}" if sides["more"] else "")
+            + ".",
+        )
+    ]
+    rest = []
+    if sides["less"]:
+        rest.append(f"it finds less than {join(sides['less'])}")
+    if sides["same"]:
+        rest.append(f"it cannot be told apart from {join(sides['same'])}")
+    if sides["untested"]:
+        rest.append(f"measured beside it, not tested: {join(sides['untested'])}")
+    return [*out, *([sentence(TOPIC, "; ".join(rest) + ".")] if rest else [])]
+
+
+def _types(best: SelectedHead, gaps: pd.DataFrame | None) -> list[Sentence]:
+    """The best type of mention against the worst, where their difference is sure."""
+    cells = {name: cell for name, cell in best.cells.items() if name != "all" and cell.exists}
+    if len(cells) < 2:
+        return []
+    high = max(cells, key=lambda name: cells[name].value)
+    low = min(cells, key=lambda name: cells[name].value)
+    gap = compared(gaps, system="head", than="head", mention_type=high, than_type=low)
+    turned = compared(gaps, system="head", than="head", mention_type=low, than_type=high)
+    if gap is None and turned is not None:
+        gap = turned.turned()
+    if gap is None or gap.verdict != "more":
+        return []
+    return [
+        sentence(
+            TOPIC,
+            f"it does best on {TYPES.get(high, plain(high))}, {accuracy_words(cells[high])}, and worst on "
+            f"{TYPES.get(low, plain(low))}, {accuracy_words(cells[low])}: {gap.points()} between them.",
+        )
+    ]
+
+
+def _control(table: Antecedents, gaps: pd.DataFrame | None) -> list[Sentence]:
+    runs = table.control.get("all")
+    if runs is None:
+        return []
+    span = (
+        f" ({100 * runs.lowest:.1f} to {100 * runs.highest:.1f} over {runs.seeds} seeds)"
+        if runs.seeds > 1
+        else ""
+    )
+    every = [gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")]
+    above = ""
+    if every and all(gap.verdict == "more" for gap in every):
+        least = 100 * min(gap.low for gap in every)
+        by = (
+            every[0].points(signed=False) + " above"
+            if len(every) == 1
+            else f"above each, by {least:.1f} points or more"
+        )
+        above = f"; what training chooses lies {by}"
+    return [
+        sentence(TOPIC, f"with random weights the best head, chosen in the same way, is right for "
+                        f"{percent(runs.mean, 1)}{span}{above}.")
+    ]  # fmt: skip
+
+
+def lost(manifest: Mapping[str, Any]) -> list[str]:
+    """Say what was read, what was lost and why, and where head words come from; keys that are missing say nothing."""
+    said = manifest.get("coreference") or {}
+    out = []
+    parts = [
+        count(int(said[key]), key.removesuffix("s"))
+        for key in ("documents", "windows", "mentions")
+        if key in said
+    ]
+    if parts:
+        counted = f"; {_that_count(int(said['counted']))}" if "counted" in said else ""
+        out.append(f"Read {join(parts)}{_of(said)}{counted}.")
+    if said.get("lost"):
+        why = [f"{plain(reason)}: {int(n):,}" for reason, n in dict(said.get("lost_why") or {}).items()]
+        out.append(
+            f"Left out: {count(int(said['lost']), 'mention')}" + (f" ({'; '.join(why)})" if why else "") + "."
+        )
+    if said.get("unmatched_brackets"):
+        named = [plain(one) for one in said.get("unmatched_named") or []]
+        out.append(f"Of the corpus {unmatched_line(int(said['unmatched_brackets']), named)}.")
+    rule = said.get("head_rule") or {}
+    source = rule.get("from")
+    if source == "trees":
+        out.append("Head words of mentions come from the trees.")
+    elif source == "rule":
+        out.append("Head words of mentions come from a rule, as there are no trees.")
+    agreement = number(rule.get("agreement"))
+    if not isnan(agreement):
+        on = f" of {count(int(rule['n']), 'mention')}" if rule.get("n") else ""
+        out.append(f"On trees the rule agrees in {percent(agreement, 1)}{on}.")
+    return out
+
+
+def _that_count(mentions: int) -> str:
+    return count(
+        mentions,
+        "mention has an antecedent in its window and counts",
+        "mentions have an antecedent in their window and count",
+    )
+
+
+def _of(said: Mapping[str, Any]) -> str:
+    return f" of {plain(said['name'])}" if said.get("name") else ""

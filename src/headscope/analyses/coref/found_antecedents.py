@@ -1,0 +1,93 @@
+"""Table 2 as read from `coreference`: the selected heads and the baselines, by type of mention."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headscope.analyses.coref.baselines import BASELINES
+from headscope.analyses.coref.mention_table import MENTION_TYPES
+from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records, runs
+from headscope.reporting.kit.measured import Measured
+
+
+@dataclass(frozen=True)
+class SelectedHead:
+    """A head selected for all mentions, with its own accuracy by type; `others` are heads chosen for single types.
+
+    Chosen by halves its accuracy is of documents that did not choose it, and `every` that on all, at all mentions.
+    `held_out` is the accuracy of the selection, at all mentions, on documents that did not choose; `q` tests it against
+    the simple baselines (NaN where nothing was tested).
+    """
+
+    kind: str
+    layer: int
+    head: int
+    share: float
+    every: Cell
+    held_out: Cell
+    q: float
+    cells: Mapping[str, Cell]
+    others: Mapping[str, tuple[str, int, int]]
+
+
+@dataclass(frozen=True)
+class Antecedents:
+    """Table 2: what a run does not have is None or missing."""
+
+    types: tuple[str, ...]
+    counts: Mapping[str, int]
+    held_out: SelectedHead | None
+    same_data: SelectedHead | None
+    systems: Mapping[str, Mapping[str, Cell]]
+    control: Mapping[str, Runs]
+
+
+def antecedents_of(run: Measured) -> Antecedents | None:
+    """Read table 2, or None where the run has no coreference."""
+    table = run.table("coref")
+    if table is None:
+        return None
+    rows = records(table)
+    present = {str(row["mention_type"]) for row in rows}
+    types = tuple([one for one in MENTION_TYPES if one in present] + sorted(present - set(MENTION_TYPES)))
+    systems: dict[str, dict[str, Cell]] = {}
+    for row in rows:
+        if str(row["system"]) != "head":
+            systems.setdefault(str(row["system"]), {})[str(row["mention_type"])] = cell_of(row)
+    heads = [row for row in rows if str(row["system"]) == "head"]
+    control = {
+        name: runs([row for row in heads if str(row["mention_type"]) == name], "control") for name in types
+    }
+    order = {name: place for place, name in enumerate(BASELINES)}
+    return Antecedents(
+        types=types,
+        counts={
+            name: max(cell_of(row).n for row in rows if str(row["mention_type"]) == name) for name in types
+        },
+        held_out=_chosen(heads, "held-out"),
+        same_data=_chosen(heads, "same-data"),
+        systems=dict(sorted(systems.items(), key=lambda pair: (order.get(pair[0], 9), pair[0]))),
+        control={name: one for name, one in control.items() if one is not None},
+    )
+
+
+def _chosen(rows: list[dict[str, Any]], selection: str) -> SelectedHead | None:
+    own = {str(row["mention_type"]): row for row in rows
+           if row["model"] == "trained" and row["selection"] == selection
+           and number(row.get("layer")) == number(row.get("layer"))}  # fmt: skip
+    if not own:
+        return None
+    main = own.get("all") or next(iter(own.values()))
+    place = (str(main["kind"]), int(main["layer"]), int(main["head"]))
+    named = {name: (str(row["kind"]), int(row["layer"]), int(row["head"])) for name, row in own.items()}
+    return SelectedHead(
+        *place,
+        share=number(main.get("share")),
+        every=cell_of(main, "all_documents", "all_documents_ci"),
+        held_out=cell_of(main, "held_out", "held_out_ci"),
+        q=number(main.get("q_value")),
+        cells={name: cell_of(row) for name, row in own.items()},
+        others={name: other for name, other in named.items() if other != place},
+    )

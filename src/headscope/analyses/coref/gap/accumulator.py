@@ -1,0 +1,185 @@
+"""GAP: which of two names each head takes a pronoun to stand for.
+
+A name's score is the attention from the pronoun to the name's last word, on either side (a decoder sees only
+names that stand left, others score 0). The name with the higher score is marked true and the other false; the
+first wins a tie. So one name is marked in every row: among the rows with a true name, accuracy is the share in
+which that is the one; F1 counts every name of every row, where GAP's own scorer lets a system mark none or both.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.coref.gap.gap_segments import FIELD, GAP_BASELINES, GENDERS, GapQuestion
+from headscope.attention.tile import AttentionTile
+from headscope.attention.word_rows import WordRows, places_of_words
+from headscope.encoding.batching import Batch
+from headscope.encoding.choices import PIECES
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.accumulator import Accumulator, Span
+from headscope.statistics.kept import Declared, State, counted, summed
+
+GAP_MEASURES = ("accuracy", "f1")
+
+
+@dataclass(frozen=True)
+class GapSums:
+    """What was counted of one kind of attention.
+
+    Attributes:
+        kind: `encoder` or `decoder`.
+        right: rows in which each head marks a true name, `[group, layer, head, GENDERS]`.
+        baselines: the same of each baseline, expected values for `random`, `[group, GAP_BASELINES, GENDERS]`.
+        true: rows with a true name, `[group, GENDERS]`.
+        rows: all rows, `[group, GENDERS]`.
+    """
+
+    kind: str
+    right: NDArray[np.int32]
+    baselines: NDArray[np.float64]
+    true: NDArray[np.int32]
+    rows: NDArray[np.int32]
+
+    def ratio(self, right: NDArray[Any], measure: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return numerator and denominator by group, so that a measure is the ratio of their sums.
+
+        F1 is 2 true positives / (names marked true + names that are true): one name is marked in every row.
+
+        Args:
+            right: `[group, ..., GENDERS]`, heads' or baselines'.
+            measure: one of `GAP_MEASURES`.
+
+        Raises:
+            ValueError: the measure is not known.
+        """
+        if measure not in GAP_MEASURES:
+            raise ValueError(f"measure {measure!r} is not known; choose one of {', '.join(GAP_MEASURES)}")
+        true = self.true.astype(np.float64)
+        if measure == "accuracy":
+            return right.astype(np.float64), true
+        return 2 * right.astype(np.float64), true + self.rows
+
+
+class GapAccumulator(Accumulator):
+    """Count, for every head, the rows of GAP in which it marks a true name.
+
+    Segments carry a `GapQuestion` in `fields["gap"]`; those without one count nothing.
+
+    Args:
+        layout: the kinds of attention; cross attention is left out.
+        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
+
+    Raises:
+        ValueError: `pieces` is not known.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights"})
+    span: ClassVar[Span] = "layer"
+
+    def __init__(self, layout: Sequence[KindLayout], *, pieces: str = "mean") -> None:
+        self.pieces = pieces
+        if pieces not in PIECES:
+            raise ValueError(f"pieces {pieces!r} is not known; choose one of {', '.join(PIECES)}")
+        self._questions: list[GapQuestion | None] = []
+        self._rows: dict[str, tuple[WordRows, Tensor]] = {}
+        self._found: dict[str, list[Tensor]] = {}
+        super().__init__([part for part in layout if part.kind != "cross"])
+
+    def declare(self) -> Declared:
+        """Keep how many rows there were, and in how many each head and each baseline marks a true name."""
+        genders = len(GENDERS)
+        return {
+            "n_rows": counted(genders),
+            "n_true": counted(genders),
+            "baselines": summed(len(GAP_BASELINES), genders),
+            "n_right": counted("layer", "head", genders),
+        }
+
+    def begin(self, batch: Batch) -> None:
+        """Take the batch's questions."""
+        self._questions = [segment.fields.get(FIELD) for segment in batch.segments]
+        self._rows, self._found = {}, {part.kind: [] for part in self.layout}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Read off one layer which name every head marks."""
+        if tile.kind == "cross" or not any(self._questions):
+            return
+        if tile.kind not in self._rows:
+            self._rows[tile.kind] = _locate(tile, self._questions)
+        rows, places = self._rows[tile.kind]
+        # One row a segment; none where a decoder's shift has cut the pronoun off: then both names score 0.
+        weights = rows.attention(tile, pieces=self.pieces).sum(2)
+        index = places.clamp(min=0)[:, None].expand(-1, weights.shape[1], -1)
+        scores = weights.gather(2, index).masked_fill((places < 0)[:, None], 0)
+        self._found[tile.kind].append(scores[..., 1] > scores[..., 0])
+
+    def end(self, batch: Batch) -> None:
+        """Add the batch's answers to their rows."""
+        found = {
+            kind: torch.stack(layers, dim=1).cpu().numpy() for kind, layers in self._found.items() if layers
+        }
+        for item, (segment, question) in enumerate(zip(batch.segments, self._questions)):
+            if question is None:
+                continue
+            genders = question.genders
+            a, b = question.truth
+            right = {f"n_right.{kind}": np.where(marks[item], b, a) for kind, marks in found.items()}
+            self.sums.add(
+                segment.document,
+                n_rows=genders,
+                n_true=genders * int(a or b),
+                baselines=question.baselines()[:, None] * genders,
+                **{name: value[..., None] * genders for name, value in right.items()},
+            )
+        self._rows, self._found = {}, {}
+
+    def compute(self) -> tuple[GapSums, ...]:
+        """Return what was counted, by group of rows."""
+        stacked = self.sums.stacked()
+        return tuple(
+            GapSums(
+                kind=part.kind,
+                right=stacked[f"n_right.{part.kind}"],
+                baselines=stacked["baselines"],
+                true=stacked["n_true"],
+                rows=stacked["n_rows"],
+            )
+            for part in self.layout
+        )
+
+    def settings(self) -> State:
+        """Return how pieces are joined."""
+        return {"pieces": np.array(PIECES.index(self.pieces))}
+
+    @classmethod
+    def with_settings(
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+    ) -> "GapAccumulator":
+        """Make an empty one that joins pieces so."""
+        return cls(layout, pieces=PIECES[int(settings["pieces"])])
+
+    def described(self) -> str:
+        """Return the layout and how pieces are joined."""
+        return f"{self.layout} with pieces {self.pieces}"
+
+
+def _locate(tile: AttentionTile, questions: Sequence[GapQuestion | None]) -> tuple[WordRows, Tensor]:
+    """Find the pronouns' rows, and the places of the names' last words, -1 where there is none, `[batch, 2]`."""
+    last = np.full((len(questions), 2), -1, dtype=np.int64)
+    pronouns = np.zeros(len(questions), dtype=np.int64)
+    for item, question in enumerate(questions):
+        if question is not None:
+            pronouns[item] = question.pronoun
+            last[item] = question.last_words
+    number = int(max(pronouns.max(), last.max())) + 1
+    device = tile.queries.word_ids.device
+    wanted = torch.from_numpy(pronouns[:, None] == np.arange(number)).to(device)
+    rows = WordRows.of(tile, wanted)
+    names = torch.from_numpy(last).to(device)
+    places = places_of_words(rows.keys, number).gather(1, names.clamp(min=0))
+    return rows, places.masked_fill(names < 0, -1)

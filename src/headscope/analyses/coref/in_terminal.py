@@ -1,0 +1,99 @@
+"""Coreference heads as a terminal shows them: table 2, and GAP by gender."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import head_label
+from headscope.counted import count
+from headscope.reporting.kit.numbers import interval_or_hyphen, percent_or_hyphen, q_words
+from headscope.reporting.kit.terminal import Grid
+
+
+def render_results(*results: StageResult) -> Iterator[Grid | str]:
+    """Yield table 2, and GAP's, as far as they were measured."""
+    for result in results:
+        yield from _gap(result) if result.name == "gap" else _systems(result)
+
+
+def _systems(result: StageResult) -> Iterator[Grid | str]:
+    systems = result.tables["coref"]
+    types = list(dict.fromkeys(systems["mention_type"]))
+    n = systems.drop_duplicates("mention_type").set_index("mention_type")["n"]
+    columns = [("system", "left"), *((f"{name} ({n[name]:,})", "right") for name in types), ("q", "right")]
+    lines = []
+    several = result.tables["coref_heads"]["kind"].nunique() > 1
+    rows = systems.assign(name=[_name(row, several=several) for row in systems.to_dict("records")])
+    for name, own in rows.groupby("name", sort=False):
+        cells = {
+            kind: f"{percent_or_hyphen(part['accuracy'].mean())} ({interval_or_hyphen(part.iloc[0].to_dict())})"
+            if len(part) == 1
+            else percent_or_hyphen(part["held_out" if part["held_out"].notna().all() else "accuracy"].mean())
+            for kind, part in own.groupby("mention_type")
+        }
+        tested = own[
+            (own["system"] == "head") & (own["model"] == "trained") & (own["selection"] == "held-out")
+        ]
+        q = tested.loc[tested["mention_type"] == "all", "q_value"]
+        lines.append(
+            [str(name), *(cells.get(kind, "-") for kind in types), q_words(q.iloc[0]) if len(q) else ""]
+        )
+    yield Grid(columns, lines)
+    facts = result.facts["coreference"]
+    yield (
+        f"{facts['name']}: {facts['counted']:,} of {count(facts['mentions'], 'mention has', 'mentions have')} "
+        "an antecedent in their window "
+        f"of at most {facts['max_length']} tokens ({count(facts['windows'], 'window')}, "
+        f"{count(facts['documents'], 'document')}); "
+        "percent, 95% interval"
+    )
+    named = systems[(systems["model"] == "trained") & (systems["mention_type"] == "all")]
+    held, every = named["held_out"].dropna(), named["all_documents"].dropna()
+    if len(held):
+        yield (
+            "held-out: the head that halves of the documents choose most often, on documents that did not choose it; "
+            f"on all documents {percent_or_hyphen(every.iloc[0])}; what is chosen on one half is right for "
+            f"{percent_or_hyphen(held.iloc[0])} on the other; q: one-sided test of the choice against nearest and "
+            "against head match, else nearest"
+        )
+    for why, number in facts["lost_why"].items():
+        yield f"left out {number:,}: {why}"
+
+
+def _name(row: dict[Any, Any], *, several: bool) -> str:
+    if row["model"] == "baseline":
+        return str(row["system"])
+    if row["model"] == "control":
+        return f"random weights, {row['selection']} (mean of controls)"
+    return _head(row, several=several)
+
+
+def _head(row: dict[Any, Any], *, several: bool) -> str:
+    """Name a head and how it was chosen; its kind of attention too where the model has several."""
+    kind = f"{row['kind']} " if several else ""
+    return f"{kind}head {head_label(row['layer'], row['head'])}, {row['selection']}"
+
+
+def _gap(result: StageResult) -> Iterator[Grid | str]:
+    gap = result.tables["gap"]
+    measures = [(m, g) for m in dict.fromkeys(gap["measure"]) for g in dict.fromkeys(gap["gender"])]
+    facts = result.facts["gap"]
+    several = len(facts["kinds"]) > 1
+    named = gap.assign(
+        name=[
+            _head(row, several=several) if row["system"] == "head" else row["system"]
+            for row in gap.to_dict("records")
+        ]
+    )
+    lines = []
+    for name, own in named.groupby("name", sort=False):
+        values = own.set_index(["measure", "gender"])["value"]
+        lines.append([str(name), *(percent_or_hyphen(values.get(key, float("nan"))) for key in measures)])
+    columns = [("system", "left"), *((f"{measure}, {gender}", "right") for measure, gender in measures)]
+    yield Grid(columns, lines)
+    yield (
+        f"{facts['name']}: {facts['used']:,} of {count(facts['rows'], 'row')} of GAP; percent; held-out: the head that "
+        "halves of the rows choose most often, on rows that did not choose it"
+    )

@@ -1,0 +1,214 @@
+"""The stage of section 4.3: which head finds antecedents."""
+
+from collections import Counter
+from collections.abc import Container, Iterator
+from itertools import islice
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.coref.accumulator import CoreferenceAccumulator, CoreferenceOptions
+from headscope.analyses.coref.mention_rules.head_rule import rule_agreement
+from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
+from headscope.analyses.coref.questions import coreference_questions
+from headscope.analyses.coref.systems import CoreferenceResult
+from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.attention.model_source import TileSource
+from headscope.attention.scan import scan
+from headscope.corpora.mentions.unmatched import unmatched_line
+from headscope.counted import count
+from headscope.encoding.segment import Segment
+from headscope.encoding.spread import spread
+from headscope.encoding.unknown import KnownPieces
+from headscope.errors import InputError
+from headscope.examples.arc_examples import (
+    FEWEST_WORDS,
+    MOST_WORDS,
+    ArcExamples,
+    WantedHead,
+)
+from headscope.examples.few_inputs import example_inputs
+from headscope.prepare.held_segments import HeldSegments
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.sharded_scan import scan_shards
+from headscope.statistics.confidence import too_few
+from headscope.statistics.control_documents import ControlDocuments
+
+_EXAMPLE_TOKENS = 28
+
+
+def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageResult:
+    """Score every head on antecedents, for the trained model and its controls, with baselines and examples.
+
+    Args:
+        run: a `ModelRun` with a coreference corpus.
+        watch: told of progress.
+
+    Raises:
+        InputError: no mention of the corpus can be scored.
+    """
+    bench = _CoreferenceBench(run, watch)
+    counts = MentionCounts()
+    known = KnownPieces(run.encoder, "coreference corpus")
+    sums = bench.trained(counts, known)
+    if not counts.counted.total():
+        raise InputError(_nothing(bench.name, counts))
+    seed = run.options.seed
+    result = CoreferenceResult(sums.compute(), seed=seed)
+    systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
+    for number, control in bench.controls():
+        if not len(control.sums):  # its documents ask nothing
+            continue
+        same = bench.control_documents.paired(sums, control)
+        other = CoreferenceResult(control.compute(), model="control", control_seed=number, seed=seed)
+        systems.append(other.systems())
+        heads.append(other.heads())
+        gaps.append(CoreferenceResult(same.compute(), seed=seed).against(other))
+    facts = {"name": bench.name, **bench.facts(counts)}
+    # Of one document nothing is held out: a part without rows would make fractions of the counts of the others.
+    found = [gap for gap in gaps if len(gap)]
+    return StageResult(
+        name="coref",
+        tables={
+            "coref": pd.concat(systems, ignore_index=True),
+            "coref_heads": pd.concat(heads, ignore_index=True),
+            "coref_differences": pd.concat(found or gaps, ignore_index=True),
+            "coref_examples": bench.examples(result),
+        },
+        facts={"coreference": facts},
+        notes=(*_notes(facts), *filter(None, [known.note()])),
+        state=sums.state(),
+    )
+
+
+def scan_coreference(run: ModelRun, watch: Watcher | None = None) -> None:
+    """Scan this part's shards, with the trained model and its controls."""
+    bench = _CoreferenceBench(run, watch)
+    bench.trained(MentionCounts(), KnownPieces(run.encoder, "coreference corpus"))
+    for _ in bench.controls():
+        pass
+
+
+class _CoreferenceBench:
+    """The corpus, the model that reads it, and how antecedents are read off."""
+
+    def __init__(self, run: ModelRun, watch: Watcher | None) -> None:
+        assert run.coreference is not None
+        self.run, self.corpus, self.watch = run, run.coreference, watch
+        self.name = self.corpus.name
+        self.how = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
+        self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
+        self._held = HeldSegments()
+        limit, documents = run.options.max_inputs, self.corpus.documents
+        self.control_documents = ControlDocuments(documents if limit is None else min(documents, limit))
+
+    def segments(self, counts: MentionCounts, *, max_length: int | None = None) -> Iterator[Segment]:
+        options, length = self.run.options, max_length or self.run.options.max_length
+
+        def cut(counts: MentionCounts, drawn: Container[tuple[str, int]] | None) -> Iterator[Segment]:
+            return coreference_segments(
+                self.corpus.read(),
+                self.run.encoder,
+                max_length=length,
+                first_only=options.windows == "first",
+                singletons=options.singletons,
+                counts=counts,
+                drawn=drawn,
+            )
+
+        if options.max_inputs is None:
+            return cut(counts, None)
+        if length not in self._drawn:  # once for the trained model and all controls
+            windows = [(segment.document, segment.index) for segment in cut(MentionCounts(), None)]
+            self._drawn[length] = spread(windows, limit=options.max_inputs, seed=options.seed)
+        return cut(counts, self._drawn[length])
+
+    def trained(self, counts: MentionCounts, known: KnownPieces) -> CoreferenceAccumulator:
+        """Count what the trained model's heads find."""
+        source = self.run.over(self._held.watch(known.watch(self.segments(counts))))
+        return self.count(source, "coreference heads", "trained")
+
+    def controls(self) -> Iterator[tuple[int, CoreferenceAccumulator]]:
+        """Count what the heads of each control find; yield its number with it."""
+        for number in range(self.run.options.controls):
+            segments = self._held.again(lambda: self.segments(MentionCounts()))
+            source = self.run.over(self.control_documents.segments(segments), control=number)
+            label = f"coreference, control {number + 1} of {self.run.options.controls}"
+            yield number, self.count(source, label, f"control-{number}")
+
+    def count(self, source: TileSource, stage: str, scan_name: str) -> CoreferenceAccumulator:
+        sums = CoreferenceAccumulator(self.run.layout, self.how)
+        documents = self.corpus.documents
+        # About as many windows as the words fill.
+        windows = max(1, self.corpus.words * 4 // (3 * self.run.options.max_length))
+
+        def read(segments: int) -> int:
+            return min(documents, documents * segments // windows)
+
+        tell = scan_teller(self.watch, stage, read, total=documents, limit=self.run.options.max_inputs)
+        scan_shards(source, [sums], kept=self.run.kept, scan_name=scan_name, progress=tell)
+        return sums
+
+    def examples(self, result: CoreferenceResult) -> pd.DataFrame:
+        """Draw the best head on short windows, read by themselves."""
+        best = result.best()
+        wanted = [] if best is None else [WantedHead("coreference", *best, "mention->antecedent")]
+        special = self.run.encoder.vocabulary.special_names
+        examples = ArcExamples(wanted, coreference_questions, special=special, pieces=self.how.pieces)
+        short = (
+            segment
+            for segment in self.segments(MentionCounts(), max_length=_EXAMPLE_TOKENS)
+            if FEWEST_WORDS <= len(segment.words) <= MOST_WORDS
+        )
+        if wanted:
+            most = example_inputs(self.corpus.words // _EXAMPLE_TOKENS)
+            scan(self.run.over(islice(short, most), length=_EXAMPLE_TOKENS), [examples])
+        return examples.table()
+
+    def facts(self, counts: MentionCounts) -> dict[str, Any]:
+        treebank = self.run.treebank
+        lost = counts.lost
+        trees = self.corpus.trees
+        rule: dict[str, Any] = {"from": "trees" if trees else "rule", "n": 0, "agreement": None}
+        if not trees and treebank is not None:
+            # The rule is measured on the trees at hand.
+            rule["n"], rule["agreement"] = rule_agreement(treebank.read())
+        return {
+            "documents": counts.windows.documents,
+            "windows": counts.windows.windows,
+            "max_length": self.run.options.max_length,
+            "mentions": counts.mentions,
+            "entities": counts.entities,
+            "singletons": counts.singletons,
+            "without_antecedent": counts.without_antecedent,
+            "counted": counts.counted.total(),
+            "counted_by_type": dict(counts.counted),
+            "lost": lost.total(),
+            "lost_why": dict(sorted(lost.items())),
+            "sentences_cut": counts.windows.sentences_cut,
+            "unmatched_brackets": counts.unmatched,
+            "unmatched_named": counts.unmatched_named,
+            "head_rule": rule,
+            "strict": self.run.options.strict,
+        }
+
+
+def _nothing(name: str, counts: MentionCounts) -> str:
+    why: Counter[str] = counts.lost
+    reasons = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(why.items()))
+    return (
+        f"no mention of {name} can be scored: {count(counts.mentions, 'mention')} in "
+        f"{count(counts.windows.documents, 'document')}, "
+        f"none with an antecedent in its window ({reasons or 'each entity is mentioned once'}); raise --max-length"
+        + (f". {unmatched_line(counts.unmatched, counts.unmatched_named)}" if counts.unmatched else "")
+    )
+
+
+def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
+    number = facts["unmatched_brackets"]
+    return notes_on(
+        "coreference",
+        too_few(facts["documents"], here="it has"),
+        unmatched_line(number, facts["unmatched_named"]) if number else None,
+    )

@@ -1,0 +1,114 @@
+"""The head word of an English phrase by rule, where there is no tree, and how often the rule is right."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from headscope.analyses.coref.mention_rules import english_words as english
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
+from headscope.corpora.trees.tree import depths
+
+_NEVER_NOUN = english.PREPOSITIONS | english.FUNCTION_WORDS
+_NO_NOUN = _NEVER_NOUN | english.ARTICLES | english.POSSESSIVES | english.QUANTITIES | english.ADJECTIVES
+_STOPS = english.COMMAS | english.PREPOSITIONS | english.RELATIVES
+_PHRASES = frozenset(("nsubj", "obj", "obl", "nmod"))
+_MOST_WORDS = 200  # of a noun phrase: words in one long chain would each make a phrase of all that follow
+LEADING = frozenset(("case", "punct", "cc", "mark"))
+
+
+def rule_head(words: Sequence[str]) -> int:
+    """Return the position, from 0, of the head of an English phrase, from its words alone.
+
+    The last word before the first comma (or bracket, dash, colon), preposition, relative pronoun or participle
+    that follows the first noun-like word; where there is none, the last word. A subject pronoun counts as the
+    relative pronoun that is left out before it (`the man I saw`). Punctuation and a last `'s` are no words.
+    Noun-like is what is in none of the lists of `english_words` and does not end like an adjective or a
+    participle; also a number, quantity, pronoun or adjective that `of` or a relative pronoun follows (`one of
+    the men`, `those who left`). A form in -ing ends the phrase only where another word follows it.
+
+    Args:
+        words: the phrase, at least one word.
+    """
+    places = [at for at, word in enumerate(words) if any(map(str.isalnum, word))]
+    while len(places) > 1 and words[places[-1]].lower() in english.CLITICS:
+        places.pop()
+    if not places:
+        return len(words) - 1
+    head, noun = places[0], False
+    for at in range(places[0], places[-1] + 1):
+        word, lower = words[at], words[at].lower()
+        following = words[at + 1].lower() if at < places[-1] else ""
+        left_out = lower in english.SUBJECTS and words[at - 1].lower() not in english.CONJUNCTIONS
+        if noun and (lower in _STOPS or left_out or _is_participle(word, following)):
+            return head
+        if at in places and lower not in english.CLITICS and lower not in english.CONJUNCTIONS:
+            head = at
+            noun = noun or _is_noun_like(word, following)
+    return places[-1]
+
+
+def rule_agreement(documents: Iterable[AnnotatedDocument]) -> tuple[int, float]:
+    """Return how often `rule_head` finds the head that the tree gives, over the noun phrases of a UD treebank.
+
+    A phrase is a noun (NOUN, PROPN) that is nsubj, obj, obl or nmod, sub-typed or not, with all that depends on
+    it, without the prepositions, conjunctions and punctuation that it begins with; one whose words do not
+    stand together is left out, and so are a single word, of which the rule is always right, and one of more than
+    200 words, which is no phrase of any language.
+
+    Returns:
+        The number of phrases, and the share of them on which the two agree: NaN where there are none.
+    """
+    hits = [
+        rule_head(sentence.words[first:last]) == noun - first
+        for document in documents
+        for sentence in document.sentences
+        if sentence.heads and sentence.tags
+        for first, last, noun in _noun_phrases(sentence)
+    ]
+    return len(hits), sum(hits) / len(hits) if hits else math.nan
+
+
+def _noun_phrases(sentence: AnnotatedSentence) -> Iterator[tuple[int, int, int]]:
+    """Yield (first word, word after the last, noun) of the noun phrases of two words or more."""
+    # Of each word and all that depends on it: the first, the last, how many. Not which: in a sentence whose words
+    # hang in one chain, each would hold all that follow it.
+    firsts, lasts, sizes = list(range(len(sentence))), list(range(len(sentence))), [1] * len(sentence)
+    depth = depths(sentence.heads)
+    for at in sorted(range(len(sentence)), key=depth.__getitem__, reverse=True):
+        if above := sentence.heads[at]:
+            firsts[above - 1] = min(firsts[above - 1], firsts[at])
+            lasts[above - 1] = max(lasts[above - 1], lasts[at])
+            sizes[above - 1] += sizes[at]
+    for noun, (tag, relation) in enumerate(zip(sentence.tags, sentence.relations)):
+        if tag not in ("NOUN", "PROPN") or relation.partition(":")[0] not in _PHRASES:
+            continue
+        first, last = firsts[noun], lasts[noun] + 1
+        whole = last - first == sizes[noun]
+        while first < noun and _leads(sentence, first, noun):
+            first += 1
+        if whole and 1 < last - first <= _MOST_WORDS:
+            yield first, last, noun
+
+
+def _leads(sentence: AnnotatedSentence, at: int, noun: int) -> bool:
+    """Say whether a word is no part of the phrase that it begins: a preposition, or a part of one (`out of`)."""
+    while sentence.relations[at] == "fixed" and sentence.heads[at] - 1 != noun:
+        at = sentence.heads[at] - 1
+    return sentence.relations[at].partition(":")[0] in LEADING
+
+
+def _is_noun_like(word: str, following: str) -> bool:
+    lower = word.lower()
+    describes = word.endswith(english.ADJECTIVE_ENDINGS) and lower not in english.NOUNS_LIKE_ADJECTIVES
+    if following == "of" or following in english.RELATIVES:
+        return lower not in _NEVER_NOUN and not (describes and lower.endswith("ly"))
+    if not word[0].isalpha() or lower in _NO_NOUN or _is_participle(word, following or word):
+        return False
+    return not (describes and word.islower())
+
+
+def _is_participle(word: str, following: str) -> bool:
+    """Say whether a word looks like a participle; a name (`Fred`, `Browning`) does not."""
+    if not word[:1].islower() or word in english.NOT_PARTICIPLES:
+        return False
+    ends = (word.endswith("ed") and len(word) > 4) or (word.endswith("ing") and len(word) > 5 and following)
+    return bool(ends) or word in english.PARTICIPLES

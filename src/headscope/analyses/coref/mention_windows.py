@@ -1,0 +1,204 @@
+"""Documents with mentions of entities cut into windows, and what becomes of each mention."""
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.coref.antecedents import counted, mention_order
+from headscope.analyses.coref.mention_rules.head_words import MentionWords
+from headscope.analyses.coref.mention_table import (
+    FIELD,
+    MENTION_TYPES,
+    Mentions,
+    MentionTable,
+    mention_table,
+)
+from headscope.corpora.annotation import AnnotatedDocument, Mention
+from headscope.corpora.mentions.unmatched import MOST_NAMED
+from headscope.encoding.document_windows import Window, WindowCounts, cut_windows
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.segment import NO_WORD, Segment
+
+CROSSES, NO_PIECE, NO_ANTECEDENT, AFTER_FIRST, NOT_DRAWN = (
+    "crosses a window's edge",
+    "head word has no piece",
+    "no antecedent in its window",
+    "after the first window",
+    "in no window that --max-inputs lets in",
+)
+
+HeadWord = Callable[[AnnotatedDocument, Mention], int]
+TypeOf = Callable[[AnnotatedDocument, Mention, int], str]
+
+
+@dataclass
+class MentionCounts:
+    """What became of the mentions; filled while `coreference_segments` runs.
+
+    Attributes:
+        windows: what became of documents and words.
+        mentions: mentions read.
+        entities: entities read.
+        singletons: entities with one mention.
+        without_antecedent: mentions that have none in their document (the first of each entity), so that there is
+            nothing to find.
+        counted: mentions that are scored, by type.
+        lost: mentions with an antecedent that are not scored, by reason.
+        unmatched: brackets that match no other; what they would have marked is not among the mentions.
+        unmatched_named: the first `MOST_NAMED` of them, each with its place and what is wrong.
+    """
+
+    windows: WindowCounts = field(default_factory=WindowCounts)
+    mentions: int = 0
+    entities: int = 0
+    singletons: int = 0
+    without_antecedent: int = 0
+    counted: Counter[str] = field(default_factory=Counter)
+    lost: Counter[str] = field(default_factory=Counter)
+    unmatched: int = 0
+    unmatched_named: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, eq=False)
+class DocumentMentions(Mentions):
+    """A document's mentions, before windows are cut; positions count from the document's first word.
+
+    Attributes:
+        answerable: which have an antecedent in the document, `[mention]`.
+    """
+
+    answerable: NDArray[np.bool_]
+
+    @classmethod
+    def of(
+        cls,
+        document: AnnotatedDocument,
+        *,
+        singletons: bool = True,
+        find_head: HeadWord | None = None,
+        find_type: TypeOf | None = None,
+    ) -> "DocumentMentions":
+        """Find the mentions' head words and types.
+
+        Args:
+            document: with mentions.
+            singletons: whether mentions of entities with one mention are candidates.
+            find_head: gives the position of a mention's head word in the document; as `head_words` when None.
+            find_type: gives its type, one of `MENTION_TYPES` but `all`; the same.
+        """
+        mentions = document.mentions
+        starts = np.array([m.start for m in mentions], dtype=np.int64)
+        ends = np.array([m.end for m in mentions], dtype=np.int64)
+        order = mention_order(starts, ends)
+        mentions = tuple(mentions[i] for i in order)
+        known = MentionWords(document)
+        at = [known.head(m) if find_head is None else find_head(document, m) for m in mentions]
+        heads = np.array(at, dtype=np.int64)
+        kinds = [
+            known.type(head) if find_type is None else find_type(document, m, head)
+            for m, head in zip(mentions, at)
+        ]
+        types = np.array([MENTION_TYPES.index(kind) for kind in kinds], dtype=np.int64)
+        # Not an array of names, which would hold every one at the longest one's length.
+        numbers = {name: number for number, name in enumerate(sorted({m.entity for m in mentions}))}
+        entities = np.array([numbers[m.entity] for m in mentions], dtype=np.int64)
+        sizes = np.bincount(entities, minlength=len(numbers))
+        allowed = np.ones(len(mentions), dtype=bool) if singletons else sizes[entities] > 1
+        return cls(
+            starts=starts[order],
+            ends=ends[order],
+            heads=heads,
+            entities=entities,
+            types=types,
+            allowed=allowed,
+            answerable=counted(heads, entities, np.ones(len(mentions), dtype=bool)),
+        )
+
+    def inside(self, window: Window) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the places of the mentions that lie whole inside a window, and whose head word has a piece in it.
+
+        Args:
+            window: of the document.
+
+        Returns:
+            Places among the document's mentions, and for each whether its head word has a piece, `[inside]`.
+        """
+        # Those that start in it stand together: a look at all of them for every window would take too long.
+        first, last = np.searchsorted(self.starts, (window.start, window.end))
+        own = np.arange(first, last)
+        own = own[self.ends[own] <= window.end]
+        ids = window.segment.word_ids
+        with_pieces = window.start + np.unique(ids[ids != NO_WORD])
+        return own, np.isin(self.heads[own], with_pieces)
+
+    def table(self, window: Window) -> tuple[MentionTable, NDArray[np.int64]]:
+        """Return a window's mentions, and their places among the document's."""
+        inside, has_piece = self.inside(window)
+        own = inside[has_piece]
+        made = mention_table(
+            starts=self.starts[own] - window.start,
+            ends=self.ends[own] - window.start,
+            heads=self.heads[own] - window.start,
+            entities=self.entities[own],
+            types=self.types[own],
+            words=window.words,
+            allowed=self.allowed[own],
+        )
+        return made, own
+
+
+def coreference_segments(
+    documents: Iterable[AnnotatedDocument],
+    encoder: Encoder,
+    *,
+    max_length: int,
+    first_only: bool = False,
+    singletons: bool = True,
+    counts: MentionCounts | None = None,
+    drawn: Container[tuple[str, int]] | None = None,
+) -> Iterator[Segment]:
+    """Yield the windows in which a mention counts, each with its `MentionTable` in `fields["mentions"]`.
+
+    Args:
+        documents: with mentions.
+        encoder: the tokenizer's wrap.
+        max_length: tokens in a window at most.
+        first_only: each document's first window only, as the paper takes.
+        singletons: whether mentions of entities with one mention are candidates.
+        counts: told what became of documents and mentions.
+        drawn: document and index of the windows to yield; all of them when None.
+    """
+    counts = MentionCounts() if counts is None else counts
+    for document in documents:
+        mentions = DocumentMentions.of(document, singletons=singletons)
+        sizes = np.bincount(mentions.entities) if len(mentions.entities) else np.zeros(0, dtype=np.int64)
+        counts.mentions += len(mentions.heads)
+        counts.unmatched += len(document.unmatched)
+        counts.unmatched_named += map(str, document.unmatched[: MOST_NAMED - len(counts.unmatched_named)])
+        counts.entities += len(sizes)
+        counts.singletons += int((sizes == 1).sum())
+        counts.without_antecedent += int((~mentions.answerable).sum())
+        reason = np.full(len(mentions.heads), CROSSES, dtype=object)
+        end = 0
+        for window in cut_windows(
+            document, encoder, max_length=max_length, first_only=first_only, counts=counts.windows
+        ):
+            inside, has_piece = mentions.inside(window)
+            reason[inside] = NO_PIECE
+            reason[inside[has_piece]] = NO_ANTECEDENT
+            table, own = mentions.table(window)
+            end = window.end
+            if not len(table.asked):
+                continue
+            if drawn is not None and (document.id, window.segment.index) not in drawn:
+                reason[own[table.asked]] = NOT_DRAWN
+                continue
+            reason[own[table.asked]] = ""
+            counts.counted.update(MENTION_TYPES[i] for i in table.types[table.asked])
+            yield replace(window.segment, fields={**window.segment.fields, FIELD: table})
+        if first_only:
+            reason[mentions.starts >= end] = AFTER_FIRST
+        counts.lost.update(str(why) for why in reason[mentions.answerable] if why)

@@ -1,0 +1,18 @@
+"""What heads are asked of a window with mentions, for the examples of figure 5."""
+
+import numpy as np
+
+from headscope.analyses.coref.mention_table import FIELD, MentionTable
+from headscope.encoding.segment import Segment
+from headscope.examples.arc_examples import ArcQuestion, WantedHead
+
+
+def coreference_questions(wanted: WantedHead, segment: Segment) -> list[ArcQuestion]:
+    """Ask for an antecedent of each mention that counts."""
+    table: MentionTable | None = segment.fields.get(FIELD)
+    if table is None:
+        return []
+    return [
+        ArcQuestion(int(word), tuple(np.flatnonzero(gold).tolist()), tuple(np.flatnonzero(may).tolist()))
+        for word, gold, may in zip(table.asked_heads, table.right_words, table.candidate_words, strict=True)
+    ]

@@ -1,0 +1,205 @@
+"""Coreference in the page: table 2 with intervals, the best heads, what was lost, and GAP by gender."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan
+
+from headscope.analyses.coref.findings import TOPIC, TYPES, lost
+from headscope.analyses.coref.found_antecedents import Antecedents, SelectedHead, antecedents_of
+from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records
+from headscope.reporting.kit.links import head_link, linked
+from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.numbers import DASH, accuracy_words, ends, percent, share
+from headscope.reporting.kit.page_rows import scrolled
+from headscope.reporting.kit.report_parts import Context, Section, section
+from headscope.reporting.kit.strip import scale, strip
+from headscope.reporting.kit.words import capital, plain
+from headscope.views.markup import Html, el
+
+SYSTEM_NAMES = {
+    "nearest": "Nearest candidate",
+    "head match": "Same head word",
+    "head match, else nearest": "Same head word, else nearest",
+    "rules": "Four rules",
+    "random": "Random",
+    "first": "First name",
+}
+WHY = "Does a mention’s head word attend most, among the earlier mentions, to one of its own entity?"
+MOST_HEADS = 10
+
+
+def coreference_section(about: Context) -> list[Section]:
+    """Build the section; none where the run has neither coreference nor GAP."""
+    run, several = about.run, about.several
+    table = antecedents_of(run)
+    if table is None and run.table("gap") is None:
+        return []
+    parts: list[Html | None] = []
+    if table is not None:
+        parts += linked([one for one in about.findings if one.topic == TOPIC])
+        if table.types:
+            parts.append(
+                scrolled(table_2(table, run, several=several), "Antecedents found, by type of mention")
+            )
+            parts.append(el("p", "Dot: accuracy on its 95% interval. Held-out: the head that halves of the documents "
+                            "choose most often, on documents that did not choose it (cross-fitted); below it what "
+                            "such a choice is worth on the other halves, and the head on all documents, too high "
+                            "where heads are nearly equal. The paper’s way chooses and scores on the same "
+                            "documents; what does without attention is of all.", class_="caption"))  # fmt: skip
+            parts.append(_best_heads(run, several))
+        read = lost(run.manifest)
+        parts.append(el("p", " ".join(read), class_="caption") if read else None)
+    parts += _gap(run, several)
+    return section("coref", "Coreference", WHY, parts)
+
+
+def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
+    """Return table 2: systems down, types of mention across, each number with its interval drawn and printed."""
+    header = [
+        el("th", capital(TYPES.get(name, plain(name))), el("small", f"n {table.counts[name]:,}"), scale(),
+           scope="col", class_="picture")
+        for name in table.types
+    ]  # fmt: skip
+    rows = []
+    chosen = ((table.held_out, "held-out", True), (table.same_data, "the paper’s way: same documents", False))
+    for one, how, strong in chosen:
+        if one is not None:
+            rows.append(_head_row(one, how, table.types, several, strong))
+    for system, cells in table.systems.items():
+        label = el("th", SYSTEM_NAMES.get(system, plain(system)), scope="row")
+        rows.append(el("tr", label, [_cell(cells.get(name), role="mixed") for name in table.types]))
+    if table.control:
+        seeds = max(one.seeds for one in table.control.values())
+        label = el("th", "Best head, random weights", el("small", f"mean and range of {seeds} seeds" if seeds > 1
+                                                         else "one seed"), scope="row")  # fmt: skip
+        rows.append(el("tr", label, [_control(table.control.get(name)) for name in table.types]))
+    bodies = [el("tbody", rows)]
+    if run.is_bert_base and run.paper is not None:
+        bodies.append(_paper(run.paper.get("table2", {}), table.types))
+    return el("table", el("thead", el("tr", el("th", "system", scope="col"), header)), bodies, id="table-2",
+              class_="relations")  # fmt: skip
+
+
+def _head_row(one: SelectedHead, how: str, types: Sequence[str], several: bool, strong: bool) -> Html:
+    often = f", chosen in {percent(one.share, 0)} of halves" if not isnan(one.share) else ""
+    if one.held_out.exists:
+        often += f"; the choice is worth {accuracy_words(one.held_out)}; on all documents {accuracy_words(one.every)}"
+    label = el("th", "Head ", head_link(one.kind, one.layer, one.head, several), el("small", how + often),
+               scope="row")  # fmt: skip
+    cells = []
+    for name in types:
+        other = one.others.get(name)
+        note = None if other is None else el("small", "head ", head_link(*other, several))
+        cells.append(_cell(one.cells.get(name), role="coreference", note=note, bold=strong))
+    return el("tr", label, cells)
+
+
+def _cell(cell: Cell | None, *, role: str, note: Html | None = None, bold: bool = False) -> Html:
+    if cell is None or not cell.exists:
+        return el("td", DASH, class_="picture")
+    value = el("b", share(cell.value)) if bold else share(cell.value)
+    return el("td", value, " ", el("small", ends(cell), class_="beside") if cell.has_interval else None,
+              strip(cell, role=role), note, class_="picture")  # fmt: skip
+
+
+def _control(runs: Runs | None) -> Html:
+    if runs is None:
+        return el("td", DASH, class_="picture")
+    span = f"{share(runs.lowest)}–{share(runs.highest)}"
+    nothing = Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
+    return el("td", share(runs.mean), " ", el("small", span, class_="beside") if runs.seeds > 1 else None,
+              strip(nothing, control=runs, role="mixed"), class_="picture")  # fmt: skip
+
+
+def _paper(printed: Mapping[str, Mapping[str, object]], types: Sequence[str]) -> Html:
+    heading = el(
+        "tr", el("th", "In the paper, on OntoNotes", colspan=len(types) + 1, scope="rowgroup", class_="group")
+    )
+    rows = []
+    for system, values in printed.items():
+        name = f"Head {system}" if system[:1].isdigit() else capital(system)
+        printed_here = [number(values.get(one)) for one in types]
+        shown = [DASH if isnan(value) else f"{value:.0f}" for value in printed_here]
+        numbers = [el("td", one, class_="picture") for one in shown]
+        rows.append(el("tr", el("th", name, scope="row"), numbers))
+    return el("tbody", heading, rows)
+
+
+def _best_heads(run: Measured, several: bool) -> Html | None:
+    rows = [row for row in records(run.table("coref_heads")) if row["model"] == "trained"]
+    by_head: dict[tuple[str, int, int], dict[str, Cell]] = {}
+    for row in rows:
+        place = (str(row["kind"]), int(row["layer"]), int(row["head"]))
+        by_head.setdefault(place, {})[str(row["mention_type"])] = cell_of(row)
+    known = {place: cells for place, cells in by_head.items() if "all" in cells and cells["all"].exists}
+    if not known:
+        return None
+    best = sorted(known.items(), key=lambda pair: (-pair[1]["all"].value, pair[0]))[:MOST_HEADS]
+    types = [name for name in TYPES if any(name in cells for cells in known.values())]
+    header = el(
+        "tr",
+        el("th", "head", scope="col"),
+        [el("th", f"{TYPES[name]}, %", scope="col") for name in types],
+    )
+    body = []
+    for place, cells in best:
+        numbers = [_plain_cell(cells.get(name)) for name in types]
+        body.append(el("tr", el("th", head_link(*place, several), scope="row"), numbers))
+    summary = f"Table: the {len(best)} best heads, on all documents"
+    table = el("table", el("thead", header), el("tbody", body), id="table-coreference-heads", class_="small")
+    return el("details", el("summary", summary), scrolled(table, summary))
+
+
+def _gap(run: Measured, several: bool) -> list[Html]:
+    rows = records(run.table("gap"))
+    if not rows:
+        return []
+    columns = [
+        (measure, gender) for measure in ("accuracy", "f1") for gender in ("all", "masculine", "feminine")
+    ]
+    present = {(str(row["measure"]), str(row["gender"])) for row in rows}
+    columns = [one for one in columns if one in present]
+    cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
+    names: dict[tuple[str, str], Html | str] = {}
+    for row in rows:
+        selection = row["selection"] if isinstance(row["selection"], str) else ""
+        key = (str(row["system"]), selection)
+        cells.setdefault(key, {})[(str(row["measure"]), str(row["gender"]))] = cell_of(row, "value")
+        if key[0] == "head" and number(row.get("layer")) == number(row.get("layer")):
+            names[key] = head_link(str(row["kind"]), int(row["layer"]), int(row["head"]), several)
+    body = []
+    for key, own in cells.items():
+        how = {"held-out": "held-out", "same-data": "the paper’s way"}.get(key[1], plain(key[1]))
+        label = ["Head ", names[key]] if key in names else SYSTEM_NAMES.get(key[0], plain(key[0]))
+        body.append(
+            el(
+                "tr",
+                el("th", label, el("small", how) if how else None, scope="row"),
+                [_plain_cell(own.get(column)) for column in columns],
+            )
+        )
+    spans = [(measure, sum(one == measure for one, _ in columns)) for measure in ("accuracy", "f1")]
+    called = {"accuracy": "accuracy, %", "f1": "F1, %"}
+    top = el(
+        "tr",
+        el("th"),
+        [el("th", called[measure], colspan=span, scope="colgroup") for measure, span in spans if span],
+    )
+    bottom = el(
+        "tr", el("th", "system", scope="col"), [el("th", gender, scope="col") for _, gender in columns]
+    )
+    table = el("table", el("thead", top, bottom), el("tbody", body), id="table-gap", class_="small")
+    return [
+        el("h3", "GAP: which of two names a pronoun means"),
+        el("p", "A name’s score is the attention from the pronoun to its last word. Accuracy counts rows with exactly "
+           "one true name, F1 all rows. Held-out: the head that halves of the rows choose most often, on rows that did "
+           "not choose it.", class_="caption"),
+        scrolled(table, "GAP by gender"),
+    ]  # fmt: skip
+
+
+def _plain_cell(cell: Cell | None) -> Html:
+    if cell is None or not cell.exists:
+        return el("td", DASH)
+    return el("td", share(cell.value), el("small", ends(cell)) if cell.has_interval else None)
