@@ -52,7 +52,7 @@ def test_a_candidate_is_earlier_and_its_head_word_stands_left():
     assert table.heads.tolist() == [0, 4, 2, 6]
     # `her` comes after `her old aunt`, whose head stands right of it: that is no candidate of hers.
     assert candidates(table, 7) == [[], [0], [0], [0, 2, 4]]
-    assert table.asked.tolist() == [2, 3]
+    assert table.scored.tolist() == [2, 3]
     assert by_word(table.candidate_words) == [[0], [0, 2, 4]]
     assert by_word(table.right_words) == [[0], [0, 2]]
 
@@ -62,7 +62,7 @@ def test_singletons_are_candidates_unless_left_out():
     assert by_word(table_of(*mentions, words=3).candidate_words) == [[0, 1]]
     alone = table_of(*mentions, words=3, allowed=[True, False, True])
     assert by_word(alone.candidate_words) == [[0]]
-    assert alone.asked.tolist() == [2]
+    assert alone.scored.tolist() == [2]
 
 
 def test_mentions_that_share_a_head_word():
@@ -75,14 +75,14 @@ def test_mentions_that_share_a_head_word():
 
 def test_a_mention_without_an_antecedent_of_its_entity_does_not_count():
     table = table_of((0, 1, 0, 0), (1, 2, 1, 1), (2, 3, 2, 2), words=3)
-    assert table.asked.tolist() == []
+    assert table.scored.tolist() == []
     assert table.candidate_words.shape == (0, 3)
-    assert table_of(words=3).asked.tolist() == []
+    assert table_of(words=3).scored.tolist() == []
 
 
 def test_types_of_the_mentions_that_count():
     table = table_of((0, 1, 0, 0, 2), (1, 2, 1, 0, 1), (2, 3, 2, 0, 3), words=3)
-    names = [[MENTION_TYPES[i] for i in np.flatnonzero(row)] for row in table.asked_types]
+    names = [[MENTION_TYPES[i] for i in np.flatnonzero(row)] for row in table.scored_types]
     assert names == [["all", "pronoun"], ["all", "nominal"]]
 
 
@@ -106,7 +106,7 @@ def test_the_definition_written_out(spans, singletons):
             words = sorted({m[2] for m in earlier})
             right = [w for w in words if any(m[2] == w and m[3] == entity for m in order)]
             expected.append((head, words, right))
-    found = zip(table.asked_heads.tolist(), by_word(table.candidate_words), by_word(table.right_words))
+    found = zip(table.scored_heads.tolist(), by_word(table.candidate_words), by_word(table.right_words))
     assert list(found) == expected
 
 
@@ -160,7 +160,7 @@ def test_positions_count_from_the_window():
     assert (second.index, second.words[0]) == (1, "she")
     table = second.fields["mentions"]
     assert table.heads.tolist() == [0, 3, 4, 5, 8, 10]
-    assert table.asked_heads.tolist() == [5, 10]
+    assert table.scored_heads.tolist() == [5, 10]
     assert by_word(table.right_words) == [[0], [3]]
 
 

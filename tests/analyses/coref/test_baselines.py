@@ -71,7 +71,7 @@ def test_hits_by_hand():
         "[Anna:a:proper] met [Peter:b:proper] . [He:b:pronoun] saw [Anna:a:proper] and [she:a:pronoun] left"
     )
     words, table = read(text)
-    assert [words[i] for i in table.asked_heads] == ["He", "Anna", "she"]
+    assert [words[i] for i in table.scored_heads] == ["He", "Anna", "she"]
     right = dict(zip(BASELINES, baseline_hits(words, table).tolist()))
     assert right == {
         "nearest": [True, False, True],
@@ -99,15 +99,15 @@ def test_random_mentions_agree_with_a_plain_loop():
     totals: dict[str, np.ndarray] = {}
     for segment in segments:
         table = segment.fields.get(FIELD)
-        if table is None or not len(table.asked):
+        if table is None or not len(table.scored):
             continue
         words = [word.lower() for word in segment.words]
         said = [
             describe(segment.words[s:e], h - s, named=t == TYPE["proper"])
             for s, e, h, t in zip(*(a.tolist() for a in (table.starts, table.ends, table.heads, table.types)))
         ]
-        expected = np.zeros((4, len(table.asked)), dtype=bool)
-        for column, i in enumerate(table.asked.tolist()):
+        expected = np.zeros((4, len(table.scored)), dtype=bool)
+        for column, i in enumerate(table.scored.tolist()):
             head = table.heads[i]
             earlier = [j for j in range(i) if table.heads[j] < head]
             good = {int(table.heads[j]) for j in range(len(table)) if table.entities[j] == table.entities[i]}
@@ -125,7 +125,7 @@ def test_random_mentions_agree_with_a_plain_loop():
                 expected[row, column] = bool(first) and max(int(table.heads[j]) for j in first) in good
         np.testing.assert_array_equal(baseline_hits(segment.words, table), expected)
         total = totals.setdefault(segment.document, np.zeros((4, 4)))
-        total += expected @ table.asked_types.astype(float)
+        total += expected @ table.scored_types.astype(float)
     source = HandMadeSource(segments, random_map)
     accumulator = CoreferenceAccumulator(source.layout)
     scan(source, [accumulator])

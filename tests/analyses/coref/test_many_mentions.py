@@ -44,7 +44,7 @@ def choices_by_pairs(words, table):
     lowered = [word.lower() for word in words]
     strings = np.array([" ".join(lowered[s:e]) for s, e in zip(table.starts, table.ends)], dtype=str)
     heads = np.array([lowered[head] for head in table.heads], dtype=str)
-    features, asked = features_of(words, table), table.asked
+    features, asked = features_of(words, table), table.scored
     pairs = every_pair(table)[asked]
 
     def rightmost(chosen):
@@ -75,8 +75,8 @@ def test_candidates_right_words_and_baselines_are_those_of_every_pair(mentions, 
     table = table_of(mentions, words=len(WORDS), allowed=allowed)
     pairs = every_pair(table)
     same = table.entities[None] == table.entities[:, None]
-    assert table.asked.tolist() == np.flatnonzero((pairs & same).any(1)).tolist()
-    for row, place in enumerate(table.asked):
+    assert table.scored.tolist() == np.flatnonzero((pairs & same).any(1)).tolist()
+    for row, place in enumerate(table.scored):
         words = {int(head) for head in table.heads[pairs[place]]}
         assert set(np.flatnonzero(table.candidate_words[row])) == words
         right = {int(head) for head in table.heads[same[place]]} & words
@@ -95,14 +95,14 @@ def rows_of(batch, words):
 @given(st.lists(MENTIONS, min_size=1, max_size=4), st.booleans(), st.integers(1, 60), st.integers(0, 99))
 def test_hits_are_those_of_a_loop_over_mentions_and_heads(batch, strict, at_once, seed):
     tables = [table_of(spread(mentions), words=12) for mentions in batch]
-    if not any(len(table.asked) for table in tables):
+    if not any(len(table.scored) for table in tables):
         return
     weights = torch.rand((len(tables), 3, 12, 12), generator=torch.Generator().manual_seed(seed)).round(
         decimals=1
     )
     expected = np.zeros((len(tables), 3, len(MENTION_TYPES)), dtype=np.int64)
     for item, table in enumerate(tables):
-        for row, (head, kind) in enumerate(zip(table.asked_heads, table.types[table.asked])):
+        for row, (head, kind) in enumerate(zip(table.scored_heads, table.types[table.scored])):
             may = [w for w in range(12) if (w != head if strict else table.candidate_words[row, w])]
             for each in range(3):
                 best = max(may, key=lambda word: (float(weights[item, each, head, word]), -word))
@@ -146,14 +146,14 @@ def test_thirty_thousand_mentions_on_the_same_hundred_words():
         return table, baseline_hits(words, table)
 
     (table, right), seconds, megabytes = measured(table_and_baselines)
-    assert right.shape == (len(BASELINES), len(table.asked))
-    assert len(table.asked) > 10_000
+    assert right.shape == (len(BASELINES), len(table.scored))
+    assert len(table.scored) > 10_000
     assert megabytes < 60  # every pair: 900 for each of six arrays
     assert seconds < 20
     questions = MentionQuestions.of(MentionMarks.of([table], strict=False), rows_of(1, 100))
     hits = questions.hits(torch.rand(1, 4, 100, 100))
     assert hits.shape == (1, 4, len(MENTION_TYPES))
-    assert 0 < int(hits[..., 0].min()) < int(hits[..., 0].max()) < len(table.asked)
+    assert 0 < int(hits[..., 0].min()) < int(hits[..., 0].max()) < len(table.scored)
 
 
 def test_a_long_document_goes_by_window():

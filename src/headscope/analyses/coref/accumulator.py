@@ -1,4 +1,4 @@
-"""Which antecedent each head points every mention at, against the gold entities (section 4.3)."""
+"""The antecedent that each head attends to for every mention, scored against the gold entities (section 4.3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -79,14 +79,14 @@ class CoreferenceAccumulator(Accumulator):
         self._tables: list[MentionTable | None] = []
         self._marks: MentionMarks | None = None
         self._rows: dict[str, tuple[WordRows, MentionQuestions]] = {}
-        self._found: dict[str, list[Tensor]] = {}
+        self._layer_hits: dict[str, list[Tensor]] = {}
         super().__init__([part for part in layout if part.kind != "cross"])
 
     def declare(self) -> Declared:
-        """Keep how many mentions there were, and how many of them each head and each baseline finds."""
+        """Declare the counts of mentions, and of those whose antecedent each head and each baseline finds."""
         types = len(MENTION_TYPES)
         return {
-            "n_asked": counted(types),
+            "n_mentions": counted(types),
             "n_baselines": counted(len(BASELINES), types),
             "n_hits": counted("layer", "head", types),
         }
@@ -94,10 +94,10 @@ class CoreferenceAccumulator(Accumulator):
     def begin(self, batch: Batch) -> None:
         """Lay out the batch's mentions."""
         self._tables = [segment.fields.get(FIELD) for segment in batch.segments]
-        tables = [table for table in self._tables if table is not None and len(table.asked)]
+        tables = [table for table in self._tables if table is not None and len(table.scored)]
         self._marks = MentionMarks.of(self._tables, strict=self.options.strict) if tables else None
         self._rows = {}
-        self._found = {part.kind: [] for part in self.layout}
+        self._layer_hits = {part.kind: [] for part in self.layout}
 
     def update(self, tile: AttentionTile) -> None:
         """Read the antecedents off one layer."""
@@ -107,27 +107,30 @@ class CoreferenceAccumulator(Accumulator):
             rows = WordRows.of(tile, self._marks.wanted.to(tile.queries.word_ids.device))
             self._rows[tile.kind] = rows, MentionQuestions.of(self._marks, rows)
         rows, questions = self._rows[tile.kind]
-        if rows.rows.shape[1]:  # a decoder's shift may have cut every head word off
+        # A decoder's shift may have cut every head word off.
+        if rows.rows.shape[1]:
             attention = rows.attention(tile, pieces=self.options.pieces)
-            self._found[tile.kind].append(questions.hits(attention))
+            self._layer_hits[tile.kind].append(questions.hits(attention))
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to their documents."""
-        found = {
-            kind: torch.stack(layers, dim=1).cpu().numpy() for kind, layers in self._found.items() if layers
+        hits_by_kind = {
+            kind: torch.stack(layers, dim=1).cpu().numpy()
+            for kind, layers in self._layer_hits.items()
+            if layers
         }
         for item, (segment, table) in enumerate(zip(batch.segments, self._tables)):
-            if table is None or not len(table.asked):
+            if table is None or not len(table.scored):
                 continue
-            types = table.asked_types.astype(np.int32)
+            types = table.scored_types.astype(np.int32)
             right = baseline_hits(segment.words, table)
             self.sums.add(
                 segment.document,
-                n_asked=types.sum(0, dtype=np.int32),
+                n_mentions=types.sum(0, dtype=np.int32),
                 n_baselines=right.astype(np.int32) @ types,
-                **{f"n_hits.{kind}": hits[item] for kind, hits in found.items()},
+                **{f"n_hits.{kind}": hits[item] for kind, hits in hits_by_kind.items()},
             )
-        self._marks, self._rows, self._found = None, {}, {}
+        self._marks, self._rows, self._layer_hits = None, {}, {}
 
     def compute(self) -> tuple[CoreferenceSums, ...]:
         """Return what was counted, by group of documents."""
@@ -136,7 +139,7 @@ class CoreferenceAccumulator(Accumulator):
             CoreferenceSums(
                 kind=part.kind,
                 hits=stacked[f"n_hits.{part.kind}"],
-                counts=stacked["n_asked"],
+                counts=stacked["n_mentions"],
                 baselines=stacked["n_baselines"],
             )
             for part in self.layout
@@ -150,7 +153,7 @@ class CoreferenceAccumulator(Accumulator):
     def with_settings(
         cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
     ) -> "CoreferenceAccumulator":
-        """Make an empty one with these options."""
+        """Make an empty accumulator with these options."""
         pieces, strict = (int(number) for number in settings["options"])
         return cls(layout, CoreferenceOptions(pieces=PIECES[pieces], strict=bool(strict)))
 

@@ -1,4 +1,4 @@
-"""Ways to choose an antecedent without attention, among the same candidates (section 4.3)."""
+"""Baselines that choose an antecedent without attention, among the same candidates (section 4.3)."""
 
 from bisect import bisect_left
 from collections.abc import Sequence
@@ -19,31 +19,32 @@ NEAREST, HEAD_MATCH, HEAD_MATCH_ELSE_NEAREST, RULES = BASELINES = (
 
 
 def baseline_hits(words: Sequence[str], table: MentionTable) -> NDArray[np.bool_]:
-    """Say which mentions that count each baseline is right about, `[BASELINES, asked]`.
+    """Say which of the scored mentions each baseline is right about, `[BASELINES, scored]`.
 
-    Every baseline names one candidate head word, and is right if that heads a mention of the entity, as heads
-    are. `nearest`: the rightmost. `head match`: the nearest that is the same word as the mention's own head,
-    case apart; none: wrong. `rules`: the nearest that passes the first of four sieves that any passes: the same
-    string; the same head word; agreement in number, gender and person; any.
+    Every baseline names one candidate head word, and is right if that word heads a mention of the entity, as an
+    attention head is. `nearest`: the rightmost candidate. `head match`: the nearest candidate that is the same word as
+    the mention's own head word, ignoring case; where there is none the baseline is wrong. `rules`: the nearest
+    candidate that passes the first of four sieves that any candidate passes: the same string; the same head word;
+    agreement in number, gender and person; any.
 
     Args:
         words: of the window.
         table: its mentions.
     """
     chosen = choices(words, table)
-    right = table.right_words[np.arange(len(table.asked)), chosen.clip(min=0)]
+    right = table.right_words[np.arange(len(table.scored)), chosen.clip(min=0)]
     hits: NDArray[np.bool_] = right & (chosen >= 0)
     return hits
 
 
 def choices(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
-    """Return the head word that each baseline names for each mention, -1 for none, `[BASELINES, asked]`."""
+    """Return the head word that each baseline names for each mention, -1 for none, `[BASELINES, scored]`."""
     candidates = table.candidate_words
     forms: dict[str, int] = {}
     lowered = [word.lower() for word in words[: candidates.shape[1]]]
     same = np.array([forms.setdefault(word, len(forms)) for word in lowered], dtype=np.int64)
     nearest = _rightmost(candidates)
-    matched = _rightmost(candidates & (same == same[table.asked_heads, None]))
+    matched = _rightmost(candidates & (same == same[table.scored_heads, None]))
     rules = _same_string(lowered, table)
     for sieve in (matched, _agreeing(words, table), nearest):
         rules = np.where(rules >= 0, rules, sieve)
@@ -51,7 +52,7 @@ def choices(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
 
 
 def _rightmost(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return the rightmost of the chosen words, -1 where there is none, `[asked]`."""
+    """Return the rightmost of the chosen words, -1 where there is none, `[scored]`."""
     if not chosen.shape[1]:
         return np.full(len(chosen), -1, dtype=np.int64)
     last = chosen.shape[1] - 1 - chosen[:, ::-1].argmax(axis=1)
@@ -59,31 +60,33 @@ def _rightmost(chosen: NDArray[np.bool_]) -> NDArray[np.int64]:
 
 
 def _same_string(lowered: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
-    """Return the rightmost head word of the candidates that read as the mention does, -1 for none, `[asked]`."""
-    found = np.full(len(table), -1, dtype=np.int64)
-    seen: dict[str, list[int]] = {}  # head words of the candidates so far, ascending, by what they read
+    """Return the rightmost head word of the candidates that read as the mention does, -1 for none, `[scored]`."""
+    answers = np.full(len(table), -1, dtype=np.int64)
+    # The head words of the earlier candidates, ascending, by the lower-cased text of the candidate.
+    heads_by_text: dict[str, list[int]] = {}
     rows = zip(table.starts.tolist(), table.ends.tolist(), table.heads.tolist(), table.allowed.tolist())
-    for place, (start, end, head, allowed) in enumerate(rows):
-        before = seen.setdefault(" ".join(lowered[start:end]), [])
+    for index, (start, end, head, allowed) in enumerate(rows):
+        before = heads_by_text.setdefault(" ".join(lowered[start:end]), [])
         at = bisect_left(before, head)
         if at:
-            found[place] = before[at - 1]
+            answers[index] = before[at - 1]
         if allowed and before[at : at + 1] != [head]:
             before.insert(at, head)
-    return found[table.asked]
+    return answers[table.scored]
 
 
 def _agreeing(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
-    """Return the rightmost head word of the candidates that agree with the mention, -1 for none, `[asked]`."""
-    found = np.full(len(table.asked), -1, dtype=np.int64)
-    kinds, own = np.unique(features_of(words, table), axis=0, return_inverse=True)
-    own = own.reshape(-1)
-    agrees = agreement(kinds, kinds)
-    for kind in np.unique(
-        own[table.asked]
-    ):  # mentions of one number, gender and person have the same answers
-        asking = np.flatnonzero(own[table.asked] == kind)
-        first = first_headed(table.heads, table.allowed & agrees[kind][own], table.candidate_words.shape[1])
-        places = table.asked[asking]
-        found[asking] = _rightmost(candidate_words(first, places, table.heads[places]))
-    return found
+    """Return the rightmost head word of the candidates that agree with the mention, -1 for none, `[scored]`."""
+    answers = np.full(len(table.scored), -1, dtype=np.int64)
+    profiles, profile_of = np.unique(features_of(words, table), axis=0, return_inverse=True)
+    profile_of = profile_of.reshape(-1)
+    agrees = agreement(profiles, profiles)
+    # Mentions of one number, gender and person agree with the same candidates.
+    for profile in np.unique(profile_of[table.scored]):
+        rows = np.flatnonzero(profile_of[table.scored] == profile)
+        first = first_headed(
+            table.heads, table.allowed & agrees[profile][profile_of], table.candidate_words.shape[1]
+        )
+        indices = table.scored[rows]
+        answers[rows] = _rightmost(candidate_words(first, indices, table.heads[indices]))
+    return answers

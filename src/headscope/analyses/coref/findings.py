@@ -1,4 +1,4 @@
-"""What table 2 says, in words; two accuracies are told apart by the interval of their difference."""
+"""The findings of table 2; two accuracies differ where the interval of their difference leaves out zero."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.coref.found_antecedents import Antecedents, SelectedHead, antecedents_of
+from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.reporting.kit.cells import Cell, number
 from headscope.reporting.kit.comparing import compared, comparisons
@@ -61,36 +61,36 @@ def _nothing() -> Cell:
 
 
 def _main(table: Antecedents, best: SelectedHead, gaps: pd.DataFrame | None, several: bool) -> list[Sentence]:
-    own = best.cells["all"]
+    accuracy = best.cells["all"]
     sides: dict[str, list[str]] = {"more": [], "less": [], "same": [], "untested": []}
     for name, cells in table.systems.items():
         if "all" not in cells or not cells["all"].exists:
             continue
         gap = compared(gaps, system="head", than=name, mention_type="all")
-        called = f"{SYSTEMS.get(name, plain(name))} ({percent(cells['all'].value, 1)}"
+        label = f"{SYSTEMS.get(name, plain(name))} ({percent(cells['all'].value, 1)}"
         if gap is None or gap.verdict == "untested":
-            sides["untested"].append(f"{called})")
+            sides["untested"].append(f"{label})")
         else:
-            said = gap.at_most() if gap.verdict == "same" else gap.points(within=True)
-            sides[gap.verdict].append(f"{called}; {said})")
+            gap_text = gap.at_most() if gap.verdict == "same" else gap.points(within=True)
+            sides[gap.verdict].append(f"{label}; {gap_text})")
     out = [
         sentence(
             TOPIC,
             named(best.kind, best.layer, best.head, several=several),
-            f" picks a right antecedent for {accuracy_words(own, long=True)} of "
-            f"{count(own.n, 'coreferent mention')}, on documents that did not choose it"
+            f" picks a right antecedent for {accuracy_words(accuracy, long=True)} of "
+            f"{count(accuracy.n, 'coreferent mention')}, on documents that did not choose it"
             + (f". It finds more than {join(sides['more'])}" if sides["more"] else "")
             + ".",
         )
     ]
-    rest = []
+    clauses = []
     if sides["less"]:
-        rest.append(f"it finds less than {join(sides['less'])}")
+        clauses.append(f"it finds less than {join(sides['less'])}")
     if sides["same"]:
-        rest.append(f"it cannot be told apart from {join(sides['same'])}")
+        clauses.append(f"it cannot be told apart from {join(sides['same'])}")
     if sides["untested"]:
-        rest.append(f"measured beside it, not tested: {join(sides['untested'])}")
-    return [*out, *([sentence(TOPIC, "; ".join(rest) + ".")] if rest else [])]
+        clauses.append(f"measured beside it, not tested: {join(sides['untested'])}")
+    return [*out, *([sentence(TOPIC, "; ".join(clauses) + ".")] if clauses else [])]
 
 
 def _types(best: SelectedHead, gaps: pd.DataFrame | None) -> list[Sentence]:
@@ -124,13 +124,15 @@ def _control(table: Antecedents, gaps: pd.DataFrame | None) -> list[Sentence]:
         if runs.seeds > 1
         else ""
     )
-    every = [gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")]
+    gaps_by_seed = [
+        gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")
+    ]
     above = ""
-    if every and all(gap.verdict == "more" for gap in every):
-        least = 100 * min(gap.low for gap in every)
+    if gaps_by_seed and all(gap.verdict == "more" for gap in gaps_by_seed):
+        least = 100 * min(gap.low for gap in gaps_by_seed)
         by = (
-            every[0].points(signed=False) + " above"
-            if len(every) == 1
+            gaps_by_seed[0].points(signed=False) + " above"
+            if len(gaps_by_seed) == 1
             else f"above each, by {least:.1f} points or more"
         )
         above = f"; what training chooses lies {by}"
@@ -142,25 +144,27 @@ def _control(table: Antecedents, gaps: pd.DataFrame | None) -> list[Sentence]:
 
 def lost(manifest: Mapping[str, Any]) -> list[str]:
     """Say what was read, what was lost and why, and where head words come from; keys that are missing say nothing."""
-    said = manifest.get("coreference") or {}
+    facts = manifest.get("coreference") or {}
     out = []
-    parts = [
-        count(int(said[key]), key.removesuffix("s"))
+    counts = [
+        count(int(facts[key]), key.removesuffix("s"))
         for key in ("documents", "windows", "mentions")
-        if key in said
+        if key in facts
     ]
-    if parts:
-        counted = f"; {_that_count(int(said['counted']))}" if "counted" in said else ""
-        out.append(f"Read {join(parts)}{_of(said)}{counted}.")
-    if said.get("lost"):
-        why = [f"{plain(reason)}: {int(n):,}" for reason, n in dict(said.get("lost_why") or {}).items()]
+    if counts:
+        counted = f"; {_that_count(int(facts['counted']))}" if "counted" in facts else ""
+        out.append(f"Read {join(counts)}{_of(facts)}{counted}.")
+    if facts.get("lost"):
+        why = [f"{plain(reason)}: {int(n):,}" for reason, n in dict(facts.get("lost_why") or {}).items()]
         out.append(
-            f"Left out: {count(int(said['lost']), 'mention')}" + (f" ({'; '.join(why)})" if why else "") + "."
+            f"Left out: {count(int(facts['lost']), 'mention')}"
+            + (f" ({'; '.join(why)})" if why else "")
+            + "."
         )
-    if said.get("unmatched_brackets"):
-        named = [plain(one) for one in said.get("unmatched_named") or []]
-        out.append(f"Of the corpus {unmatched_line(int(said['unmatched_brackets']), named)}.")
-    rule = said.get("head_rule") or {}
+    if facts.get("unmatched_brackets"):
+        brackets = [plain(bracket) for bracket in facts.get("unmatched_named") or []]
+        out.append(f"Of the corpus {unmatched_line(int(facts['unmatched_brackets']), brackets)}.")
+    rule = facts.get("head_rule") or {}
     source = rule.get("from")
     if source == "trees":
         out.append("Head words of mentions come from the trees.")
@@ -181,5 +185,5 @@ def _that_count(mentions: int) -> str:
     )
 
 
-def _of(said: Mapping[str, Any]) -> str:
-    return f" of {plain(said['name'])}" if said.get("name") else ""
+def _of(facts: Mapping[str, Any]) -> str:
+    return f" of {plain(facts['name'])}" if facts.get("name") else ""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from headscope.analyses.coref.antecedent_results import SelectedHead, antecedents_of
 from headscope.analyses.coref.findings import TYPES
-from headscope.analyses.coref.found_antecedents import SelectedHead, antecedents_of
 from headscope.analyses.coref.section import SYSTEM_NAMES
 from headscope.attention.head_id import head_label
 from headscope.reporting.kit.cells import Cell
@@ -23,21 +23,29 @@ CHOSEN = {
 
 def table_2(run: Measured) -> PaperTable | None:
     """Return the table; None where the run has no coreference."""
-    found = antecedents_of(run)
-    if found is None or not found.types:
+    antecedents = antecedents_of(run)
+    if antecedents is None or not antecedents.types:
         return None
     rows = []
-    for how, one in (("held-out", found.held_out), ("same-data", found.same_data)):
-        if one is not None:
-            rows.append(_row(f"Head {_named(one)}, {CHOSEN[how]}", one.cells, found.types, how, _named(one)))
-    for name, cells in found.systems.items():
-        rows.append(_row(SYSTEM_NAMES.get(name, name), cells, found.types))
+    for selection, selected in (("held-out", antecedents.held_out), ("same-data", antecedents.same_data)):
+        if selected is not None:
+            rows.append(
+                _row(
+                    f"Head {_head_name(selected)}, {CHOSEN[selection]}",
+                    selected.cells,
+                    antecedents.types,
+                    selection,
+                    _head_name(selected),
+                )
+            )
+    for name, cells in antecedents.systems.items():
+        rows.append(_row(SYSTEM_NAMES.get(name, name), cells, antecedents.types))
     frame = pd.DataFrame(rows)
     columns = (
         words_column("system", "system"),
-        *(percent_column(capital(TYPES.get(name, name)), name) for name in found.types),
+        *(percent_column(capital(TYPES.get(name, name)), name) for name in antecedents.types),
     )
-    counts = ", ".join(f"{TYPES.get(name, name)} {found.counts[name]:,}" for name in found.types)
+    counts = ", ".join(f"{TYPES.get(name, name)} {antecedents.counts[name]:,}" for name in antecedents.types)
     caption = (
         "Mentions for which a right antecedent is picked, in percent, with 95% intervals over documents. Head: the "
         f"earlier mention whose head word gets most attention. Mentions: {counts}."
@@ -45,11 +53,11 @@ def table_2(run: Measured) -> PaperTable | None:
     return PaperTable(2, caption, frame, columns)
 
 
-def _named(one: SelectedHead) -> str:
+def _head_name(selected: SelectedHead) -> str:
     return (
-        head_label(one.layer, one.head)
-        if one.kind == "encoder"
-        else f"{one.kind} {head_label(one.layer, one.head)}"
+        head_label(selected.layer, selected.head)
+        if selected.kind == "encoder"
+        else f"{selected.kind} {head_label(selected.layer, selected.head)}"
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import pandas as pd
+
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
@@ -26,19 +28,18 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
     lines = []
     several = result.tables["coref_heads"]["kind"].nunique() > 1
     rows = systems.assign(name=[_name(row, several=several) for row in systems.to_dict("records")])
-    for name, own in rows.groupby("name", sort=False):
-        cells = {
-            kind: f"{percent_or_hyphen(part['accuracy'].mean())} ({interval_or_hyphen(part.iloc[0].to_dict())})"
-            if len(part) == 1
-            else percent_or_hyphen(part["held_out" if part["held_out"].notna().all() else "accuracy"].mean())
-            for kind, part in own.groupby("mention_type")
-        }
-        tested = own[
-            (own["system"] == "head") & (own["model"] == "trained") & (own["selection"] == "held-out")
+    for name, group in rows.groupby("name", sort=False):
+        cells = {kind: _accuracy_text(cases) for kind, cases in group.groupby("mention_type")}
+        tested = group[
+            (group["system"] == "head") & (group["model"] == "trained") & (group["selection"] == "held-out")
         ]
         q = tested.loc[tested["mention_type"] == "all", "q_value"]
         lines.append(
-            [str(name), *(cells.get(kind, "-") for kind in types), q_words(q.iloc[0]) if len(q) else ""]
+            [
+                str(name),
+                *(cells.get(kind, "-") for kind in types),
+                q_words(q.iloc[0]) if len(q) else "",
+            ]
         )
     yield Grid(columns, lines)
     facts = result.facts["coreference"]
@@ -49,17 +50,24 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
         f"{count(facts['documents'], 'document')}); "
         "percent, 95% interval"
     )
-    named = systems[(systems["model"] == "trained") & (systems["mention_type"] == "all")]
-    held, every = named["held_out"].dropna(), named["all_documents"].dropna()
-    if len(held):
+    selected = systems[(systems["model"] == "trained") & (systems["mention_type"] == "all")]
+    held_out, all_documents = selected["held_out"].dropna(), selected["all_documents"].dropna()
+    if len(held_out):
         yield (
             "held-out: the head that halves of the documents choose most often, on documents that did not choose it; "
-            f"on all documents {percent_or_hyphen(every.iloc[0])}; what is chosen on one half is right for "
-            f"{percent_or_hyphen(held.iloc[0])} on the other; q: one-sided test of the choice against nearest and "
+            f"on all documents {percent_or_hyphen(all_documents.iloc[0])}; what is chosen on one half is right for "
+            f"{percent_or_hyphen(held_out.iloc[0])} on the other; q: one-sided test of the choice against nearest and "
             "against head match, else nearest"
         )
     for why, number in facts["lost_why"].items():
         yield f"left out {number:,}: {why}"
+
+
+def _accuracy_text(rows: pd.DataFrame) -> str:
+    """Return the accuracy with its interval, or of several rows the mean of the held-out accuracies."""
+    if len(rows) == 1:
+        return f"{percent_or_hyphen(rows['accuracy'].mean())} ({interval_or_hyphen(rows.iloc[0].to_dict())})"
+    return percent_or_hyphen(rows["held_out" if rows["held_out"].notna().all() else "accuracy"].mean())
 
 
 def _name(row: dict[Any, Any], *, several: bool) -> str:
@@ -81,15 +89,15 @@ def _gap(result: StageResult) -> Iterator[Grid | str]:
     measures = [(m, g) for m in dict.fromkeys(gap["measure"]) for g in dict.fromkeys(gap["gender"])]
     facts = result.facts["gap"]
     several = len(facts["kinds"]) > 1
-    named = gap.assign(
+    labeled = gap.assign(
         name=[
             _head(row, several=several) if row["system"] == "head" else row["system"]
             for row in gap.to_dict("records")
         ]
     )
     lines = []
-    for name, own in named.groupby("name", sort=False):
-        values = own.set_index(["measure", "gender"])["value"]
+    for name, group in labeled.groupby("name", sort=False):
+        values = group.set_index(["measure", "gender"])["value"]
         lines.append([str(name), *(percent_or_hyphen(values.get(key, float("nan"))) for key in measures)])
     columns = [("system", "left"), *((f"{measure}, {gender}", "right") for measure, gender in measures)]
     yield Grid(columns, lines)

@@ -58,22 +58,23 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
     result = CoreferenceResult(sums.compute(), seed=seed)
     systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
     for number, control in bench.controls():
-        if not len(control.sums):  # its documents ask nothing
+        # The documents of a control may hold no mention that is scored.
+        if not len(control.sums):
             continue
         same = bench.control_documents.paired(sums, control)
-        other = CoreferenceResult(control.compute(), model="control", control_seed=number, seed=seed)
-        systems.append(other.systems())
-        heads.append(other.heads())
-        gaps.append(CoreferenceResult(same.compute(), seed=seed).against(other))
+        control_result = CoreferenceResult(control.compute(), model="control", control_seed=number, seed=seed)
+        systems.append(control_result.systems())
+        heads.append(control_result.heads())
+        gaps.append(CoreferenceResult(same.compute(), seed=seed).against(control_result))
     facts = {"name": bench.name, **bench.facts(counts)}
-    # Of one document nothing is held out: a part without rows would make fractions of the counts of the others.
-    found = [gap for gap in gaps if len(gap)]
+    # One document gives no held-out rows, and joining a table without rows would turn the others' counts to fractions.
+    nonempty = [gap for gap in gaps if len(gap)]
     return StageResult(
         name="coref",
         tables={
             "coref": pd.concat(systems, ignore_index=True),
             "coref_heads": pd.concat(heads, ignore_index=True),
-            "coref_differences": pd.concat(found or gaps, ignore_index=True),
+            "coref_differences": pd.concat(nonempty or gaps, ignore_index=True),
             "coref_examples": bench.examples(result),
         },
         facts={"coreference": facts},
@@ -91,15 +92,15 @@ def scan_coreference(run: ModelRun, watch: Watcher | None = None) -> None:
 
 
 class _CoreferenceBench:
-    """The corpus, the model that reads it, and how antecedents are read off."""
+    """The corpus, the model that reads it, and the options by which antecedents are read off attention."""
 
     def __init__(self, run: ModelRun, watch: Watcher | None) -> None:
         assert run.coreference is not None
         self.run, self.corpus, self.watch = run, run.coreference, watch
         self.name = self.corpus.name
-        self.how = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
+        self.options = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
         self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
-        self._held = HeldSegments()
+        self._segment_cache = HeldSegments()
         limit, documents = run.options.max_inputs, self.corpus.documents
         self.control_documents = ControlDocuments(documents if limit is None else min(documents, limit))
 
@@ -119,28 +120,29 @@ class _CoreferenceBench:
 
         if options.max_inputs is None:
             return cut(counts, None)
-        if length not in self._drawn:  # once for the trained model and all controls
+        # The draw is made once, for the trained model and all controls.
+        if length not in self._drawn:
             windows = [(segment.document, segment.index) for segment in cut(MentionCounts(), None)]
             self._drawn[length] = spread(windows, limit=options.max_inputs, seed=options.seed)
         return cut(counts, self._drawn[length])
 
     def trained(self, counts: MentionCounts, known: KnownPieces) -> CoreferenceAccumulator:
         """Count what the trained model's heads find."""
-        source = self.run.over(self._held.watch(known.watch(self.segments(counts))))
+        source = self.run.over(self._segment_cache.watch(known.watch(self.segments(counts))))
         return self.count(source, "coreference heads", "trained")
 
     def controls(self) -> Iterator[tuple[int, CoreferenceAccumulator]]:
         """Count what the heads of each control find; yield its number with it."""
         for number in range(self.run.options.controls):
-            segments = self._held.again(lambda: self.segments(MentionCounts()))
+            segments = self._segment_cache.again(lambda: self.segments(MentionCounts()))
             source = self.run.over(self.control_documents.segments(segments), control=number)
             label = f"coreference, control {number + 1} of {self.run.options.controls}"
             yield number, self.count(source, label, f"control-{number}")
 
     def count(self, source: TileSource, stage: str, scan_name: str) -> CoreferenceAccumulator:
-        sums = CoreferenceAccumulator(self.run.layout, self.how)
+        sums = CoreferenceAccumulator(self.run.layout, self.options)
         documents = self.corpus.documents
-        # About as many windows as the words fill.
+        # The estimate of the number of windows follows from the number of words.
         windows = max(1, self.corpus.words * 4 // (3 * self.run.options.max_length))
 
         def read(segments: int) -> int:
@@ -151,11 +153,11 @@ class _CoreferenceBench:
         return sums
 
     def examples(self, result: CoreferenceResult) -> pd.DataFrame:
-        """Draw the best head on short windows, read by themselves."""
+        """Return examples of the best head on short windows, which are read in a scan of their own."""
         best = result.best()
         wanted = [] if best is None else [WantedHead("coreference", *best, "mention->antecedent")]
         special = self.run.encoder.vocabulary.special_names
-        examples = ArcExamples(wanted, coreference_questions, special=special, pieces=self.how.pieces)
+        examples = ArcExamples(wanted, coreference_questions, special=special, pieces=self.options.pieces)
         short = (
             segment
             for segment in self.segments(MentionCounts(), max_length=_EXAMPLE_TOKENS)

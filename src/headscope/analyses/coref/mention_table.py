@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from headscope.analyses.coref.antecedents import (
     candidate_words,
-    counted,
     first_headed,
     mention_order,
     right_words,
+    with_antecedent,
 )
 
 FIELD = "mentions"
@@ -24,9 +24,9 @@ class Mentions:
     Attributes:
         starts, ends: first word, and the word after the last, `[mention]`.
         heads: head word, `[mention]`.
-        entities: whose mention it is, by number, `[mention]`.
+        entities: number of the mention's entity, `[mention]`.
         types: index in `MENTION_TYPES`, `[mention]`.
-        allowed: which may be candidates, `[mention]`.
+        allowed: which mentions may be candidates, `[mention]`.
     """
 
     starts: NDArray[np.int64]
@@ -45,26 +45,26 @@ class MentionTable(Mentions):
     """The mentions of a window; positions count from the window's first word.
 
     Attributes:
-        asked: the mentions that count, `[asked]`.
-        candidate_words: head words of their candidates, `[asked, word]`.
-        right_words: which of those head a mention of the entity, `[asked, word]`.
+        scored: indices of the mentions that are scored, `[scored]`.
+        candidate_words: head words of their candidates, `[scored, word]`.
+        right_words: which of those words head a mention of the entity, `[scored, word]`.
     """
 
-    asked: NDArray[np.int64]
+    scored: NDArray[np.int64]
     candidate_words: NDArray[np.bool_]
     right_words: NDArray[np.bool_]
 
     @property
-    def asked_heads(self) -> NDArray[np.int64]:
-        """Head words of the mentions that count, `[asked]`."""
-        return self.heads[self.asked]
+    def scored_heads(self) -> NDArray[np.int64]:
+        """Head words of the scored mentions, `[scored]`."""
+        return self.heads[self.scored]
 
     @property
-    def asked_types(self) -> NDArray[np.bool_]:
-        """Which of `MENTION_TYPES` each mention that counts is, `[asked, type]`: `all` and its own."""
-        own: NDArray[np.bool_] = self.types[self.asked, None] == np.arange(len(MENTION_TYPES))
-        own[:, 0] = True
-        return own
+    def scored_types(self) -> NDArray[np.bool_]:
+        """Which of `MENTION_TYPES` each scored mention is, `[scored, type]`: `all` and its own type."""
+        is_type: NDArray[np.bool_] = self.types[self.scored, None] == np.arange(len(MENTION_TYPES))
+        is_type[:, 0] = True
+        return is_type
 
 
 def mention_table(
@@ -77,7 +77,7 @@ def mention_table(
     words: int,
     allowed: NDArray[np.bool_] | None = None,
 ) -> MentionTable:
-    """Order mentions and find who may be whose antecedent.
+    """Order mentions and find the candidates for their antecedents.
 
     Args:
         starts, ends, heads, entities, types: as `MentionTable` has them, in any order.
@@ -86,17 +86,17 @@ def mention_table(
     """
     order = mention_order(starts, ends)
     starts, ends, heads, entities, types = (a[order] for a in (starts, ends, heads, entities, types))
-    may = np.ones(len(heads), dtype=bool) if allowed is None else allowed[order]
-    asked = np.flatnonzero(counted(heads, entities, may))
-    heading = candidate_words(first_headed(heads, may, words), asked, heads[asked])
+    is_allowed = np.ones(len(heads), dtype=bool) if allowed is None else allowed[order]
+    scored = np.flatnonzero(with_antecedent(heads, entities, is_allowed))
+    heading = candidate_words(first_headed(heads, is_allowed, words), scored, heads[scored])
     return MentionTable(
         starts=starts,
         ends=ends,
         heads=heads,
         entities=entities,
         types=types,
-        allowed=may,
-        asked=asked,
+        allowed=is_allowed,
+        scored=scored,
         candidate_words=heading,
-        right_words=right_words(heading, entities[asked], heads, entities),
+        right_words=right_words(heading, entities[scored], heads, entities),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.coref.antecedents import counted, mention_order
+from headscope.analyses.coref.antecedents import mention_order, with_antecedent
 from headscope.analyses.coref.mention_rules.head_words import MentionWords
 from headscope.analyses.coref.mention_table import (
     FIELD,
@@ -43,8 +43,7 @@ class MentionCounts:
         mentions: mentions read.
         entities: entities read.
         singletons: entities with one mention.
-        without_antecedent: mentions that have none in their document (the first of each entity), so that there is
-            nothing to find.
+        without_antecedent: mentions that have none in their document: the first mention of each entity.
         counted: mentions that are scored, by type.
         lost: mentions with an antecedent that are not scored, by reason.
         unmatched: brackets that match no other; what they would have marked is not among the mentions.
@@ -94,15 +93,17 @@ class DocumentMentions(Mentions):
         ends = np.array([m.end for m in mentions], dtype=np.int64)
         order = mention_order(starts, ends)
         mentions = tuple(mentions[i] for i in order)
-        known = MentionWords(document)
-        at = [known.head(m) if find_head is None else find_head(document, m) for m in mentions]
-        heads = np.array(at, dtype=np.int64)
+        mention_words = MentionWords(document)
+        head_words = [
+            mention_words.head(m) if find_head is None else find_head(document, m) for m in mentions
+        ]
+        heads = np.array(head_words, dtype=np.int64)
         kinds = [
-            known.type(head) if find_type is None else find_type(document, m, head)
-            for m, head in zip(mentions, at)
+            mention_words.type(head) if find_type is None else find_type(document, m, head)
+            for m, head in zip(mentions, head_words)
         ]
         types = np.array([MENTION_TYPES.index(kind) for kind in kinds], dtype=np.int64)
-        # Not an array of names, which would hold every one at the longest one's length.
+        # Entities are numbered, because an array of names would hold every name at the length of the longest.
         numbers = {name: number for number, name in enumerate(sorted({m.entity for m in mentions}))}
         entities = np.array([numbers[m.entity] for m in mentions], dtype=np.int64)
         sizes = np.bincount(entities, minlength=len(numbers))
@@ -114,40 +115,40 @@ class DocumentMentions(Mentions):
             entities=entities,
             types=types,
             allowed=allowed,
-            answerable=counted(heads, entities, np.ones(len(mentions), dtype=bool)),
+            answerable=with_antecedent(heads, entities, np.ones(len(mentions), dtype=bool)),
         )
 
     def inside(self, window: Window) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-        """Return the places of the mentions that lie whole inside a window, and whose head word has a piece in it.
+        """Return the mentions that lie whole inside a window, and whether their head word has a piece in it.
 
         Args:
             window: of the document.
 
         Returns:
-            Places among the document's mentions, and for each whether its head word has a piece, `[inside]`.
+            Indices among the document's mentions, and for each whether its head word has a piece, `[inside]`.
         """
-        # Those that start in it stand together: a look at all of them for every window would take too long.
+        # Mentions are sorted by start, so those of a window are found without a look at all of them.
         first, last = np.searchsorted(self.starts, (window.start, window.end))
-        own = np.arange(first, last)
-        own = own[self.ends[own] <= window.end]
+        indices = np.arange(first, last)
+        indices = indices[self.ends[indices] <= window.end]
         ids = window.segment.word_ids
         with_pieces = window.start + np.unique(ids[ids != NO_WORD])
-        return own, np.isin(self.heads[own], with_pieces)
+        return indices, np.isin(self.heads[indices], with_pieces)
 
     def table(self, window: Window) -> tuple[MentionTable, NDArray[np.int64]]:
-        """Return a window's mentions, and their places among the document's."""
+        """Return a window's mentions, and their indices among the document's."""
         inside, has_piece = self.inside(window)
-        own = inside[has_piece]
-        made = mention_table(
-            starts=self.starts[own] - window.start,
-            ends=self.ends[own] - window.start,
-            heads=self.heads[own] - window.start,
-            entities=self.entities[own],
-            types=self.types[own],
+        indices = inside[has_piece]
+        window_table = mention_table(
+            starts=self.starts[indices] - window.start,
+            ends=self.ends[indices] - window.start,
+            heads=self.heads[indices] - window.start,
+            entities=self.entities[indices],
+            types=self.types[indices],
             words=window.words,
-            allowed=self.allowed[own],
+            allowed=self.allowed[indices],
         )
-        return made, own
+        return window_table, indices
 
 
 def coreference_segments(
@@ -160,7 +161,7 @@ def coreference_segments(
     counts: MentionCounts | None = None,
     drawn: Container[tuple[str, int]] | None = None,
 ) -> Iterator[Segment]:
-    """Yield the windows in which a mention counts, each with its `MentionTable` in `fields["mentions"]`.
+    """Yield the windows in which a mention is scored, each with its `MentionTable` in `fields["mentions"]`.
 
     Args:
         documents: with mentions.
@@ -168,7 +169,7 @@ def coreference_segments(
         max_length: tokens in a window at most.
         first_only: each document's first window only, as the paper takes.
         singletons: whether mentions of entities with one mention are candidates.
-        counts: told what became of documents and mentions.
+        counts: filled with what became of documents and mentions.
         drawn: document and index of the windows to yield; all of them when None.
     """
     counts = MentionCounts() if counts is None else counts
@@ -189,15 +190,15 @@ def coreference_segments(
             inside, has_piece = mentions.inside(window)
             reason[inside] = NO_PIECE
             reason[inside[has_piece]] = NO_ANTECEDENT
-            table, own = mentions.table(window)
+            table, indices = mentions.table(window)
             end = window.end
-            if not len(table.asked):
+            if not len(table.scored):
                 continue
             if drawn is not None and (document.id, window.segment.index) not in drawn:
-                reason[own[table.asked]] = NOT_DRAWN
+                reason[indices[table.scored]] = NOT_DRAWN
                 continue
-            reason[own[table.asked]] = ""
-            counts.counted.update(MENTION_TYPES[i] for i in table.types[table.asked])
+            reason[indices[table.scored]] = ""
+            counts.counted.update(MENTION_TYPES[i] for i in table.types[table.scored])
             yield replace(window.segment, fields={**window.segment.fields, FIELD: table})
         if first_only:
             reason[mentions.starts >= end] = AFTER_FIRST

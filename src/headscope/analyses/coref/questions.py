@@ -1,4 +1,4 @@
-"""What heads are asked of a window with mentions, for the examples of figure 5."""
+"""The mentions of a window and their antecedents, as questions for the examples of figure 5."""
 
 import numpy as np
 
@@ -8,11 +8,15 @@ from headscope.examples.arc_examples import ArcQuestion, WantedHead
 
 
 def coreference_questions(wanted: WantedHead, segment: Segment) -> list[ArcQuestion]:
-    """Ask for an antecedent of each mention that counts."""
+    """Ask for an antecedent of each scored mention."""
     table: MentionTable | None = segment.fields.get(FIELD)
     if table is None:
         return []
     return [
-        ArcQuestion(int(word), tuple(np.flatnonzero(gold).tolist()), tuple(np.flatnonzero(may).tolist()))
-        for word, gold, may in zip(table.asked_heads, table.right_words, table.candidate_words, strict=True)
+        ArcQuestion(
+            int(word), tuple(np.flatnonzero(gold).tolist()), tuple(np.flatnonzero(candidates).tolist())
+        )
+        for word, gold, candidates in zip(
+            table.scored_heads, table.right_words, table.candidate_words, strict=True
+        )
     ]

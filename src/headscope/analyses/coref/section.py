@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isnan
 
+from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.analyses.coref.findings import TOPIC, TYPES, lost
-from headscope.analyses.coref.found_antecedents import Antecedents, SelectedHead, antecedents_of
 from headscope.reporting.kit.cells import Cell, Runs, cell_of, number, records
 from headscope.reporting.kit.links import head_link, linked
 from headscope.reporting.kit.measured import Measured
@@ -35,23 +35,23 @@ def coreference_section(about: Context) -> list[Section]:
     table = antecedents_of(run)
     if table is None and run.table("gap") is None:
         return []
-    parts: list[Html | None] = []
+    blocks: list[Html | None] = []
     if table is not None:
-        parts += linked([one for one in about.findings if one.topic == TOPIC])
+        blocks += linked([finding for finding in about.findings if finding.topic == TOPIC])
         if table.types:
-            parts.append(
+            blocks.append(
                 scrolled(table_2(table, run, several=several), "Antecedents found, by type of mention")
             )
-            parts.append(el("p", "Dot: accuracy on its 95% interval. Held-out: the head that halves of the documents "
+            blocks.append(el("p", "Dot: accuracy on its 95% interval. Held-out: the head that halves of the documents "
                             "choose most often, on documents that did not choose it (cross-fitted); below it what "
                             "such a choice is worth on the other halves, and the head on all documents, too high "
                             "where heads are nearly equal. The paper’s way chooses and scores on the same "
                             "documents; what does without attention is of all.", class_="caption"))  # fmt: skip
-            parts.append(_best_heads(run, several))
+            blocks.append(_best_heads(run, several))
         read = lost(run.manifest)
-        parts.append(el("p", " ".join(read), class_="caption") if read else None)
-    parts += _gap(run, several)
-    return section("coref", "Coreference", WHY, parts)
+        blocks.append(el("p", " ".join(read), class_="caption") if read else None)
+    blocks += _gap(run, several)
+    return section("coref", "Coreference", WHY, blocks)
 
 
 def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
@@ -63,14 +63,14 @@ def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
     ]  # fmt: skip
     rows = []
     chosen = ((table.held_out, "held-out", True), (table.same_data, "the paper’s way: same documents", False))
-    for one, how, strong in chosen:
-        if one is not None:
-            rows.append(_head_row(one, how, table.types, several, strong))
+    for selected, selection, strong in chosen:
+        if selected is not None:
+            rows.append(_head_row(selected, selection, table.types, several, strong))
     for system, cells in table.systems.items():
         label = el("th", SYSTEM_NAMES.get(system, plain(system)), scope="row")
         rows.append(el("tr", label, [_cell(cells.get(name), role="mixed") for name in table.types]))
     if table.control:
-        seeds = max(one.seeds for one in table.control.values())
+        seeds = max(selected.seeds for selected in table.control.values())
         label = el("th", "Best head, random weights", el("small", f"mean and range of {seeds} seeds" if seeds > 1
                                                          else "one seed"), scope="row")  # fmt: skip
         rows.append(el("tr", label, [_control(table.control.get(name)) for name in table.types]))
@@ -81,17 +81,18 @@ def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
               class_="relations")  # fmt: skip
 
 
-def _head_row(one: SelectedHead, how: str, types: Sequence[str], several: bool, strong: bool) -> Html:
-    often = f", chosen in {percent(one.share, 0)} of halves" if not isnan(one.share) else ""
-    if one.held_out.exists:
-        often += f"; the choice is worth {accuracy_words(one.held_out)}; on all documents {accuracy_words(one.every)}"
-    label = el("th", "Head ", head_link(one.kind, one.layer, one.head, several), el("small", how + often),
+def _head_row(head: SelectedHead, selection: str, types: Sequence[str], several: bool, strong: bool) -> Html:
+    often = f", chosen in {percent(head.share, 0)} of halves" if not isnan(head.share) else ""
+    if head.held_out.exists:
+        on_all = accuracy_words(head.all_documents)
+        often += f"; the choice is worth {accuracy_words(head.held_out)}; on all documents {on_all}"
+    label = el("th", "Head ", head_link(head.kind, head.layer, head.head, several), el("small", selection + often),
                scope="row")  # fmt: skip
     cells = []
     for name in types:
-        other = one.others.get(name)
-        note = None if other is None else el("small", "head ", head_link(*other, several))
-        cells.append(_cell(one.cells.get(name), role="coreference", note=note, bold=strong))
+        other_head = head.other_heads.get(name)
+        note = None if other_head is None else el("small", "head ", head_link(*other_head, several))
+        cells.append(_cell(head.cells.get(name), role="coreference", note=note, bold=strong))
     return el("tr", label, cells)
 
 
@@ -119,9 +120,9 @@ def _paper(printed: Mapping[str, Mapping[str, object]], types: Sequence[str]) ->
     rows = []
     for system, values in printed.items():
         name = f"Head {system}" if system[:1].isdigit() else capital(system)
-        printed_here = [number(values.get(one)) for one in types]
-        shown = [DASH if isnan(value) else f"{value:.0f}" for value in printed_here]
-        numbers = [el("td", one, class_="picture") for one in shown]
+        printed_here = [number(values.get(mention_type)) for mention_type in types]
+        texts = [DASH if isnan(value) else f"{value:.0f}" for value in printed_here]
+        numbers = [el("td", text, class_="picture") for text in texts]
         rows.append(el("tr", el("th", name, scope="row"), numbers))
     return el("tbody", heading, rows)
 
@@ -130,22 +131,22 @@ def _best_heads(run: Measured, several: bool) -> Html | None:
     rows = [row for row in records(run.table("coref_heads")) if row["model"] == "trained"]
     by_head: dict[tuple[str, int, int], dict[str, Cell]] = {}
     for row in rows:
-        place = (str(row["kind"]), int(row["layer"]), int(row["head"]))
-        by_head.setdefault(place, {})[str(row["mention_type"])] = cell_of(row)
-    known = {place: cells for place, cells in by_head.items() if "all" in cells and cells["all"].exists}
-    if not known:
+        head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
+        by_head.setdefault(head, {})[str(row["mention_type"])] = cell_of(row)
+    with_cells = {head: cells for head, cells in by_head.items() if "all" in cells and cells["all"].exists}
+    if not with_cells:
         return None
-    best = sorted(known.items(), key=lambda pair: (-pair[1]["all"].value, pair[0]))[:MOST_HEADS]
-    types = [name for name in TYPES if any(name in cells for cells in known.values())]
+    best = sorted(with_cells.items(), key=lambda pair: (-pair[1]["all"].value, pair[0]))[:MOST_HEADS]
+    types = [name for name in TYPES if any(name in cells for cells in with_cells.values())]
     header = el(
         "tr",
         el("th", "head", scope="col"),
         [el("th", f"{TYPES[name]}, %", scope="col") for name in types],
     )
     body = []
-    for place, cells in best:
+    for head, cells in best:
         numbers = [_plain_cell(cells.get(name)) for name in types]
-        body.append(el("tr", el("th", head_link(*place, several), scope="row"), numbers))
+        body.append(el("tr", el("th", head_link(*head, several), scope="row"), numbers))
     summary = f"Table: the {len(best)} best heads, on all documents"
     table = el("table", el("thead", header), el("tbody", body), id="table-coreference-heads", class_="small")
     return el("details", el("summary", summary), scrolled(table, summary))
@@ -159,7 +160,7 @@ def _gap(run: Measured, several: bool) -> list[Html]:
         (measure, gender) for measure in ("accuracy", "f1") for gender in ("all", "masculine", "feminine")
     ]
     present = {(str(row["measure"]), str(row["gender"])) for row in rows}
-    columns = [one for one in columns if one in present]
+    columns = [column for column in columns if column in present]
     cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
     names: dict[tuple[str, str], Html | str] = {}
     for row in rows:
@@ -169,22 +170,22 @@ def _gap(run: Measured, several: bool) -> list[Html]:
         if key[0] == "head" and number(row.get("layer")) == number(row.get("layer")):
             names[key] = head_link(str(row["kind"]), int(row["layer"]), int(row["head"]), several)
     body = []
-    for key, own in cells.items():
-        how = {"held-out": "held-out", "same-data": "the paper’s way"}.get(key[1], plain(key[1]))
+    for key, cell_of_column in cells.items():
+        selection_text = {"held-out": "held-out", "same-data": "the paper’s way"}.get(key[1], plain(key[1]))
         label = ["Head ", names[key]] if key in names else SYSTEM_NAMES.get(key[0], plain(key[0]))
         body.append(
             el(
                 "tr",
-                el("th", label, el("small", how) if how else None, scope="row"),
-                [_plain_cell(own.get(column)) for column in columns],
+                el("th", label, el("small", selection_text) if selection_text else None, scope="row"),
+                [_plain_cell(cell_of_column.get(column)) for column in columns],
             )
         )
-    spans = [(measure, sum(one == measure for one, _ in columns)) for measure in ("accuracy", "f1")]
-    called = {"accuracy": "accuracy, %", "f1": "F1, %"}
+    spans = [(measure, sum(name == measure for name, _ in columns)) for measure in ("accuracy", "f1")]
+    labels = {"accuracy": "accuracy, %", "f1": "F1, %"}
     top = el(
         "tr",
         el("th"),
-        [el("th", called[measure], colspan=span, scope="colgroup") for measure, span in spans if span],
+        [el("th", labels[measure], colspan=span, scope="colgroup") for measure, span in spans if span],
     )
     bottom = el(
         "tr", el("th", "system", scope="col"), [el("th", gender, scope="col") for _, gender in columns]

@@ -1,4 +1,4 @@
-"""The tables of section 4.3, made of what `CoreferenceAccumulator` and `GapAccumulator` counted."""
+"""The tables of section 4.3, computed from the counts of `CoreferenceAccumulator` and `GapAccumulator`."""
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
@@ -28,7 +28,7 @@ from headscope.statistics.table_schema import TableSchema
 
 _HEAD = ("kind", "layer", "head")
 _NUMBERS = ("accuracy", "ci_low", "ci_high")
-_HELD = ("held_out", "held_out_ci_low", "held_out_ci_high")
+_HELD_OUT = ("held_out", "held_out_ci_low", "held_out_ci_high")
 _STRONGEST = (BASELINES.index("head match, else nearest"), BASELINES.index("nearest"))
 
 
@@ -74,7 +74,7 @@ class CoreferenceResult:
             for c, head in enumerate(self.candidates)
             for t, name in enumerate(MENTION_TYPES)
         ]
-        return self._named(rows, COREF_HEADS)
+        return self._with_model(rows, COREF_HEADS)
 
     @cached_property
     def chosen(self) -> dict[str, Chosen]:
@@ -82,7 +82,7 @@ class CoreferenceResult:
         return both_ways(self.hits, self.counts, by=0, seed=self.seed)
 
     def systems(self) -> pd.DataFrame:
-        """Return `coref.parquet`: the head that is best at all mentions, and what does without attention.
+        """Return `coref.parquet`: the head that is best at all mentions, and the baselines without attention.
 
         `accuracy` is the named head's on documents that did not choose it (`statistics.cross_fitted`), `all_documents`
         on all; `held_out` that of the selection. q, of the held-out row for all mentions, says that the selection beats
@@ -90,30 +90,30 @@ class CoreferenceResult:
         """
         rows = []
         for selection, chosen in self.chosen.items():
-            held = selection == "held-out"
+            is_held_out = selection == "held-out"
             for t, name in enumerate(MENTION_TYPES):
-                place = int(chosen.candidate[t])
-                if place < 0:
+                index = int(chosen.candidate[t])
+                if index < 0:
                     continue
                 rows.append(
                     {
                         "selection": selection,
                         "system": "head",
-                        **dict(zip(_HEAD, self.candidates[place])),
+                        **dict(zip(_HEAD, self.candidates[index])),
                         "share": chosen.share[t],
                         "mention_type": name,
                         "n": int(self.counts[:, t].sum()),
                         **ends_of(chosen.value, t, "accuracy"),
                         **(
                             ends_of(chosen.all_documents, t, "all_documents", "all_documents_")
-                            if held
+                            if is_held_out
                             else {}
                         ),
                         **ends_of(chosen.held_out, t, "held_out", "held_out_"),
-                        "q_value": self._selection_q() if t == 0 and held else np.nan,
+                        "q_value": self._selection_q() if t == 0 and is_held_out else np.nan,
                     }
                 )
-        table = self._named(rows, COREF)
+        table = self._with_model(rows, COREF)
         if self.model != "trained":
             return table
         return _typed(pd.concat([table, self._baselines()], ignore_index=True), COREF)
@@ -131,10 +131,10 @@ class CoreferenceResult:
         chosen = self.chosen["held-out"]
         if (chosen.candidate < 0).all():
             return _frame([], COREF_DIFFERENCES)
-        own = self.hits[:, chosen.candidate[0]]
+        hits = self.hits[:, chosen.candidate[0]]
         times = chosen.scores.sum(0)
         gaps = [
-            cross_fitted_difference(own, self.counts, self.fixed[:, b], self.counts, times)
+            cross_fitted_difference(hits, self.counts, self.fixed[:, b], self.counts, times)
             for b in range(len(BASELINES))
         ]
         rows = [
@@ -143,12 +143,12 @@ class CoreferenceResult:
             for system, gap in zip(BASELINES, gaps, strict=True)
             for t, name in enumerate(MENTION_TYPES)
         ]  # fmt: skip
-        for one, other in combinations(range(1, len(MENTION_TYPES)), 2):
-            sides = [(own[:, [t]], self.counts[:, [t]]) for t in (one, other)]
+        for first, second in combinations(range(1, len(MENTION_TYPES)), 2):
+            sides = [(hits[:, [t]], self.counts[:, [t]]) for t in (first, second)]
             gap = cross_fitted_difference(*sides[0], *sides[1], times[:, [0]])
             rows.append(
-                {"mention_type": MENTION_TYPES[one], "system": "head", "than": "head",
-                 "than_type": MENTION_TYPES[other], "n": int(self.counts[:, [one, other]].sum()),
+                {"mention_type": MENTION_TYPES[first], "system": "head", "than": "head",
+                 "than_type": MENTION_TYPES[second], "n": int(self.counts[:, [first, second]].sum()),
                  **ends_of(gap, 0, "difference")}
             )  # fmt: skip
         return _frame(rows, COREF_DIFFERENCES)
@@ -166,7 +166,7 @@ class CoreferenceResult:
         return _frame(rows, COREF_DIFFERENCES)
 
     def _selection_q(self) -> float:
-        """One test, so that q is p; controls have none."""
+        """Return q of the selection against the strongest baselines: of a single test it is p; controls have none."""
         if self.model != "trained":
             return np.nan
         strongest = self.fixed[:, _STRONGEST, :1]
@@ -187,7 +187,7 @@ class CoreferenceResult:
         ]
         return _frame(rows, COREF)
 
-    def _named(self, rows: list[dict[str, Any]], schema: TableSchema) -> pd.DataFrame:
+    def _with_model(self, rows: list[dict[str, Any]], schema: TableSchema) -> pd.DataFrame:
         named = [{"model": self.model, "seed": self.control_seed, **row} for row in rows]
         return _frame(named, schema)
 
@@ -199,46 +199,46 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
     candidates = _heads(sums)
     rows: list[dict[str, Any]] = []
     for measure in GAP_MEASURES:
-        own, number = first.ratio(right, measure)
+        hits, totals = first.ratio(right, measure)
         numbers = {"measure": measure}
         # The head is the same for both measures: F1 is a multiple of the same hits.
-        for selection, chosen in both_ways(own, number, by=0, seed=seed).items():
+        for selection, chosen in both_ways(hits, totals, by=0, seed=seed).items():
             if chosen.candidate[0] < 0:
                 continue
             head = dict(zip(_HEAD, candidates[int(chosen.candidate[0])]))
-            every = chosen.all_documents if selection == "held-out" else None
+            all_documents = chosen.all_documents if selection == "held-out" else None
             rows += [
                 {"system": "head", "selection": selection, **head, **numbers, **row}
-                for row in _by_gender(chosen.value, first, measure, every=every)
+                for row in _by_gender(chosen.value, first, measure, all_documents=all_documents)
             ]
-        fixed, number = first.ratio(first.baselines, measure)
-        interval = ratio_interval(fixed, number[:, None], scale="share")
+        fixed, totals = first.ratio(first.baselines, measure)
+        interval = ratio_interval(fixed, totals[:, None], scale="share")
         for b, system in enumerate(GAP_BASELINES):
-            one = Interval(interval.value[b], interval.low[b], interval.high[b])
-            rows += [{"system": system, **numbers, **row} for row in _by_gender(one, first, measure)]
+            baseline = Interval(interval.value[b], interval.low[b], interval.high[b])
+            rows += [{"system": system, **numbers, **row} for row in _by_gender(baseline, first, measure)]
     return _frame(rows, GAP)
 
 
 def _by_gender(
-    interval: Interval, sums: GapSums, measure: str, *, every: Interval | None = None
+    interval: Interval, sums: GapSums, measure: str, *, all_documents: Interval | None = None
 ) -> Iterator[dict[str, Any]]:
-    counted = sums.true if measure == "accuracy" else sums.rows
+    totals = sums.true if measure == "accuracy" else sums.rows
     for g, gender in enumerate(GENDERS):
-        beside = {} if every is None else ends_of(every, g, "all_documents", "all_documents_")
-        yield {"gender": gender, "n": int(counted[:, g].sum()), **ends_of(interval, g), **beside}
+        beside = {} if all_documents is None else ends_of(all_documents, g, "all_documents", "all_documents_")
+        yield {"gender": gender, "n": int(totals[:, g].sum()), **ends_of(interval, g), **beside}
 
 
 def _heads(sums: Sequence[CoreferenceSums] | Sequence[GapSums]) -> list[tuple[str, int, int]]:
-    found = []
+    candidates = []
     for part in sums:
         table = part.right if isinstance(part, GapSums) else part.hits
         layers, heads = table.shape[1:3]
-        found += [(part.kind, layer + 1, head + 1) for layer in range(layers) for head in range(heads)]
-    return found
+        candidates += [(part.kind, layer + 1, head + 1) for layer in range(layers) for head in range(heads)]
+    return candidates
 
 
 def _flat(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """`[group, layer, head, item]` of each kind to `[group, candidate, item]` of all."""
+    """Join the kinds' arrays `[group, layer, head, item]` to one `[group, candidate, item]`."""
     return np.concatenate([table.reshape(len(table), -1, table.shape[-1]) for table in tables], axis=1)
 
 
@@ -247,7 +247,7 @@ def _frame(rows: list[dict[str, Any]], schema: TableSchema) -> pd.DataFrame:
 
 
 def _typed(table: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:
-    """Give columns their types where pandas took them for fractions, as values of them are missing, or all are."""
+    """Restore the types of columns that pandas reads as fractions because some or all of their values are missing."""
     words = [column.name for column in schema.columns if column.dtype == "text"]
     empty = {name: pd.Series([None] * len(table), dtype=object) for name in words if table[name].isna().all()}
     whole = {column.name: "Int64" for column in schema.columns if column.dtype == "Int64"}

@@ -1,10 +1,10 @@
-"""Antecedents as what heads can find: how well every head finds them, and what people call them."""
+"""Antecedents as a target of heads: the accuracy of every head, and the words that people search for."""
 
 from __future__ import annotations
 
 from math import isnan
 
-from headscope.analyses.coref.found_antecedents import Antecedents, SelectedHead, antecedents_of
+from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.relation_names import COREFERENCE, short
 from headscope.reporting.kit.targets import Findable, Selected, Target
@@ -19,26 +19,26 @@ ANTECEDENT = Findable(
 
 def antecedent_targets(run: Measured) -> list[Target]:
     """Return the one target of coreference; none where the run has no coreference."""
-    told, table = antecedents_of(run), run.table("coref_heads")
-    if told is None:
+    antecedents, table = antecedents_of(run), run.table("coref_heads")
+    if antecedents is None:
         return []
-    own = None if table is None else table[(table["model"] == "trained") & (table["mention_type"] == "all")]
-    heads = None if own is None or own.empty else own
-    nearest = told.systems.get("nearest", {}).get("all")
+    rows = None if table is None else table[(table["model"] == "trained") & (table["mention_type"] == "all")]
+    heads = None if rows is None or rows.empty else rows
+    nearest = antecedents.systems.get("nearest", {}).get("all")
     return [
         Target(
             what=ANTECEDENT,
             role=COREFERENCE,
-            n=told.counts.get("all", 0) if heads is None else int(heads["n"].max()),
+            n=antecedents.counts.get("all", 0) if heads is None else int(heads["n"].max()),
             baseline=float("nan") if nearest is None else nearest.value,
-            best=_selected(run, told),
+            best=_selected(run, antecedents),
             heads=heads,
         )
     ]
 
 
-def _selected(run: Measured, told: Antecedents) -> Selected | None:
-    chosen = told.held_out
+def _selected(run: Measured, antecedents: Antecedents) -> Selected | None:
+    chosen = antecedents.held_out
     if chosen is None:
         return None
     return Selected(
@@ -54,7 +54,7 @@ def _selected(run: Measured, told: Antecedents) -> Selected | None:
 def _finds(run: Measured, chosen: SelectedHead) -> bool:
     """Whether the head is among those that find antecedents."""
     rows = run.roles
-    own = rows[
+    head_rows = rows[
         (rows["kind"] == chosen.kind) & (rows["layer"] == chosen.layer) & (rows["head"] == chosen.head)
     ]
-    return any(COREFERENCE in list(finds) for finds in own["finds"])
+    return any(COREFERENCE in list(finds) for finds in head_rows["finds"])

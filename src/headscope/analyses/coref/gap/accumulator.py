@@ -87,11 +87,11 @@ class GapAccumulator(Accumulator):
             raise ValueError(f"pieces {pieces!r} is not known; choose one of {', '.join(PIECES)}")
         self._questions: list[GapQuestion | None] = []
         self._rows: dict[str, tuple[WordRows, Tensor]] = {}
-        self._found: dict[str, list[Tensor]] = {}
+        self._layer_marks: dict[str, list[Tensor]] = {}
         super().__init__([part for part in layout if part.kind != "cross"])
 
     def declare(self) -> Declared:
-        """Keep how many rows there were, and in how many each head and each baseline marks a true name."""
+        """Declare the counts of rows, and of those in which each head and each baseline marks a true name."""
         genders = len(GENDERS)
         return {
             "n_rows": counted(genders),
@@ -103,7 +103,7 @@ class GapAccumulator(Accumulator):
     def begin(self, batch: Batch) -> None:
         """Take the batch's questions."""
         self._questions = [segment.fields.get(FIELD) for segment in batch.segments]
-        self._rows, self._found = {}, {part.kind: [] for part in self.layout}
+        self._rows, self._layer_marks = {}, {part.kind: [] for part in self.layout}
 
     def update(self, tile: AttentionTile) -> None:
         """Read off one layer which name every head marks."""
@@ -111,24 +111,26 @@ class GapAccumulator(Accumulator):
             return
         if tile.kind not in self._rows:
             self._rows[tile.kind] = _locate(tile, self._questions)
-        rows, places = self._rows[tile.kind]
-        # One row a segment; none where a decoder's shift has cut the pronoun off: then both names score 0.
+        rows, names = self._rows[tile.kind]
+        # A segment has one row, or none where a decoder's shift has cut the pronoun off: then both names score 0.
         weights = rows.attention(tile, pieces=self.pieces).sum(2)
-        index = places.clamp(min=0)[:, None].expand(-1, weights.shape[1], -1)
-        scores = weights.gather(2, index).masked_fill((places < 0)[:, None], 0)
-        self._found[tile.kind].append(scores[..., 1] > scores[..., 0])
+        index = names.clamp(min=0)[:, None].expand(-1, weights.shape[1], -1)
+        scores = weights.gather(2, index).masked_fill((names < 0)[:, None], 0)
+        self._layer_marks[tile.kind].append(scores[..., 1] > scores[..., 0])
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to their rows."""
-        found = {
-            kind: torch.stack(layers, dim=1).cpu().numpy() for kind, layers in self._found.items() if layers
+        marks_by_kind = {
+            kind: torch.stack(layers, dim=1).cpu().numpy()
+            for kind, layers in self._layer_marks.items()
+            if layers
         }
         for item, (segment, question) in enumerate(zip(batch.segments, self._questions)):
             if question is None:
                 continue
             genders = question.genders
             a, b = question.truth
-            right = {f"n_right.{kind}": np.where(marks[item], b, a) for kind, marks in found.items()}
+            right = {f"n_right.{kind}": np.where(marks[item], b, a) for kind, marks in marks_by_kind.items()}
             self.sums.add(
                 segment.document,
                 n_rows=genders,
@@ -136,7 +138,7 @@ class GapAccumulator(Accumulator):
                 baselines=question.baselines()[:, None] * genders,
                 **{name: value[..., None] * genders for name, value in right.items()},
             )
-        self._rows, self._found = {}, {}
+        self._rows, self._layer_marks = {}, {}
 
     def compute(self) -> tuple[GapSums, ...]:
         """Return what was counted, by group of rows."""
@@ -160,7 +162,7 @@ class GapAccumulator(Accumulator):
     def with_settings(
         cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
     ) -> "GapAccumulator":
-        """Make an empty one that joins pieces so."""
+        """Make an empty accumulator that joins pieces so."""
         return cls(layout, pieces=PIECES[int(settings["pieces"])])
 
     def described(self) -> str:
@@ -169,7 +171,7 @@ class GapAccumulator(Accumulator):
 
 
 def _locate(tile: AttentionTile, questions: Sequence[GapQuestion | None]) -> tuple[WordRows, Tensor]:
-    """Find the pronouns' rows, and the places of the names' last words, -1 where there is none, `[batch, 2]`."""
+    """Find the pronouns' rows, and the key indices of the names' last words, -1 for none, `[batch, 2]`."""
     last = np.full((len(questions), 2), -1, dtype=np.int64)
     pronouns = np.zeros(len(questions), dtype=np.int64)
     for item, question in enumerate(questions):
@@ -181,5 +183,5 @@ def _locate(tile: AttentionTile, questions: Sequence[GapQuestion | None]) -> tup
     wanted = torch.from_numpy(pronouns[:, None] == np.arange(number)).to(device)
     rows = WordRows.of(tile, wanted)
     names = torch.from_numpy(last).to(device)
-    places = places_of_words(rows.keys, number).gather(1, names.clamp(min=0))
-    return rows, places.masked_fill(names < 0, -1)
+    positions = places_of_words(rows.keys, number).gather(1, names.clamp(min=0))
+    return rows, positions.masked_fill(names < 0, -1)

@@ -1,4 +1,4 @@
-"""Rows of GAP as model inputs, and what does without attention: random, nearest, first."""
+"""Rows of GAP as model inputs, and the baselines without attention: random, nearest, first."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -87,7 +87,7 @@ def gap_segments(
         rows: from `corpora.gap`.
         encoder: the tokenizer's wrap.
         max_length: tokens in a segment at most, special tokens included.
-        counts: told what became of the rows.
+        counts: filled with what became of the rows.
     """
     counts = GapCounts() if counts is None else counts
     room = max_length - encoder.special_tokens_single
@@ -132,10 +132,10 @@ def _stretch(row: GapRow, encoder: Encoder, room: int) -> tuple[int, int]:
         return 0, len(row.words)
     first, end = 0, fitting_words(row.words, 0, encoder, room, row.spaces)
     if end < most:
-        own = alignment.word_ids[alignment.word_ids != NO_WORD]
-        per_word = np.bincount(own, minlength=len(row.words))[:most]
+        word_ids = alignment.word_ids[alignment.word_ids != NO_WORD]
+        per_word = np.bincount(word_ids, minlength=len(row.words))[:most]
         first, end = int((per_word[::-1].cumsum()[::-1] > room).sum()), most
-    # Alone, the stretch may have more pieces than it had within the text.
+    # By itself the stretch may have more pieces than it has within the text.
     while len(encoder.piece_words(row.words[first:end], row.spaces[first:end])[0]) > room:
         if end > most:
             end -= 1

@@ -1,6 +1,6 @@
 """Number, gender and person of English mentions, from a list of words (`data/agreement.json`).
 
-What the list does not settle stays open, and agrees with anything.
+A feature that the list does not settle stays open, and agrees with anything.
 """
 
 import json
@@ -33,7 +33,7 @@ class Lexicon:
         names: gender of first names.
         things: singular nouns for what is no person.
         singular_s: words that end in s and are singular.
-        plural_words, singular_words: first words of a mention that tell its number.
+        plural_words, singular_words: first words of a mention that determine its number.
     """
 
     pronouns: Mapping[str, tuple[str, str, str]]
@@ -96,15 +96,15 @@ def features_of(words: Sequence[str], table: MentionTable) -> UInt8[np.ndarray, 
     features = np.zeros((len(table), 3), dtype=np.uint8)
     named = (table.types == _PROPER).tolist()
     known: dict[tuple[int, int, int, bool], tuple[int, ...]] = {}  # several entities may have the same words
-    for place, row in enumerate(zip(table.starts.tolist(), table.ends.tolist(), table.heads.tolist(), named)):
+    for index, row in enumerate(zip(table.starts.tolist(), table.ends.tolist(), table.heads.tolist(), named)):
         if row not in known:
             start, end, head, name = row
-            said = describe(words[start:end], head - start, named=name)
+            letter_sets = describe(words[start:end], head - start, named=name)
             known[row] = tuple(
                 sum(1 << values.index(letter) for letter in letters)
-                for values, letters in zip((NUMBERS, GENDERS, PERSONS), said)
+                for values, letters in zip((NUMBERS, GENDERS, PERSONS), letter_sets)
             )
-        features[place] = known[row]
+        features[index] = known[row]
     return features
 
 
@@ -138,8 +138,8 @@ def _gender(lowered: list[str], head: int, *, named: bool) -> str:
     if named:
         for table in (known.titles, known.names):
             # Of `Dr Mary Malone` the title leaves open what the name settles.
-            said = [table[word] for word in lowered[: head + 1] if word in table]
-            for gender in said:
+            genders = [table[word] for word in lowered[: head + 1] if word in table]
+            for gender in genders:
                 if gender != "mf":
                     return gender
         if any(word in known.titles or word in known.names for word in lowered[: head + 1]):
@@ -154,7 +154,7 @@ def _gender(lowered: list[str], head: int, *, named: bool) -> str:
 
 
 def _singulars(noun: str) -> list[str]:
-    """Return a noun and what it may be the plural of."""
+    """Return a noun and the singulars that it may be the plural of."""
     forms = [noun]
     if noun.endswith("ies"):
         forms.append(noun[:-3] + "y")

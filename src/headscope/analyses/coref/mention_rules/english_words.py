@@ -1,4 +1,4 @@
-"""Closed lists of English words by which a phrase's head is told without tags or trees (`head_words`).
+"""Closed lists of English words by which a phrase's head is found without tags or trees (`head_words`).
 
 All in lower case. They are lists of function words, and of those adjectives, adverbs and participles that are
 frequent and that no ending gives away.

@@ -28,22 +28,22 @@ def rule_head(words: Sequence[str]) -> int:
     Args:
         words: the phrase, at least one word.
     """
-    places = [at for at, word in enumerate(words) if any(map(str.isalnum, word))]
-    while len(places) > 1 and words[places[-1]].lower() in english.CLITICS:
-        places.pop()
-    if not places:
+    word_positions = [at for at, word in enumerate(words) if any(map(str.isalnum, word))]
+    while len(word_positions) > 1 and words[word_positions[-1]].lower() in english.CLITICS:
+        word_positions.pop()
+    if not word_positions:
         return len(words) - 1
-    head, noun = places[0], False
-    for at in range(places[0], places[-1] + 1):
+    head, noun = word_positions[0], False
+    for at in range(word_positions[0], word_positions[-1] + 1):
         word, lower = words[at], words[at].lower()
-        following = words[at + 1].lower() if at < places[-1] else ""
+        following = words[at + 1].lower() if at < word_positions[-1] else ""
         left_out = lower in english.SUBJECTS and words[at - 1].lower() not in english.CONJUNCTIONS
         if noun and (lower in _STOPS or left_out or _is_participle(word, following)):
             return head
-        if at in places and lower not in english.CLITICS and lower not in english.CONJUNCTIONS:
+        if at in word_positions and lower not in english.CLITICS and lower not in english.CONJUNCTIONS:
             head = at
             noun = noun or _is_noun_like(word, following)
-    return places[-1]
+    return word_positions[-1]
 
 
 def rule_agreement(documents: Iterable[AnnotatedDocument]) -> tuple[int, float]:
@@ -69,8 +69,8 @@ def rule_agreement(documents: Iterable[AnnotatedDocument]) -> tuple[int, float]:
 
 def _noun_phrases(sentence: AnnotatedSentence) -> Iterator[tuple[int, int, int]]:
     """Yield (first word, word after the last, noun) of the noun phrases of two words or more."""
-    # Of each word and all that depends on it: the first, the last, how many. Not which: in a sentence whose words
-    # hang in one chain, each would hold all that follow it.
+    # For each word with all that depends on it: the first word, the last word and their number. The words themselves
+    # are not kept, because in a sentence whose words hang in one chain each would hold all that follow it.
     firsts, lasts, sizes = list(range(len(sentence))), list(range(len(sentence))), [1] * len(sentence)
     depth = depths(sentence.heads)
     for at in sorted(range(len(sentence)), key=depth.__getitem__, reverse=True):
@@ -82,10 +82,10 @@ def _noun_phrases(sentence: AnnotatedSentence) -> Iterator[tuple[int, int, int]]
         if tag not in ("NOUN", "PROPN") or relation.partition(":")[0] not in _PHRASES:
             continue
         first, last = firsts[noun], lasts[noun] + 1
-        whole = last - first == sizes[noun]
+        is_contiguous = last - first == sizes[noun]
         while first < noun and _leads(sentence, first, noun):
             first += 1
-        if whole and 1 < last - first <= _MOST_WORDS:
+        if is_contiguous and 1 < last - first <= _MOST_WORDS:
             yield first, last, noun
 
 

@@ -46,10 +46,10 @@ def mention_type(
 class MentionWords:
     """Head words and types of a document's mentions, as `head_word` and `mention_type` say.
 
-    What many mentions need of the document is worked out once: it may have a hundred thousand of them.
+    What many mentions need of the document is computed once, because a document may have a hundred thousand mentions.
 
     Args:
-        document: whose mentions are asked about.
+        document: the document of the mentions.
     """
 
     def __init__(self, document: AnnotatedDocument) -> None:
@@ -83,11 +83,11 @@ class MentionWords:
             return "pronoun"
         if not word[:1].isupper():
             return "nominal"
-        return "proper" if self._tells_case(number, at) or word.lower() in self._named else "nominal"
+        return "proper" if self._tells_case(number, at) or word.lower() in self._names else "nominal"
 
     @cached_property
-    def _named(self) -> frozenset[str]:
-        """The words, in lower case, of which a capital means a name somewhere in the document."""
+    def _names(self) -> frozenset[str]:
+        """The words, in lower case, whose capital marks a name somewhere in the document."""
         return frozenset(
             word.lower()
             for number, sentence in enumerate(self.document.sentences)
@@ -96,13 +96,13 @@ class MentionWords:
         )
 
     def _tells_case(self, number: int, at: int) -> bool:
-        """Say whether a capital at this place means a name: not after a quotation mark or as the first word."""
+        """Say whether a capital at this position marks a name: not after a quotation mark or as the first word."""
         first, in_capitals = self._about(number)
         before = self.document.sentences[number].words[at - 1]
         return first < at and before not in _QUOTES and not in_capitals
 
     def _about(self, number: int) -> tuple[int, bool]:
-        """Return the place of a sentence's first word that is no punctuation, and whether it is all in capitals."""
+        """Return the position of a sentence's first word that is no punctuation, and whether it is all in capitals."""
         if number not in self._case:
             words = self.document.sentences[number].words
             first = next((at for at, word in enumerate(words) if any(map(str.isalnum, word))), len(words))

@@ -14,27 +14,32 @@ from headscope.reporting.kit.measured import Measured
 
 @dataclass(frozen=True)
 class SelectedHead:
-    """A head selected for all mentions, with its own accuracy by type; `others` are heads chosen for single types.
+    """A head selected for all mentions, with its accuracy by type of mention.
 
-    Chosen by halves its accuracy is of documents that did not choose it, and `every` that on all, at all mentions.
-    `held_out` is the accuracy of the selection, at all mentions, on documents that did not choose; `q` tests it against
-    the simple baselines (NaN where nothing was tested).
+    Attributes:
+        kind, layer, head: the head.
+        share: how many halves of the documents select it.
+        all_documents: its accuracy at all mentions of all documents.
+        held_out: accuracy of the selection at all mentions, on documents that did not take part in it.
+        q: tests the selection against the simple baselines; NaN where nothing was tested.
+        cells: its accuracy by type; where it was selected by halves, on documents that did not select it.
+        other_heads: the heads that were selected for single types, where they differ.
     """
 
     kind: str
     layer: int
     head: int
     share: float
-    every: Cell
+    all_documents: Cell
     held_out: Cell
     q: float
     cells: Mapping[str, Cell]
-    others: Mapping[str, tuple[str, int, int]]
+    other_heads: Mapping[str, tuple[str, int, int]]
 
 
 @dataclass(frozen=True)
 class Antecedents:
-    """Table 2: what a run does not have is None or missing."""
+    """Table 2; what a run has not measured is None or missing."""
 
     types: tuple[str, ...]
     counts: Mapping[str, int]
@@ -51,7 +56,7 @@ def antecedents_of(run: Measured) -> Antecedents | None:
         return None
     rows = records(table)
     present = {str(row["mention_type"]) for row in rows}
-    types = tuple([one for one in MENTION_TYPES if one in present] + sorted(present - set(MENTION_TYPES)))
+    types = tuple([name for name in MENTION_TYPES if name in present] + sorted(present - set(MENTION_TYPES)))
     systems: dict[str, dict[str, Cell]] = {}
     for row in rows:
         if str(row["system"]) != "head":
@@ -60,7 +65,7 @@ def antecedents_of(run: Measured) -> Antecedents | None:
     control = {
         name: runs([row for row in heads if str(row["mention_type"]) == name], "control") for name in types
     }
-    order = {name: place for place, name in enumerate(BASELINES)}
+    order = {name: rank for rank, name in enumerate(BASELINES)}
     return Antecedents(
         types=types,
         counts={
@@ -69,25 +74,27 @@ def antecedents_of(run: Measured) -> Antecedents | None:
         held_out=_chosen(heads, "held-out"),
         same_data=_chosen(heads, "same-data"),
         systems=dict(sorted(systems.items(), key=lambda pair: (order.get(pair[0], 9), pair[0]))),
-        control={name: one for name, one in control.items() if one is not None},
+        control={name: spread for name, spread in control.items() if spread is not None},
     )
 
 
 def _chosen(rows: list[dict[str, Any]], selection: str) -> SelectedHead | None:
-    own = {str(row["mention_type"]): row for row in rows
+    row_by_type = {str(row["mention_type"]): row for row in rows
            if row["model"] == "trained" and row["selection"] == selection
            and number(row.get("layer")) == number(row.get("layer"))}  # fmt: skip
-    if not own:
+    if not row_by_type:
         return None
-    main = own.get("all") or next(iter(own.values()))
-    place = (str(main["kind"]), int(main["layer"]), int(main["head"]))
-    named = {name: (str(row["kind"]), int(row["layer"]), int(row["head"])) for name, row in own.items()}
+    main = row_by_type.get("all") or next(iter(row_by_type.values()))
+    head = (str(main["kind"]), int(main["layer"]), int(main["head"]))
+    head_by_type = {
+        name: (str(row["kind"]), int(row["layer"]), int(row["head"])) for name, row in row_by_type.items()
+    }
     return SelectedHead(
-        *place,
+        *head,
         share=number(main.get("share")),
-        every=cell_of(main, "all_documents", "all_documents_ci"),
+        all_documents=cell_of(main, "all_documents", "all_documents_ci"),
         held_out=cell_of(main, "held_out", "held_out_ci"),
         q=number(main.get("q_value")),
-        cells={name: cell_of(row) for name, row in own.items()},
-        others={name: other for name, other in named.items() if other != place},
+        cells={name: cell_of(row) for name, row in row_by_type.items()},
+        other_heads={name: other_head for name, other_head in head_by_type.items() if other_head != head},
     )
