@@ -77,7 +77,6 @@ NOT_YET = {
     "analyses/jobs",
     "analyses/pca",
     "analyses/probes",
-    "analyses/syntax",
     "examples",
     "prepare",
 }

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.analyses.syntax.relations import resting_of
+from headscope.analyses.syntax.relations import noop_of
 from headscope.reporting.from_study import measured_in
 from headscope.reporting.report_page import render_report
 from support import mock_inputs
@@ -16,9 +16,9 @@ pytestmark = pytest.mark.slow
 def test_rest_of_dependents_that_do_not_attend(tmp_path):
     inputs = with_treebank(mock_inputs.encoder())
     now = measured_in(write_study(inputs, tmp_path / "now"))
-    assert resting_of(now).equals(inputs.table("syntax_noop"))
+    assert noop_of(now).equals(inputs.table("syntax_noop"))
     assert "table-syntax-noop" in render_report(now)
     before = inputs.table("syntax_noop").rename(columns={"attending": "dependents"})
     then = measured_in(write_study(with_parts(inputs, syntax_noop=before), tmp_path / "then"))
-    assert resting_of(then) is None
+    assert noop_of(then) is None
     assert "table-syntax-noop" not in render_report(then)

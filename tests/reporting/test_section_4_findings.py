@@ -155,7 +155,7 @@ def test_rest_on_the_separator_whichever_way_the_difference_is_taken(inputs, tur
     if turned:
         frame["difference"] *= -1
         frame[["ci_low", "ci_high"]] = -frame[["ci_high", "ci_low"]].to_numpy()
-    assert texts(with_parts(inputs, syntax_noop=frame), "syntax_rest") == [
+    assert texts(with_parts(inputs, syntax_noop=frame), "syntax_noop") == [
         "For 1 of 3 relations the dependents give [SEP] less of their attention than all other words do in the "
         "head that finds the relation, each by its own 95% interval; for 1 they give it more. The clearest is "
         "head 3-1: 12.0% from words marked obj (direct object), 48.0% from all other words."
@@ -180,7 +180,7 @@ def test_rest_on_the_separator_whichever_way_the_difference_is_taken(inputs, tur
 )  # fmt: skip
 def test_the_words_that_attend_are_named(inputs, directions, who, clearest):
     frame = resting(inputs, direction=directions)
-    (said,) = texts(with_parts(inputs, syntax_noop=frame), "syntax_rest")
+    (said,) = texts(with_parts(inputs, syntax_noop=frame), "syntax_noop")
     assert said == (
         f"For 1 of 3 relations {who} give [SEP] less of their attention than all other words do in the head "
         f"that finds the relation, each by its own 95% interval; for 1 they give it more. The clearest is head 3-1: "
@@ -192,9 +192,9 @@ def test_a_token_with_next_to_no_attention_is_no_place_of_rest(inputs):
     frame = inputs.table("syntax_noop").assign(
         others=0.04, attending=0.01, difference=-0.03, ci_low=-0.04, ci_high=-0.02
     )
-    assert texts(with_parts(inputs, syntax_noop=frame), "syntax_rest") == []
+    assert texts(with_parts(inputs, syntax_noop=frame), "syntax_noop") == []
     frame.loc[frame["key_class"] == "cls", ["others", "attending"]] = [0.6, 0.2]
-    (said,) = texts(with_parts(inputs, syntax_noop=frame), "syntax_rest")
+    (said,) = texts(with_parts(inputs, syntax_noop=frame), "syntax_noop")
     # Of the 23 relations 15 have a head that beats every fixed offset.
     assert said.startswith("For all 15 relations the words that attend (the dependents, or where they attend the head "
                            "words) give [CLS] less of their attention")  # fmt: skip
@@ -203,7 +203,7 @@ def test_a_token_with_next_to_no_attention_is_no_place_of_rest(inputs):
 def test_no_relation_rests_less(inputs):
     frame = inputs.table("syntax_noop").query("key_class == 'sep'").assign(ci_low=-0.1, ci_high=0.1)
     assert texts(
-        with_parts(inputs, syntax_noop=frame.assign(direction="head->dependent")), "syntax_rest"
+        with_parts(inputs, syntax_noop=frame.assign(direction="head->dependent")), "syntax_noop"
     ) == [
         "It is shown for none of 15 relations that the dependents’ head words give [SEP] less of their attention than "
         "all other words do in the head that finds the relation (by the 95% interval of each)."
@@ -212,13 +212,13 @@ def test_no_relation_rests_less(inputs):
 
 def test_rest_that_was_not_tested_is_said_to_be_untested(inputs):
     nothing = resting(inputs, ci_low=float("nan"), ci_high=float("nan"))
-    assert texts(with_parts(inputs, syntax_noop=nothing), "syntax_rest") == [
+    assert texts(with_parts(inputs, syntax_noop=nothing), "syntax_noop") == [
         "Whether the dependents give [SEP] less of their attention than all other words do in the head that finds the "
         "relation was not tested: an interval needs at least 10 documents with such words."
     ]
     some = resting(inputs)
     some.loc[some["relation"] == "case", ["ci_low", "ci_high"]] = float("nan")
-    (said,) = texts(with_parts(inputs, syntax_noop=some), "syntax_rest")
+    (said,) = texts(with_parts(inputs, syntax_noop=some), "syntax_noop")
     assert said.startswith("For 1 of 2 relations the dependents")
     assert "; for 1 they give it more; 1 more was not tested, for want of documents. The" in said
 
@@ -277,7 +277,7 @@ def test_random_weights_lie_below_what_training_chooses(inputs):
 
 def test_without_intervals_nothing_is_claimed():
     few = mock_inputs.section_4(2, 3, documents=4)
-    said = texts(few, "syntax", "coreference", "syntax_rest")
+    said = texts(few, "syntax", "coreference", "syntax_noop")
     assert not [text for text in said if "interval " in text and "needs at least" not in text]
     assert not [
         text for text in said if "more than" in text or "told apart" in text or "whole interval" in text
@@ -349,4 +349,4 @@ def test_the_first_screen_has_a_sentence_of_each(inputs):
 
 
 def test_a_run_without_them_says_nothing():
-    assert texts(mock_inputs.encoder(1, 1), "syntax", "syntax_rest", "syntax_detail", "coreference") == []
+    assert texts(mock_inputs.encoder(1, 1), "syntax", "syntax_noop", "syntax_detail", "coreference") == []

@@ -49,7 +49,7 @@ def filled(documents, *, seed=0, most=3, layout=LAYOUT, table=TABLE, options=Non
 def holding(arrays, *, layout=LAYOUT, table=TABLE, options=None):
     """An accumulator with these counts."""
     accumulator = DependencyAccumulator(layout, table, options)
-    for store in (accumulator.sums, accumulator.stores["rest"]):
+    for store in (accumulator.sums, accumulator.stores["special"]):
         own = {name: array for name, array in arrays.items() if name in store.shapes}
         for document in range(len(arrays["n_arcs"])):
             store.add(f"d{document:03d}", **{name: array[document] for name, array in own.items()})

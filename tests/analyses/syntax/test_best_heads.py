@@ -399,4 +399,4 @@ def test_the_place_of_a_row(counted):
     result = DependencyResult(counted[0])
     for place, (kind, layer, head, _, direction) in enumerate(heads_of()):
         row = {"kind": kind, "layer": layer + 1, "head": head + 1, "direction": direction}
-        assert result.counted.place(row) == place
+        assert result.counted.index_of(row) == place

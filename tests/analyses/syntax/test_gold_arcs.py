@@ -22,7 +22,7 @@ def test_a_sentence_worked_by_hand():
     # she saw dogs .
     arcs = TABLE.arcs(("she", "saw", "dogs", "."), [2, 0, 2, 2], ["nsubj", "root", "obj", "punct"])
     assert arcs.heads.tolist() == [1, -1, 1, 1]
-    assert arcs.asked.tolist() == [0, 1, 2, 3]
+    assert arcs.dependents.tolist() == [0, 1, 2, 3]
     assert arcs.cells[[0, 2, 3]].tolist() == [
         cell(TABLE, "nsubj", "1"),
         cell(TABLE, "obj", "1"),
@@ -120,19 +120,25 @@ POSS = (["poss", "poss", "possessive", "nsubj", "root"], [2, 4, 2, 5, 0])
 def test_the_clitic_answers_for_the_possessor(clitic, applies, original):
     words, (relations, heads) = ("her", "cat", clitic, "tail", "fell"), POSS
     arcs = TABLE.arcs(words, heads, relations)
-    assert arcs.asked.tolist() == [0, 2 if applies else 1, 2, 3, 4]
+    assert arcs.dependents.tolist() == [0, 2 if applies else 1, 2, 3, 4]
     # The baseline answers from the clitic as well.
     right = [OFFSETS[place] for place in np.flatnonzero(arcs.offsets[1])]
     assert right == ([1] if applies else [2])
     assert arcs.heads.tolist() == [1, 3, 1, 4, -1]
     compat = ArcTable(TABLE.relations, compat=True).arcs(words, heads, relations)
-    assert compat.asked.tolist() == [0, 2 if original else 1, 2, 3, 4]
+    assert compat.dependents.tolist() == [0, 2 if original else 1, 2, 3, 4]
 
 
 def test_the_rule_is_for_poss_and_needs_a_word_after_it():
     heads = [2, 0, 2]
-    assert TABLE.arcs(("cat", "tail", "'s"), heads, ["nmod:poss", "root", "poss"]).asked.tolist() == [0, 1, 2]
-    assert TABLE.arcs(("cat", "'s", "tail"), [3, 1, 0], ["nmod:poss", "case", "root"]).asked.tolist() == [
+    assert TABLE.arcs(("cat", "tail", "'s"), heads, ["nmod:poss", "root", "poss"]).dependents.tolist() == [
+        0,
+        1,
+        2,
+    ]
+    assert TABLE.arcs(
+        ("cat", "'s", "tail"), [3, 1, 0], ["nmod:poss", "case", "root"]
+    ).dependents.tolist() == [
         0,
         1,
         2,

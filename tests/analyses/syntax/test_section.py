@@ -9,7 +9,7 @@ import pytest
 from headscope.analyses.arc_examples.section import arcs_section, figure_examples, groups_of
 from headscope.analyses.for_report import arc_examples
 from headscope.analyses.syntax.figures.relation_layers import STEPS, on_shade, shade
-from headscope.analyses.syntax.heat import best_offsets, heat_table, kept_relations
+from headscope.analyses.syntax.heat import best_offsets, drawn_relations, heat_table
 from headscope.analyses.syntax.page_tables import main_table
 from headscope.analyses.syntax.relations import relations_of
 from headscope.analyses.syntax.section import syntax_section, treebank_line
@@ -191,7 +191,7 @@ def test_a_heat_map_of_a_big_model_keeps_the_frequent_relations():
     relations = relations_of(inputs)
     (table,) = Tables(heat_table(inputs, relations, kind="encoder", several=False)).found.values()
     assert {row[0] for row in table[1:]} == {f"r{place}" for place in range(18, 80)}
-    assert kept_relations(relations, {}) == []
+    assert drawn_relations(relations, {}) == []
 
 
 def test_the_best_offset_is_that_of_the_whole_treebank(inputs):

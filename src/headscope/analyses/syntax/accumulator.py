@@ -1,4 +1,4 @@
-"""Which word each head points every word at, against the gold trees (section 4.2)."""
+"""The word that each head attends to for every word, scored against the gold trees (section 4.2)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.syntax.arc_runs import ArcRuns, sum_runs
-from headscope.analyses.syntax.attending import Attending, resting
+from headscope.analyses.syntax.attending import Attending, special_attention
 from headscope.analyses.syntax.batch_arcs import Pointer, reachable
 from headscope.analyses.syntax.gold_arcs import OFFSETS, Arcs, ArcTable
 from headscope.analyses.syntax.head_answers import Answers, judge, read_answers
@@ -25,7 +25,7 @@ from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.groups import GroupedSums
 from headscope.statistics.kept import Declared, State, counted, total
 
-REST_GROUPS = 32
+SPECIAL_GROUPS = 32
 """Groups of documents, at most, that attention to special tokens is kept for."""
 
 
@@ -58,7 +58,7 @@ class DependencyAccumulator(Accumulator):
         self._pointers: dict[str, Pointer] = {}
         self._answers: dict[str, list[tuple[Answers, ...]]] = {}
         self._reachable: dict[str, list[Tensor]] = {}
-        self._seen: dict[int, tuple[Visibility, Tensor]] = {}
+        self._reachable_by_mask: dict[int, tuple[Visibility, Tensor]] = {}
         super().__init__([part for part in layout if part.kind != "cross"])
 
     def declare(self) -> Declared:
@@ -70,7 +70,7 @@ class DependencyAccumulator(Accumulator):
             "n_offsets": counted(cells, len(OFFSETS)),
             "n_hits": counted(cells, "layer", "head", width),
             # What the words that attend give special tokens, a number for every head: kept for fewer groups.
-            "rest": GroupedSums(
+            "special": GroupedSums(
                 {
                     name: shape
                     for part in self.layout
@@ -82,7 +82,7 @@ class DependencyAccumulator(Accumulator):
                         (f"n_attending.{part.kind}", (relations * width,)),
                     )
                 },
-                groups=REST_GROUPS,
+                groups=SPECIAL_GROUPS,
             ),
             "totals.reachable": total(relations, "layer", width, dtype=np.int64),
             "totals.other": total(relations, "layer", "head", width, dtype=np.int64),
@@ -111,7 +111,7 @@ class DependencyAccumulator(Accumulator):
         self._pointers = {}
         self._answers = {part.kind: [] for part in self.layout}
         self._reachable = {part.kind: [] for part in self.layout}
-        self._seen = {}
+        self._reachable_by_mask = {}
 
     def update(self, tile: AttentionTile) -> None:
         """Read every arc's answer off one layer."""
@@ -131,15 +131,15 @@ class DependencyAccumulator(Accumulator):
     def _reached(self, tile: AttentionTile, pointer: Pointer) -> Tensor:
         """Say which arcs the mask of a layer allows; layers that share a mask share the answer."""
         key = id(tile.visibility)
-        if key not in self._seen:
-            # Causal or local: some words cannot be seen.
+        if key not in self._reachable_by_mask:
+            # A causal or local mask hides some words.
             fewer = tile.visibility.counts < tile.keys.lengths[:, None]
             hidden = bool((fewer & tile.row_valid).any())
             visible = tile.visibility.visible if hidden else None
-            found = reachable(pointer, visible, directions=len(self.options.directions))
-            # The visibility is kept so that its id stays its own.
-            self._seen[key] = (tile.visibility, found)
-        return self._seen[key][1]
+            arcs = reachable(pointer, visible, directions=len(self.options.directions))
+            # The visibility is kept, so that no other object can take its id.
+            self._reachable_by_mask[key] = (tile.visibility, arcs)
+        return self._reachable_by_mask[key][1]
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to its documents."""
@@ -152,56 +152,56 @@ class DependencyAccumulator(Accumulator):
             "n_arcs": np.bincount(by_cell.run_of, minlength=len(by_cell.cells)),
             "n_offsets": by_cell.sums(torch.from_numpy(offsets)),
         }
-        rest, kept = self._rest, [(self.sums, sums, by_cell)]
+        special_sums, batches = self._special_sums, [(self.sums, sums, by_cell)]
         for kind, layers in self._answers.items():
             if not layers:
                 continue
-            # All layers at once: what is asked of a batch is small, and a call costs more than it computes.
+            # All layers are scored at once, because a batch has few arcs and a call costs more than it computes.
             answers = [Answers.of_layers(each) for each in zip(*layers, strict=True)]
             pointer = self._pointers[kind]
             hits, other = judge(answers, pointer, special=self.options.special, compat=self.options.compat)
             sums[f"n_hits.{kind}"] = by_cell.sums(hits)
-            kept.append((rest, *self._rest_of(kind, answers[0], relations, documents)))
+            batches.append((special_sums, *self._sums_of_special(kind, answers[0], relations, documents)))
             totals = ("other", other), ("reachable", torch.stack(self._reachable[kind], dim=1))
-            for name, found in totals:
-                total = sum_runs(found, relations, len(self.table.relations))
+            for name, arc_values in totals:
+                total = sum_runs(arc_values, relations, len(self.table.relations))
                 self.totals[f"totals.{name}.{kind}"] += total.astype(np.int64)
-        for store, values, runs in kept:
-            for place, own in runs.slices(len(names)):
-                parts = {name: value[own] for name, value in values.items()}
-                store.add_at(str(names[place]), runs.cells[own], **parts)
+        for store, values, runs in batches:
+            for index, run in runs.slices(len(names)):
+                cells_sums = {name: value[run] for name, value in values.items()}
+                store.add_at(str(names[index]), runs.cells[run], **cells_sums)
         unplaced = next((int((each.on_host[1] < 0).sum()) for each in self._pointers.values()), 0)
         self.totals["words"] += (len(cells), unplaced)
-        self._answers, self._reachable, self._seen = {}, {}, {}
+        self._answers, self._reachable, self._reachable_by_mask = {}, {}, {}
 
     @property
-    def _rest(self) -> GroupedSums:
-        store = self.stores["rest"]
+    def _special_sums(self) -> GroupedSums:
+        store = self.stores["special"]
         assert isinstance(store, GroupedSums)
         return store
 
-    def _rest_of(
+    def _sums_of_special(
         self, kind: str, answers: Answers, relations: NDArray[np.int64], documents: NDArray[np.int64]
     ) -> tuple[dict[str, NDArray[Any]], ArcRuns]:
-        """Sum what the words that attend in each relation and direction give special tokens, by document."""
+        """Sum the attention to special tokens of the words that attend in each relation and direction, by document."""
         pointer = self._pointers[kind]
-        members = Attending.of(pointer, relations, directions=len(self.options.directions))
-        runs = ArcRuns.of(documents[members.rows], members.cells)
+        attending = Attending.of(pointer, relations, directions=len(self.options.directions))
+        runs = ArcRuns.of(documents[attending.rows], attending.cells)
         return {
-            f"noop.{kind}": runs.sums(members.given(resting(answers, pointer))),
+            f"noop.{kind}": runs.sums(attending.pick(special_attention(answers, pointer))),
             f"n_attending.{kind}": np.bincount(runs.run_of, minlength=len(runs.cells)),
         }, runs
 
     def compute(self) -> tuple[DependencySums, ...]:
         """Return what was counted, by group of documents; tables are made of it in `syntax_tables`."""
-        stacked, rest = self.sums.stacked(), self._rest.stacked()
+        stacked, special_sums = self.sums.stacked(), self._special_sums.stacked()
         apart = (len(self.table.relations), len(self.options.directions))
         return tuple(
             DependencySums(
                 kind=part.kind,
                 hits=stacked[f"n_hits.{part.kind}"],
-                noop=_unfold(rest[f"noop.{part.kind}"], apart),
-                attending=_unfold(rest[f"n_attending.{part.kind}"], apart),
+                noop=_unfold(special_sums[f"noop.{part.kind}"], apart),
+                attending=_unfold(special_sums[f"n_attending.{part.kind}"], apart),
                 counts=stacked["n_arcs"],
                 offsets=stacked["n_offsets"],
                 reachable=self.totals[f"totals.reachable.{part.kind}"].copy(),

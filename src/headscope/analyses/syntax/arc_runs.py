@@ -38,8 +38,8 @@ class ArcRuns:
     def slices(self, documents: int) -> Iterator[tuple[int, slice]]:
         """Yield each document with its pairs."""
         ends = np.searchsorted(self.documents, np.arange(documents + 1)).tolist()
-        for place in range(documents):
-            yield place, slice(ends[place], ends[place + 1])
+        for document in range(documents):
+            yield document, slice(ends[document], ends[document + 1])
 
 
 def sum_runs(values: Tensor, run_of: NDArray[np.int64], number: int) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Which words attend in each relation, and what they give special tokens (section 3.2: attention as a no-op)."""
+"""The words that attend in each relation, and their attention to special tokens (section 3.2: attention as a no-op)."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,13 +23,13 @@ class Attending:
     these words, each once.
 
     Attributes:
-        rows: which segment each is of, `[member]`.
-        places: its place among the segment's words, `[member]`.
-        cells: where it is counted: relation x direction, `[member]`.
+        rows: the segment of each word, `[member]`.
+        positions: its position on the word axis, `[member]`.
+        cells: the cell in which it is counted: relation x direction, `[member]`.
     """
 
     rows: NDArray[np.int64]
-    places: NDArray[np.int64]
+    positions: NDArray[np.int64]
     cells: NDArray[np.int64]
 
     @classmethod
@@ -41,12 +41,12 @@ class Attending:
             relations: index of each arc's relation, `[arc]`.
             directions: how many there are: 2, or 3 with `both`.
         """
-        rows, own, _, gold, _ = pointer.on_host
-        sides = [(0, own), (1, gold)]
+        rows, words, _, gold, _ = pointer.on_host
+        sides = [(0, words), (1, gold)]
         if directions > len(sides):
-            sides += [(2, own), (2, gold)]
+            sides += [(2, words), (2, gold)]
         segments, width = pointer.axis.words.shape
-        inner = _inner(rows, own, (segments, width))
+        inner = _inner(rows, words, (segments, width))
         number = directions * (int(relations.max(initial=0)) + 1)
         keys = [
             ((rows * width + ends) * number + relations * directions + direction)[
@@ -54,28 +54,28 @@ class Attending:
             ]
             for direction, ends in sides
         ]
-        # A head word of several dependents comes as often; once is enough.
+        # A head word of several dependents is counted once.
         at, cells = np.divmod(np.unique(np.concatenate(keys)), number)
-        rows, places = np.divmod(at, width)
-        return cls(rows, places, cells)
+        rows, positions = np.divmod(at, width)
+        return cls(rows, positions, cells)
 
-    def given(self, rest: Tensor) -> Tensor:
-        """Pick the members' attention out of `resting`'s table, `[member, layer, head, 2]` float64."""
-        at = torch.from_numpy(np.stack([self.rows, self.places])).to(rest.device)
-        picked: Tensor = rest[at[0], at[1]].double()
+    def pick(self, table: Tensor) -> Tensor:
+        """Pick the members' attention out of `special_attention`'s table, `[member, layer, head, 2]` float64."""
+        at = torch.from_numpy(np.stack([self.rows, self.positions])).to(table.device)
+        picked: Tensor = table[at[0], at[1]].double()
         return picked
 
 
-def _inner(rows: NDArray[np.int64], own: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.bool_]:
-    """Say which places are of words that have words on both sides, `[batch, place]`.
+def _inner(rows: NDArray[np.int64], words: NDArray[np.int64], shape: tuple[int, int]) -> NDArray[np.bool_]:
+    """Say which positions are of words that have words on both sides, `[batch, word]`.
 
     Args:
-        rows: which segment each word is of, `[word]`.
-        own: its place, -1 without pieces, `[word]`.
-        shape: segments and places.
+        rows: the segment of each word, `[word]`.
+        words: its position, -1 without pieces, `[word]`.
+        shape: number of segments and of positions.
     """
     is_word = np.zeros(shape, dtype=bool)
-    is_word[rows[own >= 0], own[own >= 0]] = True
+    is_word[rows[words >= 0], words[words >= 0]] = True
     before = np.maximum.accumulate(is_word, axis=1)
     behind = np.maximum.accumulate(is_word[:, ::-1], axis=1)[:, ::-1]
     inner = is_word.copy()
@@ -85,8 +85,8 @@ def _inner(rows: NDArray[np.int64], own: NDArray[np.int64], shape: tuple[int, in
     return inner
 
 
-def resting(answers: Answers, pointer: Pointer) -> Tensor:
-    """Sum what every place gives to sep and to cls, `[batch, place, layer, head, 2]`.
+def special_attention(answers: Answers, pointer: Pointer) -> Tensor:
+    """Sum the attention of every word to sep and to cls, `[batch, word, layer, head, 2]`.
 
     Args:
         answers: of the direction dependent->head, which are read off the rows of attention.
@@ -96,7 +96,7 @@ def resting(answers: Answers, pointer: Pointer) -> Tensor:
     return torch.einsum("bpslh,bsc->bplhc", answers.special.clamp(min=0), classes)
 
 
-def rest_of(sums: NDArray[Any], relation: int, direction: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def split_attending(sums: NDArray[Any], relation: int, direction: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Split sums or counts into those of the words that attend in a relation and those of all other words.
 
     Args:
@@ -107,5 +107,5 @@ def rest_of(sums: NDArray[Any], relation: int, direction: int) -> tuple[NDArray[
     Returns:
         Both `[group, ...]`.
     """
-    own = sums[:, relation, direction]
-    return own, sums[:, :, 0].sum(1) - own
+    inside = sums[:, relation, direction]
+    return inside, sums[:, :, 0].sum(1) - inside

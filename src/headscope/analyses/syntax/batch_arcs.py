@@ -1,4 +1,4 @@
-"""A batch's gold arcs on the places of its words, and which of them the mask allows."""
+"""A batch's gold arcs by the positions of its words, and which of them the mask allows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,28 +17,28 @@ from headscope.encoding.vocabulary import KeyClass
 
 @dataclass(frozen=True, eq=False)
 class Pointer:
-    """A batch's arcs on the places of its words; made once a batch, used for every layer.
+    """A batch's arcs by the positions of its words on the word axis; computed once a batch for all layers.
 
-    Arcs are listed segment by segment, one a word, `[arc]` in all. A place of -1 is that of a word without
+    Arcs are listed segment by segment, one a word, `[arc]` in all. A position of -1 is that of a word without
     pieces, or of the root.
 
     Attributes:
-        rows: which segment each arc is of, `[arc]`.
-        own: place of the dependent, `[arc]`.
-        asked: place of the word that answers for it, `[arc]`.
-        gold: place of its head, `[arc]`.
-        last: place of its sentence's last word, `[arc]`.
-        candidate: which places are words, `[batch, place]`.
-        barred: which pairs of places are not two different words, `[batch, query place, key place]`.
-        special: places of special tokens, -1 beyond their number, `[batch, special]`.
+        rows: the segment of each arc, `[arc]`.
+        word: position of the arc's word, `[arc]`.
+        dependent: position of the word that stands for it as dependent: itself, or its clitic, `[arc]`.
+        gold: position of its head, `[arc]`.
+        last: position of its sentence's last word, `[arc]`.
+        candidate: which positions are words, `[batch, word]`.
+        barred: which pairs of positions are not two different words, `[batch, query word, key word]`.
+        special: positions of special tokens, -1 beyond their number, `[batch, special]`.
         classes: 1 where a special token is sep, and where it is cls, `[batch, special, 2]`.
-        axis: the places.
-        on_host: `rows`, `own`, `asked`, `gold` and `last` as they were before they went to the device, `[5, arc]`.
+        axis: the word axis.
+        on_host: `rows`, `word`, `dependent`, `gold` and `last` before they are copied to the device, `[5, arc]`.
     """
 
     rows: Tensor
-    own: Tensor
-    asked: Tensor
+    word: Tensor
+    dependent: Tensor
     gold: Tensor
     last: Tensor
     candidate: Tensor
@@ -50,46 +50,46 @@ class Pointer:
 
     @cached_property
     def itself(self) -> tuple[Tensor, Tensor]:
-        """Segment and place of every word: where it would point at itself, `[word]` both."""
-        item, place = self.candidate.nonzero(as_tuple=True)
-        return item, place
+        """Segment and position of every word, where it would attend to itself, both `[word]`."""
+        item, position = self.candidate.nonzero(as_tuple=True)
+        return item, position
 
     @classmethod
     def of(cls, axis: WordAxis, classes: Tensor, arcs: Sequence[Arcs]) -> "Pointer":
-        """Find the places of a batch's arcs; `classes` are those of the tokens, `[batch, position]`."""
-        # Both in one copy from the device.
+        """Find the positions of a batch's arcs; `classes` are those of the tokens, `[batch, position]`."""
+        # One copy from the device brings both.
         words, valid = torch.stack([axis.words, axis.valid.long()]).cpu().numpy()
         most = max((len(each.heads) for each in arcs), default=0)
-        # One column to spare: the root's -1 and heads that were cut off look there and find none.
-        place = np.full((len(arcs), most + 1), -1, dtype=np.int64)
+        # An additional column holds -1 for the root and for heads that were cut off.
+        position_of = np.full((len(arcs), most + 1), -1, dtype=np.int64)
         segment, at = np.nonzero((words != NO_WORD) & (valid != 0))
-        place[segment, words[segment, at]] = at
+        position_of[segment, words[segment, at]] = at
         rows = np.repeat(np.arange(len(arcs)), [len(each.heads) for each in arcs])
 
-        def places(indices: list[np.ndarray]) -> np.ndarray:
+        def positions_of(indices: list[np.ndarray]) -> np.ndarray:
             flat = np.concatenate(indices) if indices else np.zeros(0, dtype=np.int64)
             flat = np.where((flat < 0) | (flat > most), most, flat)
-            return place[rows, flat]
+            return position_of[rows, flat]
 
         on_host = np.stack(
             [
                 rows,
-                places([np.arange(len(each.heads)) for each in arcs]),
-                places([each.asked for each in arcs]),
-                places([each.heads for each in arcs]),
-                places([np.full(len(each.heads), len(each.heads) - 1) for each in arcs]),
+                positions_of([np.arange(len(each.heads)) for each in arcs]),
+                positions_of([each.dependents for each in arcs]),
+                positions_of([each.heads for each in arcs]),
+                positions_of([np.full(len(each.heads), len(each.heads) - 1) for each in arcs]),
             ]
         )
         on_device = torch.from_numpy(on_host).to(axis.words.device)
-        apart = axis.valid & (axis.words == NO_WORD)
+        is_special = axis.valid & (axis.words == NO_WORD)
         number = int(((words == NO_WORD) & (valid != 0)).sum(1).max()) if len(arcs) else 0
-        order = (~apart).long().argsort(dim=1, stable=True)[:, :number]
-        special = torch.where(apart.gather(1, order), order, -1)
+        order = (~is_special).long().argsort(dim=1, stable=True)[:, :number]
+        special = torch.where(is_special.gather(1, order), order, -1)
         of_special = classes.gather(1, axis.leaders).gather(1, order).masked_fill(special < 0, KeyClass.OTHER)
         candidate = axis.valid & (axis.words != NO_WORD)
         same = torch.eye(words.shape[1], dtype=torch.bool, device=candidate.device)
         return cls(
-            **dict(zip(("rows", "own", "asked", "gold", "last"), on_device, strict=True)),
+            **dict(zip(("rows", "word", "dependent", "gold", "last"), on_device, strict=True)),
             on_host=on_host,
             candidate=candidate,
             barred=~(candidate[:, :, None] & candidate[:, None, :]) | same,
@@ -107,13 +107,13 @@ def reachable(pointer: Pointer, visible: Tensor | None, *, directions: int) -> T
         visible: which keys each token may attend to, `[batch, query, key]`; everything when None.
         directions: how many are scored.
     """
-    known = (pointer.gold >= 0) & (pointer.asked >= 0)
+    is_known = (pointer.gold >= 0) & (pointer.dependent >= 0)
     if visible is None:
-        return known[:, None].expand(-1, directions)
+        return is_known[:, None].expand(-1, directions)
     # A word sees another where one of its pieces sees one of the other's.
     members = pointer.axis.members
     sees = members.transpose(1, 2) @ visible.float() @ members > 0
-    asked, gold = pointer.asked.clamp(min=0), pointer.gold.clamp(min=0)
-    there = known & sees[pointer.rows, asked, gold]
-    back = known & sees[pointer.rows, gold, asked]
+    dependent, gold = pointer.dependent.clamp(min=0), pointer.gold.clamp(min=0)
+    there = is_known & sees[pointer.rows, dependent, gold]
+    back = is_known & sees[pointer.rows, gold, dependent]
     return torch.stack([there, back, there | back][:directions], dim=1)

@@ -80,10 +80,10 @@ class DependencyResult:
         The totals are not relations and stand outside the family of tests.
         """
         q = np.full(self.hits.shape[1:], np.nan)
-        own = self._tested()
-        if own:
-            q[:, own] = false_discovery(
-                against_every(self.hits[:, :, own], self.offsets[:, :, own], self.counts[:, own])
+        tested = self._tested()
+        if tested:
+            q[:, tested] = false_discovery(
+                against_every(self.hits[:, :, tested], self.offsets[:, :, tested], self.counts[:, tested])
             )
         return q
 
@@ -91,10 +91,10 @@ class DependencyResult:
     def selection_q(self) -> NDArray[np.float64]:
         """q of choosing each relation's best head, against every fixed offset, `[relation]`; controls have none."""
         q = np.full(len(self.relations), np.nan)
-        own = self._tested()
-        if own:
-            tables = self.hits[:, :, own], self.offsets[:, :, own], self.counts[:, own]
-            q[own] = false_discovery(selection_p(*tables, seed=self.seed))
+        tested = self._tested()
+        if tested:
+            tables = self.hits[:, :, tested], self.offsets[:, :, tested], self.counts[:, tested]
+            q[tested] = false_discovery(selection_p(*tables, seed=self.seed))
         return q
 
     @cached_property
@@ -117,22 +117,22 @@ class DependencyResult:
             offsets = choose_offsets(self.counted, selection, seed=self.seed)
             contest = beside_rival(self.hits, heads, self.offsets, offsets, self.counts)
             for column in keep:
-                place = int(heads.candidate[column])
-                if place < 0:
+                index = int(heads.candidate[column])
+                if index < 0:
                     continue
-                held = selection == "held-out"
-                q = self.selection_q[column] if held else self.q_values[place, column]
+                is_held_out = selection == "held-out"
+                q = self.selection_q[column] if is_held_out else self.q_values[index, column]
                 rows.append(
                     {
                         "selection": selection,
                         "relation": self.relations[column],
                         "n": int(self.counts[:, column].sum()),
-                        **vars(self.candidates[place]),
+                        **vars(self.candidates[index]),
                         "share": heads.share[column],
                         **ends_of(contest.value, column, "accuracy"),
                         **(
                             ends_of(heads.all_documents, column, "all_documents", "all_documents_")
-                            if held
+                            if is_held_out
                             else {}
                         ),
                         **ends_of(heads.held_out, column, "held_out", "held_out_"),

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.syntax.attending import rest_of
+from headscope.analyses.syntax.attending import split_attending
 from headscope.analyses.syntax.best_heads import DependencyResult
 from headscope.analyses.syntax.gold_arcs import OFFSETS
 from headscope.analyses.syntax.sums import NOOP_CLASSES
@@ -31,25 +31,25 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
     rows, hits, counts = [], [], []
     root = result.counted.table.relations.index("root")
     for row in _chosen(best):
-        part, place = _own(result, row)
+        kind_sums, head_index = _head_counts(result, row)
         for number, distance in enumerate(DISTANCES):
             relations = result.counted.rows[row["relation"]]
             cells = relations[relations != root] * len(DISTANCES) + number
-            own = part.counts[:, cells].sum(1)
-            if not own.sum():
+            cases = kind_sums.counts[:, cells].sum(1)
+            if not cases.sum():
                 continue
             offset = int(row["baseline_offset"])
-            fixed = part.offsets[:, cells, OFFSETS.index(offset)].sum()
-            counts.append(own)
-            hits.append(part.hits[(slice(None), cells, *place)].sum(1))
+            fixed = kind_sums.offsets[:, cells, OFFSETS.index(offset)].sum()
+            counts.append(cases)
+            hits.append(kind_sums.hits[(slice(None), cells, *head_index)].sum(1))
             rows.append(
                 {
                     "model": result.model,
                     **{name: row[name] for name in _HEAD},
                     "distance": distance,
-                    "n": int(own.sum()),
+                    "n": int(cases.sum()),
                     "baseline_offset": offset,
-                    "baseline_accuracy": fixed / own.sum(),
+                    "baseline_accuracy": fixed / cases.sum(),
                 }
             )
     table = pd.DataFrame(rows, columns=[c for c in SYNTAX_BY_DISTANCE.names if c not in _MEASURED])
@@ -63,35 +63,34 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
 def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
     """Return `syntax_noop.parquet`: attention to sep and cls from the words that attend in a relation, and others.
 
-    Where a head has found what it looks for it needs no rest: its attention to sep should be lower from the words
-    that attend in its relation than from all other words (section 3.2). Those are the relation's dependents where
-    the dependent attends to its head word, and the head words where they attend to their dependents. `n` and
-    `n_other` count words, each once, and an input's first and last word not: a head that looks back, or ahead, finds
-    nothing there but the special token beside it.
+    If attention to sep is a no-op, it should be lower from the words that attend in a head's relation than from all
+    other words (section 3.2). Those are the relation's dependents where the dependent attends to its head word, and
+    the head words where they attend to their dependents. `n` and `n_other` count every word once. An input's first and
+    last word are left out, because a head that looks back, or ahead, finds only the special token beside them.
     """
     rows, sides = [], []
     for row in _chosen(best):
         if row["relation"] in TOTALS:
             continue
-        part, (layer, head, direction) = _own(result, row)
+        kind_sums, (layer, head, direction) = _head_counts(result, row)
         (relation,) = result.counted.rows[
             row["relation"]
         ].tolist()  # labels are folded before they are counted
-        counts = rest_of(part.attending, relation, direction)
-        for which, key_class in enumerate(NOOP_CLASSES):
-            attention = part.noop[:, :, :, layer, head, which]
+        counts = split_attending(kind_sums.attending, relation, direction)
+        for class_index, key_class in enumerate(NOOP_CLASSES):
+            attention = kind_sums.noop[:, :, :, layer, head, class_index]
             if not attention.sum():
                 continue  # the tokenizer has no such token
-            own, others = rest_of(attention, relation, direction)
-            sides.append((own, counts[0], others, counts[1]))
+            inside, outside = split_attending(attention, relation, direction)
+            sides.append((inside, counts[0], outside, counts[1]))
             rows.append(
                 {
                     **{name: row[name] for name in _HEAD},
                     "key_class": key_class,
                     "n": int(counts[0].sum()),
                     "n_other": int(counts[1].sum()),
-                    "attending": _mean(own, counts[0]),
-                    "others": _mean(others, counts[1]),
+                    "attending": _mean(inside, counts[0]),
+                    "others": _mean(outside, counts[1]),
                 }
             )
     table = pd.DataFrame(rows, columns=SYNTAX_NOOP.names[:-3])
@@ -114,8 +113,8 @@ def _chosen(best: pd.DataFrame) -> Iterator[dict[str, Any]]:
         yield {str(name): value for name, value in row.items()}
 
 
-def _own(result: DependencyResult, row: dict[str, Any]) -> tuple[Any, tuple[int, int, int]]:
+def _head_counts(result: DependencyResult, row: dict[str, Any]) -> tuple[Any, tuple[int, int, int]]:
     """Return the counts of a row's kind of attention, and the head's place `[layer, head, direction]` in them."""
-    part = next(sums for sums in result.counted.sums if sums.kind == row["kind"])
+    kind_sums = next(sums for sums in result.counted.sums if sums.kind == row["kind"])
     direction = result.counted.options.directions.index(row["direction"])
-    return part, (int(row["layer"]) - 1, int(row["head"]) - 1, direction)
+    return kind_sums, (int(row["layer"]) - 1, int(row["head"]) - 1, direction)

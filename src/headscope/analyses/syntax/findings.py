@@ -1,4 +1,4 @@
-"""What the dependency tables say, in words; each claim of better or worse is backed by its test or its interval."""
+"""The findings of the dependency tables; each claim of better or worse is backed by its test or its interval."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.syntax.page_tables import key_words
-from headscope.analyses.syntax.relations import Relation, relations_of, resting_of, single
+from headscope.analyses.syntax.relations import Relation, noop_of, relations_of, single
 from headscope.reporting.kit.cells import Cell, cell_of, number, records
 from headscope.reporting.kit.comparing import Comparison, comparisons
 from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, named, sentence
@@ -22,20 +22,20 @@ from headscope.statistics.arc_bins import FEWEST_ARCS
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 TOPIC = "syntax"
-REST = "syntax_rest"
+NOOP = "syntax_noop"
 DETAIL = "syntax_detail"
-"""Topics: for the first screen and the head of the section; on rest at special tokens; what belongs below table 1."""
+"""Topics: of the first screen and the section's beginning; of attention to special tokens; of details below table 1."""
 
 MOST_NAMED = 8
-LEAST_REST = 0.05
-"""A special token with less of the other words' attention on average is no place of rest to speak of."""
+LEAST_ATTENTION = 0.05
+"""A special token with less of the other words' attention on average is no attention sink."""
 
 
 def names(relations: Sequence[Relation]) -> str:
     """Return labels as a list, the first eight and how many more."""
-    shown = [short(one.name) for one in relations[:MOST_NAMED]]
-    more = len(relations) - len(shown)
-    return f"{', '.join(shown)} and {more:,} more" if more else join(shown)
+    labels = [short(relation.name) for relation in relations[:MOST_NAMED]]
+    more = len(relations) - len(labels)
+    return f"{', '.join(labels)} and {more:,} more" if more else join(labels)
 
 
 def share_of(part: int, relations: int) -> str:
@@ -55,23 +55,23 @@ def syntax_findings(about: Context) -> list[Sentence]:
     if not chosen:
         return [_nothing_chosen(relations)]
     out = [
-        *_clearest(chosen, several),
-        _how_many(chosen),
+        *_widest_margin(chosen, several),
+        _beating_count(chosen),
         *_direction(chosen),
         *_control(chosen, run.table("syntax_differences")),
     ]
     out += _overall(relations, run, several)
     out += noop_findings(run, words, several=several)
     out += _special(run, words)
-    if not any(one.held_out and one.held_out.accuracy.has_interval for one in chosen):
+    if not any(relation.held_out and relation.held_out.accuracy.has_interval for relation in chosen):
         out.append(sentence(TOPIC, "accuracies have no intervals: an interval needs at least 10 documents."))
     return out
 
 
 def _nothing_chosen(relations: Sequence[Relation]) -> Sentence:
     """Say why no head was chosen on documents of its own, and what would let one be."""
-    own = [one for one in relations if not one.overall]
-    if not own:
+    untested = [relation for relation in relations if not relation.overall]
+    if not untested:
         return sentence(
             TOPIC,
             "which head finds a relation was not tested: that needs a treebank with "
@@ -79,17 +79,17 @@ def _nothing_chosen(relations: Sequence[Relation]) -> Sentence:
         )
     return sentence(
         TOPIC,
-        f"whether a head beats the best fixed offset was not tested for {_these(len(own))}: a head is chosen on one "
-        f"half of the documents and scored on the other, and a test needs at least {FEWEST_DOCUMENTS} documents.",
+        f"whether a head beats the best fixed offset was not tested for {_these(len(untested))}: a head is chosen on "
+        f"one half of the documents and scored on the other, and a test needs at least {FEWEST_DOCUMENTS} documents.",
     )
 
 
-def _clearest(chosen: Sequence[Relation], several: bool) -> list[Sentence]:
-    beating = [one for one in chosen if one.held_out and one.held_out.beats]
+def _widest_margin(chosen: Sequence[Relation], several: bool) -> list[Sentence]:
+    beating = [relation for relation in chosen if relation.held_out and relation.held_out.beats]
     if not beating:
         return []
-    one = max(beating, key=lambda relation: relation.held_out.margin if relation.held_out else 0.0)
-    best = one.held_out
+    widest = max(beating, key=lambda relation: relation.held_out.margin if relation.held_out else 0.0)
+    best = widest.held_out
     assert best is not None
     start = named(best.kind, best.layer, best.head, several=several)
     against = (
@@ -100,22 +100,22 @@ def _clearest(chosen: Sequence[Relation], several: bool) -> list[Sentence]:
         sentence(
             TOPIC,
             start,
-            f" finds {found_words(one.name)} in {accuracy_words(best.accuracy, long=True)} of {one.n:,} cases, "
+            f" finds {found_words(widest.name)} in {accuracy_words(best.accuracy, long=True)} of {widest.n:,} cases, "
             f"{against}, on documents that did not choose it.",
         )
     ]
 
 
-def _how_many(chosen: Sequence[Relation]) -> Sentence:
-    tested = [one for one in chosen if one.held_out and one.held_out.tested]
-    beating = [one for one in tested if one.held_out and one.held_out.beats]
+def _beating_count(chosen: Sequence[Relation]) -> Sentence:
+    tested = [relation for relation in chosen if relation.held_out and relation.held_out.tested]
+    beating = [relation for relation in tested if relation.held_out and relation.held_out.beats]
     if not tested:
         return sentence(
             TOPIC,
             f"whether a head beats the best fixed offset was not tested for {_these(len(chosen))}: that needs at least "
             f"{FEWEST_DOCUMENTS} documents.",
         )
-    left = [one for one in chosen if one not in tested]
+    left = [relation for relation in chosen if relation not in tested]
     untested = f" Not tested, for want of {FEWEST_DOCUMENTS} documents: {names(left)}." if left else ""
     if not beating:
         return sentence(
@@ -127,12 +127,12 @@ def _how_many(chosen: Sequence[Relation]) -> Sentence:
         f"for {share_of(len(beating), len(tested))} choosing a head on other documents beats every fixed offset "
         "(q < 0.05)"
     )
-    rest = [one for one in tested if one not in beating]
-    if not rest:
+    others = [relation for relation in tested if relation not in beating]
+    if not others:
         return sentence(TOPIC, f"{start}.{untested}")
-    below = [one for one in rest if one.held_out and one.held_out.margin < 0]
+    below = [relation for relation in others if relation.held_out and relation.held_out.margin < 0]
     lower = f"; measured below it: {names(below)}" if below else ""
-    return sentence(TOPIC, f"{start}. Not shown for {names(rest)}{lower}.{untested}")
+    return sentence(TOPIC, f"{start}. Not shown for {names(others)}{lower}.{untested}")
 
 
 def _these(relations: int) -> str:
@@ -140,8 +140,16 @@ def _these(relations: int) -> str:
 
 
 def _direction(chosen: Sequence[Relation]) -> list[Sentence]:
-    turned = [one for one in chosen if one.held_out and one.held_out.direction == "head->dependent"]
-    straight = [one for one in chosen if one.held_out and one.held_out.direction == "dependent->head"]
+    turned = [
+        relation
+        for relation in chosen
+        if relation.held_out and relation.held_out.direction == "head->dependent"
+    ]
+    straight = [
+        relation
+        for relation in chosen
+        if relation.held_out and relation.held_out.direction == "dependent->head"
+    ]
     if not straight:
         return []
     ending = f"; for {names(turned)} the head word attends to the dependent" if turned else ""
@@ -155,18 +163,24 @@ def _direction(chosen: Sequence[Relation]) -> list[Sentence]:
 
 
 def _control(chosen: Sequence[Relation], gaps: pd.DataFrame | None) -> list[Sentence]:
-    held = [(one, one.held_out, one.control) for one in chosen if one.held_out and one.control]
-    if not held:
+    compared = [
+        (relation, relation.held_out, relation.control)
+        for relation in chosen
+        if relation.held_out and relation.control
+    ]
+    if not compared:
         return []
-    mean = sum(control.mean for _, _, control in held) / len(held)
-    own = sum(best.held_out.value for _, best, _ in held) / len(held)
-    seeds = max(control.seeds for _, _, control in held)
-    every = {
-        one.name: [gap.verdict for _, gap in comparisons(gaps, relation=one.name, than="control")]
-        for one, _, _ in held
+    mean = sum(control.mean for _, _, control in compared) / len(compared)
+    average = sum(best.held_out.value for _, best, _ in compared) / len(compared)
+    seeds = max(control.seeds for _, _, control in compared)
+    verdicts_of = {
+        relation.name: [gap.verdict for _, gap in comparisons(gaps, relation=relation.name, than="control")]
+        for relation, _, _ in compared
     }
-    tested = {name: said for name, said in every.items() if said and "untested" not in said}
-    above = [name for name, said in tested.items() if set(said) == {"more"}]
+    tested = {
+        name: verdicts for name, verdicts in verdicts_of.items() if verdicts and "untested" not in verdicts
+    }
+    above = [name for name, verdicts in tested.items() if set(verdicts) == {"more"}]
     over = "that of the random weights" if seeds == 1 else f"each of the {seeds} random weights"
     trials = (
         f"; the choice lies above {over} for {share_of(len(above), len(tested))}, each by its own 95% interval"
@@ -176,36 +190,38 @@ def _control(chosen: Sequence[Relation], gaps: pd.DataFrame | None) -> list[Sent
     return [
         sentence(
             TOPIC,
-            f"chosen on other documents the best heads average {percent(own, 1)} over these relations, those of random "
-            f"weights, chosen in the same way, {percent(mean, 1)}{trials}.",
+            f"chosen on other documents the best heads average {percent(average, 1)} over these relations, those of "
+            f"random weights, chosen in the same way, {percent(mean, 1)}{trials}.",
         )
     ]
 
 
 def _overall(relations: Sequence[Relation], run: Measured, several: bool) -> list[Sentence]:
     """The best head for every word, beside the branching baselines."""
-    by_name = {one.name: one for one in relations}
-    name = next((one for one in reversed(OVERALL) if one in by_name and by_name[one].held_out), None)
+    by_name = {relation.name: relation for relation in relations}
+    name = next((label for label in reversed(OVERALL) if label in by_name and by_name[label].held_out), None)
     best = by_name[name].held_out if name else None
     if best is None:
         return []
     branches = {str(row["baseline"]): cell_of(row) for row in records(run.table("syntax_baselines"))
                 if row["relation"] == name and row["baseline"] != "offset"}  # fmt: skip
-    called = {
+    labels = {
         "right-branching": "always the next word (right-branching)",
         "left-branching": "always the one before (left-branching)",
     }
-    sides = [f"{side} {accuracy_words(branches[name])}" for name, side in called.items() if name in branches]
-    which = "punctuation and the root left aside" if name == "all_but_punct_root" else "the root always wrong"
-    parts: list[str | HeadRef] = [
-        f"over all relations together ({which}) the best head is ",
+    sides = [f"{side} {accuracy_words(branches[name])}" for name, side in labels.items() if name in branches]
+    condition = (
+        "punctuation and the root left aside" if name == "all_but_punct_root" else "the root always wrong"
+    )
+    fragments: list[str | HeadRef] = [
+        f"over all relations together ({condition}) the best head is ",
         named(best.kind, best.layer, best.head, several=several),
         f" with {accuracy_words(best.accuracy)}, where the best offset ({offset_words(best.offset)}) has "
         f"{accuracy_words(best.baseline)}: {Comparison.of(best.gap).points()}",
     ]
     if sides:
-        parts.append(f"; {join(sides)}")
-    return [sentence(TOPIC, *parts, ".")]
+        fragments.append(f"; {join(sides)}")
+    return [sentence(TOPIC, *fragments, ".")]
 
 
 def difference(row: dict[str, object]) -> Cell:
@@ -217,27 +233,31 @@ def difference(row: dict[str, object]) -> Cell:
     return Cell(gap, low, high, float("nan"), int(number(row["n"])))
 
 
-def rest_rows(run: Measured) -> list[dict[str, Any]]:
+def noop_rows(run: Measured) -> list[dict[str, Any]]:
     """Return the rows on attention to special tokens of relations that a head is shown to find.
 
     Where no head beats every fixed offset no word is known to attend in the relation.
     """
-    found = {one.name for one in single(relations_of(run)) if one.held_out and one.held_out.beats}
-    return [row for row in records(resting_of(run)) if row["relation"] in found]
+    established = {
+        relation.name
+        for relation in single(relations_of(run))
+        if relation.held_out and relation.held_out.beats
+    }
+    return [row for row in records(noop_of(run)) if row["relation"] in established]
 
 
 def noop_findings(run: Measured, words: Words, *, several: bool) -> list[Sentence]:
-    """Say for how many relations the words that attend rest less on a special token than other words do."""
+    """Say for how many relations the words that attend give a special token less attention than other words do."""
     out = []
-    every = rest_rows(run)
+    table_rows = noop_rows(run)
     means = {
-        name: _mean([number(row["others"]) for row in every if row["key_class"] == name])
+        name: _mean([number(row["others"]) for row in table_rows if row["key_class"] == name])
         for name in ("sep", "cls")
     }
-    resting = [name for name in means if means[name] >= LEAST_REST]
-    # Where words rest most comes first.
-    for key_class in sorted(resting, key=lambda name: -means[name]):
-        rows = [(row, difference(row)) for row in every if row["key_class"] == key_class]
+    sinks = [name for name in means if means[name] >= LEAST_ATTENTION]
+    # The token with most attention comes first.
+    for key_class in sorted(sinks, key=lambda name: -means[name]):
+        rows = [(row, difference(row)) for row in table_rows if row["key_class"] == key_class]
         tested = [(row, gap) for row, gap in rows if gap.exists and gap.has_interval]
         less = [(row, gap) for row, gap in tested if gap.ci_low > 0]
         more = [gap for _, gap in tested if gap.ci_high < 0]
@@ -249,19 +269,19 @@ def noop_findings(run: Measured, words: Words, *, several: bool) -> list[Sentenc
             untested = (
                 f"whether {claim} was not tested: an interval needs at least 10 documents with such words."
             )
-            out.append(sentence(REST, untested))
+            out.append(sentence(NOOP, untested))
             continue
         tail = f"; for {len(more):,} they give it more" if more else ""
         if left := len(rows) - len(tested):
             tail += f"; {left:,} more {'was' if left == 1 else 'were'} not tested, for want of documents"
         if not less:
             start = f"it is shown for none of {count(len(tested), 'relation')} that "
-            out.append(sentence(REST, f"{start}{claim} (by the 95% interval of each){tail}."))
+            out.append(sentence(NOOP, f"{start}{claim} (by the 95% interval of each){tail}."))
             continue
         row, _ = max(less, key=lambda pair: pair[1].ci_low)
         out.append(
             sentence(
-                REST,
+                NOOP,
                 f"for {share_of(len(less), len(tested))} {claim}, each by its own 95% interval{tail}. The clearest is ",
                 named(str(row["kind"]), int(row["layer"]), int(row["head"]), several=several),
                 f": {percent(number(row['attending']), 1)} from "
@@ -280,18 +300,22 @@ def _who(directions: set[str]) -> str:
 
 
 def _mean(values: Sequence[float]) -> float:
-    """The mean of what is measured; NaN where nothing is."""
-    known = [value for value in values if not isnan(value)]
-    return sum(known) / len(known) if known else float("nan")
+    """Return the mean of the values that are not NaN; NaN where there is none."""
+    measured = [value for value in values if not isnan(value)]
+    return sum(measured) / len(measured) if measured else float("nan")
 
 
 def _special(run: Measured, words: Words) -> list[Sentence]:
-    told_of = run.manifest.get("treebank") or {}
-    changes = told_of.get("special_changes") or {}
+    treebank = run.manifest.get("treebank") or {}
+    changes = treebank.get("special_changes") or {}
     if "accuracies" not in changes or "of" not in changes:
         return []
-    kept = bool(told_of.get("special_kept", False))
-    what = "leaving special tokens out of the candidates" if kept else "letting special tokens be candidates"
+    are_candidates = bool(treebank.get("special_kept", False))
+    change = (
+        "leaving special tokens out of the candidates"
+        if are_candidates
+        else "letting special tokens be candidates"
+    )
     largest = number(changes.get("largest"))
     by = (
         f", the largest by {100 * largest:.1f} points" if not isnan(largest) and changes["accuracies"] else ""
@@ -299,6 +323,6 @@ def _special(run: Measured, words: Words) -> list[Sentence]:
     return [
         sentence(
             DETAIL,
-            f"{what} would change {int(changes['accuracies']):,} of {int(changes['of']):,} accuracies{by}.",
+            f"{change} would change {int(changes['accuracies']):,} of {int(changes['of']):,} accuracies{by}.",
         )
     ]

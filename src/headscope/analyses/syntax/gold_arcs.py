@@ -1,4 +1,4 @@
-"""Gold dependency arcs as arrays: which words are asked about, what is right, and where each is counted."""
+"""Gold dependency arcs as arrays: the dependents, their heads, and the cell in which each arc is counted."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
 
 OFFSETS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 5)
-# Of relations counted by themselves whatever their number: `all_but_punct_root` leaves them out.
+# These relations are counted by themselves whatever their number, because `all_but_punct_root` leaves them out.
 _ALWAYS = ("root", "punct")
-_REST = "other"
+_OTHER = "other"
 _CLITICS = ("'s", "'", "’s", "’")
 _CLITICS_ORIGINAL = ("'s", "s'")
 
@@ -23,23 +23,24 @@ class Arcs:
 
     Attributes:
         heads: index of each word's head, -1 for the root, `[word]`.
-        cells: where each arc is counted: relation x `DISTANCES`, `[word]`.
-        asked: the word whose prediction answers for each word: itself, but for the `poss` rule, `[word]`.
-        offsets: whether the word at each of `OFFSETS` from the asked word is the head, `[word, OFFSETS]`.
+        cells: the cell in which each arc is counted: relation x `DISTANCES`, `[word]`.
+        dependents: the word whose attention is scored for each word: itself, or under the `poss` rule its clitic,
+            `[word]`.
+        offsets: whether the word at each of `OFFSETS` from that dependent is the head, `[word, OFFSETS]`.
     """
 
     heads: NDArray[np.int64]
     cells: NDArray[np.int64]
-    asked: NDArray[np.int64]
+    dependents: NDArray[np.int64]
     offsets: NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class ArcTable:
-    """The relations that are counted apart, and how a sentence's arcs are counted.
+    """The relations that are counted by themselves, and how a sentence's arcs are counted.
 
     Attributes:
-        relations: those counted apart, most frequent first, then `root`, `punct` and `other` (all rarer ones).
+        relations: those counted by themselves, most frequent first, then `root`, `punct` and `other` (the rarer ones).
         folded: whether `nsubj:pass` is counted as `nsubj`.
         compat: whether to count as the original notebook does: offsets are clamped to the sentence, where the
             word before the first stands for the root, and the `poss` rule is its own.
@@ -64,10 +65,10 @@ class ArcTable:
             name = relation.partition(":")[0] if folded else relation
             total[name] = total.get(name, 0) + number
         frequent = sorted(
-            (name for name, number in total.items() if number >= fewest and name not in (*_ALWAYS, _REST)),
+            (name for name, number in total.items() if number >= fewest and name not in (*_ALWAYS, _OTHER)),
             key=lambda name: (-total[name], name),
         )
-        return cls((*frequent, *_ALWAYS, _REST), folded=folded, compat=compat)
+        return cls((*frequent, *_ALWAYS, _OTHER), folded=folded, compat=compat)
 
     @property
     def cells(self) -> int:
@@ -77,17 +78,17 @@ class ArcTable:
     @property
     def aggregates(self) -> dict[str, NDArray[np.int64]]:
         """Which relations make up each row of a table, by index: `all`, `all_but_punct_root`, each relation."""
-        every = np.arange(len(self.relations))
-        kept = [i for i, name in enumerate(self.relations) if name.partition(":")[0] not in _ALWAYS]
-        rows = {"all": every, "all_but_punct_root": np.array(kept)}
-        return rows | {name: every[i : i + 1] for i, name in enumerate(self.relations[:-1])}
+        indices = np.arange(len(self.relations))
+        without_punct = [i for i, name in enumerate(self.relations) if name.partition(":")[0] not in _ALWAYS]
+        rows = {"all": indices, "all_but_punct_root": np.array(without_punct)}
+        return rows | {name: indices[i : i + 1] for i, name in enumerate(self.relations[:-1])}
 
     def arcs(self, words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> Arcs:
         """Lay out a sentence's arcs; heads count from 1, 0 is the root."""
         return self.arcs_of([(words, heads, relations)])[0]
 
     def arcs_of(self, sentences: Sequence[tuple[Sequence[str], Sequence[int], Sequence[str]]]) -> list[Arcs]:
-        """Lay out the arcs of sentences: words, heads and relations of each; cheaper than one by one."""
+        """Lay out the arcs of sentences, each given by words, heads and relations, faster than one by one."""
         if not sentences:
             return []
         sizes = np.array([len(heads) for _, heads, _ in sentences])
@@ -97,19 +98,19 @@ class ArcTable:
         gold = np.array([head for _, heads, _ in sentences for head in heads], dtype=np.int64) - 1
         names = [name for _, _, relations in sentences for name in relations]
         row = np.array([self._rows[name] for name in names], dtype=np.int64)
-        asked = at.copy()
+        dependents = at.copy()
         clitics = _CLITICS_ORIGINAL if self.compat else _CLITICS
         for (words, _, relations), start in zip(sentences, starts.tolist()):
             if "poss" in relations:
                 for i, name in enumerate(relations[:-1]):
                     if name == "poss" and words[i + 1] in clitics:
-                        asked[start + i] = i + 1
+                        dependents[start + i] = i + 1
         distance = np.where(gold < 0, 0, np.abs(gold - at))
         cells = row * len(DISTANCES) + distance_bins(distance)
-        offsets = self._offset_hits(asked, gold, size)
+        offsets = self._offset_hits(dependents, gold, size)
         return [
-            Arcs(heads=gold[own], cells=cells[own], asked=asked[own], offsets=offsets[own])
-            for own in map(slice, starts.tolist(), ends.tolist())
+            Arcs(heads=gold[span], cells=cells[span], dependents=dependents[span], offsets=offsets[span])
+            for span in map(slice, starts.tolist(), ends.tolist())
         ]
 
     @cached_property
@@ -117,10 +118,10 @@ class ArcTable:
         return _Rows(self.relations, folded=self.folded)
 
     def _offset_hits(
-        self, asked: NDArray[np.int64], gold: NDArray[np.int64], size: NDArray[np.int64]
+        self, dependents: NDArray[np.int64], gold: NDArray[np.int64], size: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
         """Say which offsets are right, `[word, OFFSETS]`; `size` is that of each word's sentence."""
-        answers = asked[:, None] + np.array(OFFSETS)
+        answers = dependents[:, None] + np.array(OFFSETS)
         if self.compat:
             # The original lets the clitic answer unless the word's own answer is the last word: then both are.
             clamped: NDArray[np.bool_] = np.clip(answers, -1, size[:, None] - 1) == gold[:, None]
@@ -142,5 +143,5 @@ class _Rows(dict[str, int]):
         base = label.partition(":")[0]
         # A rare punct:x is still punctuation.
         known = base in self and (self._folded or base in _ALWAYS)
-        self[label] = self[base] if known else self[_REST]
+        self[label] = self[base] if known else self[_OTHER]
         return self[label]

@@ -16,27 +16,29 @@ def choose_heads(counted: RelationCounts, *, seed: int) -> dict[str, Chosen]:
     order = _order(counted)
     hits = counted.hits[:, order]
     if counted.options.compat:
-        found = {"same-data": same_data(hits, counted.counts)}
+        selections = {"same-data": same_data(hits, counted.counts)}
     else:
-        found = both_ways(hits, counted.counts, seed=seed)
-    return {name: _reordered(one, order) for name, one in found.items()}
+        selections = both_ways(hits, counted.counts, seed=seed)
+    return {name: _reordered(chosen, order) for name, chosen in selections.items()}
 
 
 def choose_offsets(counted: RelationCounts, selection: str, *, seed: int) -> Chosen:
     """Choose the best offset as the head was; on a tie the notebook takes the last."""
     order = np.arange(len(OFFSETS))[:: -1 if counted.options.compat else 1]
     hits = _allowed_offsets(counted)[:, order]
-    found = (
+    chosen = (
         held_out(hits, counted.counts, seed=seed)
         if selection == "held-out"
         else same_data(hits, counted.counts)
     )
-    return _reordered(found, order)
+    return _reordered(chosen, order)
 
 
 def _reordered(chosen: Chosen, order: NDArray[np.int64]) -> Chosen:
     """Name candidates by their places before they were put in the order in which the first wins a tie."""
-    candidate, picked = (np.where(own < 0, -1, order[own]) for own in (chosen.candidate, chosen.picked))
+    candidate, picked = (
+        np.where(indices < 0, -1, order[indices]) for indices in (chosen.candidate, chosen.picked)
+    )
     return replace(chosen, candidate=candidate, picked=picked)
 
 
@@ -50,8 +52,11 @@ def _allowed_offsets(counted: RelationCounts) -> NDArray[Any]:
 
 def _order(counted: RelationCounts) -> NDArray[np.int64]:
     """Candidates in the order in which the first wins a tie; in the notebook the last layer and head do."""
-    every = np.arange(len(counted.candidates))
+    indices = np.arange(len(counted.candidates))
     if not counted.options.compat:
-        return every
-    last = [(own.layer, own.head, own.direction == "head->dependent") for own in counted.candidates]
-    return np.array(sorted(every.tolist(), key=last.__getitem__, reverse=True))
+        return indices
+    last = [
+        (candidate.layer, candidate.head, candidate.direction == "head->dependent")
+        for candidate in counted.candidates
+    ]
+    return np.array(sorted(indices.tolist(), key=last.__getitem__, reverse=True))

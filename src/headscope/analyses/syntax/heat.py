@@ -21,22 +21,26 @@ MOST_CELLS = 1500
 
 def best_offsets(run: Measured) -> dict[str, float]:
     """Return each relation's best fixed offset's accuracy over the whole treebank, a fraction."""
-    found: dict[str, float] = {}
+    accuracies: dict[str, float] = {}
     for row in records(run.table("syntax_baselines")):
         value = number(row["accuracy"])
         if row["baseline"] == "offset" and not isnan(value):
             name = str(row["relation"])
-            found[name] = max(found.get(name, 0.0), value)
-    return found
+            accuracies[name] = max(accuracies.get(name, 0.0), value)
+    return accuracies
 
 
-def kept_relations(relations: Sequence[Relation], found: Mapping[str, Sequence[LayerBest]]) -> list[str]:
+def drawn_relations(
+    relations: Sequence[Relation], cells_by_relation: Mapping[str, Sequence[LayerBest]]
+) -> list[str]:
     """Return which relations are shown, in the order of table 1; where they are too many, the most frequent."""
-    present = [one for one in relations if one.name in found and not one.overall]
-    layers = max((len(found[one.name]) for one in present), default=1)
+    present = [
+        relation for relation in relations if relation.name in cells_by_relation and not relation.overall
+    ]
+    layers = max((len(cells_by_relation[relation.name]) for relation in present), default=1)
     most = max(MOST_CELLS // layers, 1)
-    frequent = {one.name for one in sorted(present, key=lambda one: -one.n)[:most]}
-    return [one.name for one in present if one.name in frequent]
+    frequent = {relation.name for relation in sorted(present, key=lambda relation: -relation.n)[:most]}
+    return [relation.name for relation in present if relation.name in frequent]
 
 
 def heat_name(kind: str, *, first: bool) -> str:
@@ -49,16 +53,16 @@ def heat_table(run: Measured, relations: Sequence[Relation], *, kind: str, sever
     accuracies = run.table("syntax")
     if accuracies is None:
         return None
-    found = best_by_layer(accuracies, best_offsets(run), kind=kind)
-    names = kept_relations(relations, found)
+    cells_by_relation = best_by_layer(accuracies, best_offsets(run), kind=kind)
+    names = drawn_relations(relations, cells_by_relation)
     if not names:
         return None
-    layers = max(cell.layer for name in names for cell in found[name])
+    layers = max(cell.layer for name in names for cell in cells_by_relation[name])
     numbers = [el("th", layer, scope="col") for layer in range(1, layers + 1)]
     header = el("tr", el("th", "relation", scope="col"), numbers)
     rows = []
     for name in names:
-        cells = {cell.layer: cell for cell in found[name]}
+        cells = {cell.layer: cell for cell in cells_by_relation[name]}
         rows.append(
             el(
                 "tr",
@@ -78,10 +82,10 @@ def _cell(cell: LayerBest | None, kind: str, several: bool) -> Html:
     way = DIRECTIONS.get(cell.direction, cell.direction)
     ends = f" ({100 * cell.ci_low:.1f} to {100 * cell.ci_high:.1f})" if not isnan(cell.ci_low) else ""
     against = f", {100 * cell.above:+.1f} points to the best offset" if not isnan(cell.above) else ""
-    told = f"Head {name}, {way}: {100 * cell.accuracy:.1f}%{ends}{against}".replace("-0.0", "0.0")
+    title = f"Head {name}, {way}: {100 * cell.accuracy:.1f}%{ends}{against}".replace("-0.0", "0.0")
     step = step_of(cell.above)
     link = el(
-        "a", f"{100 * cell.accuracy:.0f}", href=f"#{head_anchor(kind, cell.layer, cell.head)}", title=told
+        "a", f"{100 * cell.accuracy:.0f}", href=f"#{head_anchor(kind, cell.layer, cell.head)}", title=title
     )
     return el("td", link, class_=f"v{step}" if step else None)
 

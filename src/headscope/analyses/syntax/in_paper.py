@@ -19,7 +19,7 @@ from headscope.reporting.kit.paper_table import (
 from headscope.reporting.kit.relation_names import DIRECTIONS, OVERALL
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
-HELD = (
+HELD_OUT = (
     "Head, direction and offset are those that halves of the documents choose most often, each with its accuracy on "
     "documents that did not choose it; held out: what choosing on one half is worth on the other. "
 )
@@ -29,9 +29,9 @@ SAME = "Head, direction and offset are chosen and scored on the same documents. 
 def table_1(run: Measured) -> PaperTable | None:
     """Return the table; None where the run has no treebank, or none with 100 cases of a relation."""
     relations = relations_of(run)
-    held = any(one.held_out is not None for one in relations)
-    chosen = [(one, one.held_out if held else one.same_data) for one in relations]
-    rows = [_row(one, best) for one, best in chosen if best is not None]
+    is_held_out = any(relation.held_out is not None for relation in relations)
+    chosen = [(relation, relation.held_out if is_held_out else relation.same_data) for relation in relations]
+    rows = [_row(relation, best) for relation, best in chosen if best is not None]
     if not rows:
         return None
     frame = pd.DataFrame(rows)
@@ -45,21 +45,22 @@ def table_1(run: Measured) -> PaperTable | None:
         offset_column("offset", "offset"),
         percent_column("its accuracy", "offset_accuracy"),
         percent_column("above", "above", signed=True),
-        *((percent_column("held out", "held_out"),) if held else ()),
+        *((percent_column("held out", "held_out"),) if is_held_out else ()),
         q_column("q", "q", never=lambda row: row["relation"] in OVERALL),
         count_column("n", "n"),
     )
+    method = HELD_OUT if is_held_out else SAME
     caption = (
         "The best attention head of each dependency relation beside the best fixed offset, in percent, with 95% "
-        f"intervals over documents. {HELD if held else SAME}q: one-sided test against every offset, false discovery "
+        f"intervals over documents. {method}q: one-sided test against every offset, false discovery "
         f"rate; not tested with fewer than {FEWEST_DOCUMENTS} documents."
     )
     return PaperTable(1, caption, frame, columns)
 
 
-def _row(one: Relation, best: Best) -> dict[str, object]:
+def _row(relation: Relation, best: Best) -> dict[str, object]:
     return {
-        "relation": one.name,
+        "relation": relation.name,
         "kind": best.kind,
         "head": head_label(best.layer, best.head),
         "direction": best.direction,
@@ -70,7 +71,7 @@ def _row(one: Relation, best: Best) -> dict[str, object]:
         **interval_columns("above", best.gap),
         **interval_columns("all_documents", best.all_documents),
         **interval_columns("held_out", best.held_out),
-        "random_weights": float("nan") if one.control is None else one.control.mean,
+        "random_weights": float("nan") if relation.control is None else relation.control.mean,
         "q": best.q,
-        "n": one.n,
+        "n": relation.n,
     }

@@ -9,7 +9,7 @@ from headscope.analyses.study_parts import HeadMeasures, Read, StudyParts
 from headscope.counted import count
 from headscope.statistics.arc_bins import TOTALS
 
-_PLACE = ["kind", "layer", "head"]
+_HEAD = ["kind", "layer", "head"]
 
 
 def summary(manifest: Mapping[str, Any]) -> list[str]:
@@ -28,13 +28,13 @@ def best_relations(read: Read) -> pd.DataFrame | None:
     if heads is None or baselines is None:
         return None
     offsets = baselines[baselines["baseline"] == "offset"].groupby("relation")["accuracy"].max()
-    own = heads[(heads["model"] == "trained") & ~heads["relation"].isin(TOTALS)]
-    own = own.assign(margin=own["accuracy"] - own["relation"].map(offsets).astype("float64")).dropna(
+    rows = heads[(heads["model"] == "trained") & ~heads["relation"].isin(TOTALS)]
+    rows = rows.assign(margin=rows["accuracy"] - rows["relation"].map(offsets).astype("float64")).dropna(
         subset="margin"
     )
-    if own.empty:
+    if rows.empty:
         return None
-    best = own.loc[own.groupby(_PLACE)["margin"].idxmax()].set_index(_PLACE)
+    best = rows.loc[rows.groupby(_HEAD)["margin"].idxmax()].set_index(_HEAD)
     return pd.DataFrame(
         {
             "best relation": best["relation"] + " " + best["direction"],

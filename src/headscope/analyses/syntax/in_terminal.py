@@ -18,13 +18,13 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     trained = best[best["model"] == "trained"]
     selection = "held-out" if (trained["selection"] == "held-out").any() else "same-data"
     control = best[(best["model"] == "control") & (best["selection"] == selection)]
-    held = selection == "held-out"
+    is_held_out = selection == "held-out"
     chance = control.groupby("relation")["held_out"].mean()
     columns = [
         *(("relation", "left"), ("n", "right"), ("head", "left"), ("direction", "left")),
         *(("accuracy", "right"), ("95% interval", "right"), ("offset", "right"), ("accuracy", "right")),
         *(("above", "right"), ("95% interval", "right")),
-        *([("held out", "right")] if held else []),
+        *([("held out", "right")] if is_held_out else []),
         *([("control", "right")] if len(chance) else []),
         ("q", "right"),
     ]
@@ -37,22 +37,22 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
             *(row["direction"], percent_or_hyphen(row["accuracy"]), interval_or_hyphen(row)),
             *(f"{row['baseline_offset']:+d}", percent_or_hyphen(row["baseline_accuracy"])),
             *(percent_or_hyphen(row["margin"]), interval_or_hyphen(row, "margin_")),
-            *([percent_or_hyphen(row["held_out"])] if held else []),
+            *([percent_or_hyphen(row["held_out"])] if is_held_out else []),
             *([percent_or_hyphen(chance.get(row["relation"], float("nan")))] if len(chance) else []),
             "" if row["relation"] in TOTALS else q_words(row["q_value"]),
         )
         rows.append(cells)
     yield Grid(columns, rows)
     facts = result.facts["treebank"]
-    how = (
+    selection_text = (
         "head, direction and offset: those that halves of the documents choose most often, on documents that did not "
         "choose them; held out: what the choice is worth on the other half"
-        if held
+        if is_held_out
         else "head, direction and offset chosen and scored on the same data, as the original's notebook does"
     )
     yield (
         f"{facts['name']}: {count(facts['sentences'], 'sentence')} of {count(facts['documents'], 'document')}; "
-        f"percent; {how}; "
+        f"percent; {selection_text}; "
         f"relations of at least {FEWEST_ARCS} arcs; {'control: random weights; ' if len(chance) else ''}"
-        f"q: one-sided test {'of the choice' if held else 'of the head'} against every offset, false discovery rate"
+        f"q: one-sided test of the {'choice' if is_held_out else 'head'} against every offset, false discovery rate"
     )

@@ -44,17 +44,19 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
     bench, how = scans.bench, scans.how
     sums = scans.with_words(scans.trained())
     result = DependencyResult(sums, seed=options.seed)
-    named = result.relations
+    relations = result.relations
     best = result.best()
     heads, choices, gaps = [result.heads()], [best], []
     for name, number, control in scans.controls():
         if not control.words:  # none of its documents could be read
             continue
         same = bench.control_documents.paired(sums, control)
-        other = DependencyResult(control, model=name, control_seed=number, seed=options.seed, relations=named)
+        other = DependencyResult(
+            control, model=name, control_seed=number, seed=options.seed, relations=relations
+        )
         heads.append(other.heads())
         choices.append(other.best())
-        gaps.append(DependencyResult(same, seed=options.seed, relations=named).against(other))
+        gaps.append(DependencyResult(same, seed=options.seed, relations=relations).against(other))
     examples = ArcExamples(
         wanted_heads(best),
         syntax_questions(folded=options.fold_labels),

@@ -23,8 +23,8 @@ def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
 
     What is not shown to, and what was not tested, stand under headings that say so, their dots hollow.
     """
-    chosen = [one for one in relations if one.held_out is not None]
-    shuffled = any(one.shuffled is not None for one in chosen)
+    chosen = [relation for relation in relations if relation.held_out is not None]
+    shuffled = any(relation.shuffled is not None for relation in chosen)
     titles = ["relation", "head", "", "accuracy", "best offset", "above it", "all documents", "choice, held out",
               "random weights"]  # fmt: skip
     titles += ["shuffled words"] if shuffled else []
@@ -35,21 +35,25 @@ def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
         else el("th", scale(), scope="col", class_="picture")
         for title in titles
     ]
-    held = [(one, one.held_out) for one in chosen if one.held_out and not one.overall]
+    selected = [
+        (relation, relation.held_out) for relation in chosen if relation.held_out and not relation.overall
+    ]
     groups = (
-        ("", [one for one, best in held if best.beats]),
+        ("", [relation for relation, best in selected if best.beats]),
         (
             "Not shown to beat every fixed offset",
-            [one for one, best in held if best.tested and not best.beats],
+            [relation for relation, best in selected if best.tested and not best.beats],
         ),
-        ("Not tested: fewer than 10 documents", [one for one, best in held if not best.tested]),
-        ("All relations together", [one for one in chosen if one.overall]),
+        ("Not tested: fewer than 10 documents", [relation for relation, best in selected if not best.tested]),
+        ("All relations together", [relation for relation in chosen if relation.overall]),
     )
     bodies = []
     for title, members in groups:
         if not members:
             continue
-        rows = [_row(one, one.held_out, several, shuffled) for one in members if one.held_out]
+        rows = [
+            _row(relation, relation.held_out, several, shuffled) for relation in members if relation.held_out
+        ]
         heading = el("tr", el("th", title, colspan=len(titles), scope="rowgroup", class_="group"))
         bodies.append(el("tbody", heading if title else None, rows))
     return el("table", el("thead", el("tr", header)), bodies, id="table-1", class_="relations")
@@ -92,15 +96,15 @@ def _runs(runs: Runs | None) -> Html:
 def same_data_table(relations: Sequence[Relation], *, several: bool) -> Html | None:
     """Return the paper's way, folded: head and offset chosen on the sentences that they are scored on."""
     rows = []
-    for one in relations:
-        best = one.same_data
+    for relation in relations:
+        best = relation.same_data
         if best is None:
             continue
         rows.append(
             el(
                 "tr",
-                el("th", short(one.name), scope="row"),
-                el("td", f"{one.n:,}"),
+                el("th", short(relation.name), scope="row"),
+                el("td", f"{relation.n:,}"),
                 el("td", head_link(best.kind, best.layer, best.head, several)),
                 el("td", DIRECTIONS.get(best.direction, best.direction), class_="words"),
                 numbered(share(best.accuracy.value)),
@@ -137,10 +141,10 @@ def same_data_table(relations: Sequence[Relation], *, several: bool) -> Html | N
 
 def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, Any]]) -> Html | None:
     """Return the paper's table 1 beside what was measured its way; None where no label is the same."""
-    own = {one.name: one for one in relations if one.same_data is not None}
+    measured = {relation.name: relation for relation in relations if relation.same_data is not None}
     rows = []
     for line in printed:
-        best = own[str(line["relation"])].same_data if str(line["relation"]) in own else None
+        best = measured[str(line["relation"])].same_data if str(line["relation"]) in measured else None
         if best is None:
             continue
         rows.append(

@@ -12,13 +12,13 @@ def syntax_questions(*, folded: bool = False) -> Ask:
     """Ask for the head of each dependent of a relation; `folded` compares labels without what follows the colon."""
 
     def ask(wanted: WantedHead, segment: Segment) -> list[ArcQuestion]:
-        where = f"segment {segment.index + 1} of document {segment.document}"
-        heads, relations = arcs_of_fields(segment.fields, len(segment.words), where)
-        named = [relation.partition(":")[0] if folded else relation for relation in relations]
-        arcs = _ANY.arcs(segment.words, heads, named)
+        origin = f"segment {segment.index + 1} of document {segment.document}"
+        heads, relations = arcs_of_fields(segment.fields, len(segment.words), origin)
+        labels = [relation.partition(":")[0] if folded else relation for relation in relations]
+        arcs = _ANY.arcs(segment.words, heads, labels)
         return [
-            ArcQuestion(int(asked), (int(head),))
-            for asked, head, relation in zip(arcs.asked, arcs.heads, named, strict=True)
+            ArcQuestion(int(dependent), (int(head),))
+            for dependent, head, relation in zip(arcs.dependents, arcs.heads, labels, strict=True)
             if relation == wanted.relation and head >= 0
         ]
 

@@ -53,9 +53,9 @@ class RelationCounts:
         first = self.sums[0]
         cells = _by_relation(first.counts, self.table)
         self.rows = {
-            name: own
-            for name, own in rows.items()
-            if cells[:, own].sum() >= (1 if name in TOTALS or relations is not None else FEWEST_ARCS)
+            name: indices
+            for name, indices in rows.items()
+            if cells[:, indices].sum() >= (1 if name in TOTALS or relations is not None else FEWEST_ARCS)
             and (relations is None or name in relations)
             and name.partition(":")[0] != "root"
         }
@@ -92,10 +92,10 @@ class RelationCounts:
             "largest": float(difference.max(initial=0.0)),
         }
 
-    def place(self, row: Any) -> int:
+    def index_of(self, row: Any) -> int:
         """Index of the candidate that a row of a table names."""
-        wanted = Candidate(row["kind"], int(row["layer"]), int(row["head"]), row["direction"])
-        return self.candidates.index(wanted)
+        candidate = Candidate(row["kind"], int(row["layer"]), int(row["head"]), row["direction"])
+        return self.candidates.index(candidate)
 
     def _flat(self, table: NDArray[Any]) -> NDArray[Any]:
         """`[group, cell or relation, layer, head, direction]` to `[group, relation, candidate]`."""
@@ -104,14 +104,14 @@ class RelationCounts:
 
     def _sum(self, table: NDArray[Any]) -> NDArray[Any]:
         """Sum `[group, relation, ...]` to the rows of the tables, `[group, row, ...]`."""
-        parts = [table[:, own].sum(1) for own in self.rows.values()]
-        return np.stack(parts, axis=1) if parts else np.zeros((len(table), 0, *table.shape[2:]))
+        sums = [table[:, indices].sum(1) for indices in self.rows.values()]
+        return np.stack(sums, axis=1) if sums else np.zeros((len(table), 0, *table.shape[2:]))
 
     def _reachable(self, part: DependencySums) -> NDArray[np.float64]:
         """Share of arcs that the mask allows, `[candidate of this kind, relation]`."""
         heads = part.hits.shape[3]
         number = self.counts.sum(0)
-        rows = np.stack([part.reachable[own].sum(0) for own in self.rows.values()], axis=-1)
+        rows = np.stack([part.reachable[indices].sum(0) for indices in self.rows.values()], axis=-1)
         return np.repeat((rows / number)[:, None], heads, axis=1).reshape(-1, len(self.rows))
 
 

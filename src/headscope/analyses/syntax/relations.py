@@ -44,7 +44,7 @@ class Best:
 
     @property
     def tested(self) -> bool:
-        """Whether there were documents enough to ask."""
+        """Whether there were enough documents for a test."""
         return not isnan(self.q)
 
     @property
@@ -55,7 +55,7 @@ class Best:
 
 @dataclass(frozen=True)
 class Relation:
-    """All that was measured of a relation's best heads; what a run does not have is None."""
+    """All that was measured of a relation's best heads; what a run has not measured is None."""
 
     name: str
     n: int
@@ -79,7 +79,7 @@ def relations_of(run: Measured) -> tuple[Relation, ...]:
     return tuple(sorted(every, key=_order))
 
 
-def resting_of(run: Measured) -> pd.DataFrame | None:
+def noop_of(run: Measured) -> pd.DataFrame | None:
     """Return `syntax_noop`; None where an earlier version wrote it, of dependents that do not attend."""
     table = run.table("syntax_noop")
     return table if table is not None and "attending" in table else None
@@ -87,7 +87,7 @@ def resting_of(run: Measured) -> pd.DataFrame | None:
 
 def single(relations: tuple[Relation, ...]) -> list[Relation]:
     """Return the relations proper that have a head chosen held-out."""
-    return [one for one in relations if not one.overall and one.held_out is not None]
+    return [relation for relation in relations if not relation.overall and relation.held_out is not None]
 
 
 def _order(relation: Relation) -> tuple[bool, bool, float, str]:

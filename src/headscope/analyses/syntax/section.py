@@ -1,4 +1,4 @@
-"""Dependency relations in the page: table 1, relations by layers, accuracy by distance, rest on special tokens."""
+"""Dependency relations in the page: table 1, relations by layers, accuracy by distance, attention to special tokens."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headscope.analyses.syntax.figures.distance_curves import distance_panel
-from headscope.analyses.syntax.findings import DETAIL, REST, TOPIC, rest_rows
+from headscope.analyses.syntax.findings import DETAIL, NOOP, TOPIC, noop_rows
 from headscope.analyses.syntax.heat import heat_key, heat_name, heat_table
 from headscope.analyses.syntax.page_tables import (
     distance_table,
@@ -38,20 +38,22 @@ def syntax_section(about: Context) -> list[Section]:
     if run.table("syntax_best") is None:
         return []
     relations = relations_of(run)
-    parts: list[Html | None] = list(linked([one for one in about.findings if one.topic == TOPIC]))
-    if any(one.held_out for one in relations):
-        parts.append(scrolled(main_table(relations, several=several), "Best head of each relation"))
-        parts.append(el("p", _legend(relations), class_="caption"))
+    blocks: list[Html | None] = list(
+        linked([finding for finding in about.findings if finding.topic == TOPIC])
+    )
+    if any(finding.held_out for finding in relations):
+        blocks.append(scrolled(main_table(relations, several=several), "Best head of each relation"))
+        blocks.append(el("p", _legend(relations), class_="caption"))
     read = treebank_line(run.manifest)
-    parts.append(el("p", read, class_="caption") if read else None)
-    parts += linked([one for one in about.findings if one.topic == DETAIL])
-    parts.append(same_data_table(relations, several=several))
+    blocks.append(el("p", read, class_="caption") if read else None)
+    blocks += linked([finding for finding in about.findings if finding.topic == DETAIL])
+    blocks.append(same_data_table(relations, several=several))
     if run.is_bert_base and run.paper is not None:
-        parts.append(paper_table(relations, run.paper.get("table1", [])))
-    parts += _layers(about, relations)
-    parts += _distances(about, relations)
-    parts += _noop(about, relations)
-    return section("syntax", "Dependency relations", WHY, parts)
+        blocks.append(paper_table(relations, run.paper.get("table1", [])))
+    blocks += _layers(about, relations)
+    blocks += _distances(about, relations)
+    blocks += _noop(about, relations)
+    return section("syntax", "Dependency relations", WHY, blocks)
 
 
 def _legend(relations: Sequence[Relation]) -> list[Html | str]:
@@ -61,7 +63,7 @@ def _legend(relations: Sequence[Relation]) -> list[Html | str]:
         " head on its interval, ○ where it is not shown to beat every offset, or was not tested; ",
     ]
     drawn += [el("b", "|", class_="key-offset"), " best fixed offset"]
-    if any(one.control for one in relations):
+    if any(relation.control for relation in relations):
         drawn += [
             "; ",
             el("b", "◦", class_="key-control"),
@@ -80,31 +82,33 @@ def _legend(relations: Sequence[Relation]) -> list[Html | str]:
 
 def treebank_line(manifest: Mapping[str, Any]) -> str:
     """Say what was read of the treebank; keys that are missing say nothing."""
-    told = manifest.get("treebank") or {}
-    parts = [
-        count(int(told[key]), key.removesuffix("s"))
+    treebank = manifest.get("treebank") or {}
+    counts = [
+        count(int(treebank[key]), key.removesuffix("s"))
         for key in ("documents", "sentences", "words")
-        if key in told
+        if key in treebank
     ]
-    if not parts:
+    if not counts:
         return ""
-    out = f"Read {join(parts)}" + (f" of {plain(told['name'])}" if told.get("name") else "")
+    out = f"Read {join(counts)}" + (f" of {plain(treebank['name'])}" if treebank.get("name") else "")
     more = []
-    if told.get("words_split") and told.get("words"):
-        share = percent(int(told["words_split"]) / int(told["words"]), 1)
-        more.append(f"{share} of the words split into pieces, their attention {_pieces(told.get('pieces'))}")
-    if told.get("words_dropped"):
-        more.append(f"{count(int(told['words_dropped']), 'word')} without a piece, never right")
-    if told.get("words_merged"):
-        more.append(f"{count(int(told['words_merged']), 'word')} merged with a neighbor by the tokenizer")
-    skipped = told.get("skipped") or {}
-    reasons = dict(skipped if isinstance(skipped, Mapping) else told.get("skipped_why") or {})
+    if treebank.get("words_split") and treebank.get("words"):
+        share = percent(int(treebank["words_split"]) / int(treebank["words"]), 1)
+        more.append(
+            f"{share} of the words split into pieces, their attention {_pieces(treebank.get('pieces'))}"
+        )
+    if treebank.get("words_dropped"):
+        more.append(f"{count(int(treebank['words_dropped']), 'word')} without a piece, never right")
+    if treebank.get("words_merged"):
+        more.append(f"{count(int(treebank['words_merged']), 'word')} merged with a neighbor by the tokenizer")
+    skipped = treebank.get("skipped") or {}
+    reasons = dict(skipped if isinstance(skipped, Mapping) else treebank.get("skipped_why") or {})
     total = sum(int(n) for n in reasons.values()) if isinstance(skipped, Mapping) else int(skipped)
     if total:
         why = [f"{plain(reason)}: {int(n):,}" for reason, n in reasons.items()]
         more.append(f"{count(total, 'sentence')} skipped" + (f" ({'; '.join(why)})" if why else ""))
-    if "folded" in told:
-        more.append("sub-types folded into their relation" if told["folded"] else "sub-types kept")
+    if "folded" in treebank:
+        more.append("sub-types folded into their relation" if treebank["folded"] else "sub-types kept")
     return "; ".join([out, *more]) + "."
 
 
@@ -114,11 +118,11 @@ def _pieces(how: object) -> str:
 
 def _layers(about: Context, relations: Sequence[Relation]) -> list[Html]:
     out: list[Html] = []
-    for place, kind in enumerate(about.kinds):
+    for index, kind in enumerate(about.kinds):
         table = heat_table(about.run, relations, kind=kind.name, several=about.several)
         if table is not None:
             out += [*([el("h4", capital(kind.name))] if about.several else []), table]
-            name = heat_name(kind.name, first=place == 0)
+            name = heat_name(kind.name, first=index == 0)
             out += [file_links(name, "This table as a figure")] if about.links else []
     if not out:
         return []
@@ -129,8 +133,10 @@ def _layers(about: Context, relations: Sequence[Relation]) -> list[Html]:
 
 def curve_relations(relations: Sequence[Relation], run: Measured) -> list[str]:
     """Return the relations whose curves are drawn: those of table 1 that have cases at some distance, in its order."""
-    known = {str(row["relation"]) for row in records(run.table("syntax_by_distance")) if number(row["n"]) > 0}
-    return [one.name for one in single(tuple(relations)) if one.name in known]
+    with_cases = {
+        str(row["relation"]) for row in records(run.table("syntax_by_distance")) if number(row["n"]) > 0
+    }
+    return [relation.name for relation in single(tuple(relations)) if relation.name in with_cases]
 
 
 def _distances(about: Context, relations: Sequence[Relation]) -> list[Html]:
@@ -139,10 +145,10 @@ def _distances(about: Context, relations: Sequence[Relation]) -> list[Html]:
     if table is None or not names:
         return []
     figures = []
-    for place, name in enumerate(names[:CURVES]):
+    for index, name in enumerate(names[:CURVES]):
         figure = distance_panel(table[table["relation"] == name])
-        told = f"Accuracy of the best head for {short(name)} by distance, beside its best fixed offset."
-        figures.append(el("figure", inline(figure, name=f"distance-{place}", label=told)))
+        label = f"Accuracy of the best head for {short(name)} by distance, beside its best fixed offset."
+        figures.append(el("figure", inline(figure, name=f"distance-{index}", label=label)))
     rows = [row for name in (*names, *OVERALL) for row in records(table[table["relation"] == name])]
     why = "An offset is right at one distance only; a head that knows the relation is right at many."
     caption = (
@@ -161,8 +167,8 @@ def _distances(about: Context, relations: Sequence[Relation]) -> list[Html]:
 
 def _noop(about: Context, relations: Sequence[Relation]) -> list[Html]:
     words = about.words
-    order = {one.name: place for place, one in enumerate(relations)}
-    rows = sorted(rest_rows(about.run), key=lambda row: order[str(row["relation"])])
+    order = {relation.name: rank for rank, relation in enumerate(relations)}
+    rows = sorted(noop_rows(about.run), key=lambda row: order[str(row["relation"])])
     if not rows:
         return []
     present = {str(row["key_class"]) for row in rows}
@@ -171,7 +177,7 @@ def _noop(about: Context, relations: Sequence[Relation]) -> list[Html]:
         el("h3", f"At rest on {join(tokens)}"),
         el("p", "If a head rests there when its relation is not called for, the words that attend in the relation rest "
            "less.", class_="why"),
-        *linked([one for one in about.findings if one.topic == REST]),
+        *linked([relation for relation in about.findings if relation.topic == NOOP]),
         el("p", "Relations whose best head beats every fixed offset. Attention from the words that attend in the "
            "relation, in that head, beside that from all others: its dependents where the dependent attends to its "
            "head word, the head words where they attend to their dependents; each word once, the first and the last "

@@ -1,4 +1,4 @@
-"""What is counted of dependency heads, and how their predictions are read off attention."""
+"""The counts of dependency heads, and the options by which their predictions are read off attention."""
 
 from dataclasses import dataclass
 
@@ -33,7 +33,7 @@ class DependencyOptions:
 
 @dataclass(frozen=True)
 class DependencySums:
-    """What was counted of one kind of attention; `cell` is relation x distance.
+    """The counts of one kind of attention; `cell` is relation x distance.
 
     Attributes:
         kind: `encoder` or `decoder`.

@@ -43,8 +43,8 @@ def findable(name: str) -> Findable:
     """Return what a relation is called; a sub-type answers to its base's names where it has no words of its own."""
     known = terms(name)
     base = name.split(":", 1)[0]
-    own = _WORDS.get(name, _WORDS.get(base, ()) if known == terms(base) else ())
-    words = (name, *own, *(known[:1] if known else ()))
+    synonyms = _WORDS.get(name, _WORDS.get(base, ()) if known == terms(base) else ())
+    words = (name, *synonyms, *(known[:1] if known else ()))
     return Findable(name=name, label=short(name), says=gloss(name), words=words)
 
 
@@ -53,24 +53,24 @@ UNIVERSAL = tuple(findable(name) for name in _WORDS if name not in ("dobj", "pos
 
 def relation_targets(run: Measured) -> list[Target]:
     """Return the relations of a run, in the order of its tables; none where it has no treebank."""
-    chosen = {one.name: one for one in relations_of(run)}
+    chosen = {relation.name: relation for relation in relations_of(run)}
     table = run.table("syntax")
     rows: dict[str, pd.DataFrame] = {}
     if table is not None:
         trained = table[(table["model"] == "trained") & table["direction"].isin(WAYS)]
-        rows = {str(name): own for name, own in trained.groupby("relation", sort=False)}
+        rows = {str(name): accuracies for name, accuracies in trained.groupby("relation", sort=False)}
     targets = []
     for name in dict.fromkeys([*rows, *chosen]):
-        own = rows.get(name)
+        accuracies = rows.get(name)
         best = chosen[name].held_out if name in chosen else None
         targets.append(
             Target(
                 what=findable(name),
                 role=ROLE,
-                n=chosen[name].n if own is None else int(own["n"].max()),
+                n=chosen[name].n if accuracies is None else int(accuracies["n"].max()),
                 baseline=_best_offset(run.table("syntax_baselines"), name),
                 best=None if best is None else _selected(best),
-                heads=own,
+                heads=accuracies,
                 overall=name in OVERALL,
             )
         )
@@ -91,5 +91,5 @@ def _selected(best: Best) -> Selected:
 def _best_offset(baselines: pd.DataFrame | None, relation: str) -> float:
     if baselines is None:
         return float("nan")
-    own = baselines[(baselines["relation"] == relation) & (baselines["baseline"] == "offset")]
-    return float(own["accuracy"].max()) if len(own) else float("nan")
+    matching = baselines[(baselines["relation"] == relation) & (baselines["baseline"] == "offset")]
+    return float(matching["accuracy"].max()) if len(matching) else float("nan")

@@ -32,37 +32,45 @@ def distance_panel(
         name_offset: whether the offset is named at its bar.
         ax: where to draw; made when not given.
     """
-    known = rows[(rows["n"] > 0) & rows["accuracy"].notna()]
+    measured = rows[(rows["n"] > 0) & rows["accuracy"].notna()]
     with house_style():
         if ax is None:
             ax = new_figure(2.7, HEIGHT).subplots()
-        if known.empty:
+        if measured.empty:
             say_absent(ax, "No case at any distance.")
             return figure_of(ax)
-        first = known.iloc[0]
+        first = measured.iloc[0]
         head = head_label(first["layer"], first["head"])
         ax.set_title(title if title is not None else f"{label(str(first['relation']), 22)} · head {head}")
-        ordered = known.assign(place=[DISTANCES.index(str(one)) for one in known["distance"]]).sort_values(
-            "place"
-        )
-        x = ordered["place"].to_numpy(float)
-        color, other = role_color("syntax"), role_color("next")
+        ordered = measured.assign(
+            order=[DISTANCES.index(str(distance)) for distance in measured["distance"]]
+        ).sort_values("order")
+        x = ordered["order"].to_numpy(float)
+        color, offset_color = role_color("syntax"), role_color("next")
         baseline = ordered["baseline_accuracy"].to_numpy(float)
-        some = baseline > 0
-        ax.vlines(x[some], 0, baseline[some], color=other, linewidth=7, alpha=0.3, gid="offset")
-        ax.plot(x[some], baseline[some], color=other, marker="_", markersize=9, markeredgewidth=1.6, linestyle="",
-                clip_on=False)  # fmt: skip
+        has_baseline = baseline > 0
+        ax.vlines(
+            x[has_baseline],
+            0,
+            baseline[has_baseline],
+            color=offset_color,
+            linewidth=7,
+            alpha=0.3,
+            gid="offset",
+        )
+        ax.plot(x[has_baseline], baseline[has_baseline], color=offset_color, marker="_", markersize=9,
+                markeredgewidth=1.6, linestyle="", clip_on=False)  # fmt: skip
         value = ordered["accuracy"].to_numpy(float)
         low, high = ordered["ci_low"].to_numpy(float), ordered["ci_high"].to_numpy(float)
         if np.isfinite(low).any():
             ax.vlines(x, low, high, color=color, linewidth=3.2, alpha=0.35, gid="interval")
         ax.plot(x, value, color=color, linewidth=1.5, marker="o", markersize=4, clip_on=False, gid="head")
         _axes(ax)
-        if name_offset and some.any() and pd.notna(first["baseline_offset"]):
+        if name_offset and has_baseline.any() and pd.notna(first["baseline_offset"]):
             peak = int(np.nanargmax(baseline))
             ax.annotate(
                 f"offset {int(first['baseline_offset']):+d}".replace("-", "−"), (x[peak], 0), xytext=(6, 2),
-                textcoords="offset points", ha="left", va="bottom", fontsize=8, color=other,
+                textcoords="offset points", ha="left", va="bottom", fontsize=8, color=offset_color,
             )  # fmt: skip
         return figure_of(ax)
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.syntax.figures.distance_curves import curve_pages, distance_curves
 from headscope.analyses.syntax.figures.relation_layers import best_by_layer, relation_layers
-from headscope.analyses.syntax.heat import best_offsets, heat_name, kept_relations
+from headscope.analyses.syntax.heat import best_offsets, drawn_relations, heat_name
 from headscope.analyses.syntax.relations import relations_of
 from headscope.analyses.syntax.section import curve_relations
 from headscope.reporting.kit.report_parts import Context
@@ -20,11 +20,11 @@ def syntax_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     accuracies, near = run.table("syntax"), run.table("syntax_by_distance")
     if accuracies is not None:
         offsets = best_offsets(run)
-        for place, kind in enumerate(about.kinds):
-            names = kept_relations(relations, best_by_layer(accuracies, offsets, kind=kind.name))
+        for index, kind in enumerate(about.kinds):
+            names = drawn_relations(relations, best_by_layer(accuracies, offsets, kind=kind.name))
             if names:
                 figure = relation_layers(accuracies, offsets, kind=kind.name, relations=names)
-                yield heat_name(kind.name, first=place == 0), figure
+                yield heat_name(kind.name, first=index == 0), figure
     names = curve_relations(relations, run)
     if near is not None and names:
         for number, page in enumerate(curve_pages(names), start=1):

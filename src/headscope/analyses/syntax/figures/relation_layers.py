@@ -59,10 +59,10 @@ def best_by_layer(
         return {}
     order = rows.sort_values(["head", "direction"], kind="stable")
     best = order.loc[order.groupby(["relation", "layer"], sort=False)["accuracy"].idxmax()]
-    found: dict[str, list[LayerBest]] = {}
+    cells_by_relation: dict[str, list[LayerBest]] = {}
     for row in best.sort_values("layer").to_dict("records"):
         name = str(row["relation"])
-        found.setdefault(name, []).append(
+        cells_by_relation.setdefault(name, []).append(
             LayerBest(
                 layer=int(row["layer"]),
                 head=int(row["head"]),
@@ -74,7 +74,7 @@ def best_by_layer(
                 n=int(row["n"]),
             )
         )
-    return found
+    return cells_by_relation
 
 
 def step_of(above: float) -> int:
@@ -114,19 +114,23 @@ def relation_layers(
     Raises:
         ValueError: the table has no relation of this kind.
     """
-    found = best_by_layer(syntax, baselines, kind=kind)
-    names = [name for name in (relations if relations is not None else found) if name in found]
+    cells_by_relation = best_by_layer(syntax, baselines, kind=kind)
+    names = [
+        name
+        for name in (relations if relations is not None else cells_by_relation)
+        if name in cells_by_relation
+    ]
     if not names:
         raise ValueError(
             f"Expected accuracies of {kind} heads for at least one relation, got none; run with a larger treebank."
         )
-    layers = max(cell.layer for name in names for cell in found[name])
+    layers = max(cell.layer for name in names for cell in cells_by_relation[name])
     with house_style():
         if ax is None:
             width = min(max(1.9 + 0.48 * layers, LEAST_WIDTH), 30.0)
             ax = new_figure(width, 1.15 + 0.27 * len(names)).subplots()
         for y, name in enumerate(names):
-            for cell in found[name]:
+            for cell in cells_by_relation[name]:
                 step = step_of(cell.above)
                 if step:
                     ax.add_patch(
