@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from cells import Cell, print_cells
 from headscope.analyses.jobs.clusters import HeadRows, job_clusters
-from headscope.analyses.jobs.features import DIRECTIONS, FEATURES, WRITTEN, chosen
-from headscope.analyses.jobs.found_jobs import shares_of
+from headscope.analyses.jobs.features import DIRECTIONS, FEATURES, WRITTEN, informative_features
+from headscope.analyses.jobs.head_jobs import shares_of
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW
 
 ONE_JOB = ("geometric", "steep geometric", "half-normal", "log-uniform", "uniform 0 to 10")
@@ -117,8 +117,8 @@ def made(
     column["side"][:] = np.sign(tokens)
     found[:, FEATURES.index(WRITTEN[0]) :] = written - written.mean(0)
     kept = np.zeros(rows, dtype=ACTIVE_ROW)
-    kept["even"] = (0.02, 0.01, 0.1, 0.02)
-    return Made(HeadRows(features=found, used=chosen(found, kept), documents=document), job)
+    kept["uniform"] = (0.02, 0.01, 0.1, 0.02)
+    return Made(HeadRows(features=found, used=informative_features(found, kept), documents=document), job)
 
 
 def of_one_job(task: tuple[str, int, int, int]) -> list[Cell]:

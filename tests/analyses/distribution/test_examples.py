@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
-from headscope.analyses.distribution.chosen_examples import SHOWN, chosen_rows
+from headscope.analyses.distribution.decile_examples import SHOWN, decile_rows
 from headscope.analyses.distribution.example_accumulator import MOST_KEPT, STRENGTHS, ExampleAccumulator
-from headscope.analyses.distribution.kept_rows import AFTER, BEFORE, NO_KEY, PADDING, ROW, KeptRows
+from headscope.analyses.distribution.hash_sample import AFTER, BEFORE, NO_KEY, PADDING, ROW, HashSample
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
 from headscope.analyses.distribution.scales import BINS, MEASURES, NAMES
 from headscope.attention.scan import scan
@@ -114,7 +114,7 @@ def test_another_seed_keeps_other_rows():
 
 def test_a_tenth_shows_rows_of_its_own():
     found, counted = scanned(HandMadeSource(SEGMENTS, random_map))
-    chosen = list(chosen_rows(found, counted))
+    chosen = list(decile_rows(found, counted))
     values = {(layer, head): [] for layer in (1, 2) for head in (1, 2, 3)}
     known = vocabulary()
     for segment in SEGMENTS:
@@ -145,7 +145,7 @@ def test_rows_of_one_value_stand_for_every_tenth():
         if (segment.word_ids >= 0).any()
     ]
     found, counted = scanned(HandMadeSource(same, on_itself))
-    chosen = list(chosen_rows(found, counted))
+    chosen = list(decile_rows(found, counted))
     assert [one.tenth for one in chosen] == [tenth for tenth in range(1, 11) for _ in range(SHOWN)]
 
 
@@ -156,7 +156,7 @@ def test_what_is_not_known_to_be_written_is_drawn_by_its_content():
     found, counted = scanned(source)
     assert set(found.strength) == {STRENGTHS.index("content")}
     assert counted.counts[..., NAMES.index("written"), :].sum() == 0
-    assert len(list(chosen_rows(found, counted))) > 100
+    assert len(list(decile_rows(found, counted))) > 100
 
 
 def test_a_learned_sink_is_a_key_without_a_token():
@@ -178,19 +178,19 @@ def test_a_learned_sink_is_a_key_without_a_token():
 
 def test_however_many_come_few_are_held():
     rng = np.random.default_rng(2)
-    kept = KeptRows(5, most=3)
+    kept = HashSample(5, most=3)
     everything = []
     for batch in range(40):
         rows = np.zeros(500, dtype=ROW)
-        rows["place"], rows["hash"] = rng.integers(0, 5, 500), rng.integers(0, 2**63, 500)
+        rows["cell"], rows["hash"] = rng.integers(0, 5, 500), rng.integers(0, 2**63, 500)
         rows["segment"] = rng.integers(0, 4, 500)
         everything.append(rows)
         kept.offer(rows, [(f"doc{batch}", at) for at in range(4)])
     found, segments = kept.rows()
     whole = np.concatenate(everything)
     for place in range(5):
-        expected = np.sort(whole["hash"][whole["place"] == place])[:3]
-        np.testing.assert_array_equal(found["hash"][found["place"] == place], expected)
+        expected = np.sort(whole["hash"][whole["cell"] == place])[:3]
+        np.testing.assert_array_equal(found["hash"][found["cell"] == place], expected)
         assert kept.least[place] == expected[-1]
     assert len(segments) <= 15
     assert ROW.itemsize <= 112

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.distribution.kept_rows import PADDING
+from headscope.analyses.distribution.hash_sample import PADDING
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
 from headscope.analyses.jobs.active_rows import (
     ActiveRowAccumulator,
@@ -80,7 +80,7 @@ def test_what_is_kept_is_what_a_plain_loop_keeps(sink):
             shares = [float(np.float32(n / len(seen))) for n in even]
             own = (row, int(classes[row]), bool(starts[row]), around, shares)
             expected[layer * 3 + head].append((int(hashed), (segment.document, segment.index), *told, *own))
-    assert found.asked == asked
+    assert found.n_rows == asked
     assert found.active.reshape(-1).tolist() == [len(expected[place]) for place in range(6)]
     copies = 0
     for place in range(6):
@@ -91,9 +91,9 @@ def test_what_is_kept_is_what_a_plain_loop_keeps(sink):
                 *(int(row[name]) for name in ("key", "key_id", "key_class")),
                 *(bool(row[name]) for name in ("key_starts", "after_copy")),
                 *(int(row["row"]), int(row["row_class"]), bool(row["row_starts"]), row["ids"].tolist()),
-                row["even"].tolist(),
+                row["uniform"].tolist(),
             )
-            for row in found.rows[found.rows["place"] == place]
+            for row in found.rows[found.rows["cell"] == place]
         ]
         assert rows == sorted(expected[place])[:MOST]
         assert len(rows) == MOST
@@ -114,7 +114,7 @@ def test_what_a_row_writes_is_kept_with_it():
     found = scanned(HandMadeSource(SEGMENTS, random_map, batch_size=7, height=9, side="left"), most=MOST)
     ids = {(segment.document, segment.index): segment.ids for segment in SEGMENTS}
     for row in found.rows[:: len(found.rows) // 50]:
-        layer, head = divmod(int(row["place"]), 3)
+        layer, head = divmod(int(row["cell"]), 3)
         own = torch.as_tensor(ids[found.segments[row["segment"]]])[None]
         written = HandMadeSource.vectors_of(own, layer, 3, slice(0, own.shape[1])).outputs[
             0, head, row["row"]
@@ -134,7 +134,7 @@ def test_it_is_the_output_of_the_models_own_attention(family):
     heads = source.layout[0].heads
     place = {(segment.document, segment.index): at for at, segment in enumerate(segments)}
     for row in found.rows:
-        layer, head = divmod(int(row["place"]), heads)
+        layer, head = divmod(int(row["cell"]), heads)
         written = plain[place[found.segments[row["segment"]]]][layer]["output"][head, row["row"]]
         np.testing.assert_allclose(row["output"][: len(written)], written, atol=1e-5)
 

@@ -12,10 +12,10 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
-from headscope.analyses.jobs.found_jobs import found_jobs
+from headscope.analyses.jobs.head_jobs import head_jobs
+from headscope.analyses.jobs.job_tables import job_tables
 from headscope.analyses.jobs.measure import scan_text
 from headscope.analyses.jobs.tables import TEXT
-from headscope.analyses.jobs.written_jobs import job_tables
 from headscope.encoding.vocabulary import KeyClass
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -37,7 +37,7 @@ def run():
 @pytest.fixture(scope="module")
 def found(run):
     (kept,) = scan_text(run).compute()
-    return kept, list(found_jobs(kept, seed=0))
+    return kept, list(head_jobs(kept, seed=0))
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_the_rows_are_the_active_ones_with_their_keys(found, plain):
     kept, _ = found
     for head, rows in plain.items():
         place = (head[0] - 1) * 12 + head[1] - 1
-        own = np.flatnonzero(kept.rows["place"] == place)
+        own = np.flatnonzero(kept.rows["cell"] == place)
         assert kept.active[head[0] - 1, head[1] - 1] == len(own) <= 2048  # all are in the sample
         named = names_of(kept, own)
         expected = {name for name, row in rows.items() if row["active"] > 0.5}
@@ -164,7 +164,7 @@ def one_hump(looks):
 def test_tokens_are_those_of_the_formula(run, found, plain):
     kept, jobs = found
     tables = job_tables(run, [found], corpus=TEXT)
-    all_rows = [(place // 12 + 1, place % 12 + 1) for place in kept.rows["place"].tolist()]
+    all_rows = [(place // 12 + 1, place % 12 + 1) for place in kept.rows["cell"].tolist()]
     named = names_of(kept, slice(None))
     counted = {}
     for side in ("row", "key"):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
-from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, chosen, features
-from headscope.analyses.jobs.found_jobs import found_jobs
+from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, features, informative_features
+from headscope.analyses.jobs.head_jobs import head_jobs
 from headscope.analyses.jobs.measure_trees import scan_tree_jobs
 from headscope.analyses.jobs.row_facts import TAG_NUMBERS, TAGGED
 from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
@@ -72,32 +72,32 @@ def sample(accumulator, **how):
 
 def test_a_head_that_parts_of_speech_alone_tell_apart_has_two_jobs():
     kept = sample(TaggedRowAccumulator)
-    jobs = list(found_jobs(kept, seed=0))
+    jobs = list(head_jobs(kept, seed=0))
     assert [(job.head, job.jobs) for job in jobs] == [(1, 2), (1, 2), (2, 1), (3, 1)]
-    nouns, verbs = sorted(jobs[:2], key=lambda job: job.says)
-    assert nouns.says.startswith("looks at nouns, about ")
-    assert verbs.says.startswith("looks at verbs, about ")
+    nouns, verbs = sorted(jobs[:2], key=lambda job: job.description)
+    assert nouns.description.startswith("looks at nouns, about ")
+    assert verbs.description.startswith("looks at verbs, about ")
     for job, tag in ((nouns, "NOUN"), (verbs, "VERB")):
         of_keys = kept.rows[job.rows]["key_tag"]
         # Where an input has no such word the head looks at another.
         assert np.mean(of_keys == TAG_NUMBERS[tag]) > 0.9
     # A head that looks at nouns, and now and then at others, does one thing.
-    assert jobs[2].says.startswith("looks at nouns, about ")
-    assert jobs[3].says.startswith("looks about ")
+    assert jobs[2].description.startswith("looks at nouns, about ")
+    assert jobs[3].description.startswith("looks about ")
 
 
 def test_without_parts_of_speech_it_has_one():
-    jobs = list(found_jobs(sample(ActiveRowAccumulator), seed=0))
+    jobs = list(head_jobs(sample(ActiveRowAccumulator), seed=0))
     assert [(job.head, job.jobs) for job in jobs] == [(1, 1), (2, 1), (3, 1)]
-    assert not any("noun" in job.says or "verb" in job.says for job in jobs)
+    assert not any("noun" in job.description or "verb" in job.description for job in jobs)
 
 
 def test_what_chance_gives_counts_for_nothing():
     kept = sample(TaggedRowAccumulator)
     counting = {}
     for head in range(3):
-        own = kept.rows[kept.rows["place"] == head]
-        used = chosen(features(own, square=True, same_ids=True), own)
+        own = kept.rows[kept.rows["cell"] == head]
+        used = informative_features(features(own, square=True, same_ids=True), own)
         counting[head] = {tag for tag, name in zip(TAGGED, TAGS_OF_KEYS) if used[FEATURES.index(name)]}
     seen = {tag for tag in TAGGED if (kept.rows["key_tag"] == TAG_NUMBERS[tag]).any()}
     assert seen == {"NOUN", "VERB", "ADV", "DET"}
@@ -124,7 +124,7 @@ def test_tags_are_those_of_the_words_whatever_the_padding(how):
             if classes[at] not in (KeyClass.CLS, KeyClass.SEP)
         ]
         even = [visible.count(tag) / len(visible) for tag in TAGGED]
-        np.testing.assert_allclose(one["even_tags"], even, atol=1e-6)
+        np.testing.assert_allclose(one["uniform_tags"], even, atol=1e-6)
 
 
 def test_tags_of_penn_are_universal_ones():

@@ -5,7 +5,7 @@ import pytest
 import torch
 from sklearn.decomposition import PCA
 
-from headscope.analyses.distribution.kept_rows import PADDING
+from headscope.analyses.distribution.hash_sample import PADDING
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
 from headscope.analyses.pca import how_much
 from headscope.analyses.pca.accumulator import SIDES, PcaAccumulator

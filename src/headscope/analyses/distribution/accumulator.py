@@ -1,4 +1,4 @@
-"""How often every head does how much: rows counted in fixed bins, by group of documents."""
+"""The distribution of each measure over the rows of a head: counts in fixed bins, by group of documents."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.analyses.distribution.deciles import BinnedValues
-from headscope.analyses.distribution.row_values import asked_rows, row_values
+from headscope.analyses.distribution.row_values import content_rows, row_values
 from headscope.analyses.distribution.scales import BINS, MEASURES, NAMES
 from headscope.attention.tile import AttentionTile
 from headscope.models.anatomy import KindLayout
@@ -19,14 +19,14 @@ from headscope.statistics.distinct import Distinct
 from headscope.statistics.kept import Declared, counted, largest
 
 MOST_GROUPS, FEWEST_GROUPS = 32, 8
-"""Groups of documents that are resampled: fewer than elsewhere, for each has a count a bin."""
+"""Number of groups of documents; fewer than elsewhere, because each group has a count per bin."""
 _HEADS_OF_ALL = 4096  # heads times groups: 8 MiB of int32
 
 
 def groups_for(layout: Sequence[KindLayout]) -> int:
-    """Return how many groups of documents are kept apart: 32, of more than 128 heads fewer, 8 of 512 and more.
+    """Return the number of groups of documents: 32, fewer for more than 128 heads, 8 for 512 heads or more.
 
-    A group's counts are 2 KiB a head: those of 1,024 heads are 16 MiB in all.
+    Counts take 2 KiB per group and head, 16 MiB for 1,024 heads.
     """
     heads = sum(part.layers * part.heads for part in layout)
     return min(MOST_GROUPS, max(FEWEST_GROUPS, _HEADS_OF_ALL // max(1, heads)))
@@ -34,14 +34,14 @@ def groups_for(layout: Sequence[KindLayout]) -> int:
 
 @dataclass(frozen=True)
 class DistributionResult:
-    """How many rows of each head of a kind lie in each bin.
+    """Counts of the rows of each head of a kind, by bin.
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        counts: rows, `[group, layer, head, NAMES, BINS]`; none of a measure that a layer does not have.
-        least, most: the smallest and the largest value in each bin, `[layer, head, NAMES, BINS]`; inf and -inf in one
-            without rows.
-        documents: how many the groups are of.
+        counts: number of rows, `[group, layer, head, NAMES, BINS]`; 0 for a measure that a layer does not have.
+        least, most: the smallest and the largest value in each bin, `[layer, head, NAMES, BINS]`; inf and -inf in a
+            bin without rows.
+        documents: number of documents in the groups.
     """
 
     kind: str
@@ -51,19 +51,19 @@ class DistributionResult:
     documents: int
 
     def values(self, measure: int) -> BinnedValues:
-        """Return all rows of a measure, by its place in `NAMES`, `[layer, head, BINS]`."""
+        """Return the binned values of a measure, given by its index in `NAMES`, `[layer, head, BINS]`."""
         whole = self.counts[:, :, :, measure].sum(0, dtype=np.int64)
         return BinnedValues(whole, self.least[:, :, measure], self.most[:, :, measure])
 
 
 class DistributionAccumulator(Accumulator):
-    """Count the rows of every head by what each measure is there, by group of documents; keep the ends of each bin.
+    """Counts the rows of every head by bin of each measure and group of documents, and keeps the ends of each bin.
 
-    All rows of all segments count equally, special tokens left out.
+    All rows of all segments count equally. Special tokens are left out.
 
     Args:
         layout: the kinds of attention and their sizes.
-        groups: of documents, for resampling; None for as many as `groups_for` says.
+        groups: number of groups of documents for intervals; by default that of `groups_for`.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics", "written"})
@@ -74,7 +74,7 @@ class DistributionAccumulator(Accumulator):
         super().__init__(layout)
 
     def declare(self) -> Declared:
-        """Keep rows by head, measure and bin, and how far the values in a bin reach."""
+        """Declare counts by head, measure and bin, and the extreme values of each bin."""
         axes = ("layer", "head", len(NAMES), BINS)
         return {
             "rows": counted(*axes),
@@ -85,16 +85,18 @@ class DistributionAccumulator(Accumulator):
 
     def update(self, tile: AttentionTile) -> None:
         """Count a tile's rows."""
-        values, asked = row_values(tile), asked_rows(tile)
+        values, content = row_values(tile), content_rows(tile)
         batch, heads = next(iter(values.values())).shape[:2]
         whole = np.zeros((batch, heads, len(NAMES), BINS), dtype=np.int32)
         ends = np.full((2, heads, len(NAMES), BINS), -np.inf)
-        for place, name in enumerate(NAMES):
+        for index, name in enumerate(NAMES):
             if name in values:
-                own = values[name].clamp(min=0.0)
-                bins = MEASURES[name].bins(own)
-                whole[:, :, place] = _counts(bins, asked)
-                ends[0, :, place], ends[1, :, place] = (_largest(each, bins, asked) for each in (own, -own))
+                nonnegative = values[name].clamp(min=0.0)
+                bins = MEASURES[name].bins(nonnegative)
+                whole[:, :, index] = _counts(bins, content)
+                ends[0, :, index], ends[1, :, index] = (
+                    _largest(each, bins, content) for each in (nonnegative, -nonnegative)
+                )
         self.add(tile, rows=whole, most=ends[0], least_below_zero=ends[1])
         store = self.stores["documents"]
         assert isinstance(store, Distinct)
@@ -113,20 +115,25 @@ class DistributionAccumulator(Accumulator):
         return results
 
 
-def _counts(bins: torch.Tensor, asked: torch.Tensor) -> NDArray[np.int64]:
-    """Count rows in bins, `[batch, head, BINS]`, from the bin of each, `[batch, head, row]`."""
+def _counts(bins: torch.Tensor, content: torch.Tensor) -> NDArray[np.int64]:
+    """Count rows by bin, `[batch, head, BINS]`.
+
+    Args:
+        bins: of each row, `[batch, head, row]`.
+        content: rows that count, `[batch, row]` bool.
+    """
     batch, heads, _ = bins.shape
-    own = torch.arange(batch * heads, device=bins.device).view(batch, heads, 1) * BINS
-    flat = (own + bins)[asked[:, None].expand_as(bins)]
-    found = torch.bincount(flat, minlength=batch * heads * BINS)
-    return np.asarray(found.view(batch, heads, BINS).cpu().numpy())
+    offsets = torch.arange(batch * heads, device=bins.device).view(batch, heads, 1) * BINS
+    flat = (offsets + bins)[content[:, None].expand_as(bins)]
+    counts = torch.bincount(flat, minlength=batch * heads * BINS)
+    return np.asarray(counts.view(batch, heads, BINS).cpu().numpy())
 
 
-def _largest(values: torch.Tensor, bins: torch.Tensor, asked: torch.Tensor) -> NDArray[np.float64]:
-    """Return the largest value in each bin of a head, `[head, BINS]`, -inf in one without rows; arguments as above."""
+def _largest(values: torch.Tensor, bins: torch.Tensor, content: torch.Tensor) -> NDArray[np.float64]:
+    """Return the largest value in each bin of a head, `[head, BINS]`, -inf in a bin without rows; see `_counts`."""
     heads = bins.shape[1]
-    own = torch.arange(heads, device=bins.device).view(1, heads, 1) * BINS
-    chosen = asked[:, None].expand_as(bins)
-    found = torch.full((heads * BINS,), -torch.inf, dtype=torch.float64, device=bins.device)
-    found.scatter_reduce_(0, (own + bins)[chosen], values.double()[chosen], "amax")
-    return np.asarray(found.view(heads, BINS).cpu().numpy())
+    offsets = torch.arange(heads, device=bins.device).view(1, heads, 1) * BINS
+    inside = content[:, None].expand_as(bins)
+    largest_values = torch.full((heads * BINS,), -torch.inf, dtype=torch.float64, device=bins.device)
+    largest_values.scatter_reduce_(0, (offsets + bins)[inside], values.double()[inside], "amax")
+    return np.asarray(largest_values.view(heads, BINS).cpu().numpy())

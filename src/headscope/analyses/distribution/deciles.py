@@ -1,7 +1,7 @@
-"""Where the tenths of a head's rows end, by interpolation in their bins, with intervals over documents.
+"""Deciles of a head's rows, by interpolation in their bins, with intervals over documents.
 
-An interval of a quantile is that of the share of rows below it, read back as values (Woodruff 1952), and holds all
-values of the bin in which the quantile lies: what is counted in bins is not known more exactly.
+The interval of a quantile is that of the share of rows below it, translated back to values (Woodruff 1952). It contains
+the whole bin of the quantile, because counts in bins do not resolve more.
 """
 
 from dataclasses import dataclass
@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 from headscope.statistics.confidence import Interval, ratio_interval
 
 DECILES = tuple(range(1, 10))
-"""Of ten: below the first lies a tenth of the rows."""
+"""The nine deciles; a tenth of the rows lies below the first."""
 TABULATED = (1, 5, 9)
-"""Those that tables show of every head: nearly the least, the middle and nearly the most."""
-_HAIR = 1e-9  # of a rank, so that rounding makes no other of a whole one
+"""The deciles in tables: the lowest, the median and the highest."""
+_HAIR = 1e-9  # in ranks, so that rounding does not move a whole rank
 
 
 @dataclass(frozen=True)
 class BinnedValues:
-    """Values that were counted in bins, of many cells at once.
+    """Values counted in bins, for many distributions at once.
 
-    The smallest and the largest of a bin are known, and with them two places in the order of all values: where a bin
-    holds one value only, however often, quantiles are exact.
+    The smallest and the largest value of each bin are known, and so are their ranks. Quantiles are exact where a bin
+    holds a single value, however often.
 
     Attributes:
-        counts: values in each bin, `[..., bin]`.
-        least, most: the smallest and the largest in each, `[..., bin]`; whatever in one without any.
+        counts: number of values in each bin, `[..., bin]`.
+        least, most: the smallest and the largest value of each bin, `[..., bin]`; arbitrary in an empty bin.
     """
 
     counts: NDArray[Any]
@@ -36,20 +36,21 @@ class BinnedValues:
     most: NDArray[np.float64]
 
     def quantiles(self, shares: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the values below which given shares lie, `[..., share]`, as if each bin were filled evenly.
+        """Return the quantiles of shares, `[..., share]`, assuming a uniform distribution within each bin.
 
-        Between two values as numpy's quantiles are. NaN where nothing was counted, or the share is.
+        They interpolate between two values as numpy's quantiles do. NaN where nothing was counted, or where the share
+        is NaN.
         """
-        found = np.full(shares.shape, np.nan)
-        for place in np.ndindex(*self.counts.shape[:-1]):
-            filled = np.flatnonzero(self.counts[place])
+        quantiles = np.full(shares.shape, np.nan)
+        for index in np.ndindex(*self.counts.shape[:-1]):
+            filled = np.flatnonzero(self.counts[index])
             if len(filled):
-                upto = self.counts[place].cumsum()[filled]
-                before = upto - self.counts[place][filled]
+                upto = self.counts[index].cumsum()[filled]
+                before = upto - self.counts[index][filled]
                 ranks = np.stack([before, upto - 1], axis=1).reshape(-1)
-                values = np.stack([self.least[place][filled], self.most[place][filled]], axis=1).reshape(-1)
-                found[place] = np.interp(shares[place] * (upto[-1] - 1), ranks, values)
-        return found
+                values = np.stack([self.least[index][filled], self.most[index][filled]], axis=1).reshape(-1)
+                quantiles[index] = np.interp(shares[index] * (upto[-1] - 1), ranks, values)
+        return quantiles
 
     def bins(self, shares: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the bins of the two values between which each quantile lies, `[..., share]`."""
@@ -66,31 +67,31 @@ def decile_interval(counts: NDArray[Any], values: BinnedValues, *, documents: in
     """Return the nine deciles with their intervals over documents, `[..., DECILES]`.
 
     Args:
-        counts: rows in each bin by group of documents, `[group, ..., bin]`.
-        values: of all groups.
-        documents: how many the groups are of.
+        counts: number of rows in each bin by group of documents, `[group, ..., bin]`.
+        values: binned values of all groups.
+        documents: number of documents in the groups.
     """
     shares = np.broadcast_to(np.array(DECILES) / 10, (*values.counts.shape[:-1], len(DECILES)))
-    found = values.quantiles(shares)
+    deciles = values.quantiles(shares)
     if not len(counts):
-        return Interval(found, np.full_like(found, np.nan), np.full_like(found, np.nan))
+        return Interval(deciles, np.full_like(deciles, np.nan), np.full_like(deciles, np.nan))
     first, last = values.bins(shares)
     inside = _inside(values.counts, first, shares)
     upto = counts.cumsum(-1, dtype=np.int64)
     at = np.broadcast_to(first, (len(counts), *first.shape))
-    own = np.take_along_axis(counts, at, axis=-1)
-    below = np.take_along_axis(upto, at, axis=-1) - own + inside * own
+    in_bin = np.take_along_axis(counts, at, axis=-1)
+    below = np.take_along_axis(upto, at, axis=-1) - in_bin + inside * in_bin
     of_share = ratio_interval(below, upto[..., -1:], scale="share", documents=documents)
     low, high = (values.quantiles(end) for end in (of_share.low, of_share.high))
     least, most = np.take_along_axis(values.least, first, -1), np.take_along_axis(values.most, last, -1)
-    return Interval(found, np.minimum(low, least), np.maximum(high, most))
+    return Interval(deciles, np.minimum(low, least), np.maximum(high, most))
 
 
 def _inside(
-    counts: NDArray[Any], place: NDArray[np.int64], shares: NDArray[np.float64]
+    counts: NDArray[Any], bins: NDArray[np.int64], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return how far into its bin each share is reached, 0 to 1."""
+    """Return the position of each quantile within its bin, from 0 to 1."""
     upto = counts.cumsum(-1)
-    own = np.take_along_axis(counts, place, axis=-1)
-    before = np.take_along_axis(upto, place, axis=-1) - own
-    return np.asarray(np.clip((shares * upto[..., -1:] - before) / np.maximum(own, 1), 0.0, 1.0))
+    in_bin = np.take_along_axis(counts, bins, axis=-1)
+    before = np.take_along_axis(upto, bins, axis=-1) - in_bin
+    return np.asarray(np.clip((shares * upto[..., -1:] - before) / np.maximum(in_bin, 1), 0.0, 1.0))

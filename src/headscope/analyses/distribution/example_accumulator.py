@@ -8,19 +8,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.analyses.distribution.drawn_tokens import ids_around, strongest_keys
-from headscope.analyses.distribution.kept_rows import (
+from headscope.analyses.distribution.hash_sample import (
     AFTER,
     BEFORE,
     NO_KEY,
     PADDING,
     ROW,
-    KeptRows,
+    HashSample,
     Segment,
     smallest,
 )
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
-from headscope.analyses.distribution.row_values import asked_rows, content
+from headscope.analyses.distribution.row_tokens import ids_around, strongest_keys
+from headscope.analyses.distribution.row_values import content, content_rows
 from headscope.analyses.distribution.scales import BINS, MEASURES
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
@@ -57,15 +57,15 @@ class ExampleResult:
 
 
 class ExampleAccumulator(Accumulator):
-    """Keep of every head a few rows of each bin of its strength, drawn by hashes.
+    """Keeps a few rows of each bin of a head's strength, drawn by hashes.
 
-    Of a row that is kept: where it is, its strongest key, and the ids of the tokens around it; at most 512 rows a head,
-    50 KiB, and as heads have few bins in use, about a tenth of that.
+    A row has its position, its strongest key, and the ids of the tokens around it. A head has at most 512 rows, 50 KiB;
+    as heads use few bins, about a tenth of that.
 
     Args:
         layout: the kinds of attention and their sizes.
         seed: of the hashes.
-        most: rows kept of each bin.
+        most: number of rows kept of each bin.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics", "written"})
@@ -77,13 +77,13 @@ class ExampleAccumulator(Accumulator):
         super().__init__(layout)
 
     def declare(self) -> Declared:
-        """Keep rows of each head's bins."""
+        """Declare the sample of rows by head and bin."""
         self._first: dict[str, int] = {}
-        places = 0
+        cells = 0
         for part in self.layout:
-            self._first[part.kind] = places
-            places += part.layers * part.heads * len(STRENGTHS) * BINS
-        self._examples = KeptRows(places, most=self.most)
+            self._first[part.kind] = cells
+            cells += part.layers * part.heads * len(STRENGTHS) * BINS
+        self._examples = HashSample(cells, most=self.most)
         return {"examples": self._examples}
 
     def begin(self, batch: Batch) -> None:
@@ -95,34 +95,36 @@ class ExampleAccumulator(Accumulator):
         """Offer a tile's rows."""
         name = STRENGTHS[0] if tile.written is not None else STRENGTHS[1]
         values = tile.written.outputs.double() if tile.written is not None else content(tile)
-        asked = asked_rows(tile)[:, None].expand_as(values).cpu().numpy()
+        is_content = content_rows(tile)[:, None].expand_as(values).cpu().numpy()
         heads = values.shape[1]
         part = next(part for part in self.layout if part.kind == tile.kind)
         first = self._first[tile.kind] + tile.layer * part.heads * len(STRENGTHS) * BINS
-        own = first + (np.arange(heads) * len(STRENGTHS) + STRENGTHS.index(name))[:, None] * BINS
-        places = own + MEASURES[name].bins(values).cpu().numpy()
+        first_cells = first + (np.arange(heads) * len(STRENGTHS) + STRENGTHS.index(name))[:, None] * BINS
+        cells = first_cells + MEASURES[name].bins(values).cpu().numpy()
         positions = tile.queries.positions[:, tile.rows].cpu().numpy()
         hashes = row_hashes(self._keys, positions, kind=tile.kind, layer=tile.layer, heads=heads)
-        item, head, row = np.nonzero(asked & (hashes < self._examples.least[places]))
+        item, head, row = np.nonzero(is_content & (hashes < self._examples.least[cells]))
         if not len(item):
             return
-        rows = np.zeros(len(item), dtype=[*_PLACED, ("item", np.int32), ("head", np.int32), ("at", np.int32)])
-        rows["place"], rows["hash"] = places[item, head, row], hashes[item, head, row]
+        rows = np.zeros(
+            len(item), dtype=[*_CELL_AND_HASH, ("item", np.int32), ("head", np.int32), ("at", np.int32)]
+        )
+        rows["cell"], rows["hash"] = cells[item, head, row], hashes[item, head, row]
         rows["item"], rows["head"], rows["at"] = item, head, row
-        chosen = smallest(rows, most=self.most)
+        smallest_hashes = smallest(rows, most=self.most)
         segments = list(zip(tile.queries.documents, tile.queries.indices, strict=True))
-        self._examples.offer(_told(chosen, tile, values, positions), segments)
+        self._examples.offer(_row_facts(smallest_hashes, tile, values, positions), segments)
 
     def compute(self) -> tuple[ExampleResult, ...]:
         """Return what is kept of each kind."""
-        kept, segments = self._examples.rows()
+        sample, segments = self._examples.rows()
         results = []
         for part in self.layout:
             first, number = self._first[part.kind], part.layers * part.heads * len(STRENGTHS) * BINS
-            own = kept[(kept["place"] >= first) & (kept["place"] < first + number)]
+            rows = sample[(sample["cell"] >= first) & (sample["cell"] < first + number)]
             shape = (part.layers, part.heads, len(STRENGTHS), BINS)
-            layer, head, strength, bins = np.unravel_index(own["place"] - first, shape)
-            results.append(ExampleResult(part.kind, own, layer, head, strength, bins, segments))
+            layer, head, strength, bins = np.unravel_index(rows["cell"] - first, shape)
+            results.append(ExampleResult(part.kind, rows, layer, head, strength, bins, segments))
         return tuple(results)
 
     def settings(self) -> State:
@@ -142,43 +144,43 @@ class ExampleAccumulator(Accumulator):
         return f"{self.layout} with seed {self.seed}"
 
 
-_PLACED = [("place", np.int64), ("hash", np.uint64)]
+_CELL_AND_HASH = [("cell", np.int64), ("hash", np.uint64)]
 
 
-def _told(
-    chosen: NDArray[Any], tile: AttentionTile, values: torch.Tensor, positions: NDArray[np.int64]
+def _row_facts(
+    tile_rows: NDArray[Any], tile: AttentionTile, values: torch.Tensor, positions: NDArray[np.int64]
 ) -> NDArray[Any]:
-    """Say of chosen rows all that is kept of them.
+    """Return all that is kept of some rows of a tile.
 
     Args:
-        chosen: `place`, `hash`, `item`, `head`, and `at`: which of the tile's rows.
+        tile_rows: `cell`, `hash`, `item`, `head`, and `at`: which of the tile's rows.
         tile: the tile.
-        values: how strong each row is, `[batch, head, row]`.
+        values: strength of each row, `[batch, head, row]`.
         positions: of the tile's rows in their segments, `[batch, row]`.
     """
     device = tile.weights.device
     item, head, at = (
-        torch.from_numpy(chosen[name].astype(np.int64)).to(device) for name in ("item", "head", "at")
+        torch.from_numpy(tile_rows[name].astype(np.int64)).to(device) for name in ("item", "head", "at")
     )
-    told = np.zeros(len(chosen), dtype=ROW)
-    told["place"], told["hash"], told["segment"] = chosen["place"], chosen["hash"], chosen["item"]
-    told["row"] = positions[chosen["item"], chosen["at"]]
-    told["value"] = values[item, head, at].double().cpu().numpy()
+    facts = np.zeros(len(tile_rows), dtype=ROW)
+    facts["cell"], facts["hash"], facts["segment"] = tile_rows["cell"], tile_rows["hash"], tile_rows["item"]
+    facts["row"] = positions[tile_rows["item"], tile_rows["at"]]
+    facts["value"] = values[item, head, at].double().cpu().numpy()
     weight, key = _strongest(tile, item, head, at)
-    told["weight"] = weight.float().cpu().numpy()
+    facts["weight"] = weight.float().cpu().numpy()
     of_sink = key < 0
     known = key.clamp(min=0)
-    told["key"] = torch.where(of_sink, NO_KEY, tile.keys.positions[item, known]).cpu().numpy()
-    told["key_id"] = torch.where(of_sink, PADDING, tile.keys.ids[item, known]).cpu().numpy()
+    facts["key"] = torch.where(of_sink, NO_KEY, tile.keys.positions[item, known]).cpu().numpy()
+    facts["key_id"] = torch.where(of_sink, PADDING, tile.keys.ids[item, known]).cpu().numpy()
     around = ids_around(tile.queries, item, at + tile.start, before=BEFORE, after=AFTER)
-    told["ids"] = around.cpu().numpy()
-    return told
+    facts["ids"] = around.cpu().numpy()
+    return facts
 
 
 def _strongest(
     tile: AttentionTile, item: torch.Tensor, head: torch.Tensor, at: torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return the largest weight of each row, and on which key of the axis it lies: the leftmost, -1 for a sink."""
+    """Return the largest weight of each row and the position of its key: the leftmost, -1 for a learned sink."""
     weight, key = strongest_keys(tile, item, head, at, keys=tile.keys.valid)
     if tile.sink is None:
         return weight, key

@@ -1,4 +1,4 @@
-"""The tenths of every head's rows, head by head: how much it writes, off the sink, entropy, distance."""
+"""The figure of the deciles of every head: output norm, non-sink attention, entropy, distance."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headscope.figures.style import INK, LINE, SOFT, TICK, house_style, new_figu
 
 _WIDTH, _HEIGHT = 8.4, 1.55
 _INNER = (3, 7)
-"""Of the deciles: between them a head's line is thick; the whole of it goes from the first to the last."""
+"""A head's line is thick between these deciles."""
 
 
 def decile_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None = None) -> Figure:
@@ -31,13 +31,13 @@ def decile_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None 
         kind: `encoder`, `decoder` or `cross`.
         roles: `kind layer head role`, for colors and shapes.
     """
-    own = table[table["kind"] == kind]
-    known = [name for name in MEASURES if own.loc[own["measure"] == name, "value"].notna().any()]
+    deciles = table[table["kind"] == kind]
+    known = [name for name in MEASURES if deciles.loc[deciles["measure"] == name, "value"].notna().any()]
     with house_style():
         figure = new_figure(_WIDTH, 0.5 + _HEIGHT * max(1, len(known)))
         axes = figure.subplots(max(1, len(known)), 1, sharex=True, squeeze=False)[:, 0]
         for ax, name in zip(axes, known):
-            _panel(ax, own[own["measure"] == name], MEASURES[name], kind, roles)
+            _panel(ax, deciles[deciles["measure"] == name], MEASURES[name], kind, roles)
         axes[-1].set_xlabel("layer")
         return figure
 
@@ -46,7 +46,7 @@ def _panel(ax: Axes, table: pd.DataFrame, measure: RowMeasure, kind: str, roles:
     wide = table.pivot(index=["layer", "head"], columns="decile", values="value").dropna()
     layer = wide.index.get_level_values("layer").to_numpy(float)
     head = wide.index.get_level_values("head").to_numpy(float)
-    # A layer is one wide, its heads side by side within most of it.
+    # A layer is 1 wide, and its heads stand side by side in 0.8 of it.
     x = layer + 0.8 * ((head - 0.5) / head.max() - 0.5)
     thin = max(0.4, min(1.2, 120 / len(x)))
     low, high = (wide[decile].to_numpy() for decile in _INNER)
@@ -87,7 +87,7 @@ def _lines(
     zorder: int,
     **how: Any,
 ) -> None:
-    """Draw upright lines as one: a page with a thousand heads holds each once, without its style."""
+    """Draw all vertical lines as one path, so that a page with a thousand heads stays small."""
     gap = np.full(len(x), np.nan)
     across, along = (np.stack(ends, axis=1).ravel() for ends in ((x, x, gap), (low, high, gap)))
     ax.plot(across, along, color=color, linewidth=width, solid_capstyle="butt", zorder=zorder, **how)
@@ -102,18 +102,18 @@ def _points(
     kind: str,
 ) -> None:
     names = [(int(layer), int(head)) for layer, head in wide.index]
-    own = np.array([worn.get(name, "mixed") for name in names], dtype=object)
+    role_of_head = np.array([worn.get(name, "mixed") for name in names], dtype=object)
     middle = wide[5].to_numpy()
     size = max(6.0, min(30.0, 3000 / len(names)))
-    for role in sorted(set(own), key=lambda one: (-int((own == one).sum()), one)):
-        these = np.flatnonzero(own == role)
+    for role in sorted(set(role_of_head), key=lambda role: (-int((role_of_head == role).sum()), role)):
+        these = np.flatnonzero(role_of_head == role)
         points = ax.scatter(
             x[these], middle[these], s=size, marker=role_outline(role), facecolors=role_color(role), linewidths=0.0,
             zorder=3, clip_on=False,
         )  # fmt: skip
         points.set_paths([role_outline(role)])
         points.set_urls(
-            [f"#{head_anchor(kind, layer, head)}" for layer, head in (names[place] for place in these)]
+            [f"#{head_anchor(kind, layer, head)}" for layer, head in (names[index] for index in these)]
         )
         points.set_gid(f"heads--{kind}--{measure.name}--{role}")
 

@@ -1,4 +1,4 @@
-"""What the report and the atlas show of what heads do over all rows."""
+"""What distributions over rows add to the report and the atlas."""
 
 from headscope.analyses.distribution.on_cards import tenths
 from headscope.analyses.distribution.on_grid import decile_measures

@@ -1,4 +1,4 @@
-"""What a study knows of the distributions of heads: every decile of every measure."""
+"""The measures of distributions in a study: every decile of every measure."""
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 

@@ -1,4 +1,4 @@
-"""What heads do over all rows, as a terminal shows it: a line a head."""
+"""Distributions over rows in the terminal, a line per head."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     table = result.tables["distribution"]
     several = table["kind"].nunique() > 1
     rows = []
-    for (kind, layer, head), own in table.groupby(["kind", "layer", "head"], sort=False):
-        by_measure = own.set_index(["measure", "decile"])["value"]
-        told = [" ".join(two_digits(by_measure[name, decile]) for decile in TABULATED) for name in MEASURES]
+    for (kind, layer, head), deciles in table.groupby(["kind", "layer", "head"], sort=False):
+        by_measure = deciles.set_index(["measure", "decile"])["value"]
+        cells = [" ".join(two_digits(by_measure[name, decile]) for decile in TABULATED) for name in MEASURES]
         name = head_label(layer, head)
-        rows.append([f"{kind} {name}" if several else name, *told])
-    labels = [(f"{one.label}, {one.unit.split()[0]}", "right") for one in MEASURES.values()]
+        rows.append([f"{kind} {name}" if several else name, *cells])
+    labels = [(f"{measure.label}, {measure.unit.split()[0]}", "right") for measure in MEASURES.values()]
     yield Grid([("head", "left"), *labels], rows)
     yield (
         "three numbers of each head's rows: a tenth of them lies below the first, half below the second, a tenth above "

@@ -1,4 +1,4 @@
-"""The stage of what heads do over all rows: one scan of the text, and its tables."""
+"""The stage of distributions over rows: a scan of the text, and its tables."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.distribution.accumulator import DistributionAccumulator, DistributionResult
-from headscope.analyses.distribution.chosen_examples import examples_table
+from headscope.analyses.distribution.decile_examples import examples_table
 from headscope.analyses.distribution.deciles import DECILES, decile_interval
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
 from headscope.analyses.distribution.scales import MEASURES
@@ -18,7 +18,7 @@ from headscope.prepare.shared_scan import read_text
 
 
 def measure_distribution(run: Run, watch: Watcher | None = None) -> StageResult:
-    """Measure how often every head does how much.
+    """Measure the distribution of every head over its rows.
 
     Args:
         run: a `ModelRun` over text, or a `MapsRun`.
@@ -39,28 +39,28 @@ def measure_distribution(run: Run, watch: Watcher | None = None) -> StageResult:
 def scan_distribution(
     run: Stream, watch: Watcher | None = None
 ) -> tuple[DistributionAccumulator, ExampleAccumulator]:
-    """Count the text's rows, and keep some of every strength."""
+    """Count the text's rows, and sample some of every strength."""
     sums, examples = distribution_sums(run)
     read_text(run, [sums, examples], stage="distribution", said="rows of heads", watch=watch)
     return sums, examples
 
 
 def distribution_sums(run: Stream) -> tuple[DistributionAccumulator, ExampleAccumulator]:
-    """Return what the stage keeps of the text."""
+    """Return the accumulators of the text."""
     return DistributionAccumulator(run.layout), ExampleAccumulator(run.layout, seed=run.options.seed)
 
 
 def distribution_table(results: Sequence[DistributionResult]) -> pd.DataFrame:
-    """Lay results out as `distribution.parquet`: a row for each head, measure and decile, 1-based."""
-    parts = [pd.DataFrame(columns=DISTRIBUTION.names)] if not results else []
-    parts += [_table(result, at, name) for result in results for at, name in enumerate(MEASURES)]
-    return pd.concat(parts, ignore_index=True)
+    """Return results as `distribution.parquet`: a row for each head, measure and decile, 1-based."""
+    tables = [pd.DataFrame(columns=DISTRIBUTION.names)] if not results else []
+    tables += [_table(result, at, name) for result in results for at, name in enumerate(MEASURES)]
+    return pd.concat(tables, ignore_index=True)
 
 
 def _table(result: DistributionResult, at: int, name: str) -> pd.DataFrame:
     counts = result.counts[:, :, :, at]
-    found = decile_interval(counts, result.values(at), documents=result.documents)
-    layer, head, decile = (place.reshape(-1) for place in np.indices(found.value.shape))
+    interval = decile_interval(counts, result.values(at), documents=result.documents)
+    layer, head, decile = (index.reshape(-1) for index in np.indices(interval.value.shape))
     return pd.DataFrame(
         {
             "kind": result.kind,
@@ -68,9 +68,9 @@ def _table(result: DistributionResult, at: int, name: str) -> pd.DataFrame:
             "head": head + 1,
             "measure": name,
             "decile": np.array(DECILES)[decile],
-            "value": found.value.reshape(-1),
-            "ci_low": found.low.reshape(-1),
-            "ci_high": found.high.reshape(-1),
-            "n": counts.sum((0, 3), dtype=np.int64).reshape(-1)[layer * found.value.shape[1] + head],
+            "value": interval.value.reshape(-1),
+            "ci_low": interval.low.reshape(-1),
+            "ci_high": interval.high.reshape(-1),
+            "n": counts.sum((0, 3), dtype=np.int64).reshape(-1)[layer * interval.value.shape[1] + head],
         }
     )

@@ -1,4 +1,4 @@
-"""What the atlas shows of a head's rows: the tenths of each measure, and rows of every tenth with their words."""
+"""Distributions on the cards of the atlas: the deciles of each measure, and examples of rows of every tenth."""
 
 from __future__ import annotations
 
@@ -15,36 +15,37 @@ from headscope.reporting.kit.measured import Measured
 
 DIGITS = 3
 MANY_HEADS = 512
-"""Of more heads of a kind a card has one row a tenth, so that the page opens at once."""
+"""With more heads of a kind, a card has one row per tenth, so that the page opens at once."""
 
 
 def tenths(run: Measured, kind: Kind) -> dict[str, Any]:
-    """Return `tenths` for the cards of the heads of a kind; None where the run counted no rows.
+    """Return `tenths` for the cards of the heads of a kind; None where the run did not measure
+    distributions.
 
     It has `measures`: `name`, `label`, `unit`, and the `deciles` of each head in head order, None where it has none;
-    `words`: every token as it is drawn, and in full where that differs; `strengths`: by the head's place, the measure
-    that its rows go by; and `rows`: by the head's place those of each tenth, weakest first, each a list: its value, and
-    what `CardWords.attending` has of it.
+    `words`: every token as it is drawn, and in full where that differs; `strengths`: by the head's index, the measure
+    that orders its rows; and `rows`: by the head's index those of each tenth, weakest first, each a list: its value,
+    and the row as `CardWords.attending` has it.
     """
     table, examples = run.table("distribution"), run.table("distribution_examples")
     if table is None or not (table["kind"] == kind.name).any():
         return {"tenths": None}
-    own = table[table["kind"] == kind.name]
-    told: dict[str, Any] = {"words": [], "strengths": {}, "rows": {}}
+    deciles = table[table["kind"] == kind.name]
+    rows: dict[str, Any] = {"words": [], "strengths": {}, "rows": {}}
     if examples is not None:
-        told = _rows(examples[examples["kind"] == kind.name], kind)
+        rows = _rows(examples[examples["kind"] == kind.name], kind)
     return {
         "tenths": {
-            "measures": [_measure(own[own["measure"] == name], name, kind) for name in MEASURES],
-            **told,
+            "measures": [_measure(deciles[deciles["measure"] == name], name, kind) for name in MEASURES],
+            **rows,
         }
     }
 
 
 def _measure(table: pd.DataFrame, name: str, kind: Kind) -> dict[str, Any]:
     values = np.full((kind.size, len(DECILES)), np.nan)
-    place = kind.head_indices(table)
-    values[place, table["decile"].to_numpy(int) - 1] = table["value"].to_numpy(
+    head_index = kind.head_indices(table)
+    values[head_index, table["decile"].to_numpy(int) - 1] = table["value"].to_numpy(
         dtype=np.float64, na_value=np.nan
     )
     measure = MEASURES[name]
@@ -62,10 +63,12 @@ def _rows(examples: pd.DataFrame, kind: Kind) -> dict[str, Any]:
     words = CardWords()
     if kind.size > MANY_HEADS:
         examples = examples[examples["rank"] == 1]
-    for place, row in zip(kind.head_indices(examples).tolist(), examples.to_dict("records"), strict=True):
-        strengths[place] = row["measure"]
-        own = rows.setdefault(place, [[] for _ in range(len(DECILES) + 1)])
-        own[int(row["tenth"]) - 1].append([_short(row["value"]), *words.attending(row)])
+    for head_index, row in zip(
+        kind.head_indices(examples).tolist(), examples.to_dict("records"), strict=True
+    ):
+        strengths[head_index] = row["measure"]
+        rows_of_head = rows.setdefault(head_index, [[] for _ in range(len(DECILES) + 1)])
+        rows_of_head[int(row["tenth"]) - 1].append([_short(row["value"]), *words.attending(row)])
     return {
         "words": words.drawn(),
         "strengths": strengths,

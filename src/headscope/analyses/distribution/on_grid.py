@@ -1,4 +1,4 @@
-"""What the head grid and the scatter of heads know of their rows: the middle and the ninth decile of each measure."""
+"""Distributions in the head grid and the scatter of heads: the median and the ninth decile of each measure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = {"share": "", "nats": "nats", "tokens": "tokens"}
 
 
 def decile_measures(about: Context) -> Iterator[HeadMeasure]:
-    """Yield both deciles of each measure that any head has; none where the run counted no rows."""
+    """Yield both deciles of each measure that any head has; none where the run did not measure distributions."""
     table = about.run.table("distribution")
     if table is None:
         return

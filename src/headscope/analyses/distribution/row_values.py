@@ -1,4 +1,4 @@
-"""The numbers of a tile's rows, and which rows are asked."""
+"""The measures of a tile's rows, and which rows count."""
 
 import torch
 from torch import Tensor
@@ -16,25 +16,25 @@ def content_tokens(info: SegmentInfo) -> Tensor:
     return info.valid & (info.classes != KeyClass.CLS) & (info.classes != KeyClass.SEP)
 
 
-def asked_rows(tile: AttentionTile) -> Tensor:
-    """Return which of a tile's rows are asked, `[batch, row]` bool: neither padding nor special tokens."""
+def content_rows(tile: AttentionTile) -> Tensor:
+    """Return which of a tile's rows are neither padding nor special tokens, `[batch, row]` bool."""
     return content_tokens(tile.queries)[:, tile.rows]
 
 
 def row_values(tile: AttentionTile) -> dict[str, Tensor]:
-    """Return each measure of every row by its name, `[batch, head, row]` float64; rubbish in rows that are padding.
+    """Return each measure of every row by its name, `[batch, head, row]` float64; arbitrary in padding.
 
     `written` is left out where the layer's output projection is not known, `distance` where rows and keys are other
     tokens.
     """
-    found: dict[str, Tensor] = {}
+    values: dict[str, Tensor] = {}
     if tile.written is not None:
-        found["written"] = tile.written.outputs.double()
-    found["content"] = content(tile)
-    found["entropy"] = tile.statistics[..., RowQuantity.ENTROPY].double()
+        values["written"] = tile.written.outputs.double()
+    values["content"] = content(tile)
+    values["entropy"] = tile.statistics[..., RowQuantity.ENTROPY].double()
     if tile.square:
-        found["distance"] = _distances(tile)
-    return found
+        values["distance"] = _distances(tile)
+    return values
 
 
 def content(tile: AttentionTile) -> Tensor:
@@ -47,5 +47,5 @@ def _distances(tile: AttentionTile) -> Tensor:
     rows = torch.arange(tile.rows.start, tile.rows.stop, device=weights.device)
     keys = torch.arange(weights.shape[-1], device=weights.device)
     apart = (rows[:, None] - keys).abs().to(weights.dtype)
-    # Padding on the left moves both by as much.
+    # Padding on the left moves rows and keys by the same number.
     return torch.einsum("bhrk,rk->bhr", weights, apart).double()

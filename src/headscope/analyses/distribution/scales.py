@@ -1,4 +1,4 @@
-"""What is measured of every row of a head, and the fixed bins that its values are counted in."""
+"""The measures of a head's rows, and the fixed bins in which their values are counted."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,23 +9,23 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 BINS = 128
-"""Of a measure at most."""
-# A value so little below an edge is on it: in float32 another batch moves it by less.
+"""Number of bins of a measure at most."""
+# Relative: a value this little below an edge counts as on it, since batch shapes move float32 values by less.
 _ROUNDING = 1e-6
 Edges = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowMeasure:
-    """A number that every row of a head has, and its bins: narrow where values pile up.
+    """A measure of rows with its bins, which are narrow where values are dense.
 
     Attributes:
         name: in tables.
         label: in headings.
-        meaning: exactly, for definitions and the glossary.
+        meaning: the exact definition, for docs and the glossary.
         unit: of its values.
-        edges: where each bin begins, from 0 up, and where the last would end: it is open.
-        logarithmic: whether it is drawn on a logarithmic axis.
+        edges: left edges of the bins, starting from 0, and the nominal end of the last bin, which is open.
+        logarithmic: whether the axis of its figure is logarithmic.
     """
 
     name: str
@@ -36,7 +36,7 @@ class RowMeasure:
     logarithmic: bool = False
 
     def bins(self, values: Tensor) -> Tensor:
-        """Return the bin of each value, int64; what is below 0 by rounding is in the first."""
+        """Return the bin of each value, int64; values below 0 by rounding are in the first."""
         inner = torch.as_tensor(self.edges[1:-1], device=values.device)
         return torch.bucketize(
             (values.double() * (1 + _ROUNDING)).nan_to_num(0.0).contiguous(), inner, right=True
@@ -44,20 +44,20 @@ class RowMeasure:
 
 
 def _octaves(first: int, last: int, an_octave: int) -> Edges:
-    """Return powers of two from 2^first to 2^last, so many to a doubling."""
+    """Return powers of two from 2^first to 2^last, with `an_octave` steps per doubling."""
     return np.asarray(2.0 ** (first + np.arange((last - first) * an_octave + 1) / an_octave))
 
 
 def _share_edges() -> Edges:
-    """Halve the bins toward 0 and toward 1, where a head's rows pile up; 101 of equal width between."""
+    """Return bins that halve toward 0 and toward 1, where rows are dense, with 101 of equal width between."""
     ends = np.concatenate([[0.0], _octaves(-18, -6, 1)])
-    # An odd number, so that a half is no edge.
+    # Their number is odd, so that 0.5 is no edge.
     between = np.linspace(ends[-1], 1 - ends[-1], 102)
     return np.concatenate([ends[:-1], between, 1 - ends[-2::-1]])
 
 
 def _distance_edges() -> Edges:
-    """Three bins to a doubling, and narrow ones around the whole numbers that heads look away by."""
+    """Return three bins per doubling, with narrow ones around small whole numbers, where positional heads look."""
     around = {1: range(3, 15), 2: range(4, 12, 2), 3: range(4, 12, 2), 4: (8,), 5: (8,), 6: (8,)}
     narrow = [
         number + side * 2.0**-power
@@ -103,6 +103,6 @@ _EVERY = (
         logarithmic=True,
     ),
 )  # fmt: skip
-MEASURES: Mapping[str, RowMeasure] = {one.name: one for one in _EVERY}
+MEASURES: Mapping[str, RowMeasure] = {measure.name: measure for measure in _EVERY}
 NAMES = tuple(MEASURES)
 """The order of the measures in arrays."""

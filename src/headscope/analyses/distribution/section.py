@@ -1,4 +1,4 @@
-"""What heads do over all their rows, in the page: the tenths of every head, in a picture and a table."""
+"""Distributions over rows in the report: the deciles of every head, in a figure and a table."""
 
 from __future__ import annotations
 
@@ -40,24 +40,24 @@ def distribution_section(about: Context) -> list[Section]:
     table = about.run.table("distribution")
     if table is None:
         return []
-    parts: list[Html | None] = []
-    drawn: list[str] = []
-    for place, kind in enumerate(about.kinds):
+    blocks: list[Html | None] = []
+    kinds_drawn: list[str] = []
+    for index, kind in enumerate(about.kinds):
         if not _has(table, kind):
             continue
-        drawn.append(kind.name)
+        kinds_drawn.append(kind.name)
         if about.several:
-            parts.append(el("h3", capital(kind.name)))
-        file = figure_file(FIGURE, kind.name, first=place == 0)
+            blocks.append(el("h3", capital(kind.name)))
+        file = figure_file(FIGURE, kind.name, first=index == 0)
         draw = partial(decile_figure, table, kind=kind.name, roles=about.run.roles)
         label = (
             f"The tenths of the rows of each {kind.name} head, by four measures; the table below has them."
         )
         picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-distribution", label=label)
-        parts.append(el("figure", picture))
-        parts.append(decile_table(table, kind, several=about.several).html())
-    files = kind_links(about, FIGURE, "The tenths of every head, drawn for this model", drawn)
-    return section("distribution", TITLE, WHY, parts, captions=(CAPTION,), files=files)
+        blocks.append(el("figure", picture))
+        blocks.append(decile_table(table, kind, several=about.several).html())
+    files = kind_links(about, FIGURE, "The tenths of every head, drawn for this model", kinds_drawn)
+    return section("distribution", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 
 
 def distribution_figures(about: Context) -> Iterator[tuple[str, Figure]]:
@@ -65,22 +65,22 @@ def distribution_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     table = about.run.table("distribution")
     if table is None:
         return
-    for place, kind in enumerate(about.kinds):
+    for index, kind in enumerate(about.kinds):
         if _has(table, kind):
             yield (
-                figure_file(FIGURE, kind.name, first=place == 0),
+                figure_file(FIGURE, kind.name, first=index == 0),
                 decile_figure(table, kind=kind.name, roles=about.run.roles),
             )
 
 
 def decile_table(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
     """Tabulate the first, fifth and ninth decile of every head's measures, with the interval of the fifth."""
-    own = table[(table["kind"] == kind.name) & table["decile"].isin(TABULATED)]
-    known = [name for name in MEASURES if own.loc[own["measure"] == name, "value"].notna().any()]
+    deciles = table[(table["kind"] == kind.name) & table["decile"].isin(TABULATED)]
+    known = [name for name in MEASURES if deciles.loc[deciles["measure"] == name, "value"].notna().any()]
     by_head: dict[tuple[int, int], dict[tuple[str, int], dict[str, float]]] = {}
-    for row in records(own):
-        place = by_head.setdefault((int(row["layer"]), int(row["head"])), {})
-        place[row["measure"], int(row["decile"])] = row
+    for row in records(deciles):
+        cells = by_head.setdefault((int(row["layer"]), int(row["head"])), {})
+        cells[row["measure"], int(row["decile"])] = row
     rows = []
     for (layer, head), cells in sorted(by_head.items()):
         line = [head_label(layer, head)]

@@ -1,4 +1,4 @@
-"""The tables of what heads do over all rows."""
+"""The tables of distributions over rows."""
 
 from headscope.analyses.distribution.scales import MEASURES, NAMES
 from headscope.statistics.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, share, text

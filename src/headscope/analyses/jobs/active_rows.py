@@ -1,4 +1,4 @@
-"""A sample of the rows in which a head is active, drawn by hashes, with what tells its jobs apart."""
+"""A sample of the rows in which a head is active, drawn by hashes, with the facts that distinguish its jobs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.distribution.kept_rows import KeptRows, Segment, smallest
+from headscope.analyses.distribution.hash_sample import HashSample, Segment, smallest
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
-from headscope.analyses.distribution.row_values import asked_rows, content
-from headscope.analyses.jobs.row_facts import ACTIVE_ROW, FOUND, tell
+from headscope.analyses.distribution.row_values import content, content_rows
+from headscope.analyses.jobs.row_facts import ACTIVE_ROW, TILE_ROW, add_facts
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
@@ -25,9 +25,9 @@ _ROWS_OF_ALL = 1 << 18
 
 
 def rows_for(layout: Sequence[KindLayout]) -> int:
-    """Return how many rows of a head are kept: 2,048, of more than 128 heads as many as make 262,144 in all.
+    """Return how many rows of a head are kept: 2,048, or fewer where more than 128 heads share 262,144 rows.
 
-    Those are 56 MiB, of 1,024 heads as of 128, and up to four times as much while rows are sorted.
+    All rows take 56 MiB for 128 heads as for 1,024, and up to four times as much while they are sorted.
     """
     heads = sum(part.layers * part.heads for part in layout)
     return min(MOST_KEPT, max(FEWEST_KEPT, _ROWS_OF_ALL // max(1, heads)))
@@ -39,25 +39,25 @@ class ActiveRows:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        rows: of `ACTIVE_ROW`, by head and hash; `place` is the head's, `layer * heads + head`, and `segment` counts
-            within `segments`.
-        active: in how many rows each head is active, `[layer, head]`.
-        asked: how many rows there are, special tokens left out.
+        rows: of `ACTIVE_ROW`, by head and hash; `cell` is `layer * heads + head`, and `segment` counts within
+            `segments`.
+        active: number of rows in which each head is active, `[layer, head]`.
+        n_rows: number of rows, without those of special tokens.
         segments: document and index of each segment.
     """
 
     kind: str
     rows: NDArray[Any]
     active: NDArray[np.int64]
-    asked: int
+    n_rows: int
     segments: Sequence[Segment]
 
 
 class ActiveRowAccumulator(Accumulator):
-    """Keep of every head those of its active rows that have the smallest hashes.
+    """Keeps the active rows of every head that have the smallest hashes.
 
-    A head is active in a row where more than half of the weight lies off the sink and separators; special tokens are
-    no rows.
+    A head is active in a row where more than half of the weight lies off the sink and separators. Rows of special
+    tokens are left out.
 
     Args:
         layout: the kinds of attention and their sizes.
@@ -76,16 +76,16 @@ class ActiveRowAccumulator(Accumulator):
         super().__init__(layout)
 
     def declare(self) -> Declared:
-        """Keep rows by head, and count those that are active."""
+        """Declare the sample of rows by head, and the counts of rows and of active rows."""
         self._first: dict[str, int] = {}
-        places = 0
+        cells = 0
         for part in self.layout:
-            self._first[part.kind] = places
-            places += part.layers * part.heads
-        self._rows = KeptRows(places, most=self.most, row=self.row)
+            self._first[part.kind] = cells
+            cells += part.layers * part.heads
+        self._rows = HashSample(cells, most=self.most, row=self.row)
         return {
             "active": total("layer", "head", dtype=np.int64),
-            "asked": total("layer", dtype=np.int64),
+            "n_rows": total("layer", dtype=np.int64),
             "rows": self._rows,
         }
 
@@ -96,48 +96,54 @@ class ActiveRowAccumulator(Accumulator):
 
     def update(self, tile: AttentionTile) -> None:
         """Offer a tile's active rows."""
-        asked = asked_rows(tile)
-        active = ((content(tile) > ACTIVE) & asked[:, None]).cpu().numpy()
-        self.add(tile, active=active.sum(-1), asked=asked.sum(-1))
+        is_content = content_rows(tile)
+        active = ((content(tile) > ACTIVE) & is_content[:, None]).cpu().numpy()
+        self.add(tile, active=active.sum(-1), n_rows=is_content.sum(-1))
         heads = active.shape[1]
         part = next(part for part in self.layout if part.kind == tile.kind)
-        places = self._first[tile.kind] + tile.layer * part.heads + np.arange(heads)
+        cells = self._first[tile.kind] + tile.layer * part.heads + np.arange(heads)
         positions = tile.queries.positions[:, tile.rows].cpu().numpy()
         hashes = row_hashes(self._keys, positions, kind=tile.kind, layer=tile.layer, heads=heads)
-        item, head, row = np.nonzero(active & (hashes < self._rows.least[places][:, None]))
+        item, head, row = np.nonzero(active & (hashes < self._rows.least[cells][:, None]))
         if not len(item):
             return
-        found = np.zeros(len(item), dtype=FOUND)
-        found["place"], found["hash"] = places[head], hashes[item, head, row]
-        found["item"], found["head"], found["at"] = item, head, row
-        chosen = smallest(found, most=self.most)
+        candidates = np.zeros(len(item), dtype=TILE_ROW)
+        candidates["cell"], candidates["hash"] = cells[head], hashes[item, head, row]
+        candidates["item"], candidates["head"], candidates["at"] = item, head, row
+        smallest_hashes = smallest(candidates, most=self.most)
         segments = list(zip(tile.queries.documents, tile.queries.indices, strict=True))
-        self._rows.offer(self._told(chosen, tile, positions), segments)
+        self._rows.offer(self._row_facts(smallest_hashes, tile, positions), segments)
 
-    def _told(self, chosen: NDArray[Any], tile: AttentionTile, positions: NDArray[np.int64]) -> NDArray[Any]:
-        """Say of chosen rows all that is kept of them.
+    def _row_facts(
+        self, tile_rows: NDArray[Any], tile: AttentionTile, positions: NDArray[np.int64]
+    ) -> NDArray[Any]:
+        """Return all that is kept of some rows of a tile.
 
         Args:
-            chosen: `FOUND`; `at` says which of the tile's rows.
+            tile_rows: of `TILE_ROW`; `at` is the index of the row in the tile.
             tile: the tile.
             positions: of the tile's rows in their segments, `[batch, row]`.
         """
-        told = np.zeros(len(chosen), dtype=self.row)
-        told["place"], told["hash"], told["segment"] = chosen["place"], chosen["hash"], chosen["item"]
-        told["row"] = positions[chosen["item"], chosen["at"]]
-        tell(told, chosen, tile, tags=self._tags)
-        return told
+        facts = np.zeros(len(tile_rows), dtype=self.row)
+        facts["cell"], facts["hash"], facts["segment"] = (
+            tile_rows["cell"],
+            tile_rows["hash"],
+            tile_rows["item"],
+        )
+        facts["row"] = positions[tile_rows["item"], tile_rows["at"]]
+        add_facts(facts, tile_rows, tile, tags=self._tags)
+        return facts
 
     def compute(self) -> tuple[ActiveRows, ...]:
         """Return what is kept of each kind."""
-        kept, segments = self._rows.rows()
+        sample, segments = self._rows.rows()
         results = []
         for part in self.layout:
             first, number = self._first[part.kind], part.layers * part.heads
-            own = kept[(kept["place"] >= first) & (kept["place"] < first + number)].copy()
-            own["place"] -= first
-            active, asked = (self.totals[f"{name}.{part.kind}"] for name in ("active", "asked"))
-            results.append(ActiveRows(part.kind, own, active.copy(), int(asked[0]), segments))
+            rows = sample[(sample["cell"] >= first) & (sample["cell"] < first + number)].copy()
+            rows["cell"] -= first
+            active, n_rows = (self.totals[f"{name}.{part.kind}"] for name in ("active", "n_rows"))
+            results.append(ActiveRows(part.kind, rows, active.copy(), int(n_rows[0]), segments))
         return tuple(results)
 
     def settings(self) -> State:

@@ -1,4 +1,4 @@
-"""What a row could look at: which keys are of which sort, and what share of them chance would give."""
+"""The keys that a row can attend to, by sort, and the share of each sort under uniform attention."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,48 +9,48 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.vocabulary import KeyClass
 
 SORTS = ("same id", "after copy", "key punctuation", "key other punctuation")
-"""Sorts of keys of which a row has more or fewer to look at: other tokens of its id, those right behind an earlier one,
-periods and commas, other punctuation."""
+"""Sorts of keys: other tokens of the row's id, tokens right after an earlier one of them, periods and commas, other
+punctuation. Rows differ in how many keys of each sort they can attend to."""
 _WEIGHTS_AT_ONCE = 1 << 22
 Sorts = Callable[[AttentionTile, torch.Tensor, torch.Tensor], Sequence[torch.Tensor]]
 """From a tile, items of the batch and rows of the tile, `[row]`, which keys are of each sort, `[row, key]` bool."""
 
 
 def uniform_baseline(tile: AttentionTile, item: torch.Tensor, at: torch.Tensor, sorts: Sorts) -> torch.Tensor:
-    """Return the share of each sort among the keys off the sink that a row might look at, `[row, sort]`.
+    """Return the share of each sort among the keys off the sink that a row can attend to, `[row, sort]`.
 
     Args:
         tile: the tile.
-        item, at: which of the batch, and which row of the tile, `[row]`.
+        item, at: index in the batch, and of the row in the tile, `[row]`.
         sorts: which keys are of each sort.
     """
     height, keys = tile.weights.shape[2], tile.keys
     # The heads of a layer share their rows.
     numbers, back = torch.unique(item * height + at, return_inverse=True)
     shares = []
-    for own in numbers.split(max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])):
-        items, places = own // height, own % height
-        seen = tile.visibility.visible[items, places] & content_tokens(keys)[items]
-        counts = torch.stack([(sort & seen).sum(1) for sort in sorts(tile, items, places)], dim=1)
-        shares.append(counts / seen.sum(1, keepdim=True).clamp(min=1))
+    for few in numbers.split(max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])):
+        items, positions = few // height, few % height
+        visible = tile.visibility.visible[items, positions] & content_tokens(keys)[items]
+        counts = torch.stack([(sort & visible).sum(1) for sort in sorts(tile, items, positions)], dim=1)
+        shares.append(counts / visible.sum(1, keepdim=True).clamp(min=1))
     return torch.cat(shares)[back]
 
 
-def sorts_of_keys(tile: AttentionTile, items: torch.Tensor, places: torch.Tensor) -> list[torch.Tensor]:
+def sorts_of_keys(tile: AttentionTile, items: torch.Tensor, positions: torch.Tensor) -> list[torch.Tensor]:
     """Return which keys are of each of `SORTS`."""
     keys = tile.keys
     classes = keys.classes[items]
-    found = [classes == KeyClass.PUNCTUATION, classes == KeyClass.OTHER_PUNCTUATION]
+    punctuation = [classes == KeyClass.PUNCTUATION, classes == KeyClass.OTHER_PUNCTUATION]
     if not tile.square:
-        return [torch.zeros_like(found[0])] * 2 + found
-    rows = places + tile.start
+        return [torch.zeros_like(punctuation[0])] * 2 + punctuation
+    rows = positions + tile.start
     same = keys.ids[items] == tile.queries.ids[items, rows][:, None]
     same &= torch.arange(same.shape[1], device=rows.device) != rows[:, None]
-    return [same, behind_copies(tile, items, rows), *found]
+    return [same, behind_copies(tile, items, rows), *punctuation]
 
 
 def behind_copies(tile: AttentionTile, item: torch.Tensor, row: torch.Tensor) -> torch.Tensor:
-    """Return which keys stand right behind an earlier copy of a row's token, `[row, key]`; keys are tokens of rows."""
+    """Return which keys stand right after an earlier copy of a row's token, `[row, key]`, in square tiles."""
     queries = tile.queries
     copies = (queries.ids[item] == queries.ids[item, row][:, None]) & queries.valid[item]
     behind = torch.zeros_like(copies)

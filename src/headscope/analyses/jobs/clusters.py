@@ -1,4 +1,4 @@
-"""Clusters of heads' rows that are jobs: they come out again of half of the documents, and lie apart."""
+"""Clusters of a head's rows that count as jobs: halves of the documents agree on them, and a valley separates them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,21 +21,21 @@ MOST_JOBS = 6
 AGREEMENT = 0.75
 """Two halves of the documents must cluster all rows alike, by an adjusted Rand index above this."""
 FEWEST_ROWS = 100
-"""Of fewer rows no jobs are told."""
+"""No jobs are sought in fewer rows."""
 _HALVES = 2
 _BESIDE: tuple[tuple[str, ...], ...] = ((), TAGS_OF_KEYS, WRITTEN)
-"""Features that are added one group after the other to those of where rows look and at what."""
+"""Groups of features that are added, one after the other, to the features of where rows look and at what."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeadRows:
-    """What is known of the rows of one head.
+    """The rows of one head, as features.
 
     Attributes:
         features: `[row, FEATURES]`.
-        used: the features by which rows are told apart, `[FEATURES]`.
+        used: the features that clusters are made of, `[FEATURES]`.
         documents: the number of each row's document, `[row]`.
-        square: whether rows and keys are the same tokens, so that it is known where keys are.
+        square: whether rows and keys are the same tokens; only then are offsets known.
     """
 
     features: Floats
@@ -50,12 +50,12 @@ class Clusters:
 
     Attributes:
         labels: the job of each row, from 0, the largest first, `[row]`.
-        number: of jobs.
+        number: number of jobs.
         agreement: the adjusted Rand index over half-samples; NaN for one job.
-        p: that rows are not sparser between any two of them; 1 where no number of jobs is worth a test, NaN where
-            there are fewer than 10 documents.
-        q: the same by Benjamini-Hochberg over the heads.
-        by_output: whether what rows write told jobs apart that looks did not.
+        p: of the hypothesis that rows are not sparser between some two of them; 1 where no number of jobs is worth a
+            test, NaN where there are fewer than 10 documents.
+        q: p adjusted by Benjamini-Hochberg over the heads.
+        by_output: whether jobs were separated by what rows write, where what they look at did not separate them.
     """
 
     labels: Integers
@@ -67,39 +67,47 @@ class Clusters:
 
 
 def job_clusters(heads: Sequence[HeadRows], *, seed: int) -> list[Clusters]:
-    """Return for each head the most clusters, 6 at most, that are jobs; one where none are.
+    """Return the jobs of each head: its largest number of clusters, at most 6, that pass every test, or a single one.
 
-    k-means on standardized features: on those of where rows look and at what, and, for more clusters than that finds,
-    on the parts of speech looked at beside, then on what rows write beside. Clusters are jobs where those of halves of
-    the documents agree on all rows, none is smaller than 5% of them, any two lie apart, and a valley lies between
-    them (`valley_p`), at a false discovery rate of 5% over the heads.
+    Clusters come from k-means on standardized features: first of where rows look and at what; then, to find more
+    clusters, with the parts of speech of keys as well, and with what rows write as well. Clusters are jobs where those
+    of halves of the documents agree on all rows, each has at least 5% of the rows, every two are separated, and a
+    valley lies between every two (`valley_p`), at a false discovery rate of 5% over the heads.
 
     Args:
-        heads: that are compared with one another.
+        heads: the rows of each head; the false discovery rate is over all of them.
         seed: of k-means and of the halves.
     """
-    told = [_Head(rows, seed=seed) for rows in heads]
+    states = [_Head(rows, seed=seed) for rows in heads]
     for group in _BESIDE:
-        for head in told:
-            head.go_on_with(group)
+        for head in states:
+            head.add_features(group)
         for number in range(MOST_JOBS, 1, -1):
-            _try([head for head in told if head.wants(number)], number, seed=seed, by_output=group == WRITTEN)
-    found = [head.best for head in told]
-    q = false_discovery(np.array([clusters.p for clusters in found]))
+            _try(
+                [head for head in states if head.is_candidate(number)],
+                number,
+                seed=seed,
+                by_output=group == WRITTEN,
+            )
+    best = [head.best for head in states]
+    q_values = false_discovery(np.array([clusters.p for clusters in best]))
     return [
-        replace(clusters if own < SIGNIFICANT else replace(_one(clusters), p=clusters.p), q=float(own))
-        for clusters, own in zip(found, q, strict=True)
+        replace(
+            clusters if q_value < SIGNIFICANT else replace(_single_job(clusters), p=clusters.p),
+            q=float(q_value),
+        )
+        for clusters, q_value in zip(best, q_values, strict=True)
     ]
 
 
-def _one(clusters: Clusters) -> Clusters:
+def _single_job(clusters: Clusters) -> Clusters:
     return replace(
         clusters, labels=np.zeros_like(clusters.labels), number=1, agreement=float("nan"), by_output=False
     )
 
 
 class _Head:
-    """A head while its jobs are looked for."""
+    """The state of the search for a head's jobs."""
 
     def __init__(self, rows: HeadRows, *, seed: int) -> None:
         counting = np.where(rows.used, rows.features, 0.0)
@@ -112,49 +120,49 @@ class _Head:
         documents = len(np.unique(rows.documents))
         nothing = 1.0 if documents >= FEWEST_DOCUMENTS else float("nan")
         self.best = Clusters(np.zeros(len(self.points), dtype=np.int64), 1, float("nan"), nothing)
-        self.by = np.zeros(len(self.names), dtype=bool)
-        # Every number of clusters that might be tried, of which one that passes is taken (Bonferroni).
+        self.selected = np.zeros(len(self.names), dtype=bool)
+        # Bonferroni: the first number of clusters that passes is taken, out of all that are tried.
         groups = 1 + sum(bool(np.isin(self.names, group).any()) for group in _BESIDE[1:])
         self.tries = (MOST_JOBS - 1) * groups
 
-    def go_on_with(self, group: tuple[str, ...]) -> None:
-        """Take further features beside those before; none where the head has nothing of them."""
+    def add_features(self, group: tuple[str, ...]) -> None:
+        """Use a further group of features beside those of looks; no features where the head has none of the group."""
         looking = ~np.isin(self.names, (*TAGS_OF_KEYS, *WRITTEN))
         further = np.isin(self.names, group)
         more = further.any() or not group
-        # Parts of speech and what is written each stand beside looks alone.
-        self.by = looking | further if more else np.zeros_like(looking)
+        # Parts of speech and outputs are each added to looks alone, never to one another.
+        self.selected = looking | further if more else np.zeros_like(looking)
         self.above = self.best.number
 
-    def wants(self, number: int) -> bool:
-        """Whether so many clusters are to be tried."""
+    def is_candidate(self, number: int) -> bool:
+        """Return whether this number of clusters is to be tried."""
         settled = self.best.number > self.above
-        return not settled and number > self.above and bool(self.by.any()) and not isnan(self.best.p)
+        return not settled and number > self.above and bool(self.selected.any()) and not isnan(self.best.p)
 
     def labels(self, centers: Floats) -> Integers:
         """Return the nearest of the centers for each row."""
-        own = self.points[None, :, self.by]
-        nearest, _ = nearest_of(own, centers[None, None, :, : own.shape[2]])
+        points = self.points[None, :, self.selected]
+        nearest, _ = nearest_of(points, centers[None, None, :, : points.shape[2]])
         return np.asarray(nearest[0, 0], dtype=np.int64)
 
 
 def halves_of(documents: Integers, *, seed: int) -> NDArray[np.bool_]:
-    """Return the rows of one half of the documents for each draw, `[draw, row]`; the others are the other half."""
+    """Return which rows lie in the first half of the documents of each draw, `[draw, row]`."""
     generator = np.random.default_rng(seed)
     names, numbers = np.unique(documents, return_inverse=True)
-    drawn = [generator.permutation(len(names)) < len(names) / 2 for _ in range(_HALVES)]
-    return np.stack([own[numbers.reshape(-1)] for own in drawn])
+    draws = [generator.permutation(len(names)) < len(names) / 2 for _ in range(_HALVES)]
+    return np.stack([in_half[numbers.reshape(-1)] for in_half in draws])
 
 
 def _try(heads: Sequence[_Head], number: int, *, seed: int, by_output: bool) -> None:
-    """Give heads so many clusters where these are jobs."""
+    """Set the best clusters of heads to this number of clusters, where these are jobs."""
     likely: list[tuple[_Head, Integers]] = []
     whole = [(head, np.ones(len(head.points))) for head in heads]
     for head, centers in zip(heads, _centers(whole, number, seed=seed), strict=True):
         labels = head.labels(centers)
         shares = np.bincount(labels, minlength=number) / len(labels)
         if shares.min() >= LEAST_SHARE and are_separated(
-            head.points[:, head.by], head.names[head.by], head.looks, labels
+            head.points[:, head.selected], head.names[head.selected], head.looks, labels
         ):
             likely.append((head, np.argsort(np.argsort(-shares, kind="stable"), kind="stable")[labels]))
     halves = [
@@ -164,33 +172,33 @@ def _try(heads: Sequence[_Head], number: int, *, seed: int, by_output: bool) -> 
         for half in (draw, ~draw)
     ]
     centers_of_halves = list(_centers(halves, number, seed=seed))
-    for place, (head, labels) in enumerate(likely):
-        own = centers_of_halves[2 * _HALVES * place :][: 2 * _HALVES]
-        agreement = _agreement([head.labels(centers) for centers in own])
+    for index, (head, labels) in enumerate(likely):
+        half_centers = centers_of_halves[2 * _HALVES * index :][: 2 * _HALVES]
+        agreement = _agreement([head.labels(centers) for centers in half_centers])
         if agreement > AGREEMENT:
-            p = min(1.0, head.tries * _split_p(head, labels, head.halves[0], own[:2]))
+            p = min(1.0, head.tries * _split_p(head, labels, head.halves[0], half_centers[:2]))
             if p < SIGNIFICANT:
                 head.best = Clusters(labels, number, agreement, p, by_output=by_output)
 
 
 def _centers(samples: Sequence[tuple[_Head, Floats]], number: int, *, seed: int) -> Iterator[Floats]:
-    """Yield the centers of each sample of a head's rows, `[number, feature]`; features it lacks are 0."""
+    """Yield the centers of each sample of a head's rows, `[number, feature]`; features that it lacks are 0."""
     at_once = 64
     for begin in range(0, len(samples), at_once):
-        part = samples[begin : begin + at_once]
-        rows = max(len(weights) for _, weights in part)
-        features = max(int(head.by.sum()) for head, _ in part)
-        points, counts = np.zeros((len(part), rows, features)), np.zeros((len(part), rows))
-        for place, (head, weights) in enumerate(part):
-            # Rows of the other half would take the place of the first ones, on which starts are tried.
+        chunk = samples[begin : begin + at_once]
+        rows = max(len(weights) for _, weights in chunk)
+        features = max(int(head.selected.sum()) for head, _ in chunk)
+        points, counts = np.zeros((len(chunk), rows, features)), np.zeros((len(chunk), rows))
+        for index, (head, weights) in enumerate(chunk):
+            # Rows that count come first, because starts are tried on the first rows only.
             order = np.argsort(-weights, kind="stable")
-            points[place, : len(weights), : int(head.by.sum())] = head.points[order][:, head.by]
-            counts[place, : len(weights)] = weights[order]
+            points[index, : len(weights), : int(head.selected.sum())] = head.points[order][:, head.selected]
+            counts[index, : len(weights)] = weights[order]
         yield from k_means(points, counts, number, seed=seed)
 
 
 def _agreement(labels: Sequence[Integers]) -> float:
-    """Return the mean adjusted Rand index of what the two halves of each draw make of all rows."""
+    """Return the mean adjusted Rand index of the labels that the two halves of each draw give to all rows."""
     from sklearn.metrics import adjusted_rand_score
 
     pairs = zip(labels[::2], labels[1::2], strict=True)
@@ -198,54 +206,60 @@ def _agreement(labels: Sequence[Integers]) -> float:
 
 
 def _split_p(head: _Head, labels: Integers, draw: NDArray[np.bool_], centers: Sequence[Floats]) -> float:
-    """Return the p that there is no valley between some two clusters; each half is judged by the other's centers.
+    """Return the p of no valley between some two clusters; each half of the rows is judged by the other half's centers.
 
     Args:
-        head: whose rows they are.
-        labels: of the clusters of all rows.
+        head: the head.
+        labels: clusters of all rows.
         draw: which rows are of the first half.
         centers: of the clusters of the first half, and of the second.
     """
     number = int(labels.max()) + 1
     judged = []
-    for half, own in ((draw, centers[0]), (~draw, centers[1])):
-        found = head.labels(own)
-        judged.append((half, own[_matched(labels, found, number)], _renamed(labels, found, number)))
+    for half, half_centers in ((draw, centers[0]), (~draw, centers[1])):
+        half_labels = head.labels(half_centers)
+        judged.append(
+            (half, half_centers[_matched(labels, half_labels, number)], _renamed(labels, half_labels, number))
+        )
     return max(_pair_p(head, judged, pair) for pair in combinations(range(number), 2))
 
 
 def _pair_p(
     head: _Head, judged: Sequence[tuple[NDArray[np.bool_], Floats, Integers]], pair: tuple[int, int]
 ) -> float:
-    """Return the p that there is no valley between two clusters, along the line between them or between the sides."""
-    names = head.names[head.by]
+    """Return the p of no valley between two clusters, along the line between them or between the sides of the row."""
+    names = head.names[head.selected]
     unsided = names != "side"
     lines, sides, documents = [], [], []
     for half, centers, labels in judged:
         inside = np.isin(labels, pair)
         here, there = np.flatnonzero(inside & half), np.flatnonzero(inside & ~half)
-        one, other = (centers[cluster, : len(names)][unsided] for cluster in pair)
-        between = other - one
-        along = (head.points[:, head.by][:, unsided] - one) @ between / max(float(between @ between), 1e-12)
+        center, other = (centers[cluster, : len(names)][unsided] for cluster in pair)
+        between = other - center
+        along = (
+            (head.points[:, head.selected][:, unsided] - center)
+            @ between
+            / max(float(between @ between), 1e-12)
+        )
         lines.append(line_windows(along[here])(along[there]))
         documents.append(head.documents[there])
         windows = side_windows(head.tokens[here]) if (names == "side").any() else None
         if windows is not None:
             sides.append(windows(head.tokens[there]))
     whole = np.concatenate(documents)
-    p = valley_p(_joined(lines), whole)
+    p = valley_p(_concatenated(lines), whole)
     if len(sides) == len(judged):
-        p = min(1.0, 2 * min(p, valley_p(_joined(sides), whole)))
+        p = min(1.0, 2 * min(p, valley_p(_concatenated(sides), whole)))
     return p
 
 
-def _joined(halves: Sequence[Windows]) -> Windows:
+def _concatenated(halves: Sequence[Windows]) -> Windows:
     inside, widths = zip(*halves, strict=True)
     return np.concatenate(inside), np.mean(widths, axis=0)
 
 
 def _matched(labels: Integers, others: Integers, number: int) -> Integers:
-    """Return which of the other clusters shares most rows with each, one with one, `[cluster]`."""
+    """Return the other cluster that is matched with each, `[cluster]`: the assignment that shares most rows."""
     from scipy.optimize import linear_sum_assignment
 
     both = np.zeros((number, number))

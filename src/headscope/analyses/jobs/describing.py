@@ -1,4 +1,4 @@
-"""What a job is, in a few words, from the means of its rows' features."""
+"""The description of a job in a few words, from the means of its rows' features."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,8 @@ from headscope.analyses.jobs.features import CONTEXT, FEATURES
 from headscope.analyses.jobs.row_facts import TAGGED
 
 MOSTLY, HARDLY = 0.5, 0.1
-"""What more, or fewer, than such a share of the rows has is said of a job."""
+"""A property is part of a job's description where more than the first share of its rows have it, or fewer than the
+second."""
 _THINGS = ("one thing", "another", "a third", "a fourth", "a fifth", "a sixth")
 _NUMBER = re.compile(r"\d+")
 _ONE_SIDED = 0.8
@@ -33,54 +34,59 @@ _PARTS_OF_SPEECH = {
 }
 
 
-def described(found: NDArray[np.float64], around: NDArray[np.float64], *, square: bool) -> str:
-    """Return what a job's rows do: "looks back one token", "looks at the same word earlier, about 20 tokens back".
+def described(values: NDArray[np.float64], around: NDArray[np.float64], *, square: bool) -> str:
+    """Return the description of a job: "looks back one token", "looks at the same word earlier, about 20 tokens back".
 
     Args:
-        found: features of the job's rows, `[row, FEATURES]`; parts of speech that chance gives as well are 0.
-        around: `[row, CONTEXT]`.
+        values: features of the job's rows, `[row, FEATURES]`; parts of speech that are no more frequent than by chance
+            are 0.
+        around: what rows and keys are like as text, `[row, CONTEXT]`.
         square: whether rows and keys are the same tokens.
     """
-    mean = dict(zip(FEATURES, found.mean(0).tolist(), strict=True))
+    mean = dict(zip(FEATURES, values.mean(0).tolist(), strict=True))
     beside = dict(zip(CONTEXT, around.mean(0).tolist(), strict=True))
     at = _target(mean)
-    where = _place(found) if square else ""
+    where = _location(values) if square else ""
     if where == "at the token itself":
-        says = "looks at the token itself"
+        description = "looks at the token itself"
     elif not at:
-        says = f"looks {where}" if where else "looks at tokens of the other side"
+        description = f"looks {where}" if where else "looks at tokens of the other side"
     else:
-        says = f"looks at {at}, {where}" if where else f"looks at {at}"
+        description = f"looks at {at}, {where}" if where else f"looks at {at}"
     tag = next((tag for tag in TAGGED if beside[f"row {tag}"] > MOSTLY), "")
     if beside["row punctuation"] > MOSTLY:
-        says += ", from punctuation"
+        description += ", from punctuation"
     elif tag:
-        says += f", from {_PARTS_OF_SPEECH[tag]}"
+        description += f", from {_PARTS_OF_SPEECH[tag]}"
     elif beside["row starts a word"] < HARDLY:
-        says += ", from within words"
-    return says
+        description += ", from within words"
+    return description
 
 
-def told_apart(says: Sequence[str]) -> list[str]:
-    """Return the words of a head's jobs, where those that look alike differ by what they write."""
-    found: list[str] = []
-    for place, own in enumerate(says):
-        alike = [other for other in range(len(says)) if _alike(own, says[other])]
-        found.append(f"{own}, and writes {_THINGS[alike.index(place)]}" if len(alike) > 1 else own)
-    return found
+def distinguished(descriptions: Sequence[str]) -> list[str]:
+    """Return the descriptions of a head's jobs, where similar ones are distinguished by what the jobs write."""
+    distinct: list[str] = []
+    for index, description in enumerate(descriptions):
+        alike = [other for other in range(len(descriptions)) if _alike(description, descriptions[other])]
+        distinct.append(
+            f"{description}, and writes {_THINGS[alike.index(index)]}" if len(alike) > 1 else description
+        )
+    return distinct
 
 
-def _alike(one: str, other: str) -> bool:
-    """Return whether two jobs are told in the same words, but for tokens away: six is like seven, not like twenty."""
-    (mine, far), (theirs, further) = ((_NUMBER.sub("", says), _NUMBER.search(says)) for says in (one, other))
+def _alike(description: str, other: str) -> bool:
+    """Return whether two descriptions are the same but for similar distances: six is like seven, not like twenty."""
+    (mine, far), (theirs, further) = (
+        (_NUMBER.sub("", says), _NUMBER.search(says)) for says in (description, other)
+    )
     if mine != theirs or far is None or further is None:
-        return one == other
+        return description == other
     near, last = sorted((int(far[0]), int(further[0])))
     return 2 * last <= 3 * near
 
 
 def _target(mean: dict[str, float]) -> str:
-    """Return what is looked at, where most rows look at one sort of token."""
+    """Return the name of the sort of token that most rows look at; empty where there is none."""
     said = (
         ("same id", "an earlier copy" if mean["side"] > _ONE_SIDED else "another copy"),
         ("after copy", "what followed an earlier copy"),
@@ -91,9 +97,9 @@ def _target(mean: dict[str, float]) -> str:
     return next((words for name, words in said if mean[name] > MOSTLY), "")
 
 
-def _place(found: NDArray[np.float64]) -> str:
-    """Return how far away and on which side keys are: "back one token", "about 12 tokens ahead"."""
-    offset, side = (found[:, FEATURES.index(name)] for name in ("offset", "side"))
+def _location(values: NDArray[np.float64]) -> str:
+    """Return the distance and side of keys: "back one token", "about 12 tokens ahead"."""
+    offset, side = (values[:, FEATURES.index(name)] for name in ("offset", "side"))
     tokens = 2.0 ** float(offset.mean()) - 1.0
     far = round(tokens)
     if far == 0:

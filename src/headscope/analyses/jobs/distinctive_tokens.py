@@ -1,4 +1,4 @@
-"""Which tokens tell a job: log-odds with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008)."""
+"""The distinctive tokens of a job: log-odds with an informative Dirichlet prior (Monroe, Colaresi and Quinn 2008)."""
 
 from dataclasses import dataclass
 
@@ -6,20 +6,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 PRIOR = 500.0
-"""Tokens that the prior counts for in all, spread as the tokens of all heads of the kind are."""
+"""The total count of the prior, distributed as the tokens of all heads of the kind are."""
 LEAST_Z = 3.0
 SHOWN = 5
 
 
 @dataclass(frozen=True)
 class DistinctiveToken:
-    """A token that stands in a job's rows more often than in others.
+    """A token that is more frequent in a job's rows than in other rows.
 
     Attributes:
         token: its id.
         log_odds: the difference of its log-odds in the job's rows and in the others.
-        z: that by its standard error.
-        count: in how many of the job's rows it stands.
+        z: the difference divided by its standard error.
+        count: number of the job's rows that have it.
     """
 
     token: int
@@ -34,18 +34,18 @@ def log_odds(
     """Return the difference of log-odds of each token and its z, `[token]`.
 
     Args:
-        inside: how often each token stands in the rows of a job, `[token]`.
-        outside: the same of the rows that it is compared with.
-        everywhere: the same of all rows, which the prior is made of; not 0 where either of the others is not.
+        inside: count of each token in the rows of a job, `[token]`.
+        outside: count in the rows that the job is compared with.
+        everywhere: count in all rows, which the prior is made of; positive wherever one of the others is.
     """
     prior = PRIOR * everywhere / max(1, everywhere.sum())
     whole = prior.sum()
 
     def odds(counts: NDArray[np.int64]) -> NDArray[np.float64]:
-        own = counts + prior
-        # Where one token is all there is, its odds have no end.
-        rest = np.maximum(counts.sum() + whole - own, 1e-9)
-        return np.asarray(np.log(np.maximum(own, 1e-9) / rest))
+        smoothed = counts + prior
+        # The odds of the only token are infinite without this bound.
+        rest = np.maximum(counts.sum() + whole - smoothed, 1e-9)
+        return np.asarray(np.log(np.maximum(smoothed, 1e-9) / rest))
 
     difference = odds(inside) - odds(outside)
     error = np.sqrt(1 / np.maximum(inside + prior, 1e-9) + 1 / np.maximum(outside + prior, 1e-9))
@@ -55,11 +55,11 @@ def log_odds(
 def distinctive_tokens(
     inside: NDArray[np.int64], outside: NDArray[np.int64], everywhere: NDArray[np.int64], *, most: int = SHOWN
 ) -> list[DistinctiveToken]:
-    """Return the tokens that tell a job from other rows, the most telling first; those with z above 3.
+    """Return the tokens that distinguish a job from other rows, by falling z; those with z above 3.
 
     Args:
         inside, outside, everywhere: as `log_odds` takes them.
-        most: how many.
+        most: number of tokens at most.
     """
     difference, z = log_odds(inside, outside, everywhere)
     order = np.argsort(-z, kind="stable")[:most]

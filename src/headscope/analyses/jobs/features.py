@@ -1,4 +1,4 @@
-"""What of a row tells one job of a head from another: where its strongest key is, what that is, what is written."""
+"""Features of a row that distinguish jobs of a head: where its strongest key is, what that is, what is written."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,24 +11,24 @@ from headscope.analyses.jobs.row_facts import BEFORE, TAG_NUMBERS, TAGGED
 from headscope.encoding.vocabulary import KeyClass
 
 RELATION = ("offset", "side", "same id", "after copy")
-"""Where the key is as seen from the row."""
+"""Features of the key's position relative to the row."""
 KEY = ("key punctuation", "key other punctuation")
-"""What it is."""
+"""Features of the key itself."""
 TAGS_OF_KEYS = tuple(f"key {tag}" for tag in TAGGED)
-"""Which part of speech, where there are trees."""
+"""The part of speech of the key, in a treebank."""
 DIRECTIONS = 8
-WRITTEN = tuple(f"output {place}" for place in range(1, DIRECTIONS + 1))
-"""What the row writes, along the directions in which that varies most."""
+WRITTEN = tuple(f"output {number}" for number in range(1, DIRECTIONS + 1))
+"""The row's output along its principal directions."""
 FEATURES = (*RELATION, *KEY, *TAGS_OF_KEYS, *WRITTEN)
-"""What rows are told apart by, in the order of arrays."""
+"""All features, in the order of arrays."""
 TAGS_OF_ROWS = tuple(f"row {tag}" for tag in TAGGED)
 CONTEXT = ("row punctuation", "row starts a word", "key starts a word", *TAGS_OF_ROWS)
-"""What jobs are described by beside: what text is like where they are done makes no job."""
+"""Properties of the text that describe a job but do not define one."""
 
 ABOVE_CHANCE = 2.0
-"""A sort of keys is one that a head looks for where so many times as many of its keys are of that sort as of all."""
+"""A sort of keys counts where it is this many times as frequent among a head's keys as among all."""
 SIDES_APART = 4.0
-"""The middles of keys before and behind lie so many standard deviations apart, or the side is no matter."""
+"""The side counts where the medians of keys before and behind lie at least this many standard deviations apart."""
 _ROUNDING = 1e-6
 _QUARTILES_APART = 1.349  # those of a normal distribution, in standard deviations
 
@@ -36,63 +36,64 @@ _QUARTILES_APART = 1.349  # those of a normal distribution, in standard deviatio
 def features(rows: NDArray[Any], *, square: bool, same_ids: bool) -> NDArray[np.float64]:
     """Return the features of rows, `[row, FEATURES]`.
 
-    `offset` is log2(1 + tokens between the two), `side` 1 for a key before the row, -1 for one after it; both are 0
-    where rows and keys are other tokens. `output` is from the mean, and 0 where it is not known. Others are 0 or 1.
+    `offset` is log2(1 + distance in tokens), `side` 1 for a key before the row, -1 for one after it; both are 0 where
+    rows and keys are different tokens. `output` is centered, and 0 where it is unknown. The others are 0 or 1.
 
     Args:
         rows: of `ACTIVE_ROW` or `TAGGED_ROW`, of one head.
         square: whether rows and keys are the same tokens.
         same_ids: whether equal ids are equal tokens.
     """
-    found = np.zeros((len(rows), len(FEATURES)))
+    values = np.zeros((len(rows), len(FEATURES)))
     if square:
         apart = rows["row"] - rows["key"]
-        found[:, FEATURES.index("offset")] = np.log2(1.0 + np.abs(apart))
-        found[:, FEATURES.index("side")] = np.sign(apart)
+        values[:, FEATURES.index("offset")] = np.log2(1.0 + np.abs(apart))
+        values[:, FEATURES.index("side")] = np.sign(apart)
         if same_ids:
             same = (apart != 0) & (rows["key_id"] == rows["ids"][:, BEFORE])
-            found[:, FEATURES.index("same id")] = same
-            found[:, FEATURES.index("after copy")] = rows["after_copy"]
+            values[:, FEATURES.index("same id")] = same
+            values[:, FEATURES.index("after copy")] = rows["after_copy"]
     kinds: Mapping[str, tuple[int, ...]] = {
         "key punctuation": (KeyClass.PUNCTUATION,),
         "key other punctuation": (KeyClass.OTHER_PUNCTUATION,),
     }
     for name, classes in kinds.items():
-        found[:, FEATURES.index(name)] = np.isin(rows["key_class"], classes)
+        values[:, FEATURES.index(name)] = np.isin(rows["key_class"], classes)
     if is_tagged(rows):
-        found[:, FEATURES.index(TAGS_OF_KEYS[0]) :][:, : len(TAGGED)] = _of_each(rows["key_tag"])
-    written = along_principal_directions(rows["output"].astype(np.float64))
-    found[:, FEATURES.index(WRITTEN[0]) :][:, : written.shape[1]] = written
-    return found
+        values[:, FEATURES.index(TAGS_OF_KEYS[0]) :][:, : len(TAGGED)] = _one_hot_tags(rows["key_tag"])
+    outputs = along_principal_directions(rows["output"].astype(np.float64))
+    values[:, FEATURES.index(WRITTEN[0]) :][:, : outputs.shape[1]] = outputs
+    return values
 
 
-def chosen(found: NDArray[np.float64], rows: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which features say what a head does rather than what there is to look at, `[FEATURES]`.
+def informative_features(values: NDArray[np.float64], rows: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which features describe the head rather than the text, `[FEATURES]`.
 
-    A head whose keys were drawn from all would look at some commas, and back as well as ahead. A sort of keys counts
-    where the head's are at least twice as often of that sort; the side where there is a gap between the keys on either.
+    A head with uniform attention would look at some commas, and back as well as ahead. A sort of keys is informative
+    where it is at least twice as frequent as under uniform attention; the side is where there is a gap between the
+    keys on either side.
 
     Args:
-        found: `features` of the rows.
+        values: `features` of the rows.
         rows: of `ACTIVE_ROW` or `TAGGED_ROW`, of one head.
     """
-    kept = np.ones(len(FEATURES), dtype=bool)
-    chances = dict(zip(SORTS, rows["even"].mean(0).tolist(), strict=True))
+    informative = np.ones(len(FEATURES), dtype=bool)
+    chances = dict(zip(SORTS, rows["uniform"].mean(0).tolist(), strict=True))
     if is_tagged(rows):
-        chances |= zip(TAGS_OF_KEYS, rows["even_tags"].mean(0).tolist(), strict=True)
+        chances |= zip(TAGS_OF_KEYS, rows["uniform_tags"].mean(0).tolist(), strict=True)
     for name, chance in chances.items():
         column = FEATURES.index(name)
-        kept[column] = found[:, column].mean() >= ABOVE_CHANCE * chance
-    offset, side = (found[:, FEATURES.index(name)] for name in ("offset", "side"))
+        informative[column] = values[:, column].mean() >= ABOVE_CHANCE * chance
+    offset, side = (values[:, FEATURES.index(name)] for name in ("offset", "side"))
     tokens = np.exp2(offset) - 1
-    kept[FEATURES.index("side")] = _gap(tokens[side > 0], tokens[side < 0])
-    return kept
+    informative[FEATURES.index("side")] = _gap(tokens[side > 0], tokens[side < 0])
+    return informative
 
 
 def _gap(before: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
-    """Return whether keys before rows and keys behind them, so many tokens away, have a gap between them.
+    """Return whether there is a gap between keys before rows and keys behind them, given their distances in tokens.
 
-    By medians and quartiles: a few keys far away close none.
+    Medians and quartiles decide, so that a few distant keys do not close the gap.
     """
     if not len(before) or not len(behind):
         return True
@@ -104,19 +105,19 @@ def _gap(before: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
 def along_principal_directions(
     vectors: NDArray[np.float64], *, most: int = DIRECTIONS
 ) -> NDArray[np.float64]:
-    """Return rows of vectors along the directions in which they vary most, `[row, direction]`, from their mean.
+    """Return the principal components of vectors, `[row, direction]`.
 
-    Directions that have less than a millionth of the variance are left out: they are rounding. So are all where a
-    number is not known.
+    Directions with less than a millionth of the variance are left out, because they are rounding. All are left out
+    where a number is unknown.
 
     Args:
         vectors: `[row, width]`.
-        most: directions.
+        most: number of directions at most.
     """
     centered = vectors - vectors.mean(0)
     covariance = centered.T @ centered
     whole = float(np.trace(covariance))
-    # Rows that write the same differ by rounding alone; what is not known is NaN, and not above.
+    # Equal outputs differ by rounding alone. An unknown one is NaN, for which the comparison is false.
     if not whole > _ROUNDING * float((vectors**2).sum()):
         return np.zeros((len(vectors), 0))
     variances, directions = np.linalg.eigh(covariance)
@@ -125,18 +126,20 @@ def along_principal_directions(
 
 
 def context(rows: NDArray[Any]) -> NDArray[np.float64]:
-    """Return what rows and keys are like as text, `[row, CONTEXT]`, each 0 or 1."""
+    """Return the properties of the text of rows and keys, `[row, CONTEXT]`, each 0 or 1."""
     punctuation = np.isin(rows["row_class"], (KeyClass.PUNCTUATION, KeyClass.OTHER_PUNCTUATION))
-    own = np.stack([punctuation, rows["row_starts"], rows["key_starts"]], axis=1)
-    tags = _of_each(rows["row_tag"]) if is_tagged(rows) else np.zeros((len(rows), len(TAGGED)), dtype=bool)
-    return np.concatenate([own, tags], axis=1).astype(np.float64)
+    shape = np.stack([punctuation, rows["row_starts"], rows["key_starts"]], axis=1)
+    tags = (
+        _one_hot_tags(rows["row_tag"]) if is_tagged(rows) else np.zeros((len(rows), len(TAGGED)), dtype=bool)
+    )
+    return np.concatenate([shape, tags], axis=1).astype(np.float64)
 
 
 def is_tagged(rows: NDArray[Any]) -> bool:
-    """Return whether parts of speech are kept of rows."""
+    """Return whether rows have parts of speech."""
     return "key_tag" in (rows.dtype.names or ())
 
 
-def _of_each(tags: NDArray[np.uint8]) -> NDArray[np.bool_]:
-    """Return which rows are of each of `TAGGED`, `[row, TAGGED]`."""
+def _one_hot_tags(tags: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Return the tags of rows in one-hot encoding, `[row, TAGGED]`."""
     return np.asarray(tags[:, None] == np.array([TAG_NUMBERS[tag] for tag in TAGGED]))

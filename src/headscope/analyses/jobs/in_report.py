@@ -1,4 +1,4 @@
-"""What the report and the atlas show of the jobs of heads."""
+"""What jobs add to the report and the atlas."""
 
 from headscope.analyses.jobs.clusters import FEWEST_ROWS
 from headscope.analyses.jobs.on_cards import job_cards

@@ -1,10 +1,10 @@
-"""What a study knows of the jobs of heads: how many each has, how surely, and which share of its rows each is."""
+"""The measures of jobs in a study: the number of jobs of each head, their agreement, and the share of each job."""
 
 from collections.abc import Iterator
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 
-_OF_THE_HEAD = {"job": 1}  # what is the same in all of a head's rows of the table
+_OF_THE_HEAD = {"job": 1}  # values that are the same in all rows of a head
 
 
 def _of(table: str, first: str) -> Iterator[HeadMeasures]:

@@ -1,4 +1,4 @@
-"""The jobs of heads, as a terminal shows them: a line a job."""
+"""The jobs of heads in the terminal, a line per job."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
-from headscope.analyses.jobs.telling import told_tokens
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.terminal import Grid
@@ -17,7 +17,7 @@ _CORPORA = {"jobs": ("In the text", TEXT), "tree_jobs": ("In the treebank", TREE
 
 
 def render_results(*results: StageResult) -> Iterator[Grid | str]:
-    """Yield every job with its share, what it is and the tokens that tell it, in the text and in a treebank."""
+    """Yield every job with its share, description and distinctive tokens, in the text and in a treebank."""
     for result in results:
         if len(results) > 1:
             yield _CORPORA[result.name][0]
@@ -32,36 +32,36 @@ def render_results(*results: StageResult) -> Iterator[Grid | str]:
 
 
 def _counts(counts: pd.DataFrame) -> Iterator[str]:
-    """Yield how many heads have several jobs, of the model and of random weights."""
-    for kind, own in counts.groupby("kind", sort=False):
-        told = {str(row["model"]): row for row in records(own)}
+    """Yield the number of heads with several jobs, in the model and in one with random weights."""
+    for kind, counts_of_kind in counts.groupby("kind", sort=False):
+        by_model = {str(row["model"]): row for row in records(counts_of_kind)}
         whose = f" {kind}" if counts["kind"].nunique() > 1 else ""
-        if not told["trained"]["tested"]:
+        if not by_model["trained"]["tested"]:
             yield f"no{whose} head was tested for several jobs, which needs rows of {FEWEST_DOCUMENTS} documents"
             continue
-        found, *beside = (
+        trained, *control = (
             f"{row['several']:,} of {row['tested']:,}"
-            for row in (told["trained"], told.get("control"))
+            for row in (by_model["trained"], by_model.get("control"))
             if row is not None
         )
-        yield f"{found}{whose} heads have several jobs{''.join(f'; with random weights {of}' for of in beside)}"
+        yield f"{trained}{whose} heads have several jobs{''.join(f'; with random weights {of}' for of in control)}"
 
 
 def _grid(result: StageResult, corpus: JobTables) -> Grid:
     table = result.tables[corpus.jobs.name]
-    tokens = told_tokens(result.tables[corpus.tokens.name])
+    tokens = tokens_by_job(result.tables[corpus.tokens.name])
     several = table["kind"].nunique() > 1
     rows = []
     for row in records(table):
-        place = (row["kind"], int(row["layer"]), int(row["head"]), int(row["job"]))
-        name = f"{place[1]}-{place[2]}"
+        job = (row["kind"], int(row["layer"]), int(row["head"]), int(row["job"]))
+        name = f"{job[1]}-{job[2]}"
         rows.append(
             [
                 f"{row['kind']} {name}" if several else name,
-                f"{place[3]} of {int(row['jobs'])}",
+                f"{job[3]} of {int(row['jobs'])}",
                 f"{100 * row['share']:.0f}%",
                 str(row["says"]),
-                *(" ".join(tokens.get((*place, side), ())) for side in ("row", "key")),
+                *(" ".join(tokens.get((*job, side), ())) for side in ("row", "key")),
             ]
         )
     labels = [("head", "left"), ("job", "left"), ("rows", "right"), ("what it does", "left")]

@@ -1,4 +1,4 @@
-"""k-means of many heads at once: all starts together, on a part of the rows first, until labels stand still."""
+"""k-means of many heads at once: all starts together, on some of the rows first, until labels stop changing."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,13 +7,13 @@ Floats = NDArray[np.float64]
 
 STARTS = 10
 _FIRST_ROWS = 512
-"""Rows on which all starts are tried; they come in the order of their hashes, so the first ones are a random sample."""
+"""Number of rows on which all starts are tried; rows are ordered by hash, so the first are a random sample."""
 _FIRST_ROUNDS = 4
 _FINISHED = 2
-"""So many of the starts, the best on those rows, go on over all rows."""
+"""Number of starts, the best on those rows, that are finished on all rows."""
 _MOST_ROUNDS, _STILL = 100, 0.002
 _NUMBERS_AT_ONCE = 1 << 17
-"""Distances computed at once: 1 MiB stays in a processor's cache."""
+"""Number of distances computed at once; 1 MiB fits into a processor's cache."""
 
 
 def k_means(points: Floats, weights: Floats, number: int, *, seed: int) -> Floats:
@@ -24,70 +24,72 @@ def k_means(points: Floats, weights: Floats, number: int, *, seed: int) -> Float
 
     Args:
         points: `[head, row, feature]`; rows and features that a head lacks are 0.
-        weights: how much each row counts, 0 where a head lacks it, `[head, row]`.
-        number: of clusters.
-        seed: of the starts; a head's do not depend on the other heads.
+        weights: weight of each row, 0 where a head lacks it, `[head, row]`.
+        number: number of clusters.
+        seed: seed of the starts; those of a head do not depend on the other heads.
     """
     heads, rows, features = points.shape
-    found = np.empty((heads, number, features))
+    best_centers = np.empty((heads, number, features))
     at_once = max(1, _NUMBERS_AT_ONCE // (STARTS * number * min(rows, _FIRST_ROWS)))
     for begin in range(0, heads, at_once):
-        part = slice(begin, begin + at_once)
-        few, counts = points[part, :_FIRST_ROWS], weights[part, :_FIRST_ROWS]
+        chunk = slice(begin, begin + at_once)
+        few, counts = points[chunk, :_FIRST_ROWS], weights[chunk, :_FIRST_ROWS]
         centers, inertia = lloyd(few, counts, _starts(few, counts, number, seed=seed), rounds=_FIRST_ROUNDS)
         best = np.argsort(inertia, axis=1, kind="stable")[:, :_FINISHED]
         centers = np.take_along_axis(centers, best[:, :, None, None], axis=1)
-        centers, inertia = lloyd(points[part], weights[part], centers, still=_STILL)
-        found[part] = centers[np.arange(len(centers)), inertia.argmin(1)]
-    return found
+        centers, inertia = lloyd(points[chunk], weights[chunk], centers, still=_STILL)
+        best_centers[chunk] = centers[np.arange(len(centers)), inertia.argmin(1)]
+    return best_centers
 
 
 def lloyd(
     points: Floats, weights: Floats, starts: Floats, *, rounds: int = _MOST_ROUNDS, still: float = 0.0
 ) -> tuple[Floats, Floats]:
-    """Return the centers that starts lead to, and their inertia, `[head, start, number, feature]`, `[head, start]`.
+    """Return the centers that starts converge to, `[head, start, number, feature]`, and their inertia, `[head, start]`.
 
-    Heads whose labels stand still are left out of further rounds. A center that no row is nearest to stays.
+    Heads whose labels no longer change are left out of further rounds. A center without rows stays where it is.
 
     Args:
         points, weights: as `k_means` takes them.
         starts: centers to begin with, `[head, start, number, feature]`.
-        rounds: at most.
-        still: the share of a head's rows that may change their label in a round that is its last.
+        rounds: number of rounds at most.
+        still: a head is finished after a round in which at most this share of its rows changes label.
     """
     centers, inertia = starts.copy(), np.empty(starts.shape[:2])
     lengths = np.einsum("hrf,hrf,hr->h", points, points, weights)
     going = np.arange(len(points))
-    own, own_weights = points, weights
+    moving_points, moving_weights = points, weights
     last: NDArray[np.int8] | None = None
     for turn in range(rounds + 1):
-        labels, nearest = nearest_of(own, centers[going])
-        inertia[going] = lengths[going, None] + np.einsum("hsr,hr->hs", nearest, own_weights)
+        labels, nearest = nearest_of(moving_points, centers[going])
+        inertia[going] = lengths[going, None] + np.einsum("hsr,hr->hs", nearest, moving_weights)
         if turn == rounds:
             break
         if last is not None:
-            moved = ((labels != last) & (own_weights > 0)[:, None]).sum(2).max(1)
-            moving = moved > still * (own_weights > 0).sum(1)
+            moved = ((labels != last) & (moving_weights > 0)[:, None]).sum(2).max(1)
+            moving = moved > still * (moving_weights > 0).sum(1)
             if not moving.any():
                 break
             if not moving.all():
-                going, labels, own, own_weights = (
+                going, labels, moving_points, moving_weights = (
                     going[moving],
                     labels[moving],
-                    own[moving],
-                    own_weights[moving],
+                    moving_points[moving],
+                    moving_weights[moving],
                 )
         last = labels
         clusters = np.arange(centers.shape[2], dtype=np.int8)[:, None]
-        inside = (labels[:, :, None] == clusters) * own_weights[:, None, None]
+        inside = (labels[:, :, None] == clusters) * moving_weights[:, None, None]
         whole = inside.sum(3)[..., None]
-        sums = (inside.reshape(len(own), -1, inside.shape[3]) @ own).reshape(*inside.shape[:3], -1)
+        sums = (inside.reshape(len(moving_points), -1, inside.shape[3]) @ moving_points).reshape(
+            *inside.shape[:3], -1
+        )
         centers[going] = np.where(whole > 0, sums / np.maximum(whole, 1e-300), centers[going])
     return centers, inertia
 
 
 def nearest_of(points: Floats, centers: Floats) -> tuple[NDArray[np.int8], Floats]:
-    """Return the nearest center of each row and its squared distance less the row's own length, `[head, start, row]`.
+    """Return the nearest center of each row, and its squared distance minus |row|^2, `[head, start, row]`.
 
     Args:
         points: `[head, row, feature]`.
@@ -95,7 +97,7 @@ def nearest_of(points: Floats, centers: Floats) -> tuple[NDArray[np.int8], Float
     """
     heads, starts, number, features = centers.shape
     flat = centers.reshape(heads, starts * number, features)
-    # |x - c|^2 less |x|^2, which is the same for all centers.
+    # |x - c|^2 minus |x|^2, which is the same for all centers.
     apart = flat @ points.transpose(0, 2, 1)
     apart *= -2.0
     apart += (flat**2).sum(2)[..., None]
@@ -110,19 +112,19 @@ def nearest_of(points: Floats, centers: Floats) -> tuple[NDArray[np.int8], Float
 
 
 def _starts(points: Floats, weights: Floats, number: int, *, seed: int) -> Floats:
-    """Draw centers among the rows, each with odds as the squared distance from those drawn before."""
+    """Draw centers among the rows, with odds proportional to the squared distance from the nearest earlier center."""
     heads, rows, features = points.shape
     generator = np.random.default_rng(seed)
-    drawn = generator.random((number, STARTS))
-    found = np.empty((heads, STARTS, number, features))
+    draws = generator.random((number, STARTS))
+    centers = np.empty((heads, STARTS, number, features))
     odds = np.broadcast_to(weights[:, None], (heads, STARTS, rows))
     lengths = (points**2).sum(2)[:, None]
     apart: Floats | None = None
     for cluster in range(number):
         so_far = np.cumsum(odds, axis=2)
-        picked = (so_far <= drawn[cluster][None, :, None] * so_far[:, :, -1:]).sum(2).clip(max=rows - 1)
-        found[:, :, cluster] = points[np.arange(heads)[:, None], picked]
-        own = nearest_of(points, found[:, :, cluster : cluster + 1])[1] + lengths
-        apart = own if apart is None else np.minimum(apart, own)
+        picked = (so_far <= draws[cluster][None, :, None] * so_far[:, :, -1:]).sum(2).clip(max=rows - 1)
+        centers[:, :, cluster] = points[np.arange(heads)[:, None], picked]
+        distances = nearest_of(points, centers[:, :, cluster : cluster + 1])[1] + lengths
+        apart = distances if apart is None else np.minimum(apart, distances)
         odds = np.maximum(apart, 0.0) * weights[:, None]
-    return found
+    return centers

@@ -1,11 +1,11 @@
-"""The stage of heads' jobs: one scan of the text, one of a part of it with random weights, and its tables."""
+"""The stage of jobs: a scan of the text, a scan of some of it with random weights, and the tables."""
 
 from functools import partial
 
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
-from headscope.analyses.jobs.found_jobs import found_jobs
+from headscope.analyses.jobs.head_jobs import head_jobs
+from headscope.analyses.jobs.job_tables import Samples, job_counts, job_tables
 from headscope.analyses.jobs.tables import TEXT
-from headscope.analyses.jobs.written_jobs import Found, job_counts, job_tables
 from headscope.analyses.stage_result import StageResult
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
@@ -15,7 +15,7 @@ from headscope.prepare.sharded_scan import scan_shards
 from headscope.prepare.shared_scan import read_text
 
 CONTROL_INPUTS = 256
-"""So many inputs are read with random weights, which is enough for 2,048 rows of a head where inputs are long."""
+"""Number of inputs read with random weights, enough for 2,048 rows of a head where inputs are long."""
 
 
 def measure_jobs(run: Run, watch: Watcher | None = None) -> StageResult:
@@ -26,27 +26,27 @@ def measure_jobs(run: Run, watch: Watcher | None = None) -> StageResult:
         watch: told of progress.
     """
     rows = scan_text(run, watch)
-    found, control = found_in(run, rows), scan_control(run, watch)
-    counts = job_counts(found, None if control is None else found_in(run, control))
-    tables = {**job_tables(run, found, corpus=TEXT), "job_counts": counts}
+    samples, control = samples_with_jobs(run, rows), scan_control(run, watch)
+    counts = job_counts(samples, None if control is None else samples_with_jobs(run, control))
+    tables = {**job_tables(run, samples, corpus=TEXT), "job_counts": counts}
     return StageResult(name="jobs", tables=tables, state=rows.state())
 
 
-def found_in(run: Run, rows: ActiveRowAccumulator) -> Found:
-    """Return the sample of each kind of attention, and the jobs found in it.
+def samples_with_jobs(run: Run, rows: ActiveRowAccumulator) -> Samples:
+    """Return the sample of each kind of attention with its jobs.
 
     Args:
         run: what was read.
         rows: the samples.
     """
-    # Maps joined to words name words by numbers of their own input.
+    # In word-level maps the ids of words are numbers within their input.
     same_ids = not (isinstance(run, MapsRun) and run.signature["options"]["word_level"] is not None)
     from threadpoolctl import threadpool_limits
 
     seed = run.options.seed
-    # A head has few rows: threads would wait for one another, on a busy machine for ever.
+    # A head has few rows, for which threads cost more than they save.
     with threadpool_limits(1):
-        return [(kept, list(found_jobs(kept, seed=seed, same_ids=same_ids))) for kept in rows.compute()]
+        return [(sample, list(head_jobs(sample, seed=seed, same_ids=same_ids))) for sample in rows.compute()]
 
 
 def scan_jobs(run: Run, watch: Watcher | None = None) -> None:
@@ -56,9 +56,9 @@ def scan_jobs(run: Run, watch: Watcher | None = None) -> None:
 
 
 def scan_control(run: Run, watch: Watcher | None = None) -> ActiveRowAccumulator | None:
-    """Keep a sample of the rows of a part of the text, of a model with random weights; None where there is no model.
+    """Return a sample of the rows of a model with random weights over some of the text; None where there is no model.
 
-    One such model: its heads are many, and beside them stands a count of heads.
+    One random model is enough, because what is compared is a count over its many heads.
     """
     if not isinstance(run, ModelRun) or not run.options.controls:
         return None
@@ -78,17 +78,17 @@ def scan_control(run: Run, watch: Watcher | None = None) -> ActiveRowAccumulator
 
 
 def _documents(documents: int, segments: int, done: int) -> int:
-    """About how many documents so many of the inputs make up."""
+    """Estimate the number of documents in the inputs that are done."""
     return documents * done // max(1, segments)
 
 
 def scan_text(run: Stream, watch: Watcher | None = None) -> ActiveRowAccumulator:
-    """Keep a sample of the text's rows."""
+    """Return a sample of the text's rows."""
     (rows,) = job_sums(run)
     read_text(run, [rows], stage="jobs", said="jobs of heads", watch=watch)
     return rows
 
 
 def job_sums(run: Stream) -> tuple[ActiveRowAccumulator]:
-    """Return what the stage keeps of the text."""
+    """Return the accumulators of the text."""
     return (ActiveRowAccumulator(run.layout, seed=run.options.seed),)

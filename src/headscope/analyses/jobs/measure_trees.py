@@ -1,9 +1,9 @@
-"""The stage of heads' jobs in a treebank, where parts of speech are known."""
+"""The stage of jobs in a treebank, where parts of speech are known."""
 
-from headscope.analyses.jobs.measure import found_in
+from headscope.analyses.jobs.job_tables import job_tables
+from headscope.analyses.jobs.measure import samples_with_jobs
 from headscope.analyses.jobs.tables import TREES
 from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
-from headscope.analyses.jobs.written_jobs import job_tables
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher
@@ -21,16 +21,16 @@ def measure_tree_jobs(run: Run, watch: Watcher | None = None) -> StageResult:
         InputError: the treebank has no tree, the maps are not of a treebank, or their tags are not one a word.
     """
     rows = scan_tree_jobs(run, watch)
-    found = found_in(run, rows)
-    tagged = any(kept.rows["row_tag"].any() for kept, _ in found)
-    drawn = any(len(kept.rows) for kept, _ in found)
+    samples = samples_with_jobs(run, rows)
+    tagged = any(sample.rows["row_tag"].any() for sample, _ in samples)
+    has_rows = any(len(sample.rows) for sample, _ in samples)
     return StageResult(
         name="tree_jobs",
-        tables=job_tables(run, found, corpus=TREES),
+        tables=job_tables(run, samples, corpus=TREES),
         notes=notes_on(
             "treebank",
             "no word has a part of speech that is known (NOUN, or NN): jobs are told apart without"
-            if drawn and not tagged
+            if has_rows and not tagged
             else None,
         ),
         state=rows.state(),
@@ -38,7 +38,7 @@ def measure_tree_jobs(run: Run, watch: Watcher | None = None) -> StageResult:
 
 
 def scan_tree_jobs(run: Run, watch: Watcher | None = None) -> TaggedRowAccumulator:
-    """Keep a sample of the rows of the treebank."""
+    """Return a sample of the treebank's rows."""
     rows = TaggedRowAccumulator(run.layout, seed=run.options.seed)
     scan_trees(run, trees_of(run), [rows], said="jobs of heads in the treebank", watch=watch)
     return rows

@@ -1,4 +1,4 @@
-"""What the atlas shows of a head's jobs: share, words, telling tokens, and rows of each with their words."""
+"""Jobs on the cards of the atlas: share, description, distinctive tokens, and examples of rows."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
-from headscope.analyses.jobs.telling import told_tokens
 from headscope.reporting.kit.card_words import CardWords
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
 
 MANY_HEADS = 512
-"""Of more heads of a kind a card has one row a job, so that the page opens at once."""
+"""With more heads of a kind, a card has one row per job, so that the page opens at once."""
 
 
 def job_cards(run: Measured, kind: Kind) -> dict[str, Any]:
-    """Return `jobs` and `tree_jobs` for the cards of the heads of a kind; None where the run looked for none.
+    """Return `jobs` and `tree_jobs` for the cards of the heads of a kind; None where the run did not measure them.
 
-    Each has `words`: every token as it is drawn, and in full where that differs; and `heads`: by the head's place its
-    jobs, each with `share`, its ends `low` and `high` (None where they are not known), `says`, the words `from` and
-    `at` that tell it, and `rows` as `CardWords.attending` has them.
+    Each has `words`: every token as it is drawn, and in full where that differs; and `heads`: the jobs by the head's
+    index, each with `share`, its ends `low` and `high` (None where unknown), `says`, the distinctive words `from` and
+    `at`, and `rows` as `CardWords.attending` has them.
     """
     return {corpus.jobs.name: _cards(run, kind, corpus) for corpus in (TEXT, TREES)}
 
@@ -34,18 +34,18 @@ def _cards(run: Measured, kind: Kind, corpus: JobTables) -> dict[str, Any] | Non
         return None
     words = CardWords()
     tokens, examples = run.table(corpus.tokens.name), run.table(corpus.examples.name)
-    told = {} if tokens is None else told_tokens(tokens)
+    distinctive = {} if tokens is None else tokens_by_job(tokens)
     rows = _rows(examples, kind, words)
     heads: dict[int, list[dict[str, Any]]] = {}
     for row in records(jobs[jobs["kind"] == kind.name].sort_values(["layer", "head", "job"])):
-        place = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
+        job = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
         heads.setdefault(kind.head_index(row["layer"], row["head"]), []).append(
             {
                 **{name: _share(row[column]) for name, column in _ENDS.items()},
                 "says": str(row["says"]),
-                "from": [words.number(token) for token in told.get((*place, "row"), ())],
-                "at": [words.number(token) for token in told.get((*place, "key"), ())],
-                "rows": rows.get(place[1:], []),
+                "from": [words.number(token) for token in distinctive.get((*job, "row"), ())],
+                "at": [words.number(token) for token in distinctive.get((*job, "key"), ())],
+                "rows": rows.get(job[1:], []),
             }
         )
     return {"words": words.drawn(), "heads": heads}
@@ -57,16 +57,16 @@ _ENDS = {"share": "share", "low": "ci_low", "high": "ci_high"}
 def _rows(
     examples: pd.DataFrame | None, kind: Kind, words: CardWords
 ) -> dict[tuple[int, int, int], list[list[Any]]]:
-    found: dict[tuple[int, int, int], list[list[Any]]] = {}
+    by_job: dict[tuple[int, int, int], list[list[Any]]] = {}
     if examples is None:
-        return found
-    own = examples[examples["kind"] == kind.name].sort_values("rank")
+        return by_job
+    examples_of_kind = examples[examples["kind"] == kind.name].sort_values("rank")
     if kind.size > MANY_HEADS:
-        own = own[own["rank"] == 1]
-    for row in records(own):
-        place = (int(row["layer"]), int(row["head"]), int(row["job"]))
-        found.setdefault(place, []).append(words.attending(row))
-    return found
+        examples_of_kind = examples_of_kind[examples_of_kind["rank"] == 1]
+    for row in records(examples_of_kind):
+        job = (int(row["layer"]), int(row["head"]), int(row["job"]))
+        by_job.setdefault(job, []).append(words.attending(row))
+    return by_job
 
 
 def _share(value: float) -> float | None:

@@ -1,4 +1,4 @@
-"""The jobs of heads, in the page: which heads have several, and a table of all."""
+"""Jobs in the report: which heads have several, and a table of all."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from math import isnan
 import pandas as pd
 
 from headscope.analyses.jobs.clusters import FEWEST_ROWS
+from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
-from headscope.analyses.jobs.telling import told_tokens
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.claim_rules import WHERE
 from headscope.reporting.kit.kinds import Kind
@@ -40,19 +40,21 @@ IN_TREES = "In the treebank, by part of speech too"
 
 
 def job_findings(about: Context) -> list[Sentence]:
-    """Say how many heads have several jobs, and which, in text and treebank; none where the run looked for none."""
-    found: list[Sentence] = []
+    """Return a sentence on the heads with several jobs, for text and treebank; none where the run measured no jobs."""
+    findings: list[Sentence] = []
     for corpus, topic, where in ((TEXT, TOPIC, ""), (TREES, TREE_TOPIC, " of the treebank")):
         table = about.run.table(corpus.jobs.name)
         if table is not None:
             for kind in about.kinds:
                 beside = _random_weights(about, kind) if corpus is TEXT else ""
-                found += _of_kind(table, kind, topic=topic, where=where, several=about.several, beside=beside)
-    return found
+                findings += _of_kind(
+                    table, kind, topic=topic, where=where, several=about.several, beside=beside
+                )
+    return findings
 
 
 def _random_weights(about: Context, kind: Kind) -> str:
-    """Say how many heads of random weights have several jobs; nothing where nobody looked."""
+    """Return the number of heads with several jobs under random weights, in parentheses; empty where unknown."""
     for row in records(about.run.table("job_counts")):
         if row["kind"] == kind.name and row["model"] == "control" and row["tested"]:
             return f" (random weights: {int(row['several']):,} of {int(row['tested']):,})"
@@ -80,21 +82,21 @@ def _of_kind(
         return [Sentence(topic, (capital(words),), kind.name)]
     heads = [numbered(kind.name, int(row["layer"]), int(row["head"])) for row in records(many)]
     has = "has" if len(many) == 1 else "have"
-    made = sentence(topic, f"{of_all}, {len(many):,} {has} several jobs: ", *listed(heads), f"{beside}.")
-    return [Sentence(made.topic, made.parts, kind.name)]
+    finding = sentence(topic, f"{of_all}, {len(many):,} {has} several jobs: ", *listed(heads), f"{beside}.")
+    return [Sentence(finding.topic, finding.parts, kind.name)]
 
 
 def job_section(about: Context) -> list[Section]:
     """Build the section; none where no head of the run has a job."""
-    parts = [*_told(about, TEXT, TOPIC)]
-    of_trees = [*_told(about, TREES, TREE_TOPIC)]
+    blocks = [*_corpus_blocks(about, TEXT, TOPIC)]
+    of_trees = [*_corpus_blocks(about, TREES, TREE_TOPIC)]
     if of_trees:
-        parts += [el("h3", IN_TREES), *of_trees]
-    return section("jobs", TITLE, WHY, parts, captions=(CAPTION,))
+        blocks += [el("h3", IN_TREES), *of_trees]
+    return section("jobs", TITLE, WHY, blocks, captions=(CAPTION,))
 
 
-def _told(about: Context, corpus: JobTables, topic: str) -> Iterator[Html | None]:
-    """Yield what is told of the jobs in one corpus; nothing where no head has one."""
+def _corpus_blocks(about: Context, corpus: JobTables, topic: str) -> Iterator[Html | None]:
+    """Yield the findings and the table of jobs in one corpus; nothing where no head has one."""
     table = about.run.table(corpus.jobs.name)
     if table is None or table.empty:
         return
@@ -102,38 +104,42 @@ def _told(about: Context, corpus: JobTables, topic: str) -> Iterator[Html | None
         if about.several:
             yield el("h3", capital(kind.name))
         yield from linked(
-            [one for one in about.findings if one.topic == topic and one.kind in ("", kind.name)]
+            [
+                finding
+                for finding in about.findings
+                if finding.topic == topic and finding.kind in ("", kind.name)
+            ]
         )
-        own = table[table["kind"] == kind.name]
-        if len(own):
+        jobs_of_kind = table[table["kind"] == kind.name]
+        if len(jobs_of_kind):
             tokens = about.run.table(corpus.tokens.name)
-            yield job_table(own, tokens, kind, name=corpus.jobs.name, several=about.several).html()
+            yield job_table(jobs_of_kind, tokens, kind, name=corpus.jobs.name, several=about.several).html()
 
 
 def job_table(
     jobs: pd.DataFrame, tokens: pd.DataFrame | None, kind: Kind, *, name: str, several: bool
 ) -> Table:
-    """Tabulate every job of a kind: its share with the interval, what it is, the tokens that tell it.
+    """Tabulate every job of a kind: its share with the interval, its description and distinctive tokens.
 
     Args:
-        jobs, tokens: the tables.
-        kind: of attention, which is all that `jobs` has.
-        name: of the first of them.
+        jobs, tokens: the tables; `jobs` has the rows of this kind only.
+        kind: of attention.
+        name: of the table of jobs.
         several: whether the run has other kinds.
     """
-    told = {} if tokens is None else told_tokens(tokens)
+    distinctive = {} if tokens is None else tokens_by_job(tokens)
     rows = []
     for row in records(jobs.sort_values(["layer", "head", "job"])):
-        place = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
+        job = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
         low, high = 100 * row["ci_low"], 100 * row["ci_high"]
         rows.append(
             (
-                f"{place[1]}-{place[2]}",
-                f"{place[3]} of {int(row['jobs'])}",
+                f"{job[1]}-{job[2]}",
+                f"{job[3]} of {int(row['jobs'])}",
                 f"{100 * row['share']:.1f}",
                 "–" if isnan(low) else f"{low:.1f} to {high:.1f}",
                 capital(str(row["says"])),
-                *(" ".join(told.get((*place, side), ())) or "–" for side in ("row", "key")),
+                *(" ".join(distinctive.get((*job, side), ())) or "–" for side in ("row", "key")),
             )
         )
     whose = f" ({kind.name})" if several else ""

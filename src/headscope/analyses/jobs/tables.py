@@ -1,8 +1,8 @@
-"""The tables of what jobs heads have, in the text and in a treebank."""
+"""The tables of jobs, in the text and in a treebank."""
 
 from dataclasses import dataclass, replace
 
-from headscope.analyses.jobs.found_jobs import SIDES
+from headscope.analyses.jobs.head_jobs import SIDES
 from headscope.statistics.columns import (
     FEW,
     FROM_ONE,
@@ -88,7 +88,7 @@ EXAMPLES = TableSchema(
 
 @dataclass(frozen=True)
 class JobTables:
-    """The tables of jobs in one corpus: the jobs, the tokens that tell them, rows of each."""
+    """The tables of jobs in one corpus: the jobs, their distinctive tokens, and examples of rows."""
 
     jobs: TableSchema
     tokens: TableSchema

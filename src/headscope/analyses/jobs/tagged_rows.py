@@ -1,4 +1,4 @@
-"""The sample of active rows of a treebank, with the parts of speech of rows and of the keys that they look at."""
+"""The sample of active rows of a treebank, with the parts of speech of rows and of their strongest keys."""
 
 from typing import Any, ClassVar
 
@@ -13,10 +13,10 @@ from headscope.encoding.tree_fields import tags_of_fields
 
 
 class TaggedRowAccumulator(ActiveRowAccumulator):
-    """The same as `ActiveRowAccumulator`, of inputs whose words have parts of speech (`tags` in their fields).
+    """Keeps active rows of inputs whose words have parts of speech (`tags` in their fields).
 
-    All pieces of a word are of its part of speech; words without one, and those whose tag is neither universal nor
-    Penn's, are of none.
+    All pieces of a word have its part of speech. Words whose tag is missing, or neither universal nor Penn's, have
+    none.
     """
 
     row: ClassVar[np.dtype[Any]] = TAGGED_ROW
@@ -39,8 +39,8 @@ def word_tags(batch: Batch) -> torch.Tensor:
     """
     words = [int(segment.word_ids.max(initial=-1)) + 1 for segment in batch.segments]
     numbers = np.zeros((len(words), max(words) + 1), dtype=np.int64)
-    for own, segment, count in zip(numbers, batch.segments, words, strict=True):
+    for line, segment, count in zip(numbers, batch.segments, words, strict=True):
         origin = f"segment {segment.index + 1} of document {segment.document}"
         tags = tags_of_fields(segment.fields, count, origin)
-        own[: len(tags)] = [TAG_NUMBERS.get(universal_tag(tag), 0) for tag in tags]
+        line[: len(tags)] = [TAG_NUMBERS.get(universal_tag(tag), 0) for tag in tags]
     return torch.from_numpy(numbers)

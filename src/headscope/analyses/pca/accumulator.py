@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.distribution.drawn_tokens import ids_around
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
+from headscope.analyses.distribution.row_tokens import ids_around
 from headscope.analyses.distribution.row_values import content_tokens
 from headscope.analyses.pca.how_much import layers_apart, numbers_of, tokens_for
 from headscope.analyses.pca.moments import Moments, moment_of

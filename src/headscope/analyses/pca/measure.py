@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.distribution.kept_rows import PADDING
+from headscope.analyses.distribution.hash_sample import PADDING
 from headscope.analyses.pca.accumulator import (
     KEY,
     ROW,

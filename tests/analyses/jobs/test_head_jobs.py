@@ -10,9 +10,14 @@ from sklearn.decomposition import PCA
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.jobs.chance import SORTS
 from headscope.analyses.jobs.clusters import HeadRows, job_clusters
-from headscope.analyses.jobs.describing import told_apart
-from headscope.analyses.jobs.features import FEATURES, along_principal_directions, chosen, features
-from headscope.analyses.jobs.found_jobs import found_jobs
+from headscope.analyses.jobs.describing import distinguished
+from headscope.analyses.jobs.features import (
+    FEATURES,
+    along_principal_directions,
+    features,
+    informative_features,
+)
+from headscope.analyses.jobs.head_jobs import head_jobs
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, BEFORE
 from headscope.analyses.jobs.written_jobs import job_counts
 from headscope.attention.scan import scan
@@ -57,20 +62,20 @@ def found():
     rows = ActiveRowAccumulator(source.layout)
     scan(source, [rows])
     (kept,) = rows.compute()
-    return kept, list(found_jobs(kept, seed=0))
+    return kept, list(head_jobs(kept, seed=0))
 
 
 def test_a_head_of_one_job_has_one(found):
     _, jobs = found
     (one,) = [job for job in jobs if job.head == 1]
-    assert (one.jobs, float(one.share.value), one.says) == (1, 1.0, "looks back one token")
+    assert (one.jobs, float(one.share.value), one.description) == (1, 1.0, "looks back one token")
     assert np.isnan(one.agreement)
 
 
 def test_a_head_of_two_jobs_has_two_with_their_shares_words_and_tokens(found):
     _, jobs = found
     back, ahead = [job for job in jobs if job.head == 2]
-    assert (back.says, ahead.says) == ("looks back one token", "looks ahead 2 tokens")
+    assert (back.description, ahead.description) == ("looks back one token", "looks ahead 2 tokens")
     known, askers, rows = vocabulary(), 0, 0
     for segment in SEGMENTS:
         special = np.isin(known.of(segment.ids), (KeyClass.CLS, KeyClass.SEP))
@@ -135,11 +140,11 @@ def test_what_is_written_alone_tells_two_jobs():
     rows = ActiveRowAccumulator(source.layout)
     scan(source, [rows])
     (kept,) = rows.compute()
-    one, another, alone = found_jobs(kept, seed=0)
+    one, another, alone = head_jobs(kept, seed=0)
     assert [(job.head, job.jobs) for job in (one, another, alone)] == [(1, 2), (1, 2), (2, 1)]
-    assert one.says == "looks about 6 tokens away, on either side, and writes one thing"
-    assert another.says == "looks about 7 tokens away, on either side, and writes another"
-    assert alone.says == "looks about 6 tokens away, on either side"
+    assert one.description == "looks about 6 tokens away, on either side, and writes one thing"
+    assert another.description == "looks about 7 tokens away, on either side, and writes another"
+    assert alone.description == "looks about 6 tokens away, on either side"
     assert {int(token) for token in kept.rows[another.rows]["ids"][:, BEFORE]} == {ASKER}
     assert ASKER not in kept.rows[one.rows]["ids"][:, BEFORE]
 
@@ -151,10 +156,10 @@ def test_jobs_that_look_alike_are_said_to_write_different_things():
         "looks about 7 tokens away",
         "looks ahead",
     ]
-    first, second, third, fourth = told_apart(says)
+    first, second, third, fourth = distinguished(says)
     assert (first, third) == (f"{says[0]}, and writes one thing", f"{says[2]}, and writes another")
     assert [second, fourth] == [says[1], says[3]]
-    assert told_apart(["looks ahead"] * 2) == [
+    assert distinguished(["looks ahead"] * 2) == [
         "looks ahead, and writes one thing",
         "looks ahead, and writes another",
     ]
@@ -166,13 +171,13 @@ def test_a_head_that_looks_anywhere_has_one_job():
     rows = ActiveRowAccumulator(source.layout)
     scan(source, [rows])
     (kept,) = rows.compute()
-    own = kept.rows[kept.rows["place"] == 0]
+    own = kept.rows[kept.rows["cell"] == 0]
     found = features(own, square=True, same_ids=True)
-    used = dict(zip(FEATURES, chosen(found, own).tolist()))
+    used = dict(zip(FEATURES, informative_features(found, own).tolist()))
     assert (used["offset"], used["side"], used["same id"], used["key punctuation"]) == (True, *[False] * 3)
     documents = own["segment"].astype(np.int64)
     (clusters,) = job_clusters(
-        [HeadRows(features=found, used=chosen(found, own), documents=documents)], seed=0
+        [HeadRows(features=found, used=informative_features(found, own), documents=documents)], seed=0
     )
     assert not clusters.labels.any()
 
@@ -193,16 +198,16 @@ def test_a_gap_between_the_sides(before, behind, expected):
     found = np.zeros((len(rows), len(FEATURES)))
     found[:, FEATURES.index("offset")] = np.log2(1 + np.concatenate([before, behind]))
     found[:, FEATURES.index("side")] = np.repeat([1, -1], [len(before), len(behind)])
-    assert chosen(found, rows)[FEATURES.index("side")] == expected
+    assert informative_features(found, rows)[FEATURES.index("side")] == expected
 
 
 @pytest.mark.parametrize(("even", "expected"), [(0.14, True), (0.16, False)])
 def test_a_sort_of_keys_is_looked_for_where_it_is_twice_as_often_as_among_all(even, expected):
     rows = np.zeros(100, dtype=ACTIVE_ROW)
-    rows["even"][:, SORTS.index("same id")] = even
+    rows["uniform"][:, SORTS.index("same id")] = even
     found = np.zeros((100, len(FEATURES)))
     found[:30, FEATURES.index("same id")] = 1
-    assert chosen(found, rows)[FEATURES.index("same id")] == expected
+    assert informative_features(found, rows)[FEATURES.index("same id")] == expected
 
 
 def test_principal_directions_are_those_of_scikit_learn():
@@ -218,7 +223,7 @@ def test_principal_directions_are_those_of_scikit_learn():
 
 def test_where_ids_are_no_tokens_none_tells_a_job(found):
     kept, _ = found
-    jobs = list(found_jobs(kept, seed=0, same_ids=False))
+    jobs = list(head_jobs(kept, seed=0, same_ids=False))
     assert len(jobs) == 3
     assert all(job.tokens == {} for job in jobs)
 
@@ -226,4 +231,4 @@ def test_where_ids_are_no_tokens_none_tells_a_job(found):
 def test_no_rows_no_jobs():
     rows = ActiveRowAccumulator((KindLayout("encoder", 1, 2),))
     (kept,) = rows.compute()
-    assert list(found_jobs(kept, seed=0)) == []
+    assert list(head_jobs(kept, seed=0)) == []

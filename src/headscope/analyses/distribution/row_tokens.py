@@ -1,4 +1,4 @@
-"""What is read of rows that are drawn: the tokens around them, and the key that they look at most."""
+"""The tokens around sampled rows, and their strongest keys."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.distribution.kept_rows import NO_KEY, PADDING
+from headscope.analyses.distribution.hash_sample import NO_KEY, PADDING
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.segment import SegmentInfo
 from headscope.examples.excerpts import Excerpt, WantedExcerpt
@@ -16,12 +16,12 @@ _WEIGHTS_AT_ONCE = 1 << 22
 
 
 def ids_around(info: SegmentInfo, item: Tensor, at: Tensor, *, before: int, after: int) -> Tensor:
-    """Return the ids of tokens and of those on either side, `[token, before + 1 + after]`.
+    """Return the ids of tokens and of their neighbors, `[token, before + 1 + after]`.
 
     Args:
-        info: the axis that they are on.
-        item, at: which of the batch, and which position on the axis, `[token]`.
-        before, after: how many; `PADDING` stands beyond the ends of an input.
+        info: the axis of the tokens.
+        item, at: index in the batch, and position on the axis, `[token]`.
+        before, after: number of neighbors; `PADDING` fills up beyond the ends of an input.
     """
     around = at[:, None] + torch.arange(-before, after + 1, device=at.device)
     inside = around.clamp(0, info.ids.shape[1] - 1)
@@ -32,31 +32,31 @@ def ids_around(info: SegmentInfo, item: Tensor, at: Tensor, *, before: int, afte
 def strongest_keys(
     tile: AttentionTile, item: Tensor, head: Tensor, at: Tensor, *, keys: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return the largest weight of each row, and on which key of the axis it lies: the leftmost; `[row]` both.
+    """Return the largest weight of each row and the position of its key, the leftmost if several; `[row]` both.
 
     Args:
         tile: the tile.
-        item, head, at: which of the batch, head and row of the tile, `[row]`.
-        keys: which keys are asked about, `[batch, key]` bool.
+        item, head, at: index in the batch, head, and row of the tile, `[row]`.
+        keys: keys that count, `[batch, key]` bool.
     """
-    weights, places = [], []
+    weights, positions = [], []
     step = max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])
     for begin in range(0, len(item), step):
-        own = tuple(each[begin : begin + step] for each in (item, head, at))
-        lines = tile.weights[own].masked_fill(~keys[own[0]], -1.0)
-        place = lines.argmax(-1)
-        weights.append(lines.gather(1, place[:, None])[:, 0])
-        places.append(place)
-    return torch.cat(weights), torch.cat(places)
+        chunk = tuple(each[begin : begin + step] for each in (item, head, at))
+        lines = tile.weights[chunk].masked_fill(~keys[chunk[0]], -1.0)
+        strongest = lines.argmax(-1)
+        weights.append(lines.gather(1, strongest[:, None])[:, 0])
+        positions.append(strongest)
+    return torch.cat(weights), torch.cat(positions)
 
 
 def excerpt_of(row: Any, wanted: WantedExcerpt, *, before: int) -> Excerpt:
-    """Return the tokens around a kept row and its key, for whoever says what they are called.
+    """Return the tokens around a sampled row and its key as an excerpt, to be turned into words.
 
     Args:
         row: with `row`, `key` (`NO_KEY` for a learned sink), `key_id`, `weight` and `ids`.
-        wanted: whose row it is.
-        before: how many of `ids` stand before the row's own.
+        wanted: the head and the input of the row.
+        before: number of `ids` before the row's token.
     """
     ids: NDArray[np.int64] = row["ids"].astype(np.int64)
     there = np.flatnonzero(ids != PADDING)

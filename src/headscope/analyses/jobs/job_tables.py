@@ -1,0 +1,134 @@
+"""Jobs as tables, with the words of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.distribution.row_tokens import excerpt_of
+from headscope.analyses.jobs.active_rows import ActiveRows
+from headscope.analyses.jobs.features import is_tagged
+from headscope.analyses.jobs.head_jobs import SIDES, Job
+from headscope.analyses.jobs.row_facts import BEFORE
+from headscope.analyses.jobs.tables import COUNTS, TAG_COLUMNS, JobTables
+from headscope.corpora.trees.universal_tags import TAGS
+from headscope.examples.excerpts import Excerpt, WantedExcerpt
+from headscope.prepare.prepared_run import Run
+from headscope.statistics.confidence import ends_of
+
+_TAGS = ("", *TAGS)
+SHOWN = 3
+"""Number of rows shown of each job."""
+Samples = Sequence[tuple[ActiveRows, Sequence[Job]]]
+
+
+def job_tables(run: Run, samples: Samples, *, corpus: JobTables) -> dict[str, pd.DataFrame]:
+    """Lay jobs out as tables.
+
+    Args:
+        run: knows the tokens.
+        samples: the sample of each kind of attention, with its jobs.
+        corpus: the tables of the corpus.
+    """
+    jobs: list[dict[str, Any]] = []
+    tokens: list[dict[str, Any]] = []
+    examples: list[dict[str, Any]] = []
+    for sample, jobs_of_sample in samples:
+        names: dict[tuple[str, int], str] = {}
+        for job in jobs_of_sample:
+            keys = {"kind": sample.kind, "layer": job.layer, "head": job.head, "job": job.job}
+            active = sample.active[job.layer - 1, job.head - 1] / max(1, sample.n_rows)
+            jobs.append(
+                {
+                    **keys,
+                    "jobs": job.jobs,
+                    **ends_of(job.share, (), value="share"),
+                    "says": job.description,
+                    "agreement": job.agreement,
+                    "q_value": job.q,
+                    "n": job.sampled,
+                    "active": float(active),
+                }
+            )
+            tokens += [{**keys, **line} for line in _tokens(run, sample, job, names)]
+            examples += [
+                {**keys, "rank": rank, **_example(run, sample, job, at)}
+                for rank, at in enumerate(job.rows[:SHOWN].tolist(), 1)
+            ]
+    return {
+        schema.name: pd.DataFrame(rows, columns=schema.names)
+        for schema, rows in zip(corpus.schemas, (jobs, tokens, examples), strict=True)
+    }
+
+
+def job_counts(samples: Samples, control: Samples | None) -> pd.DataFrame:
+    """Count the heads with several jobs, of each kind.
+
+    Args:
+        samples: of the model.
+        control: the same of random weights.
+    """
+    rows = []
+    for model, samples_of_model in (("trained", samples), ("control", control or ())):
+        for sample, jobs in samples_of_model:
+            heads = [job for job in jobs if job.job == 1]
+            tested = [job for job in heads if not np.isnan(job.q)]
+            several = sum(job.jobs > 1 for job in tested)
+            n_rows = sum(job.sampled for job in heads)
+            rows.append((sample.kind, model, len(heads), len(tested), several, n_rows))
+    return pd.DataFrame(rows, columns=COUNTS.names)
+
+
+def _tokens(
+    run: Run, sample: ActiveRows, job: Job, names: dict[tuple[str, int], str]
+) -> list[dict[str, Any]]:
+    """Return the lines of a job's distinctive tokens; `names` remembers the names of tokens."""
+    rows, lines = sample.rows[job.rows], []
+    for side in SIDES:
+        ids = rows["ids"][:, BEFORE] if side == "row" else rows["key_id"]
+        for rank, token in enumerate(job.tokens.get(side, ()), 1):
+            if (side, token.token) not in names:
+                at = int(job.rows[np.flatnonzero(ids == token.token)[0]])
+                excerpt = _excerpt(sample, job, at)
+                words, (key,), _ = run.written(excerpt)
+                names[side, token.token] = (
+                    words[int(sample.rows[at]["row"]) - excerpt.start] if side == "row" else key
+                )
+            line = {
+                "token": names[side, token.token],
+                "log_odds": token.log_odds,
+                "z": token.z,
+                "n": token.count,
+            }
+            lines.append({"of": side, "rank": rank, **line})
+    return lines
+
+
+def _example(run: Run, sample: ActiveRows, job: Job, at: int) -> dict[str, Any]:
+    row = sample.rows[at]
+    document, segment = sample.segments[int(row["segment"])]
+    excerpt = _excerpt(sample, job, at)
+    words, (key_word,), _ = run.written(excerpt)
+    return {
+        "document": document,
+        "segment": segment,
+        "row": int(row["row"]),
+        "key": int(row["key"]),
+        "weight": float(row["weight"]),
+        **({side: _TAGS[int(row[side])] for side in TAG_COLUMNS} if is_tagged(sample.rows) else {}),
+        "start": excerpt.start,
+        "tokens": words,
+        "joined": run.joined(excerpt),
+        "key_token": key_word,
+    }
+
+
+def _excerpt(sample: ActiveRows, job: Job, at: int) -> Excerpt:
+    """Return the tokens around a row, and its key."""
+    row = sample.rows[at]
+    document, segment = sample.segments[int(row["segment"])]
+    wanted = WantedExcerpt(sample.kind, job.layer, job.head, "jobs", 1, 0.0, document, segment)
+    return excerpt_of(row, wanted, before=BEFORE)
