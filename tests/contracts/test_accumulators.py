@@ -126,7 +126,9 @@ def active_frame(results) -> pd.DataFrame:
     rows: list[tuple[object, ...]] = []
     for result in results:
         shares = [
-            name for name in ("weight", "output", "uniform", "uniform_tags") if name in result.rows.dtype.names
+            name
+            for name in ("weight", "output", "uniform", "uniform_tags")
+            if name in result.rows.dtype.names
         ]
         rows.append((result.kind, "active", str(result.active.tolist()), float(result.n_rows)))
         for row in result.rows:
