@@ -14,7 +14,13 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.examples import few_inputs
 from headscope.examples.clearest import CLEAREST_STATISTICS, ClearestAccumulator
 from headscope.examples.example_tables import CLEAREST
-from headscope.examples.excerpts import ExcerptCollector, best_stretch, highest, inputs_to_read, shown_on
+from headscope.examples.excerpts import (
+    ExcerptCollector,
+    best_stretch,
+    highest,
+    inputs_to_read,
+    statistic_by_key,
+)
 from headscope.models.loading import load_model
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -120,7 +126,7 @@ def test_what_a_statistic_is_made_of_sums_to_it():
     classes = np.array(
         [KeyClass.CLS, 0, 0, KeyClass.PUNCTUATION, 0, KeyClass.SEP, KeyClass.SEP], dtype=np.uint8
     )
-    sums = {name: shown_on(name, weights, classes).sum(1) for name in CLEAREST_STATISTICS}
+    sums = {name: statistic_by_key(name, weights, classes).sum(1) for name in CLEAREST_STATISTICS}
     for row in range(7):
         assert sums["previous"][row] == pytest.approx(weights[row, row - 1] if row else 0.0)
         assert sums["next"][row] == pytest.approx(weights[row, row + 1] if row < 6 else 0.0)

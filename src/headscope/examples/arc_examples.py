@@ -1,4 +1,4 @@
-"""Figure 5: for the best head of each relation, or of coreference, clear examples of success, and a failure."""
+"""Figure 5: for the best head of each relation, or of coreference, clear examples of success and a failure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ from headscope.examples.example_tables import ARC_EXAMPLES
 
 FEWEST_WORDS, MOST_WORDS = 6, 20
 RIGHT, WRONG = 2, 1
-_KEPT = 24  # candidates kept of each outcome: documents may repeat among the clearest
+_KEPT = 24  # candidates kept of each outcome, since documents may repeat among the clearest
 
 
 @dataclass(frozen=True)
 class WantedHead:
-    """A head to draw: the relation that it finds, and the direction in which it is read."""
+    """A head to draw, with the relation that it finds and the direction of its attention."""
 
     relation: str
     kind: str
@@ -34,12 +34,12 @@ class WantedHead:
 
 @dataclass(frozen=True)
 class ArcQuestion:
-    """One thing that a head is asked about a segment; words count from 0.
+    """A question to a head about a segment; words are 0-based.
 
     Attributes:
-        word: the dependent (the clitic that answers for a possessor), or the mention's head word.
-        gold: the words that are right.
-        candidates: the words that may be answered; all others than `word` when None.
+        word: the dependent (the clitic in place of a possessor), or the mention's head word.
+        gold: the right answers.
+        candidates: the words that are possible answers; all others than `word` when None.
     """
 
     word: int
@@ -53,7 +53,7 @@ Ask = Callable[[WantedHead, Segment], list[ArcQuestion]]
 def wanted_heads(
     best: pd.DataFrame, *, leave_out: Sequence[str] = ("all", "all_but_punct_root")
 ) -> list[WantedHead]:
-    """Take the heads to draw from the first selection of a table of best heads."""
+    """Return the heads to draw: those of the first selection of a table of best heads."""
     first = best[best["selection"] == best["selection"].iloc[0]] if len(best) else best
     return [
         WantedHead(row["relation"], row["kind"], int(row["layer"]), int(row["head"]), row["direction"])
@@ -63,14 +63,14 @@ def wanted_heads(
 
 
 class ArcExamples:
-    """Keep the clearest segments of each wanted head (a scan consumer, for some short segments).
+    """Keeps the clearest segments of each wanted head (a scan consumer, for short segments).
 
-    A segment is an example of success where every question is answered rightly; it is the clearer the more weight
-    lies on the right words. A failure is the clearer the more weight lies on a wrong word.
+    A segment is a success where every answer is right, and its score is the weight on the right words. The score of a
+    failure is the largest weight on a wrong word.
 
     Args:
         wanted: the heads, one for each relation.
-        ask: what they are asked of a segment.
+        ask: returns the questions about a segment.
         special: names to show for the special tokens before and after the words.
         pieces: how rows of a cut word are joined.
     """
@@ -97,24 +97,24 @@ class ArcExamples:
         self._batch, self._axes = batch, {}
 
     def update(self, tile: AttentionTile) -> None:
-        """Look at one layer of the batch, where a wanted head is in it."""
-        own = [w for w in self.wanted if (w.kind, w.layer - 1) == (tile.kind, tile.layer)]
-        if not own or self._batch is None:
+        """Add the examples of the wanted heads of a layer."""
+        wanted_of_layer = [w for w in self.wanted if (w.kind, w.layer - 1) == (tile.kind, tile.layer)]
+        if not wanted_of_layer or self._batch is None:
             return
         if tile.kind not in self._axes:
             self._axes[tile.kind] = word_axis(tile.queries.word_ids, tile.queries.valid)
         axis = self._axes[tile.kind]
-        heads = torch.tensor([wanted.head - 1 for wanted in own], device=tile.weights.device)
+        heads = torch.tensor([wanted.head - 1 for wanted in wanted_of_layer], device=tile.weights.device)
         between = between_words(tile.weights[:, heads], axis, axis, pieces=self.pieces)
         tables = between.float().cpu().numpy()
         for item, segment in enumerate(self._batch.segments):
             if not FEWEST_WORDS <= len(segment.words) <= MOST_WORDS:
                 continue
             words = axis.words[item][axis.valid[item]].cpu().numpy()
-            for place, wanted in enumerate(own):
+            for index, wanted in enumerate(wanted_of_layer):
                 questions = self.ask(wanted, segment)
                 if questions:
-                    weights = tables[item, place][: len(words), : len(words)]
+                    weights = tables[item, index][: len(words), : len(words)]
                     self._add(wanted, segment, words, weights, questions)
 
     def end(self, batch: Batch) -> None:
@@ -127,12 +127,12 @@ class ArcExamples:
         for wanted in self.wanted:
             used: set[str] = set()
             for outcome, most in (("right", RIGHT), ("wrong", WRONG)):
-                taken = 0
+                number = 0
                 for row in self._rows.get((wanted.relation, outcome), []):
-                    if taken < most and row["document"] not in used:
+                    if number < most and row["document"] not in used:
                         used.add(row["document"])
                         rows.append({name: row[name] for name in ARC_EXAMPLES.names})
-                        taken += 1
+                        number += 1
         return pd.DataFrame(rows, columns=ARC_EXAMPLES.names)
 
     def _add(
@@ -143,14 +143,14 @@ class ArcExamples:
         weights: NDArray[np.float32],
         questions: Sequence[ArcQuestion],
     ) -> None:
-        from_asked = wanted.direction != "head->dependent"
-        answers = _answers(questions, words, weights if from_asked else weights.T)
+        dependent_attends = wanted.direction != "head->dependent"
+        answers = _answers(questions, words, weights if dependent_attends else weights.T)
         if not answers:
             return
-        asked, shown, predicted = (list(column) for column in zip(*answers, strict=True))
-        right = shown == predicted
-        table = weights if from_asked else weights.T
-        value = float(np.mean([table[a, g] for a, g in zip(asked, shown, strict=True)]))
+        dependents, targets, predicted = (list(column) for column in zip(*answers, strict=True))
+        right = targets == predicted
+        table = weights if dependent_attends else weights.T
+        value = float(np.mean([table[a, g] for a, g in zip(dependents, targets, strict=True)]))
         wrong = [table[a, p] for a, g, p in answers if g != p]
         clear = round(value if right else float(max(wrong)), 6)
         rows = self._rows.setdefault((wanted.relation, "right" if right else "wrong"), [])
@@ -163,10 +163,10 @@ class ArcExamples:
                 "segment": segment.index,
                 "tokens": self._names(segment.words, words),
                 "weights": weights.astype(np.float64).reshape(-1).tolist(),
-                "queries": asked if from_asked else shown,
-                "keys": shown if from_asked else asked,
+                "queries": dependents if dependent_attends else targets,
+                "keys": targets if dependent_attends else dependents,
                 "predicted": predicted,
-                # Equal scores: the order of the corpus must not decide.
+                # Ties are broken by document and segment, not by the order of the corpus.
                 "order": (-clear, segment.document, segment.index),
             }
         )
@@ -174,34 +174,42 @@ class ArcExamples:
         del rows[_KEPT:]
 
     def _names(self, names: Sequence[str], words: NDArray[np.int64]) -> list[str]:
-        """Name the places of a segment: its words, and the special tokens before and after them."""
+        """Return the names of a segment's positions: its words, and the special tokens before and after them."""
         first = int(np.flatnonzero(words != NO_WORD)[0])
         before, after = self.special
         return [
-            names[word] if word != NO_WORD else before if place < first else after
-            for place, word in enumerate(words.tolist())
+            names[word] if word != NO_WORD else before if position < first else after
+            for position, word in enumerate(words.tolist())
         ]
 
 
 def _answers(
     questions: Sequence[ArcQuestion], words: NDArray[np.int64], table: NDArray[np.float32]
 ) -> list[tuple[int, int, int]]:
-    """Return the places of (the word asked about, the right word to show, the answer); words without place fall out.
+    """Return the positions of (the word of the question, the right word to show, the answer).
 
-    Empty where a word has no answer: nothing that it may look at is to be seen, which makes no example.
+    Words without a position are left out. Empty where a word has no answer, because no candidate is visible.
     """
-    places = {int(word): place for place, word in enumerate(words) if word != NO_WORD}
-    found = []
+    positions = {int(word): position for position, word in enumerate(words) if word != NO_WORD}
+    answers = []
     for question in questions:
-        gold = [places[word] for word in question.gold if word in places]
-        if question.word not in places or not gold:
+        gold = [positions[word] for word in question.gold if word in positions]
+        if question.word not in positions or not gold:
             continue
-        asked = places[question.word]
-        may = places if question.candidates is None else question.candidates
-        candidates = [places[word] for word in may if word in places and places[word] != asked]
-        answer = max(candidates, key=lambda place: (table[asked, place], -place), default=asked)
-        if answer == asked or not table[asked, answer]:
+        question_position = positions[question.word]
+        allowed = positions if question.candidates is None else question.candidates
+        candidates = [
+            positions[word] for word in allowed if word in positions and positions[word] != question_position
+        ]
+        answer = max(
+            candidates,
+            key=lambda position: (table[question_position, position], -position),
+            default=question_position,
+        )
+        if answer == question_position or not table[question_position, answer]:
             return []
-        shown = answer if answer in gold else max(gold, key=lambda place: table[asked, place])
-        found.append((asked, shown, answer))
-    return found
+        target = (
+            answer if answer in gold else max(gold, key=lambda position: table[question_position, position])
+        )
+        answers.append((question_position, target, answer))
+    return answers

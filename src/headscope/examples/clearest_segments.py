@@ -20,18 +20,19 @@ _FIELDS = ("ids", "token_types", "word_ids")
 
 
 class ClearestSegments:
-    """The segments with the highest scores for each place, and their tokens (a store of an accumulator).
+    """The segments with the highest scores in each cell, and their tokens (a store of an accumulator).
 
-    Equal scores go by document and segment, so that the order in which they are offered does not matter.
+    A cell is a 0-based (layer, head, statistic). Ties are broken by document and segment, so that the order of offers
+    does not matter.
 
     Args:
         layout: the kinds of attention and their sizes.
-        statistics: how many statistics a head has.
-        most: segments kept for each head and statistic.
+        statistics: number of statistics of a head.
+        most: number of segments kept in each cell.
 
     Attributes:
-        kept: by kind and 0-based (layer, head, statistic), the entries, the clearest first.
-        least: by kind, what a score must reach to be kept: that of the last, once there are enough,
+        kept: the entries by kind and cell, the clearest first.
+        least: by kind, the smallest score that is kept: that of the last entry, once a cell is full,
             `[layer, head, statistic]`.
         segments: the kept segments by document and index: tokens only, neither words nor fields.
     """
@@ -43,9 +44,9 @@ class ClearestSegments:
         self.segments: dict[tuple[str, int], Segment] = {}
         self._uses: Counter[tuple[str, int]] = Counter()
 
-    def offer(self, kind: str, place: tuple[int, int, int], entry: Entry, segment: Segment) -> None:
-        """Keep a segment if it is among the clearest of a place, and let go of the one that it pushes out."""
-        kept = self.kept[kind].setdefault(place, [])
+    def offer(self, kind: str, cell: tuple[int, int, int], entry: Entry, segment: Segment) -> None:
+        """Keep a segment if it is among the clearest of a cell, and drop the one that it replaces."""
+        kept = self.kept[kind].setdefault(cell, [])
         if len(kept) == self.most and entry >= kept[-1]:
             return
         insort(kept, entry)
@@ -59,35 +60,35 @@ class ClearestSegments:
             if not self._uses[gone]:
                 del self._uses[gone], self.segments[gone]
         if len(kept) == self.most:
-            self.least[kind][place] = -kept[-1][0]
+            self.least[kind][cell] = -kept[-1][0]
 
     def merge(self, other: "ClearestSegments") -> None:
-        """Take in what another kept."""
-        for kind, places in other.kept.items():
-            for place, entries in places.items():
+        """Add the segments of another store."""
+        for kind, cells in other.kept.items():
+            for cell, entries in cells.items():
                 for entry in entries:
-                    self.offer(kind, place, entry, other.segments[entry[1:]])
+                    self.offer(kind, cell, entry, other.segments[entry[1:]])
 
     def state(self) -> State:
-        """Return the kept segments, and for each place its scores and the segments' numbers."""
+        """Return the kept segments, and the scores and segment numbers of each cell."""
         keys = sorted(self.segments)
-        number = {key: place for place, key in enumerate(keys)}
+        number = {key: cell for cell, key in enumerate(keys)}
         segments = [self.segments[key] for key in keys]
         state: State = {
             "keys": np.frombuffer(json.dumps(keys).encode(), dtype=np.uint8).copy(),
             "lengths": np.array([len(segment) for segment in segments], dtype=np.int64),
         }
         for name in _FIELDS:
-            parts = [getattr(segment, name) for segment in segments]
-            state[name] = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
-        for kind, places in self.kept.items():
-            flat = [(*place, number[e[1:]], -e[0]) for place, kept in sorted(places.items()) for e in kept]
+            arrays = [getattr(segment, name) for segment in segments]
+            state[name] = np.concatenate([np.zeros(0, dtype=np.int64), *arrays])
+        for kind, cells in self.kept.items():
+            flat = [(*cell, number[e[1:]], -e[0]) for cell, kept in sorted(cells.items()) for e in kept]
             state[f"places.{kind}"] = np.array([f[:4] for f in flat], dtype=np.int64).reshape(-1, 4)
             state[f"scores.{kind}"] = np.array([f[4] for f in flat], dtype=np.float64)
         return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take up what `state()` returned."""
+        """Restore what `state()` returned."""
         ends = np.cumsum(state["lengths"])[:-1]
         columns = [np.split(state[name], ends) for name in _FIELDS]
         segments = [
@@ -96,14 +97,14 @@ class ClearestSegments:
         ]
         for kind in self.kept:
             scores = state[f"scores.{kind}"].tolist()
-            for (*place, number), score in zip(state[f"places.{kind}"].tolist(), scores, strict=True):
+            for (*cell, number), score in zip(state[f"places.{kind}"].tolist(), scores, strict=True):
                 segment = segments[number]
                 entry = (-score, segment.document, segment.index)
-                self.offer(kind, (place[0], place[1], place[2]), entry, segment)
+                self.offer(kind, (cell[0], cell[1], cell[2]), entry, segment)
 
 
 def _tokens_of(segment: Segment) -> Segment:
-    """Return a segment without what only its corpus knew."""
+    """Return a segment's tokens, without words and fields."""
     return Segment(
         document=segment.document,
         index=segment.index,

@@ -1,4 +1,4 @@
-"""Real sentences on which heads are drawn: the clearest for each behavior, and a few shared by all heads."""
+"""Sentences on which heads are drawn: the clearest for each behavior, and a few shared by all heads."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,12 @@ from headscope.statistics.roles import strongest
 from headscope.statistics.statistic_catalog import STATISTICS
 
 MOST_TOKENS = 30
-_MEMORY = 64 << 20  # bytes of maps kept at most
+_MEMORY = 64 << 20  # largest size of the maps in bytes
 MOST_SHARED = 3
-"""Sentences at most that all heads are drawn on."""
+"""Number of sentences at most on which all heads are drawn."""
 _SHARED_WEIGHTS = 1_000_000
-"""Of all heads on all of these, unless one sentence alone has more: files of large models stay small."""
+"""Number of weights at most on these sentences, unless a single one has more, so that files of large models stay
+small."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,10 @@ Names = Callable[[ExampleMaps], tuple[list[str], list[str]]]
 
 
 class ExampleCollector:
-    """Keep whole maps of the first short segments that come (a scan consumer, for a few sentences).
+    """Keeps whole maps of the first short segments (a scan consumer, for a few sentences).
 
     Args:
-        most_tokens: longer segments are cut to so many rows and columns.
+        most_tokens: longer segments are cut to this number of rows and columns.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics"})
@@ -75,7 +76,7 @@ class ExampleCollector:
     def end(self, batch: Batch) -> None:
         """Cut each segment's maps out of the batch."""
         for kind, tiles in self._open.items():
-            # Rows that start at 0 are enough: a longer segment than one tile is cut anyway.
+            # The first tile is enough, because a segment longer than a tile is cut anyway.
             tiles = [tile for tile in tiles if tile.start == 0]
             for item in range(len(batch.segments)):
                 if self._bytes < _MEMORY:
@@ -124,18 +125,18 @@ def examples_table(
     """
     rows = []
     for kind in dict.fromkeys(each.kind for each in maps):
-        own = [each for each in maps if each.kind == kind]
+        maps_of_kind = [each for each in maps if each.kind == kind]
         best = strongest(stats, roles)
         best = best[best["kind"] == kind]
-        shown: list[ExampleMaps] = []
+        behavior_maps: list[ExampleMaps] = []
         for head in best.to_dict("records"):
             column = STATISTICS[head["statistic"]].quantity
             layer, number = int(head["layer"]), int(head["head"])
-            clearest = max(own, key=lambda m: m.values[layer - 1, number - 1, column])
+            clearest = max(maps_of_kind, key=lambda m: m.values[layer - 1, number - 1, column])
             value = clearest.values[layer - 1, number - 1, column]
             rows.append(_row(clearest, layer, number, head["role"], float(value), names))
-            shown.append(clearest)
-        for shared in few_sentences([_shared(own, best), *shown]):
+            behavior_maps.append(clearest)
+        for shared in few_sentences([_shared(maps_of_kind, best), *behavior_maps]):
             for layer in range(shared.weights.shape[0]):
                 for number in range(shared.weights.shape[1]):
                     largest = float(shared.weights[layer, number].max())
@@ -144,30 +145,30 @@ def examples_table(
 
 
 def few_sentences(maps: Sequence[ExampleMaps], *, most_weights: int = _SHARED_WEIGHTS) -> list[ExampleMaps]:
-    """Return the first maps of different sentences, as many as are kept of all heads: at least one.
+    """Return the first maps of different sentences, at least one, for drawing all heads.
 
     Args:
-        maps: the most wanted first, the same one as often as may be.
-        most_weights: further maps than the first are kept while all together hold no more.
+        maps: by falling priority; repetitions are ignored.
+        most_weights: maps after the first are added while the total number of weights is at most this.
     """
-    kept: dict[tuple[str, int], ExampleMaps] = {}
-    for one in maps:
-        kept.setdefault((one.document, one.segment), one)
-    few = list(kept.values())[:MOST_SHARED]
-    size = np.cumsum([one.weights.size for one in few])
-    return [one for place, one in enumerate(few) if place == 0 or size[place] <= most_weights]
+    by_sentence: dict[tuple[str, int], ExampleMaps] = {}
+    for map_ in maps:
+        by_sentence.setdefault((map_.document, map_.segment), map_)
+    few = list(by_sentence.values())[:MOST_SHARED]
+    size = np.cumsum([map_.weights.size for map_ in few])
+    return [map_ for index, map_ in enumerate(few) if index == 0 or size[index] <= most_weights]
 
 
 def _shared(maps: list[ExampleMaps], best: pd.DataFrame) -> ExampleMaps:
     """Choose the sentence on which the strongest heads together show their behaviors most clearly."""
-    places = [
+    indices = [
         (int(h["layer"]) - 1, int(h["head"]) - 1, STATISTICS[h["statistic"]].quantity)
         for h in best.to_dict("records")
     ]
-    if not places:
+    if not indices:
         return sorted(maps, key=lambda m: len(m.queries))[len(maps) // 2]
-    table = np.array([[m.values[place] for place in places] for m in maps])
-    # Each behavior counts alike: entropies are nats and would drown the shares.
+    table = np.array([[m.values[index] for index in indices] for m in maps])
+    # Scores are standardized, because entropies in nats would dominate shares.
     spread = table.std(0)
     scores = ((table - table.mean(0)) / np.where(spread > 0, spread, 1)).sum(1)
     return maps[int(scores.argmax())]

@@ -1,4 +1,4 @@
-"""Excerpts of long inputs, cut around where a head does its thing most."""
+"""Excerpts of long inputs, cut around the rows in which a head's behavior is clearest."""
 
 from bisect import insort
 from collections import Counter
@@ -23,18 +23,18 @@ from headscope.statistics.statistic_catalog import STATISTICS
 
 MOST_TOKENS = 32
 LOOKED_AT = 128
-"""Of a longer input an excerpt is looked for among so many rows, those in which the head does its thing most."""
+"""In a longer input, an excerpt is cut from this number of rows, those with the most of the head's behavior."""
 _DECIMALS = 6
 
 Input = tuple[str, int]
 """A document and the index of an input in it."""
-Place = tuple[str, int, int]
-"""A head: its kind, and its layer and number from 0."""
+HeadIndex = tuple[str, int, int]
+"""Kind, 0-based layer and 0-based head."""
 
 
 @dataclass(frozen=True)
 class WantedExcerpt:
-    """A segment on which a head is to be shown: by what, in which place, and how clear it is over the whole segment."""
+    """A segment on which a head is drawn, with the behavior, its rank, and its value over the whole segment."""
 
     kind: str
     layer: int
@@ -51,12 +51,12 @@ class Excerpt:
     """Part of a segment's attention by one head.
 
     Attributes:
-        wanted: what is shown.
+        wanted: the head, the segment and the behavior.
         rows: positions of the tokens that attend, in the segment, `[query]`.
         columns: positions of the tokens attended to, `[key]`.
         queries, keys: their ids.
-        weights: `[query, key]` float32; rows need not sum to 1, as the rest of the segment is left out.
-        start: position at which the stretch begins; special tokens before it are shown with it.
+        weights: `[query, key]` float32; rows need not sum to 1, because the rest of the segment is left out.
+        start: position of the beginning of the stretch, which special tokens may precede.
     """
 
     wanted: WantedExcerpt
@@ -71,27 +71,27 @@ class Excerpt:
 def inputs_to_read(
     results: Iterable[ClearestResult], roles: pd.DataFrame, lengths: Mapping[Input, int], *, tokens: int
 ) -> list[Input]:
-    """Choose the inputs on which heads are shown: the clearest of most heads come first, as long as there is room.
+    """Choose the inputs on which heads are drawn: first those that are among the clearest of the most heads.
 
     Args:
-        results: of a `ClearestAccumulator`; a head is shown by the statistic that its role rests on.
+        results: of a `ClearestAccumulator`; a head's statistic is that of its role.
         roles: from `behaviors.roles`.
         lengths: of the inputs, in tokens.
-        tokens: in those that are chosen, at most; one is chosen however long it is.
+        tokens: largest total length; the first input may be longer.
     """
-    kept = {result.kind: result.kept for result in results}
+    segments_of_kind = {result.kind: result.kept for result in results}
     heads: Counter[Input] = Counter(
         (document, segment)
-        for (kind, layer, head), statistic in shown_by(roles).items()
-        for _, document, segment in kept.get(kind, {}).get((layer, head, statistic), ())
+        for (kind, layer, head), statistic in example_statistics(roles).items()
+        for _, document, segment in segments_of_kind.get(kind, {}).get((layer, head, statistic), ())
     )
     ordered = sorted(heads, key=lambda key: (-heads[key], key))
     room = np.cumsum([lengths[key] for key in ordered]) <= tokens
-    return [key for place, key in enumerate(ordered) if place == 0 or room[place]]
+    return [key for index, key in enumerate(ordered) if index == 0 or room[index]]
 
 
-def shown_by(roles: pd.DataFrame) -> dict[Place, str]:
-    """Return the statistic that shows each head's role, by kind and 0-based layer and head."""
+def example_statistics(roles: pd.DataFrame) -> dict[HeadIndex, str]:
+    """Return the statistic that selects the examples of each head's role."""
     return {
         (str(row["kind"]), int(row["layer"]) - 1, int(row["head"]) - 1): ROLES[str(row["role"])].example
         for row in roles.to_dict("records")
@@ -99,12 +99,12 @@ def shown_by(roles: pd.DataFrame) -> dict[Place, str]:
 
 
 class ExcerptCollector:
-    """Cut an excerpt out of the clearest inputs of each head (a scan consumer, for the chosen inputs).
+    """Cuts excerpts out of the clearest inputs of each head (a scan consumer, for the chosen inputs).
 
     Args:
-        roles: from `behaviors.roles`; a head is shown by the statistic that its role rests on.
-        most: excerpts of each head.
-        most_tokens: of an excerpt.
+        roles: from `behaviors.roles`; a head's statistic is that of its role.
+        most: number of excerpts of each head.
+        most_tokens: number of tokens of an excerpt.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics"})
@@ -112,17 +112,17 @@ class ExcerptCollector:
 
     def __init__(self, roles: pd.DataFrame, *, most: int = MOST_KEPT, most_tokens: int = MOST_TOKENS) -> None:
         self.most, self.most_tokens = most, most_tokens
-        self._statistic = shown_by(roles)
+        self._statistic = example_statistics(roles)
         self._role = dict(zip(self._statistic, roles["role"].astype(str), strict=True))
-        self._found: dict[Place, list[tuple[Entry, Excerpt]]] = {}
+        self._excerpts: dict[HeadIndex, list[tuple[Entry, Excerpt]]] = {}
 
     @property
     def excerpts(self) -> list[Excerpt]:
-        """What was found, head by head in the order of the roles, the clearest first."""
+        """The excerpts, head by head in the order of the roles, the clearest first."""
         return [
             replace(excerpt, wanted=replace(excerpt.wanted, rank=rank))
-            for place in self._statistic
-            for rank, (_, excerpt) in enumerate(self._found.get(place, ()), start=1)
+            for head in self._statistic
+            for rank, (_, excerpt) in enumerate(self._excerpts.get(head, ()), start=1)
         ]
 
     def begin(self, batch: Batch) -> None:
@@ -136,22 +136,25 @@ class ExcerptCollector:
                 continue
             means = rows.mean(1).round(_DECIMALS)
             for head in range(len(means)):
-                place = tile.kind, tile.layer, head
-                if place not in self._statistic:
+                head_index = tile.kind, tile.layer, head
+                if head_index not in self._statistic:
                     continue
-                quantity = STATISTICS[self._statistic[place]].quantity
-                value, kept = float(means[head, quantity]), self._found.setdefault(place, [])
+                quantity = STATISTICS[self._statistic[head_index]].quantity
+                value, excerpts_of_head = (
+                    float(means[head, quantity]),
+                    self._excerpts.setdefault(head_index, []),
+                )
                 entry = -value, document, index
-                if value > 0 and (len(kept) < self.most or entry < kept[-1][0]):
-                    excerpt = self._cut(place, entry, tile, item, highest(rows[head, :, quantity]))
-                    insort(kept, (entry, excerpt), key=lambda pair: pair[0])
-                    del kept[self.most :]
+                if value > 0 and (len(excerpts_of_head) < self.most or entry < excerpts_of_head[-1][0]):
+                    excerpt = self._cut(head_index, entry, tile, item, highest(rows[head, :, quantity]))
+                    insort(excerpts_of_head, (entry, excerpt), key=lambda pair: pair[0])
+                    del excerpts_of_head[self.most :]
 
     def end(self, batch: Batch) -> None:
         """Close the batch."""
 
-    def _cut(self, place: Place, entry: Entry, tile: AttentionTile, item: int, part: slice) -> Excerpt:
-        """Cut an excerpt out of a part of an input."""
+    def _cut(self, head: HeadIndex, entry: Entry, tile: AttentionTile, item: int, stretch: slice) -> Excerpt:
+        """Cut an excerpt out of a stretch of an input."""
         sides = [
             {
                 name: getattr(side, name)[item][side.valid[item]].cpu().numpy()
@@ -159,24 +162,24 @@ class ExcerptCollector:
             }
             for side in (tile.queries, tile.keys)
         ]
-        first, statistic, most = part.start, self._statistic[place], self.most_tokens
-        row_places = tile.row_valid[item].nonzero()[:, 0]
-        table = tile.weights[item, place[2]][:, tile.keys.valid[item]]
-        part_weights = table[row_places[part]].float().cpu().numpy()
-        shown = shown_on(statistic, part_weights, sides[1]["classes"], first=first)
+        first, statistic, most = stretch.start, self._statistic[head], self.most_tokens
+        row_positions = tile.row_valid[item].nonzero()[:, 0]
+        table = tile.weights[item, head[2]][:, tile.keys.valid[item]]
+        stretch_weights = table[row_positions[stretch]].float().cpu().numpy()
+        by_key = statistic_by_key(statistic, stretch_weights, sides[1]["classes"], first=first)
         if tile.square:
-            start, rows = best_stretch(shown, sides[0], most=most, first=first)
+            start, rows = best_stretch(by_key, sides[0], most=most, first=first)
             columns = rows
         else:
-            by_row = np.zeros((len(shown), len(sides[0]["ids"])))
-            by_row[:, part] = np.diag(shown.sum(1))
+            by_row = np.zeros((len(by_key), len(sides[0]["ids"])))
+            by_row[:, stretch] = np.diag(by_key.sum(1))
             start, rows = best_stretch(by_row, sides[0], most=most, first=first)
-            inside = rows[(rows >= first) & (rows < part.stop)] - first
-            _, columns = best_stretch(np.diag(shown[inside].sum(0)), sides[1], most=most)
-        weights = table[row_places[torch.from_numpy(rows)]].float().cpu().numpy()
+            inside = rows[(rows >= first) & (rows < stretch.stop)] - first
+            _, columns = best_stretch(np.diag(by_key[inside].sum(0)), sides[1], most=most)
+        weights = table[row_positions[torch.from_numpy(rows)]].float().cpu().numpy()
         return Excerpt(
             wanted=WantedExcerpt(
-                place[0], place[1] + 1, place[2] + 1, self._role[place], 0, -entry[0], *entry[1:]
+                head[0], head[1] + 1, head[2] + 1, self._role[head], 0, -entry[0], *entry[1:]
             ),
             rows=rows,
             columns=columns,
@@ -188,11 +191,11 @@ class ExcerptCollector:
 
 
 def highest(values: NDArray[np.float64], *, most: int = LOOKED_AT) -> slice:
-    """Return the stretch of rows whose values sum to the most, the first of equal ones; all rows where they are few.
+    """Return the first stretch of rows with the largest sum of values; all rows where they are few.
 
     Args:
         values: of each row, `[row]`.
-        most: rows at most.
+        most: number of rows of the stretch.
     """
     if len(values) <= most:
         return slice(0, len(values))
@@ -201,14 +204,14 @@ def highest(values: NDArray[np.float64], *, most: int = LOOKED_AT) -> slice:
     return slice(start, start + most)
 
 
-def shown_on(
+def statistic_by_key(
     statistic: str,
     weights: NDArray[np.float32],
     key_classes: NDArray[np.uint8] | NDArray[np.int64],
     *,
     first: int = 0,
 ) -> NDArray[np.float64]:
-    """Return how much of each row's statistic lies on each key, `[query, key]`: rows sum to the row's statistic.
+    """Return each row's statistic by key, `[query, key]`: a row sums to its statistic.
 
     Args:
         statistic: one of `CLEAREST_STATISTICS`.
@@ -231,21 +234,21 @@ def shown_on(
 
 
 def best_stretch(
-    shown: NDArray[np.float64], side: Mapping[str, NDArray[np.int64]], *, most: int, first: int = 0
+    by_key: NDArray[np.float64], side: Mapping[str, NDArray[np.int64]], *, most: int, first: int = 0
 ) -> tuple[int, NDArray[np.int64]]:
-    """Choose the tokens to show: the stretch that holds most of what a head shows, and the special tokens.
+    """Choose the tokens of an excerpt: the stretch with the most of a head's statistic, and the special tokens.
 
     Args:
-        shown: from `shown_on`, `[row, token]`: of all rows, or of a part of them, within which the stretch then lies.
+        by_key: from `statistic_by_key`, `[row, token]`, of the rows within which the stretch lies.
         side: `classes` and `word_ids` of the tokens.
-        most: tokens at most.
+        most: number of tokens at most.
         first: position of the first row.
 
     Returns:
-        Where the stretch begins, and all positions, in order. It begins and ends between words; of equal ones it is
-        the first.
+        The beginning of the stretch, and all positions, in order. The stretch begins and ends between words; it is
+        the first of equally good ones.
     """
-    rows, n = shown.shape
+    rows, n = by_key.shape
     if n <= most:
         return 0, np.arange(n)
     classes, words = side["classes"], side["word_ids"]
@@ -259,15 +262,15 @@ def best_stretch(
     starts = first + np.flatnonzero(begins[first:end])
     edges = np.flatnonzero(begins)
     stops = edges[np.searchsorted(edges, np.minimum(starts + room, end), side="right") - 1]
-    # A word longer than all that can be shown is cut.
+    # A word longer than the excerpt is cut.
     stops = np.where(stops > starts, stops, np.minimum(starts + room, end))
-    # Sums over a stretch's rows and keys, and on the special tokens, which are shown with any stretch.
-    plain = shown.copy()
+    # Sums over a stretch's rows and keys, plus those on the special tokens, which belong to every excerpt.
+    plain = by_key.copy()
     plain[:, special] = 0.0
     block = np.zeros((rows + 1, rows + 1))
     block[1:, 1:] = plain[:, first:end].cumsum(0).cumsum(1)
-    line = np.concatenate([[0.0], shown[:, special].sum(1).cumsum()])
+    line = np.concatenate([[0.0], by_key[:, special].sum(1).cumsum()])
     low, high = starts - first, stops - first
-    held = block[high, high] - block[low, high] - block[high, low] + block[low, low]
-    best = int((held + line[high] - line[low]).round(_DECIMALS).argmax())
+    amounts = block[high, high] - block[low, high] - block[high, low] + block[low, low]
+    best = int((amounts + line[high] - line[low]).round(_DECIMALS).argmax())
     return int(starts[best]), np.union1d(np.arange(starts[best], stops[best]), special)

@@ -1,4 +1,4 @@
-"""Short sentences of a corpus, kept while it is read, to draw heads on."""
+"""Short sentences for drawing heads, collected while a corpus is read."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -10,10 +10,10 @@ _FEWEST_WORDS, _MOST_WORDS = 7, 18
 
 
 class SentenceKeeper:
-    """Pass documents on, and keep a short sentence of each of the first ones.
+    """Passes documents on, and keeps a short sentence of each of the first ones.
 
     Args:
-        most: sentences kept at most, one a document; when fewer documents come, more of each.
+        most: number of sentences at most, one per document, or more per document where there are few.
 
     Attributes:
         sentences: (document id, words or one text), in corpus order.
@@ -28,14 +28,14 @@ class SentenceKeeper:
         """Yield the documents unchanged."""
         for document in documents:
             if len(self.sentences) < self.most:
-                found = list(_short_sentences(document))
-                self.sentences.extend((document.id, sentence) for sentence in found[:1])
+                sentences = list(_short_sentences(document))
+                self.sentences.extend((document.id, sentence) for sentence in sentences[:1])
                 if len(self._spare) < self.most:
-                    self._spare.extend((document.id, sentence) for sentence in found[1:])
+                    self._spare.extend((document.id, sentence) for sentence in sentences[1:])
             yield document
 
     def candidates(self) -> list[tuple[str, tuple[str, ...]]]:
-        """Return the kept sentences, filled up from the same documents where there are few of them."""
+        """Return the kept sentences, filled up with more from the same documents where there are few."""
         return [*self.sentences, *self._spare][: self.most]
 
 

@@ -91,7 +91,7 @@ def test_directions_are_those_of_scikit_learn(family, path):
         assert len(table) == 3 * 4 * 3 * (1 + MOST)
         told = table.set_index(["layer", "head", "vectors", "statistic"]).sort_index()
         on_map = drawn.set_index(["layer", "head", "vectors"]).sort_index()
-        tokens = results[0].drawn["row"]
+        tokens = results[0].samples["row"]
         for token, segment, place in zip(tokens.tokens, tokens.segments, chosen, strict=True):
             assert (segment, int(token["position"])) == (
                 (places[place][0].document, places[place][0].index),
@@ -139,13 +139,17 @@ def test_across_attention_keys_are_those_of_the_text_that_is_read():
         int((known.of(segment.ids) != KeyClass.CLS).sum() - (known.of(segment.ids) == KeyClass.SEP).sum())
         for segment in SEGMENTS
     )
-    assert cross.found["key", 0].n == tokens
-    assert cross.found["query", 0].n == cross.found["output", 0].n == results["decoder"].found["query", 0].n
-    assert set(cross.drawn) == {"row", "key"}
-    assert {len(own.tokens) for own in cross.drawn.values()} == {DRAWN}
-    assert set(results["encoder"].drawn) == {"row"}
+    assert cross.directions["key", 0].n == tokens
+    assert (
+        cross.directions["query", 0].n
+        == cross.directions["output", 0].n
+        == results["decoder"].directions["query", 0].n
+    )
+    assert set(cross.samples) == {"row", "key"}
+    assert {len(own.tokens) for own in cross.samples.values()} == {DRAWN}
+    assert set(results["encoder"].samples) == {"row"}
     # The same tokens of the text stand for the encoder's keys and for those across attention.
-    assert cross.drawn["key"].segments == results["encoder"].drawn["row"].segments
+    assert cross.samples["key"].segments == results["encoder"].samples["row"].segments
 
 
 def test_a_model_outside_the_interface_has_none():
@@ -158,7 +162,7 @@ def test_a_model_outside_the_interface_has_none():
 def test_the_words_around_a_token_are_kept_as_far_as_the_input_goes():
     sums = measured(tiny_model("bert"), vocabulary(), side="left")
     by_name = {(segment.document, segment.index): segment for segment in SEGMENTS}
-    drawn = sums.compute()[0].drawn["row"]
+    drawn = sums.compute()[0].samples["row"]
     for token, name in zip(drawn.tokens, drawn.segments, strict=True):
         ids, at = by_name[name].ids, int(token["position"])
         for apart, found in zip(range(-5, 6), token["ids"].tolist(), strict=True):

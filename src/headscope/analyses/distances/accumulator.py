@@ -18,28 +18,28 @@ from headscope.statistics.distinct import Distinct
 from headscope.statistics.kept import Declared, State, counted, summed, total
 
 DIVERGENCE_GROUPS, FEWEST_GROUPS = 32, 8
-"""Groups of documents that are resampled: fewer than elsewhere, for a group's sums are as many as pairs of heads."""
+"""Number of groups of documents; fewer than elsewhere, because each group has a sum per pair of heads."""
 _SUMS_OF_ALL = 1 << 22  # 16 MiB of float32
 
 
 def groups_for(layout: Sequence[KindLayout]) -> int:
-    """Return how many groups of documents are kept apart: 32, of more than 512 heads fewer, 8 of 1,024 and more."""
+    """Return the number of groups of documents: 32, fewer for more than 512 heads, 8 for 1,024 heads or more."""
     pairs = max((_pairs(part) for part in layout), default=0)
     return min(DIVERGENCE_GROUPS, max(FEWEST_GROUPS, _SUMS_OF_ALL // max(1, pairs)))
 
 
 class DivergenceAccumulator(Accumulator):
-    """Sum the divergence between all heads of a kind over rows, by group of documents.
+    """Sums the divergence between all heads of a kind over rows, by group of documents.
 
-    All rows of all segments count equally. Of a segment whose weights are too many to hold, a seeded sample of
-    rows stands for the rest, and the error of that is kept. Heads of different kinds have different keys and are
-    not compared.
+    All rows of all segments count equally. Where the weights of a segment do not fit into the limit, a seeded sample of
+    its rows is read, and the sampling error is kept. Heads of different kinds have different keys and are not
+    compared.
 
     Args:
         layout: the kinds of attention and their sizes.
         seed: of the samples.
-        groups: of documents, for resampling; None for as many as `groups_for` says.
-        limit: bytes of one segment's weights of a kind that are held at most; rows are sampled beyond.
+        groups: number of groups of documents for resampling; by default that of `groups_for`.
+        limit: largest size in bytes of a segment's weights of one kind; beyond it rows are sampled.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
@@ -63,20 +63,20 @@ class DivergenceAccumulator(Accumulator):
         super().__init__(layout)
 
     def declare(self) -> Declared:
-        """Keep by document the sums over rows of each pair of heads, and the rows; in all, what sampling brings."""
+        """Declare sums over rows by group of documents and pair of heads, and totals of the sampling variance."""
         declared = {part.kind: summed(_pairs(part)) for part in self.layout}
-        # The variance of the sum over rows that sampling brings; rows read and segments.
+        # The variance of the sum over rows due to sampling; rows read, and segments.
         variance = {f"variance.{part.kind}": total(_pairs(part)) for part in self.layout}
         counts = {"n_rows": counted("kind"), "counts": total("kind", 2, dtype=np.int64)}
         return declared | variance | counts | {"documents": Distinct(FEWEST_DOCUMENTS)}
 
     @property
     def held_bytes(self) -> int:
-        """Bytes of the batch's weights that are held now."""
+        """Bytes of the batch's weights in memory now."""
         return self._stack.held_bytes
 
     def bytes_of(self, tokens: int) -> int:
-        """Return about how many bytes of a segment of so many tokens are held."""
+        """Estimate the bytes in memory for a segment with this number of tokens."""
         return self.draw.bytes_of(tokens)
 
     def begin(self, batch: Batch) -> None:
@@ -84,14 +84,14 @@ class DivergenceAccumulator(Accumulator):
         self._stack = RowStack(self.draw)
 
     def update(self, tile: AttentionTile) -> None:
-        """Hold the rows of a tile that are read."""
+        """Keep the rows of a tile that are read, until the batch ends."""
         self._stack.add(tile)
 
     def end(self, batch: Batch) -> None:
-        """Compare the heads of every segment, and let go of the weights."""
+        """Compare the heads of every segment, and free the weights."""
         stacks = list(self._stack.stacks())
-        found = pair_sums([stack.layers for stack in stacks])
-        for stack, (sums, squares) in zip(stacks, found, strict=True):
+        sums_of_stacks = pair_sums([stack.layers for stack in stacks])
+        for stack, (sums, squares) in zip(stacks, sums_of_stacks, strict=True):
             read, rows = stack.layers[0].shape[1], stack.rows
             document = batch.info.documents[stack.item]
             self._documents.add([document])
@@ -162,7 +162,7 @@ def _square(pairs: NDArray[np.float64], part: KindLayout) -> NDArray[np.float64]
     """Lay out pairs `[..., pair]` as a symmetric matrix with a zero diagonal, `[..., head, head]`."""
     heads = part.layers * part.heads
     out = np.zeros((*pairs.shape[:-1], heads, heads))
-    one, other = np.triu_indices(heads, 1)
-    out[..., one, other] = pairs
-    out[..., other, one] = pairs
+    first, second = np.triu_indices(heads, 1)
+    out[..., first, second] = pairs
+    out[..., second, first] = pairs
     return out

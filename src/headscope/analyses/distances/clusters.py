@@ -1,4 +1,4 @@
-"""Heads joined into a tree by average linkage, and the tree cut into clusters."""
+"""A tree of heads by average linkage, cut into clusters."""
 
 from dataclasses import dataclass
 
@@ -6,24 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 FEWEST_CLUSTERS, MOST_CLUSTERS = 4, 12
-"""Cuts into fewer than four mostly split a few odd heads off from all the others."""
+"""Cuts into fewer than four clusters mostly separate a few outliers from all other heads."""
 _HEADS_A_CLUSTER = 6
 NO_STRUCTURE, WEAK_STRUCTURE = 0.25, 0.5
-"""Mean silhouettes up to which clusters are no substantial structure, or a weak one (Kaufman and Rousseeuw 1990)."""
+"""Mean silhouettes up to which clusters show no substantial structure, or a weak one (Kaufman and Rousseeuw 1990)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Clusters:
-    """A tree of heads and where it is cut.
+    """A tree of heads and its cut.
 
     Attributes:
         labels: the cluster of each head, from 1, the largest first, `[head]`.
         tree: scipy's linkage on the root of the divergence, `[head - 1, 4]`.
         order: the heads in the order of the tree's leaves, `[head]`.
-        number: how many clusters there are.
-        height: where the tree is cut, root of nats: between the last join within a cluster and the first between two.
-        silhouette: the mean silhouette of this cut; NaN where there was nothing to choose.
-        silhouettes: the mean over the heads of each cluster; NaN for one of a single head, `[cluster]`.
+        number: number of clusters.
+        height: height of the cut in root of nats, between the last join within a cluster and the first between two.
+        silhouette: mean silhouette of this cut; NaN where there was no choice of cuts.
+        silhouettes: mean silhouette of each cluster; NaN for a cluster of a single head, `[cluster]`.
     """
 
     labels: NDArray[np.int64]
@@ -36,17 +36,17 @@ class Clusters:
 
 
 def structure(silhouette: float) -> str:
-    """Say in words how weak the structure is that clusters of such a mean silhouette show; nothing where it is not."""
+    """Return the strength of the structure for a mean silhouette, in words; empty where it is not weak."""
     if silhouette <= NO_STRUCTURE:
         return "no substantial structure"
     return "a weak structure" if silhouette <= WEAK_STRUCTURE else ""
 
 
 def cluster(divergence: NDArray[np.float64]) -> Clusters:
-    """Join heads by average linkage on the root of their divergence, and cut where the silhouette is best.
+    """Cluster heads by average linkage on the root of their divergence, with the cut of the largest silhouette.
 
-    The root of the Jensen-Shannon divergence is a metric. Cuts into so many clusters as `cuts_tried` says are
-    compared; of equally good ones the one with fewer clusters is taken.
+    The root of the Jensen-Shannon divergence is a metric. The numbers of clusters of `cuts_tried` are compared; among
+    equally good cuts, the one with the fewest clusters is taken.
 
     Args:
         divergence: in nats, symmetric with a zero diagonal, `[head, head]`.
@@ -59,28 +59,28 @@ def cluster(divergence: NDArray[np.float64]) -> Clusters:
     labels, best = np.ones(heads, dtype=np.int64), np.nan
     root = root_of(divergence)
     for number in cuts_tried(heads):
-        found = cut(tree, number)
-        # Joins at one height are cut together: there may be no cut into just so many.
-        if found.max(initial=1) != number:
+        candidate = cut(tree, number)
+        # Joins at the same height are cut together, so that some numbers of clusters have no cut.
+        if candidate.max(initial=1) != number:
             continue
-        score = float(silhouette_score(root, found, metric="precomputed"))
+        score = float(silhouette_score(root, candidate, metric="precomputed"))
         if np.isnan(best) or score > best + 1e-12:
-            labels, best = found, score
-    chosen = int(labels.max(initial=1))
+            labels, best = candidate, score
+    number_of_clusters = int(labels.max(initial=1))
     order = leaves_list(tree).astype(np.int64) if heads > 1 else np.arange(heads)
     return Clusters(
         labels=labels,
         tree=tree,
         order=order,
-        number=chosen,
-        height=_height(tree, chosen),
+        number=number_of_clusters,
+        height=_height(tree, number_of_clusters),
         silhouette=best,
         silhouettes=_of_each(root, labels),
     )
 
 
 def _of_each(root: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the mean silhouette of each cluster; NaN for one of a single head, and where there is but one."""
+    """Return the mean silhouette of each cluster; NaN for a single head, and for a single cluster."""
     from sklearn.metrics import silhouette_samples
 
     sizes = np.bincount(labels)[1:]
@@ -91,21 +91,21 @@ def _of_each(root: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np
 
 
 def cuts_tried(heads: int) -> range:
-    """Return the numbers of clusters among which the silhouette chooses.
+    """Return the numbers of clusters that are compared by their silhouettes.
 
-    From 4 to 12, always fewer than there are heads; models of fewer than 24 heads may have 2 or 3.
+    They are 4 to 12, always fewer than heads. Models with fewer than 24 heads may also have 2 or 3.
     """
     fewest = min(FEWEST_CLUSTERS, max(2, heads // _HEADS_A_CLUSTER))
     return range(fewest, min(MOST_CLUSTERS, heads - 1) + 1)
 
 
 def root_of(divergence: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the root of divergences, with rounding below zero taken off."""
+    """Return the root of divergences; values below zero by rounding count as zero."""
     return np.sqrt(np.maximum(divergence, 0.0))
 
 
 def tree_of(divergence: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Join heads by average linkage on the root of their divergence: scipy's linkage, `[head - 1, 4]`."""
+    """Return scipy's average linkage of heads on the root of their divergence, `[head - 1, 4]`."""
     from scipy.cluster.hierarchy import linkage
 
     a, b = np.triu_indices(len(divergence), k=1)
@@ -115,29 +115,29 @@ def tree_of(divergence: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def cut(tree: NDArray[np.float64], number: int) -> NDArray[np.int64]:
-    """Cut a tree into at most so many clusters, numbered from 1 by size and then by their first head, `[head]`."""
+    """Cut a tree into at most `number` clusters; return the cluster of each head, 1-based by size, `[head]`."""
     from scipy.cluster.hierarchy import fcluster
 
     if not len(tree):
         return np.ones(1, dtype=np.int64)
-    found = fcluster(tree, number, criterion="maxclust")
-    _, first, which, size = np.unique(found, return_index=True, return_inverse=True, return_counts=True)
+    clusters = fcluster(tree, number, criterion="maxclust")
+    _, first, indices, size = np.unique(clusters, return_index=True, return_inverse=True, return_counts=True)
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.lexsort((first, -size))] = np.arange(1, len(first) + 1)
-    return rank[which]
+    return rank[indices]
 
 
 def medoid(divergence: NDArray[np.float64], members: NDArray[np.int64]) -> int:
-    """Return the member whose mean divergence to the other members is least; of equal ones the first."""
+    """Return the first member with the smallest mean divergence to the other members."""
     return int(members[np.argmin(divergence[np.ix_(members, members)].sum(1))])
 
 
 def _height(tree: NDArray[np.float64], number: int) -> float:
-    """Return half-way between the joins that the cut keeps and those that it undoes."""
+    """Return the mean of the heights of the last join below the cut and the first above it."""
     heights = tree[:, 2]
     if not len(heights):
         return 0.0
     if number == 1:
         return float(heights[-1])
-    kept = float(heights[-number]) if number <= len(heights) else 0.0
-    return (kept + float(heights[-(number - 1)])) / 2
+    last_kept = float(heights[-number]) if number <= len(heights) else 0.0
+    return (last_kept + float(heights[-(number - 1)])) / 2

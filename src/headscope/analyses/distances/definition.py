@@ -1,4 +1,4 @@
-"""The divergence between two heads as it is defined, free of state (section 6)."""
+"""The Jensen-Shannon divergence between two heads, as a pure function (section 6)."""
 
 import torch
 from jaxtyping import Float, Float64
@@ -12,7 +12,7 @@ def jensen_shannon(
 ) -> Float64[Tensor, "*rows"]:
     """Jensen-Shannon divergence between rows of attention, in nats and float64: the definition (section 6).
 
-    Weights are smoothed to 0.999 w + 0.001 / n, n the number of keys. The accumulator uses `js_pairs`, which is made
+    Weights are smoothed to 0.999 w + 0.001 / n, n the number of keys. The accumulator uses `pair_sums`, which is made
     for all pairs of many heads.
     """
     p, q = (SMOOTHING / rows.shape[-1] + (1 - SMOOTHING) * rows.double() for rows in (left, right))

@@ -1,4 +1,4 @@
-"""What the distances between heads say, in words: layers, clusters, and the heads that are most alike."""
+"""Findings on the distances between heads: layers, clusters, and the most similar heads."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from headscope.statistics.significance import SIGNIFICANT
 
 TOPIC = "distances"
 ONE_ROLE = 0.75
-"""A cluster is said to be of a role where so many of its heads have it."""
+"""A cluster has a role where at least this share of its heads has it."""
 
 
 def distances_findings(about: Context) -> list[Sentence]:
     """Return the sentences on distances between heads; none where they were not measured."""
-    effects, places, every, pairs = (
+    effects, head_table, every, pairs = (
         about.run.table(name) for name in ("layer_effect", "head_map", "head_clusters", "head_distances")
     )
-    if effects is None or places is None or every is None:
+    if effects is None or head_table is None or every is None:
         return []
     words, several = about.words, about.several
-    found: list[Sentence] = []
+    findings: list[Sentence] = []
     for row in records(effects):
         kind = str(row["kind"])
-        heads = places[places["kind"] == kind]
+        heads = head_table[head_table["kind"] == kind]
         clusters = every[every["kind"] == kind]
-        own = [
+        findings_of_kind = [
             _layers(row, several),
             *_tree(row, clusters, several),
             *_by_role(heads, clusters, words),
             *_nearest(pairs, kind, several),
         ]
-        found += [replace(one, kind=kind) for one in own]
-    return found
+        findings += [replace(finding, kind=kind) for finding in findings_of_kind]
+    return findings
 
 
 def _layers(row: dict[str, Any], several: bool) -> Sentence:
@@ -56,19 +56,19 @@ def _layers(row: dict[str, Any], several: bool) -> Sentence:
             TOPIC, f"whether {whose} of a layer are alike cannot be said: {plain(row['reason'])}."
         )
     low, high = number(row["ci_low"]), number(row["ci_high"])
-    measured = (
+    distances = (
         f"two of a layer are {nats(within)} nats apart on average, two of different layers {nats(between)}"
     )
     ends = f" (95% interval of the difference {span(low, high)})" if not isnan(low) else ""
     if p < SIGNIFICANT and effect > 0 and not low <= 0:
         return sentence(
             TOPIC,
-            f"{whose} of a layer are more alike than heads of different layers: {measured}, {nats(effect)} more{ends}; "
-            f"{p_words(p)} over permutations of the heads’ layers.",
+            f"{whose} of a layer are more alike than heads of different layers: {distances}, {nats(effect)} more{ends}"
+            f"; {p_words(p)} over permutations of the heads’ layers.",
         )
     return sentence(
         TOPIC,
-        f"{whose} of a layer are not shown to be more alike than heads of different layers: {measured}{ends}; "
+        f"{whose} of a layer are not shown to be more alike than heads of different layers: {distances}{ends}; "
         f"{p_words(p)} over permutations of the heads’ layers.",
     )
 
@@ -88,12 +88,12 @@ def _tree(row: dict[str, Any], clusters: pd.DataFrame, several: bool) -> list[Se
         )
     silhouette = number(row["silhouette"])
     weak = structure(silhouette)
-    shown = f"; a mean silhouette of {silhouette:.2f} shows {weak}" if weak else ""
-    return [sentence(TOPIC, f"{text}; {trust(clusters)}{shown}.")]
+    verdict = f"; a mean silhouette of {silhouette:.2f} shows {weak}" if weak else ""
+    return [sentence(TOPIC, f"{text}; {trust(clusters)}{verdict}.")]
 
 
 def trust(clusters: pd.DataFrame) -> str:
-    """Say how many of one kind's clusters would come again on other documents, or that nobody tested it."""
+    """Return a sentence on how many clusters of a kind are stable over documents, or that this was not tested."""
     stable, number = trusted(clusters), len(clusters)
     if clusters["stability"].isna().all():
         return (
@@ -109,7 +109,7 @@ def trust(clusters: pd.DataFrame) -> str:
 
 
 def trusted(clusters: pd.DataFrame) -> set[int]:
-    """Return the clusters that a sentence may name: of several heads, and given again by resampled documents."""
+    """Return the clusters that a sentence may name: those with several heads that are stable over documents."""
     return {
         int(row["cluster"])
         for row in records(clusters)
@@ -118,36 +118,40 @@ def trusted(clusters: pd.DataFrame) -> set[int]:
 
 
 def _by_role(heads: pd.DataFrame, clusters: pd.DataFrame, words: Words) -> list[Sentence]:
-    """Say which clusters are mostly of one role that is something: the paper's question whether heads group by it.
+    """Return a sentence on clusters whose heads mostly share a role, which is the paper's question.
 
-    Named are those that can be trusted; what is said of the others is that they are not named, and why.
+    Stable clusters are named. The others are counted, with the reason why they are not named.
     """
     if len(clusters) < 2:
         return []  # all heads together are no group of a role
-    stable, told, left = trusted(clusters), [], 0
+    stable, named, unnamed = trusted(clusters), [], 0
     for cluster in sorted({int(label) for label in heads["cluster"].dropna()}):
-        own = heads[heads["cluster"] == cluster]
-        role, most = Counter(own["role"].dropna()).most_common(1)[0] if own["role"].notna().any() else ("", 0)
-        if len(own) < 2 or role == "mixed" or most < ONE_ROLE * len(own):
+        members = heads[heads["cluster"] == cluster]
+        role, most = (
+            Counter(members["role"].dropna()).most_common(1)[0] if members["role"].notna().any() else ("", 0)
+        )
+        if len(members) < 2 or role == "mixed" or most < ONE_ROLE * len(members):
             continue
         if cluster not in stable:
-            left += 1
+            unnamed += 1
             continue
         name = words.roles.get(str(role), plain(role))
-        share = f"all {len(own)} heads" if most == len(own) else f"{most} of {len(own)} heads"
-        told.append(f"cluster {cluster} ({share}: {name})")
+        share = f"all {len(members)} heads" if most == len(members) else f"{most} of {len(members)} heads"
+        named.append(f"cluster {cluster} ({share}: {name})")
     if clusters["stability"].isna().all():
         why = f"their stability was not tested, which needs at least {FEWEST_DOCUMENTS} documents"
     else:
         why = f"a stability below {STABLE:g} is not to be trusted"
-    are = "is" if left == 1 else "are"
-    if told:
-        rest = f"; {count(left, 'more cluster')} {are} not named, for {why}" if left else ""
+    are = "is" if unnamed == 1 else "are"
+    if named:
+        rest = f"; {count(unnamed, 'more cluster')} {are} not named, for {why}" if unnamed else ""
         return [
-            sentence(TOPIC, f"{join(told)} {'is' if len(told) == 1 else 'are'} mostly of one role{rest}.")
+            sentence(TOPIC, f"{join(named)} {'is' if len(named) == 1 else 'are'} mostly of one role{rest}.")
         ]
-    if left:
-        return [sentence(TOPIC, f"{count(left, 'cluster')} {are} mostly of one role, and not named: {why}.")]
+    if unnamed:
+        return [
+            sentence(TOPIC, f"{count(unnamed, 'cluster')} {are} mostly of one role, and not named: {why}.")
+        ]
     return []
 
 

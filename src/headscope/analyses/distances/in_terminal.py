@@ -1,4 +1,4 @@
-"""Distances between heads as a terminal shows them: the layer effect, clusters, the nearest pairs."""
+"""Distances between heads in the terminal: the layer effect, clusters, the nearest pairs."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ MOST_HEADS, MOST_PAIRS = 14, 8
 
 def render_results(distances: StageResult, mapped: StageResult) -> Iterator[Grid | str]:
     """Yield for each kind of attention the layer effect, the clusters with their heads, and the nearest pairs."""
-    pairs, places = distances.tables["head_distances"], mapped.tables["head_map"]
+    pairs, head_table = distances.tables["head_distances"], mapped.tables["head_map"]
     effects, clusters = mapped.tables["layer_effect"], mapped.tables["head_clusters"]
     several = len(effects) > 1
-    for place, effect in enumerate(effects.to_dict("records")):
+    for index, effect in enumerate(effects.to_dict("records")):
         kind = effect["kind"]
         if several:
-            if place:
+            if index:
                 yield ""
             yield f"{kind} attention"
         yield effect_line(effect)
-        heads = places[places["kind"] == kind]
-        own = clusters[clusters["kind"] == kind]
-        yield _clusters(own, heads)
+        heads = head_table[head_table["kind"] == kind]
+        clusters_of_kind = clusters[clusters["kind"] == kind]
+        yield _clusters(clusters_of_kind, heads)
         yield cut_line(effect)
-        if len(own) > 1:
-            yield f"clusters: {trust(own)}"
+        if len(clusters_of_kind) > 1:
+            yield f"clusters: {trust(clusters_of_kind)}"
         nearest = nearest_pairs(pairs, kind=kind, most=MOST_PAIRS)
         if len(nearest):
             yield _pairs(nearest)
@@ -46,7 +46,7 @@ def render_results(distances: StageResult, mapped: StageResult) -> Iterator[Grid
 
 
 def effect_line(effect: dict[Any, Any]) -> str:
-    """Say how alike heads of a layer are, in one line."""
+    """Return a line on the divergences within and between layers."""
     if isnan(effect["effect"]):
         return f"within and between layers: not comparable, {effect['reason']}"
     within, between, less = (nats_to_four(effect[name]) for name in ("within", "between", "effect"))
@@ -58,7 +58,7 @@ def effect_line(effect: dict[Any, Any]) -> str:
 
 
 def cut_line(effect: dict[Any, Any]) -> str:
-    """Say how the clusters were made, and how well they and the map hold."""
+    """Return a line on the linkage, the cut and its silhouette, its stability, and the stress of the map."""
     rand = effect["adjusted_rand"]
     again = "" if isnan(rand) else f", adjusted Rand {rand:.2f} on resampled documents"
     silhouette = effect["silhouette"]
@@ -86,17 +86,19 @@ def _clusters(clusters: pd.DataFrame, heads: pd.DataFrame) -> Grid:
     ]
     lines = []
     for row in clusters.to_dict("records"):
-        own = heads[heads["cluster"] == row["cluster"]].sort_values(["layer", "head"])
-        names = [head_label(layer, head) for layer, head in zip(own["layer"], own["head"], strict=True)]
+        members = heads[heads["cluster"] == row["cluster"]].sort_values(["layer", "head"])
+        names = [
+            head_label(layer, head) for layer, head in zip(members["layer"], members["head"], strict=True)
+        ]
         more = f" and {len(names) - MOST_HEADS} more" if len(names) > MOST_HEADS else ""
-        roles = own["role"].dropna().value_counts()
-        told = ", ".join(f"{role} {number}" for role, number in roles.items()) or "-"
+        roles = members["role"].dropna().value_counts()
+        role_counts = ", ".join(f"{role} {number}" for role, number in roles.items()) or "-"
         stable, silhouette = (
             "-" if row[name] != row[name] else f"{row[name]:.2f}" for name in ("stability", "silhouette")
         )
         stable = "not tested" if stable == "-" and row["size"] > 1 else stable
         which = " ".join(names[:MOST_HEADS]) + more
-        lines.append([str(row["cluster"]), str(row["size"]), stable, silhouette, told, which])
+        lines.append([str(row["cluster"]), str(row["size"]), stable, silhouette, role_counts, which])
     return Grid(columns, lines)
 
 

@@ -1,4 +1,4 @@
-"""Are heads of a layer more alike than heads of different layers? The paper's remark as a number with a test."""
+"""The layer effect: whether heads of a layer are more alike than heads of different layers, with a test."""
 
 from dataclasses import dataclass
 
@@ -21,11 +21,11 @@ class LayerEffect:
     Attributes:
         within: mean over pairs of heads of one layer.
         between: mean over pairs of heads of different layers.
-        effect: between less within: above 0, heads of a layer are more alike.
+        effect: between minus within; above 0 where heads of a layer are more alike.
         low, high: its 95% interval over documents; NaN with fewer than 10.
-        p: how often heads dealt to the layers at random give as large an effect.
-        n: rows of attention that the divergences are means of.
-        reason: why there is no effect, where there is none.
+        p: of a permutation test over the heads' layers.
+        n: number of rows of attention in the means.
+        reason: why the effect is undefined; None where it is defined.
     """
 
     within: float
@@ -43,7 +43,7 @@ def layer_effect(result: DivergenceResult, *, permutations: int = PERMUTATIONS, 
 
     Args:
         result: divergences with their sums by group of documents.
-        permutations: how often the heads' layer labels are permuted.
+        permutations: number of permutations of the heads' layer labels.
         seed: of the permutations.
     """
     a, b = np.triu_indices(len(result.divergence), k=1)
@@ -75,16 +75,16 @@ def layer_effect(result: DivergenceResult, *, permutations: int = PERMUTATIONS, 
 def permutation_p(
     divergence: NDArray[np.float64], layers: int, *, permutations: int = PERMUTATIONS, seed: int = 0
 ) -> float:
-    """One-sided p of the layer effect: heads are dealt to the layers at random.
+    """Return the one-sided p of the layer effect under random assignments of heads to layers.
 
-    The sum over all pairs does not change, so that an effect is as large where the sum within layers is as small.
+    The sum over all pairs is constant, so that an effect is as large where the sum within layers is as small.
     p = (1 + number as large) / (1 + permutations), which is never 0.
 
     Args:
         divergence: in nats, heads layer by layer, `[head, head]`.
-        layers: how many layers the heads are of, the same number each.
-        permutations: how many.
-        seed: of them.
+        layers: number of layers, all with the same number of heads.
+        permutations: number of permutations.
+        seed: of the permutations.
     """
     heads = len(divergence) // layers
     a, b = np.triu_indices(heads, k=1)
@@ -93,13 +93,13 @@ def permutation_p(
         dealt = order.reshape(-1, layers, heads)
         return np.asarray(divergence[dealt[..., a], dealt[..., b]].sum((1, 2)), dtype=np.float64)
 
-    own = np.arange(layers * heads)
-    # Deals that are the same but for the order of layers must count as ties, whatever the rounding.
-    bound = float(within(own)[0]) + 1e-9 * float(np.abs(divergence).max(initial=0.0))
+    heads_in_order = np.arange(layers * heads)
+    # Assignments that differ only in the order of layers must count as ties, whatever the rounding.
+    bound = float(within(heads_in_order)[0]) + 1e-9 * float(np.abs(divergence).max(initial=0.0))
     generator = np.random.default_rng(seed)
-    at_once = max(1, _CELLS_AT_ONCE // max(len(own), layers * len(a)))
+    at_once = max(1, _CELLS_AT_ONCE // max(len(heads_in_order), layers * len(a)))
     as_large = 0
     for start in range(0, permutations, at_once):
-        deals = np.tile(own, (min(at_once, permutations - start), 1))
+        deals = np.tile(heads_in_order, (min(at_once, permutations - start), 1))
         as_large += int((within(generator.permuted(deals, axis=1)) <= bound).sum())
     return (1 + as_large) / (1 + permutations)

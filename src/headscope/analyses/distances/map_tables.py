@@ -1,4 +1,4 @@
-"""From divergences to the tables of the map: places, clusters, and what layers have to do with them."""
+"""The tables of the map of heads, from divergences: coordinates, clusters, and the layer effect."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ HeadNumber = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class _Kind:
-    """What one kind of attention came to."""
+    """The results of one kind of attention."""
 
     result: DivergenceResult
     embedding: Embedding
@@ -42,16 +42,16 @@ def map_tables(
     Args:
         results: one for each kind of attention.
         roles: of heads; null in the table where a head has none.
-        finds: what heads find; None where nobody looked, and null in the table.
+        finds: relations that heads find; None where they were not measured, null in the table.
         seed: of the map, the resamples and the permutations.
         resamples: of the documents, for the clusters' stability.
 
     Returns:
-        `head_map`: a row a head: its place in nats, cluster, role, and what it finds, joined by commas.
-        `head_clusters`: a row a cluster: heads, stability (mean Jaccard index with its likest cluster over resampled
-        documents, with 95% percentiles), silhouette, the head in its middle, mean divergence within it.
-        `layer_effect`: a row a kind: divergences within and between layers, their difference with interval and p, the
-        map's stress, and how many clusters of what silhouette and adjusted Rand index on resampled documents.
+        `head_map`: a row per head: its coordinates in nats, cluster, role, and what it finds, joined by commas.
+        `head_clusters`: a row per cluster: heads, stability (mean Jaccard index with its most similar cluster over
+        resampled documents, with 95% percentiles), silhouette, medoid, mean divergence within it.
+        `layer_effect`: a row per kind: divergences within and between layers, their difference with interval and p, the
+        map's stress, and the number of clusters with their silhouette and adjusted Rand index on resampled documents.
     """
     kinds = []
     for result in results:
@@ -66,19 +66,19 @@ def map_tables(
             )
         )
     return {
-        "head_map": _frame([_places(kind, roles, finds) for kind in kinds], HEAD_MAP),
+        "head_map": _frame([_head_rows(kind, roles, finds) for kind in kinds], HEAD_MAP),
         "head_clusters": _frame([_clusters(kind) for kind in kinds], HEAD_CLUSTERS),
         "layer_effect": _frame([_effect(kind) for kind in kinds], LAYER_EFFECT),
     }
 
 
-def _places(
-    kind: _Kind, named: Mapping[HeadNumber, str], found: Mapping[HeadNumber, Sequence[str]] | None
+def _head_rows(
+    kind: _Kind, roles: Mapping[HeadNumber, str], finds: Mapping[HeadNumber, Sequence[str]] | None
 ) -> pd.DataFrame:
     number = np.arange(len(kind.result.divergence))
     layer, head = number // kind.result.heads + 1, number % kind.result.heads + 1
     keys = [(kind.result.kind, int(a), int(b)) for a, b in zip(layer, head, strict=True)]
-    told = [None if found is None else ",".join(found.get(key, [])) for key in keys]
+    names = [None if finds is None else ",".join(finds.get(key, [])) for key in keys]
     return pd.DataFrame(
         {
             "kind": kind.result.kind,
@@ -87,8 +87,8 @@ def _places(
             "x": kind.embedding.x,
             "y": kind.embedding.y,
             "cluster": kind.clusters.labels,
-            "role": pd.Series([named.get(key) for key in keys], dtype=object),
-            "finds": pd.Series(told, dtype=object),
+            "role": pd.Series([roles.get(key) for key in keys], dtype=object),
+            "finds": pd.Series(names, dtype=object),
         }
     )
 
@@ -100,7 +100,7 @@ def _clusters(kind: _Kind) -> pd.DataFrame:
         middle = medoid(kind.result.divergence, members)
         a, b = np.triu_indices(len(members), k=1)
         apart = kind.result.divergence[np.ix_(members, members)][a, b]
-        # A single head is itself on any documents: that is no stable cluster.
+        # A single head is trivially the same on other documents, so its stability is undefined.
         mean, low, high = kind.stability.jaccard[:, number - 1] if len(members) > 1 else np.full(3, np.nan)
         rows.append(
             (
@@ -130,6 +130,6 @@ def _effect(kind: _Kind) -> pd.DataFrame:
     return pd.DataFrame([row], columns=LAYER_EFFECT.names).astype({"reason": object})
 
 
-def _frame(parts: list[pd.DataFrame], schema: TableSchema) -> pd.DataFrame:
+def _frame(tables: list[pd.DataFrame], schema: TableSchema) -> pd.DataFrame:
     names = schema.names
-    return pd.concat(parts, ignore_index=True)[names] if parts else pd.DataFrame(columns=names)
+    return pd.concat(tables, ignore_index=True)[names] if tables else pd.DataFrame(columns=names)

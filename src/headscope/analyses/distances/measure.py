@@ -1,4 +1,4 @@
-"""The stage of section 6: how far apart heads are, from one scan of the text."""
+"""The stage of distances between heads (section 6): a scan of the text, and its table."""
 
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.pair_table import pair_table
@@ -45,5 +45,5 @@ def scan_distances(run: Stream, watch: Watcher | None = None) -> DivergenceAccum
 
 
 def distance_sums(run: Stream) -> tuple[DivergenceAccumulator]:
-    """Return what the stage keeps of the text."""
+    """Return the accumulators of the text."""
     return (DivergenceAccumulator(run.layout, seed=run.options.seed),)

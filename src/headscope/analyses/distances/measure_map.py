@@ -1,4 +1,4 @@
-"""The stage that puts heads on a map: their places, clusters and roles, and what layers have to do with it."""
+"""The stage of the map of heads: their coordinates, clusters and roles, and the layer effect."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ def measure_head_map(
         run: a `ModelRun` or a `MapsRun`; its seed is taken.
         earlier: `distances`; `stats` for roles; `syntax` and `coref` for what heads find. Without `stats`
             roles are null, without both of the last two `finds` is.
-        watch: not told anything; this takes seconds.
+        watch: not used, because this takes seconds.
 
     Raises:
         OptionError: distances were not measured.
@@ -56,7 +56,7 @@ def measure_head_map(
 
 
 def roles_in(earlier: Mapping[str, StageResult]) -> dict[HeadNumber, str]:
-    """Return the role of each head from the statistics, none where they were not measured."""
+    """Return the role of each head from the statistics, empty where they were not measured."""
     if "stats" not in earlier:
         return {}
     table = roles(earlier["stats"].tables["stats"])
@@ -65,10 +65,10 @@ def roles_in(earlier: Mapping[str, StageResult]) -> dict[HeadNumber, str]:
 
 
 def finds_in(earlier: Mapping[str, StageResult]) -> dict[HeadNumber, list[str]] | None:
-    """Return what heads find, or None where nothing was looked for."""
+    """Return the relations that heads find, or None where they were not measured."""
 
     def read(table: str) -> pd.DataFrame | None:
-        made = of_table()[table].name
-        return earlier[made].tables[table] if made in earlier else None
+        stage = of_table()[table].name
+        return earlier[stage].tables[table] if stage in earlier else None
 
     return finders(read)

@@ -1,4 +1,4 @@
-"""Where heads lie: their places on the map, the heads nearest to each, and how far apart any two are."""
+"""Distances on the cards of the atlas: coordinates on the map, nearest heads, and all pairs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NEAREST = 5
 MOST_IN_PAIRS = 512
 DIGITS = 6
 UNKNOWN = 65535
-"""What stands for a pair that was not measured."""
+"""The number of a pair that was not measured."""
 
 
 def map_and_nearest(run: Measured, kind: Kind) -> dict[str, Any]:
@@ -25,35 +25,35 @@ def map_and_nearest(run: Measured, kind: Kind) -> dict[str, Any]:
     return {
         "map": map_block(run, kind),
         "nearest": None if apart is None else nearest_block(apart),
-        # Of more heads the nearest will do; all pairs are in the table.
+        # With more heads, only the nearest are on the cards; all pairs are in the table.
         "apart": None if apart is None or kind.size > MOST_IN_PAIRS else apart_block(apart),
     }
 
 
 def map_block(run: Measured, kind: Kind) -> dict[str, Any] | None:
-    """Return every head's place on the map in head order, `x` and `y` in nats, and its cluster; None without a map.
+    """Return the `x` and `y` of every head on the map, in nats, and its cluster, in head order; None without a map.
 
-    Places keep six digits however small they are: heads of a model with random weights lie a millionth of a nat apart.
+    Coordinates have six significant digits, because heads of a random model lie a millionth of a nat apart.
     """
     table = run.table("head_map")
     if table is None:
         return None
-    own = table[table["kind"] == kind.name]
-    if own.empty:
+    rows = table[table["kind"] == kind.name]
+    if rows.empty:
         return None
-    place = kind.head_indices(own)
+    head_indices = kind.head_indices(rows)
     out: dict[str, Any] = {}
     for name in ("x", "y", "cluster"):
         column = np.full(kind.size, np.nan)
-        column[place] = own[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        column[head_indices] = rows[name].to_numpy(dtype=np.float64, na_value=np.nan)
         out[name] = [_short(value) for value in column]
     return out
 
 
 def nearest_block(apart: NDArray[np.float64]) -> list[list[Any]]:
-    """Return for each head the five nearest of its kind, as [place, divergence in nats].
+    """Return for each head the five nearest of its kind, as [index, divergence in nats].
 
-    Of equally near ones the first in head order.
+    Equally near heads come in head order.
 
     Args:
         apart: divergences in nats, `[head, head]`, NaN where none was measured.
@@ -62,15 +62,15 @@ def nearest_block(apart: NDArray[np.float64]) -> list[list[Any]]:
     np.fill_diagonal(others, np.inf)
     order = np.argsort(others, axis=1, kind="stable")[:, :NEAREST]
     return [
-        [[int(other), _short(others[own, other])] for other in line if np.isfinite(others[own, other])]
-        for own, line in enumerate(order)
+        [[int(other), _short(others[head, other])] for other in line if np.isfinite(others[head, other])]
+        for head, line in enumerate(order)
     ]
 
 
 def apart_block(apart: NDArray[np.float64]) -> dict[str, Any]:
-    """Return the divergence of every pair: `step` in nats, and `bytes`, how many steps, two bytes a pair in base64.
+    """Return the divergence of every pair: `step` in nats, and `bytes`, the steps, two bytes per pair in base64.
 
-    Pairs lie row by row above the diagonal; `UNKNOWN` stands for what was not measured.
+    Pairs come row by row above the diagonal; `UNKNOWN` marks a pair that was not measured.
     """
     pairs = apart[np.triu_indices(len(apart), k=1)]
     step = float(np.nanmax(pairs)) / (UNKNOWN - 1) or 1.0

@@ -1,4 +1,4 @@
-"""The tables behind figure 6: clusters, the pairs of heads most alike, and every head's place."""
+"""The tables of figure 6: clusters, the most similar pairs of heads, and every head's coordinates."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ DASH = "–"
 def clusters_table(
     clusters: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind: str, several: bool
 ) -> Html:
-    """Return the clusters of one kind: size, stability, silhouette, middle head, roles and layers of its heads."""
+    """Return the clusters of one kind: size, stability, silhouette, medoid, roles and layers of its heads."""
     rows = []
     for row in records(clusters):
-        own = heads[heads["cluster"] == row["cluster"]]
+        members = heads[heads["cluster"] == row["cluster"]]
         stable, low, high = (number(row[name]) for name in ("stability", "ci_low", "ci_high"))
         silhouette, single = number(row["silhouette"]), int(row["size"]) == 1
-        shown = f"{stable:.2f}" if not isnan(stable) else DASH if single else "not tested"
+        stability = f"{stable:.2f}" if not isnan(stable) else DASH if single else "not tested"
         rows.append(
             el(
                 "tr",
@@ -39,10 +39,10 @@ def clusters_table(
                 el("td", f"{int(row['size']):,}"),
                 el("td", head_link(kind, int(row["medoid_layer"]), int(row["medoid_head"]), several)),
                 el("td", nats(number(row["divergence"])) if int(row["size"]) > 1 else DASH),
-                el("td", shown, el("small", f"{low:.2f}–{high:.2f}") if not isnan(low) else None),
+                el("td", stability, el("small", f"{low:.2f}–{high:.2f}") if not isnan(low) else None),
                 el("td", DASH if isnan(silhouette) else f"{silhouette:.2f}"),
-                el("td", capital(_roles(own, words)), class_="words"),
-                el("td", capital(layer_list(sorted({int(layer) for layer in own["layer"]}))), class_="words"),
+                el("td", capital(_roles(members, words)), class_="words"),
+                el("td", capital(layer_list(sorted({int(layer) for layer in members["layer"]}))), class_="words"),
                 class_="weak" if single or stable < STABLE else None,
             )
         )  # fmt: skip
@@ -66,13 +66,13 @@ def clusters_table(
 
 
 def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind: str, several: bool) -> Html:
-    """Return the pairs of heads of one kind that are most alike, with their roles."""
+    """Return the most similar pairs of heads of one kind, with their roles."""
     roles = _role_of(heads)
     rows = []
     for row in records(nearest_pairs(pairs, kind=kind, most=MOST_PAIRS)):
         ends = [(int(row[f"layer_{side}"]), int(row[f"head_{side}"])) for side in ("a", "b")]
-        named = [words.roles.get(roles.get(one, ""), DASH) for one in ends]
-        shown = named[0] if named[0] == named[1] else " / ".join(named)
+        named = [words.roles.get(roles.get(head, ""), DASH) for head in ends]
+        role_names = named[0] if named[0] == named[1] else " / ".join(named)
         rows.append(
             el(
                 "tr",
@@ -80,7 +80,7 @@ def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind:
                 el("td", nats(number(row["divergence"]))),
                 el("td", span(number(row["ci_low"]), number(row["ci_high"])).replace(" to ", "–") or DASH),
                 el("td", f"{int(row['n']):,}"),
-                el("td", capital(shown), class_="words"),
+                el("td", capital(role_names), class_="words"),
             )
         )  # fmt: skip
     header = [
@@ -94,17 +94,17 @@ def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind:
 
 
 def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind: str, several: bool) -> Html:
-    """Return every head's place on the map, its cluster, and the head nearest to it, folded."""
-    own = heads.sort_values(["layer", "head"]).reset_index(drop=True)
-    names = [(int(layer), int(head)) for layer, head in own[["layer", "head"]].to_numpy()]
+    """Return every head's coordinates on the map, its cluster, and its nearest head, folded."""
+    ordered = heads.sort_values(["layer", "head"]).reset_index(drop=True)
+    names = [(int(layer), int(head)) for layer, head in ordered[["layer", "head"]].to_numpy()]
     apart = matrix_of(pairs, names, kind=kind)
     np.fill_diagonal(apart, np.nan)
     body = []
-    for place, row in enumerate(records(own)[:MOST_HEADS]):
+    for index, row in enumerate(records(ordered)[:MOST_HEADS]):
         near, least = DASH, DASH
-        if np.isfinite(apart[place]).any():
-            other = int(np.nanargmin(apart[place]))
-            near, least = "-".join(map(str, names[other])), nats(float(apart[place, other]))
+        if np.isfinite(apart[index]).any():
+            other = int(np.nanargmin(apart[index]))
+            near, least = "-".join(map(str, names[other])), nats(float(apart[index, other]))
         finds = (
             str(row["finds"]).replace(",", ", ") if isinstance(row["finds"], str) and row["finds"] else DASH
         )
@@ -115,7 +115,11 @@ def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind:
             )
         )  # fmt: skip
     whose = f" ({kind})" if several else ""
-    left = f"; the other {len(own) - MOST_HEADS:,} are in head_map.parquet" if len(own) > MOST_HEADS else ""
+    left = (
+        f"; the other {len(ordered) - MOST_HEADS:,} are in head_map.parquet"
+        if len(ordered) > MOST_HEADS
+        else ""
+    )
     return Table(
         summary=f"Table: every head’s place, cluster and nearest head{whose}{left}",
         groups=(),

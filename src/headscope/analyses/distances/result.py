@@ -1,4 +1,4 @@
-"""What the distances between heads came to, for one kind of attention."""
+"""The distances between heads of one kind of attention."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,13 +18,13 @@ class DivergenceResult:
         layers: number of layers.
         heads: heads in each layer.
         divergence: mean over all rows of all segments, symmetric with a zero diagonal, `[head, head]`.
-        sampling_error: its standard error for having read a sample of rows; 0 where all were read, `[head, head]`.
-        n: rows of all segments, read or represented by a sample.
-        rows_read: rows that were read.
-        segments: segments seen.
+        sampling_error: its standard error due to reading a sample of rows; 0 where all were read, `[head, head]`.
+        n: number of rows of all segments, read or represented by a sample.
+        rows_read: number of rows that were read.
+        segments: number of segments.
         group_sums: sum over rows by group of documents, `[group, head, head]`.
         group_rows: rows by group, `[group]`.
-        documents: how many documents the groups are of; beyond 10 it may say as many as there are groups.
+        documents: number of documents in the groups; beyond 10 it may be the number of groups.
     """
 
     kind: str
@@ -45,10 +45,10 @@ class DivergenceResult:
         return np.repeat(np.arange(self.layers), self.heads)
 
     def resampled(self, counts: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the divergence with each group of documents counted so many times, `[head, head]`.
+        """Return the divergence with groups of documents weighted by counts, `[head, head]`.
 
         Args:
-            counts: how often each group was drawn, `[group]`; not all zero where there are rows.
+            counts: number of times that each group was drawn, `[group]`; not all zero where there are rows.
         """
         weight = np.asarray(counts, dtype=np.float64)
         total: NDArray[np.float64] = np.tensordot(weight, self.group_sums, axes=1)

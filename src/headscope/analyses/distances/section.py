@@ -1,4 +1,4 @@
-"""Distances between heads in the page: figure 6 in both colorings, clusters, the tree, and who is like whom."""
+"""Distances between heads in the report: figure 6 in both colorings, clusters, the tree, and the nearest pairs."""
 
 from __future__ import annotations
 
@@ -34,22 +34,24 @@ GROUPED = (
 )
 WHY = "How far apart are two heads’ attention, token by token, and do heads of a layer or of a role stand together?"
 MOST_IN_TREE = 200
-"""A larger tree would be the longest thing in the page; its file has it all the same."""
+"""A larger tree would dominate the page; its file still has it."""
 
 
 def distances_section(about: Context) -> list[Section]:
     """Build the section; none where distances were not measured."""
     run = about.run
-    places, pairs = run.table("head_map"), run.table("head_distances")
-    if places is None or pairs is None or run.table("layer_effect") is None:
+    head_table, pairs = run.table("head_map"), run.table("head_distances")
+    if head_table is None or pairs is None or run.table("layer_effect") is None:
         return []
-    present = [kind for kind in about.kinds if (places["kind"] == kind.name).any()]
-    parts: list[Html | None] = []
-    for place, kind in enumerate(present):
-        parts += [el("h3", capital(kind.name))] if about.several else []
-        parts += linked([one for one in about.findings if one.topic == TOPIC and one.kind == kind.name])
-        parts += _kind(about, places, pairs, kind, first=place == 0)
-    return section("distances", "Which heads are alike", WHY, parts)
+    present = [kind for kind in about.kinds if (head_table["kind"] == kind.name).any()]
+    blocks: list[Html | None] = []
+    for index, kind in enumerate(present):
+        blocks += [el("h3", capital(kind.name))] if about.several else []
+        blocks += linked(
+            [finding for finding in about.findings if finding.topic == TOPIC and finding.kind == kind.name]
+        )
+        blocks += _kind(about, head_table, pairs, kind, first=index == 0)
+    return section("distances", "Which heads are alike", WHY, blocks)
 
 
 def map_name(kind: str, *, first: bool) -> str:
@@ -69,24 +71,24 @@ def distance_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     if table is None or pairs is None:
         return
     present = [kind.name for kind in about.kinds if (table["kind"] == kind.name).any()]
-    for place, kind in enumerate(present):
-        drawn = head_map(table, kind=kind, stress=_stress(run, kind), names=words.roles)
-        yield map_name(kind, first=place == 0), drawn
+    for index, kind in enumerate(present):
+        figure = head_map(table, kind=kind, stress=_stress(run, kind), names=words.roles)
+        yield map_name(kind, first=index == 0), figure
         tree = dendrogram(pairs, table, kind=kind, names=words.roles)
-        yield tree_name(kind, first=place == 0), tree
+        yield tree_name(kind, first=index == 0), tree
 
 
 def _kind(
-    about: Context, places: pd.DataFrame, pairs: pd.DataFrame, kind: Kind, *, first: bool
+    about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: Kind, *, first: bool
 ) -> list[Html]:
     words, several = about.words, about.several
-    heads = places[places["kind"] == kind.name]
+    heads = head_table[head_table["kind"] == kind.name]
     figures = []
     for coloring in COLORINGS:
         figure = map_panel(heads, kind=kind.name, coloring=coloring, names=words.roles)
-        told = f"Map of the {kind.name} heads by {coloring}; the table below holds the numbers."
-        drawn = inline(figure, name=f"map-{coloring}-{kind.name}", label=told)
-        figures.append(el("figure", drawn))
+        label = f"Map of the {kind.name} heads by {coloring}; the table below holds the numbers."
+        picture = inline(figure, name=f"map-{coloring}-{kind.name}", label=label)
+        figures.append(el("figure", picture))
     stress = _stress(about.run, kind.name)
     fit = "" if stress is None else f", with a stress of {stress:.2f} (0 is exact, 0.2 poor)"
     out = [
@@ -117,10 +119,10 @@ def _clusters(
     words, table = about.words, about.run.table("head_clusters")
     if table is None or not (table["kind"] == kind.name).any():
         return []
-    own = table[table["kind"] == kind.name]
+    clusters_of_kind = table[table["kind"] == kind.name]
     out = [
         el("h4", "Clusters"),
-        clusters_table(own, heads, words, kind=kind.name, several=about.several),
+        clusters_table(clusters_of_kind, heads, words, kind=kind.name, several=about.several),
         el("p", "Average linkage on the root of the divergence, cut where the mean silhouette is best; a mean "
            f"silhouette up to {NO_STRUCTURE:g} shows no substantial structure, up to {WEAK_STRUCTURE:g} a weak "
            "one (Kaufman and Rousseeuw 1990). Stability: the "
@@ -132,10 +134,10 @@ def _clusters(
     ]  # fmt: skip
     if 1 < kind.size <= MOST_IN_TREE:
         draw = partial(dendrogram, pairs, heads, kind=kind.name, names=words.roles)
-        told = f"Tree of the {kind.name} heads by average linkage; the table above lists the clusters."
+        label = f"Tree of the {kind.name} heads by average linkage; the table above lists the clusters."
         summary = "Figure: the tree of heads"
         file = tree_name(kind.name, first=first)
-        picture = inline_file(about.pictures, file, draw, name=f"tree-{kind.name}", label=told)
+        picture = inline_file(about.pictures, file, draw, name=f"tree-{kind.name}", label=label)
         out.append(el("details", el("summary", summary), el("figure", picture, class_="tree")))
     if about.links:
         out.append(file_links(tree_name(kind.name, first=first), "The tree of heads as a figure"))

@@ -1,4 +1,4 @@
-"""Would other documents give the same clusters? The tree is made anew on resamples of the documents."""
+"""The stability of clusters over resampled documents."""
 
 from dataclasses import dataclass
 
@@ -11,18 +11,18 @@ from headscope.statistics.confidence import FEWEST_DOCUMENTS, resampling_weights
 
 RESAMPLES = 200
 STABLE = 0.75
-"""A cluster whose mean Jaccard index is below this is not to be trusted (Hennig 2007), and no sentence names it."""
+"""A cluster with a mean Jaccard index below this is unstable (Hennig 2007), and no sentence names it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stability:
-    """How clusters fare when documents are resampled; all NaN where there are fewer than 10 documents.
+    """The stability of clusters over resampled documents; all NaN where there are fewer than 10 documents.
 
     Attributes:
-        jaccard: for each cluster the mean over resamples of its Jaccard index with the cluster most like it, and the
+        jaccard: for each cluster the mean over resamples of its Jaccard index with the most similar cluster, and its
             2.5 and 97.5 percentiles, `[3, cluster]`.
         adjusted_rand: mean and percentiles of the adjusted Rand index of the whole partition, `[3]`.
-        resamples: how many there were; 0 where there are too few documents.
+        resamples: number of resamples; 0 where there are too few documents.
     """
 
     jaccard: NDArray[np.float64]
@@ -33,12 +33,12 @@ class Stability:
 def stability(
     result: DivergenceResult, clusters: Clusters, *, resamples: int = RESAMPLES, seed: int = 0
 ) -> Stability:
-    """Resample groups of documents, cluster the heads again into as many clusters, and compare.
+    """Resample groups of documents, cluster the heads again into the same number of clusters, and compare.
 
     Args:
         result: divergences with their sums by group of documents.
         clusters: of the divergences of all documents.
-        resamples: how many.
+        resamples: number of resamples.
         seed: of the resamples.
     """
     groups = len(result.group_rows)
@@ -47,16 +47,20 @@ def stability(
             jaccard=np.full((3, clusters.number), np.nan), adjusted_rand=np.full(3, np.nan), resamples=0
         )
     overlaps, agreements = np.empty((resamples, clusters.number)), np.empty(resamples)
-    # One fewer than there are: only then resamples scatter as other documents would (Rao and Wu 1988).
-    drawn = resampling_weights(groups, draws=groups - 1, resamples=resamples, seed=seed)
-    for place, counts in enumerate(drawn):
+    # One draw fewer than groups, so that resamples vary as new documents would (Rao and Wu 1988).
+    draws = resampling_weights(groups, draws=groups - 1, resamples=resamples, seed=seed)
+    for index, counts in enumerate(draws):
         both = shared(clusters.labels, cut(tree_of(result.resampled(counts)), clusters.number))
-        overlaps[place], agreements[place] = best_jaccard(both), adjusted_rand(both)
-    return Stability(jaccard=_told(overlaps), adjusted_rand=_told(agreements), resamples=resamples)
+        overlaps[index], agreements[index] = best_jaccard(both), adjusted_rand(both)
+    return Stability(
+        jaccard=_mean_and_percentiles(overlaps),
+        adjusted_rand=_mean_and_percentiles(agreements),
+        resamples=resamples,
+    )
 
 
 def shared(labels: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return how many heads a cluster of `labels` shares with one of `others`, both from 1, `[cluster, other]`."""
+    """Return the number of heads that each cluster of `labels` shares with each of `others`, `[cluster, other]`."""
     both = np.zeros((labels.max(), others.max()))
     np.add.at(both, (labels - 1, others - 1), 1)
     return both
@@ -71,14 +75,14 @@ def best_jaccard(both: NDArray[np.float64]) -> NDArray[np.float64]:
 def adjusted_rand(both: NDArray[np.float64]) -> float:
     """Return the adjusted Rand index of two partitions from `shared`: 1 for the same, 0 on average by chance."""
 
-    together, own, other, every = (
+    together, left, right, every = (
         float((counts * (counts - 1) / 2).sum()) for counts in (both, both.sum(1), both.sum(0), both.sum())
     )
-    expected = own * other / max(every, 1.0)
-    most = (own + other) / 2
+    expected = left * right / max(every, 1.0)
+    most = (left + right) / 2
     return (together - expected) / (most - expected) if most != expected else 1.0
 
 
-def _told(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean and 95% percentiles over resamples, `[3, ...]`."""
+def _mean_and_percentiles(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean and the 2.5 and 97.5 percentiles over resamples, `[3, ...]`."""
     return np.stack([values.mean(0), *np.percentile(values, [2.5, 97.5], axis=0)])

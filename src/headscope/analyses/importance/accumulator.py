@@ -36,11 +36,11 @@ class ImportanceResult:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        heads: every head's values, `[layer, head, MEASURES, KEY_CLASSES]`, nats per unit of weight, and nats.
+        heads: values of every head, `[layer, head, MEASURES, KEY_CLASSES]`, nats per unit of weight, and nats.
         layers: the mean over a layer's heads, `[layer, MEASURES, KEY_CLASSES]`.
-        differences: each class less `other` over the same documents, the mean over a layer's heads,
+        differences: each class minus `other` over the same documents, the mean over a layer's heads,
             `[layer, MEASURES, KEY_CLASSES without other]`.
-        n: segments with a key of the class, `[layer, KEY_CLASSES]`; 0 where it cannot occur.
+        n: number of segments with a key of the class, `[layer, KEY_CLASSES]`; 0 where it cannot occur.
     """
 
     kind: str
@@ -88,13 +88,13 @@ def _less_other(mean: NDArray[Any], counts: NDArray[Any]) -> Interval:
         counts: segments with such a key, `[group, layer, KEY_CLASSES]`.
     """
     number = np.broadcast_to(counts[:, :, None], mean.shape)
-    own, other = slice(None, -1), np.full(len(KEY_CLASSES) - 1, KEY_CLASSES.index("other"))
-    sides = (mean[..., own], number[..., own], mean[..., other], number[..., other])
+    classes, other = slice(None, -1), np.full(len(KEY_CLASSES) - 1, KEY_CLASSES.index("other"))
+    sides = (mean[..., classes], number[..., classes], mean[..., other], number[..., other])
     return difference_interval(*sides)
 
 
 class ImportanceAccumulator(Accumulator):
-    """Sum the importance of attention to each class of key by group of documents.
+    """Sums the importance of attention to each class of key by group of documents.
 
     A value is the mean over a segment's pairs of query and key, then over the segments that have such a pair.
 
@@ -106,37 +106,39 @@ class ImportanceAccumulator(Accumulator):
 
     def __init__(self, layout: Sequence[KindLayout]) -> None:
         super().__init__(layout)
-        self._open: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
+        self._segment_sums: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
 
     def declare(self) -> Declared:
-        """Keep each kind's sums of segment means, and how many segments each is of."""
+        """Declare the sums of segment means of each kind, and their numbers of segments."""
         kinds, classes = self.layout, len(KEY_CLASSES)
         sums = {part.kind: summed(part.layers, part.heads, len(MEASURES), classes) for part in kinds}
         return sums | {f"n_{part.kind}": counted(part.layers, classes) for part in kinds}
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
-        self._open = {}
+        self._segment_sums = {}
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
         pairs = tile.visibility.visible & tile.row_valid[:, :, None]
         sums = importance_sums(tile.weights, tile.gradient, pairs, tile.keys.classes)
         numbers = pair_counts(pairs, tile.keys.classes)
-        place = (tile.kind, tile.layer)
-        before = self._open.get(place)
-        self._open[place] = (sums, numbers) if before is None else (before[0] + sums, before[1] + numbers)
+        kind_and_layer = (tile.kind, tile.layer)
+        before = self._segment_sums.get(kind_and_layer)
+        self._segment_sums[kind_and_layer] = (
+            (sums, numbers) if before is None else (before[0] + sums, before[1] + numbers)
+        )
 
     def end(self, batch: Batch) -> None:
         """Turn the batch's sums into segment means and add them to their documents."""
         for part in self.layout:
-            rows = [self._open[part.kind, layer] for layer in range(part.layers)]
+            rows = [self._segment_sums[part.kind, layer] for layer in range(part.layers)]
             numbers = torch.stack([number for _, number in rows], dim=1).cpu().numpy()
-            table = torch.stack([own for own, _ in rows], dim=1).cpu().numpy()
+            table = torch.stack([total for total, _ in rows], dim=1).cpu().numpy()
             means = table / np.maximum(numbers, 1)[:, :, None, None, :]
             for document, mean, number in zip(batch.info.documents, means, numbers):
                 self.sums.add(document, **{part.kind: mean, f"n_{part.kind}": (number > 0).astype(np.int32)})
-        self._open = {}
+        self._segment_sums = {}
 
     def compute(self) -> tuple[ImportanceResult, ...]:
         """Return each kind's values with their intervals over documents."""

@@ -63,15 +63,15 @@ def importance_curves(
 
 
 def kind_pages(table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """Part a table of several kinds for figures of paper: a kind each, so that none is higher than a page.
+    """Split a table by kind for figures on paper, so that none is higher than a page.
 
     Returns:
-        What comes after a file's name, and its rows; all of them where the width is free.
+        The suffix of each file's name with its rows; all rows in one where the width is not fixed.
     """
     kinds = kinds_in(table)
     if paper_width() is None or len(kinds) == 1:
         return [("", table)]
-    return [(f"-{kind}" if place else "", table[table["kind"] == kind]) for place, kind in enumerate(kinds)]
+    return [(f"-{kind}" if index else "", table[table["kind"] == kind]) for index, kind in enumerate(kinds)]
 
 
 def importance_panel(
@@ -107,8 +107,8 @@ def importance_panel(
         layer_axis(ax, layers)
         _log_axis(ax, present)
         ax.set_ylabel(MEASURES[measure][1])
-        for place, series in enumerate(present):
-            shift = _STEP * (place - (len(present) - 1) / 2)
+        for index, series in enumerate(present):
+            shift = _STEP * (index - (len(present) - 1) / 2)
             role = _role(series.statistic)
             draw_means(ax, series, color=role_color(role), shift=shift)
             shape = "broad" if series.statistic == "other" else series.statistic
@@ -120,7 +120,7 @@ def importance_panel(
 
 
 def class_series(importance: pd.DataFrame, measure: str, key_class: str, *, kind: str) -> Series:
-    """Take one measure of one class of key, leaving out what is null, and zeros, which a logarithm has no place for."""
+    """Return one measure of one class of key, without nulls, and without zeros, which have no logarithm."""
     rows = importance[
         (importance["kind"] == kind)
         & (importance["measure"] == measure)
@@ -154,7 +154,7 @@ def _log_axis(ax: Axes, present: Sequence[Series]) -> None:
 
 
 def _name_series(ax: Axes, present: Sequence[Series], names: Mapping[str, str], layers: int) -> None:
-    """Write each class's name to the right of its last mean, pushed apart where the ends are close."""
+    """Write each class's name to the right of its last mean; close names are moved apart."""
     bottom, top = np.log(ax.get_ylim())
     gap = 0.085 * (top - bottom)
     ends = sorted(present, key=lambda series: float(series.means["value"].iloc[-1]))

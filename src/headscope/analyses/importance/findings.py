@@ -1,7 +1,7 @@
-"""What gradient importance says of the tokens that heads rest on, by both of its measures.
+"""Findings on the importance of attention to sink tokens, by both measures.
 
-A gradient says how much the loss would change with a weight, and may be small where weights are large anyway; times the
-weight it says how much what is attended to counts now. The two may disagree, so that no sentence rests on one of them.
+The gradient says how much the loss would change with a weight, and may be small where weights are large. Weight times
+gradient says how much the attended tokens count now. The two may disagree, so that every sentence gives both.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ _ENDINGS = {
 
 @dataclass(frozen=True)
 class Compared:
-    """A class of token beside other tokens in one layer, by one measure; `difference` is paired, over documents."""
+    """A class of token compared with other tokens in a layer, by one measure; `difference` is paired by document."""
 
-    own: float
+    value: float
     other: float
     difference: Cell
 
     @property
     def verdict(self) -> str:
-        """`less`, `more`, or `even` where the interval holds 0; as measured where there is no interval."""
+        """`less`, `more`, or `even` where the interval contains 0; the sign of the value where there is no interval."""
         gap = Comparison.of(self.difference)
         if gap.verdict == "untested":
             gap = Comparison(gap.difference, gap.difference, gap.difference)
@@ -51,34 +51,34 @@ class Compared:
 
 
 def importance_findings(about: Context) -> list[Sentence]:
-    """Say for each class of token that layers rest on how much less or more the loss depends on attention to it.
+    """Return sentences on how much less or more the loss depends on attention to classes that are sinks in some layers.
 
-    A layer is spoken of where its average attention to the class stands out, and where the whole interval of the
-    difference to other tokens lies on one side for at least one measure. A sentence gives both measures.
+    A layer counts where its average attention to the class stands out, and where the whole interval of the difference
+    to other tokens lies on one side of 0 for at least one measure. A sentence gives both measures.
     """
     if any(about.run.table(name) is None for name in ("importance", "importance_differences")):
         return []
     return [
-        made
+        finding
         for kind in about.kinds
         for name in ("cls", "sep", "punctuation")
-        for made in _resting(about, kind, name)
+        for finding in _resting(about, kind, name)
     ]
 
 
 def compared(run: Measured, key_class: str, kind: str) -> dict[int, tuple[Compared, ...]]:
-    """Compare a class with other tokens, layer by layer: one comparison a measure, in the order of `MEASURES`."""
+    """Compare a class with other tokens in each layer, one comparison per measure, in the order of `MEASURES`."""
     table = run.table("importance")
     if table is None:
         return {}
     by_measure = []
     for measure in MEASURES:
-        own, other = (layer_means(table, measure, name, kind) for name in (key_class, "other"))
-        apart = layer_differences(run.table("importance_differences"), measure, key_class, kind)
+        means, other_means = (layer_means(table, measure, name, kind) for name in (key_class, "other"))
+        differences = layer_differences(run.table("importance_differences"), measure, key_class, kind)
         by_measure.append(
             {
-                layer: Compared(own[layer].value, other[layer].value, apart[layer])
-                for layer in sorted({*own} & {*other} & {*apart})
+                layer: Compared(means[layer].value, other_means[layer].value, differences[layer])
+                for layer in sorted({*means} & {*other_means} & {*differences})
             }
         )
     layers = [layer for layer in by_measure[0] if all(layer in each for each in by_measure)]
@@ -86,13 +86,13 @@ def compared(run: Measured, key_class: str, kind: str) -> dict[int, tuple[Compar
 
 
 def layer_means(table: pd.DataFrame, measure: str, key_class: str, kind: str) -> dict[int, Cell]:
-    """Return the layers' means of one measure and class, by 1-based layer; without those that have no value."""
+    """Return the layers' means of one measure and class, by 1-based layer; layers without a value are left out."""
     means = class_series(table, measure, key_class, kind=kind).means
     return {int(row["layer"]): cell_of(row, "value") for row in records(means)}
 
 
 def layer_differences(table: pd.DataFrame | None, measure: str, key_class: str, kind: str) -> dict[int, Cell]:
-    """Return a class less other tokens by one measure, by 1-based layer; without those that have no value."""
+    """Return the difference of a class to other tokens by one measure, by 1-based layer, where there is a value."""
     cells = {
         int(row["layer"]): cell_of(row, "difference")
         for row in records(table)
@@ -107,35 +107,35 @@ def _resting(about: Context, kind: Kind, name: str) -> list[Sentence]:
     resting = {n: cell.value for n, cell in kind.each_layer(name) if stands_out(cell) and n in known}
     groups: dict[tuple[bool, tuple[str, ...]], list[int]] = {}
     for layer in resting:
-        verdicts = tuple(one.verdict for one in known[layer])
+        verdicts = tuple(comparison.verdict for comparison in known[layer])
         if set(verdicts) != {"even"}:
-            tested = all(one.difference.has_interval for one in known[layer])
+            tested = all(comparison.difference.has_interval for comparison in known[layer])
             groups.setdefault((tested, verdicts), []).append(layer)
     out = []
-    # What holds of most layers comes first.
+    # The finding that holds for most layers comes first.
     for (tested, verdicts), layers in sorted(groups.items(), key=lambda item: (-len(item[1]), item[1])):
         where = layer_list(layers) + (f" of {WHERE[kind.name]}" if several else "")
         counts = [
-            f"{_times([known[layer][place] for layer in layers])} by {_BY[measure]}"
-            for place, measure in enumerate(MEASURES)
+            f"{_times([known[layer][index] for layer in layers])} by {_BY[measure]}"
+            for index, measure in enumerate(MEASURES)
         ]
-        one = sentence(
+        comparison = sentence(
             TOPIC,
             f"in {where}, where the average head puts {_shares([resting[n] for n in layers])} of its attention on "
             f"{target(name, words)}, a weight there counts for the loss, compared with one on other tokens, "
             f"{(' and ' if len(set(verdicts)) == 1 else ' but ').join(counts)} ({TESTED if tested else UNTESTED})"
             f"{_ENDINGS.get(frozenset(verdicts), '')}.",
         )
-        out.append(Sentence(one.topic, one.parts, kind.name if several else ""))
+        out.append(Sentence(comparison.topic, comparison.parts, kind.name if several else ""))
     return out
 
 
 def _times(layers: Sequence[Compared]) -> str:
-    """Say how many times less or more, of layers of one verdict."""
+    """Return the ratio in words, for layers of one verdict."""
     verdict = layers[0].verdict
     if verdict == "less":
-        return f"{_range([one.other / one.own for one in layers])} times less"
-    times = _range([one.own / one.other for one in layers])
+        return f"{_range([comparison.other / comparison.value for comparison in layers])} times less"
+    times = _range([comparison.value / comparison.other for comparison in layers])
     return f"{times} times more" if verdict == "more" else f"not shown to differ ({times} times as much)"
 
 
@@ -145,5 +145,5 @@ def _shares(values: Sequence[float]) -> str:
 
 
 def _range(values: Sequence[float]) -> str:
-    shown = [f"{value:.{0 if value >= 9.95 else 1 if value >= 1.095 else 2}f}" for value in sorted(values)]
-    return shown[0] if shown[0] == shown[-1] else f"{shown[0]} to {shown[-1]}"
+    numbers = [f"{value:.{0 if value >= 9.95 else 1 if value >= 1.095 else 2}f}" for value in sorted(values)]
+    return numbers[0] if numbers[0] == numbers[-1] else f"{numbers[0]} to {numbers[-1]}"

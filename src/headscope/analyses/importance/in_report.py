@@ -1,4 +1,4 @@
-"""What the report shows of gradient importance."""
+"""What gradient importance adds to the report."""
 
 from headscope.analyses.importance.findings import TOPIC, importance_findings
 from headscope.analyses.importance.on_grid import importance_measures

@@ -1,4 +1,4 @@
-"""What a study knows of gradient importance: each measure by class of key."""
+"""The measures of gradient importance in a study: each measure by class of key."""
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 

@@ -1,4 +1,4 @@
-"""Gradient importance as a terminal shows it: the layers' means."""
+"""Gradient importance in the terminal: the layers' means."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     several = means["kind"].nunique() > 1
     columns = [("layer", "left")]
     for measure in ("gradient:", "w x gradient:"):
-        for place, name in enumerate(_NAMES.values()):
-            columns.append((f"{measure} {name}" if place == 0 else name, "right"))
-    rows_shown = []
+        for index, name in enumerate(_NAMES.values()):
+            columns.append((f"{measure} {name}" if index == 0 else name, "right"))
+    grid_rows = []
     for (kind, layer), rows in means.groupby(["kind", "layer"], sort=False):
         value = rows.set_index(["measure", "key_class"])["value"]
         cells = [
@@ -29,8 +29,8 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
             for m in ("gradient", "weight_times_gradient")
             for name in _NAMES
         ]
-        rows_shown.append([f"{kind} {layer}" if several else str(layer), *cells])
-    yield Grid(columns, rows_shown)
+        grid_rows.append([f"{kind} {layer}" if several else str(layer), *cells])
+    yield Grid(columns, grid_rows)
     facts = result.facts["importance"]
     yield (
         f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token on average over "

@@ -72,7 +72,7 @@ def measure_importance(
 def scan_importance(
     run: ModelRun, watch: Watcher | None = None, *, labels: Labels | None = None
 ) -> tuple[str, GradientSource, ImportanceAccumulator]:
-    """Sum gradients over the text, as `measure_importance` says; return the loss's name, and what counted it."""
+    """Sum gradients over the text; return the name of the loss, the source that counted it, and the sums."""
     options, name = run.options, run.loaded.name
     loss = choose_loss(options.loss, run.anatomy, name=name)
     if labels is not None and not run.anatomy.encoder_decoder:
@@ -105,22 +105,22 @@ def scan_importance(
 
 
 def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
-    """Lay importance out as `importance.parquet`: a row for each head, measure and class of key.
+    """Return importance as `importance.parquet`: a row for each head, measure and class of key.
 
     Layers and heads are 1-based; a missing head is the mean over the layer's heads. `gradient` is in nats per unit of
     weight, `weight_times_gradient` in nats. A class that cannot occur is NaN with `n` = 0; bounds are NaN where
     there are fewer than 10 documents.
     """
-    parts = []
+    tables = []
     for result in results:
         stacked = [
             np.concatenate([getattr(result.heads, name), getattr(result.layers, name)[:, None]], axis=1)
             for name in ("value", "low", "high")
         ]
         shape = stacked[0].shape
-        layer, head, measure, key_class = (place.reshape(-1) for place in np.indices(shape))
+        layer, head, measure, key_class = (index.reshape(-1) for index in np.indices(shape))
         numbers = pd.Series(head + 1, dtype="Int64").mask(head == shape[1] - 1)
-        parts.append(
+        tables.append(
             pd.DataFrame(
                 {
                     "kind": result.kind,
@@ -135,7 +135,7 @@ def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
                 }
             )
         )
-    return pd.concat(parts, ignore_index=True)[IMPORTANCE.names]
+    return pd.concat(tables, ignore_index=True)[IMPORTANCE.names]
 
 
 def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
@@ -145,11 +145,11 @@ def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
     `n` counts segments with a key of the class; the difference is NaN where either class cannot occur, bounds are
     NaN where fewer than 10 documents have both.
     """
-    parts = []
+    tables = []
     for result in results:
-        own = result.differences
-        layer, measure, key_class = (place.reshape(-1) for place in np.indices(own.value.shape))
-        parts.append(
+        differences = result.differences
+        layer, measure, key_class = (index.reshape(-1) for index in np.indices(differences.value.shape))
+        tables.append(
             pd.DataFrame(
                 {
                     "kind": result.kind,
@@ -157,21 +157,21 @@ def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
                     "head": pd.Series([None] * len(layer), dtype="Int64"),
                     "measure": np.array(MEASURES)[measure],
                     "key_class": np.array(KEY_CLASSES)[key_class],
-                    "difference": own.value.reshape(-1),
-                    "ci_low": own.low.reshape(-1),
-                    "ci_high": own.high.reshape(-1),
+                    "difference": differences.value.reshape(-1),
+                    "ci_low": differences.low.reshape(-1),
+                    "ci_high": differences.high.reshape(-1),
                     "n": result.n[layer, key_class],
                 }
             )
         )
-    return pd.concat(parts, ignore_index=True)[IMPORTANCE_DIFFERENCES.names]
+    return pd.concat(tables, ignore_index=True)[IMPORTANCE_DIFFERENCES.names]
 
 
 def gradient_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
-    """Choose how many inputs to compute together: weights of all layers and scores of all tokens must fit.
+    """Return the number of inputs per batch such that weights of all layers and scores of all tokens fit into memory.
 
     Args:
-        max_length: tokens in an input at most.
+        max_length: number of tokens in an input at most.
         anatomy: of the model.
         loaded: the model with its head.
     """

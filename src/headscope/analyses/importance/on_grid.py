@@ -1,4 +1,4 @@
-"""Gradient importance as what the head grid can be colored by."""
+"""Gradient importance in the head grid and the scatter of heads."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _UNITS = {"gradient": "nats per unit of weight", "weight_times_gradient": "nats"
 
 
 def importance_measures(about: Context) -> Iterator[HeadMeasure]:
-    """Yield both measures of each class of token that occurs; none where the run took no gradients."""
+    """Yield both measures of each class of token that occurs; none where the run measured no importance."""
     table = about.run.table("importance")
     if table is None:
         return
     names = class_names(about.words)
     for measure, (title, _) in MEASURES.items():
         for key_class in NAMES:
-            own = table[(table["measure"] == measure) & (table["key_class"] == key_class)]
-            values = {kind.name: in_head_order(own[own["kind"] == kind.name], kind) for kind in about.kinds}
+            rows = table[(table["measure"] == measure) & (table["key_class"] == key_class)]
+            values = {kind.name: in_head_order(rows[rows["kind"] == kind.name], kind) for kind in about.kinds}
             if any(np.isfinite(column).any() for column in values.values()):
                 yield HeadMeasure(
                     name=f"{measure} {key_class}",

@@ -1,4 +1,4 @@
-"""Gradient importance in the page: figure 3, what it says of the tokens that heads rest on, and the layers' means."""
+"""Gradient importance in the report: figure 3, findings on sink tokens, and the layers' means."""
 
 from __future__ import annotations
 
@@ -48,44 +48,50 @@ _LOSSES = {
 
 
 def importance_section(about: Context) -> list[Section]:
-    """Build the section; none where the run took no gradients."""
+    """Build the section; none where the run measured no importance."""
     run, several = about.run, about.several
     table, differences = run.table("importance"), run.table("importance_differences")
     if table is None:
         return []
     names = class_names(about.words)
-    parts: list[Html | None] = []
+    blocks: list[Html | None] = []
     for kind in about.kinds:
         if several:
-            parts.append(el("h3", capital(kind.name)))
-        parts += linked([one for one in about.findings if one.topic == TOPIC and one.kind in ("", kind.name)])
+            blocks.append(el("h3", capital(kind.name)))
+        blocks += linked(
+            [
+                finding
+                for finding in about.findings
+                if finding.topic == TOPIC and finding.kind in ("", kind.name)
+            ]
+        )
         figures = []
         for measure, (title, _) in MEASURES.items():
             figure = importance_panel(table, measure, kind=kind.name, names=names)
             label = f"{title} of each {kind.name} head by layer and class of token; the table below holds the means."
             figures.append(el("figure", inline(figure, name=f"{kind.name}-{measure}", label=label)))
-        parts.append(el("div", figures, class_="panels"))
+        blocks.append(el("div", figures, class_="panels"))
         if kind is about.kinds[0]:
-            parts.append(el("p", f"{loss_line(run.manifest)} {CAPTION}".strip(), class_="caption"))
-        parts += [
-            measure_table(table, measure, kind.name, names, several=several).html() for measure in MEASURES
+            blocks.append(el("p", f"{loss_line(run.manifest)} {CAPTION}".strip(), class_="caption"))
+        blocks += [
+            layer_mean_table(table, measure, kind.name, names, several=several).html() for measure in MEASURES
         ]
         if differences is not None:
-            apart = differences_table(differences, kind.name, names, several=several)
-            parts.append(apart.html())
+            difference_rows = differences_table(differences, kind.name, names, several=several)
+            blocks.append(difference_rows.html())
     files = figure_links("figure-3") if about.links else None
-    return section("importance", "What the loss depends on", WHY, parts, files=files)
+    return section("importance", "What the loss depends on", WHY, blocks, files=files)
 
 
 def importance_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield figure 3 with the name of its file; none where the run took no gradients."""
+    """Yield figure 3 with the name of its file; none where the run measured no importance."""
     table = about.run.table("importance")
     if table is not None:
         for suffix, rows in kind_pages(table):
             yield f"figure-3{suffix}", importance_curves(rows, names=class_names(about.words))
 
 
-def measure_table(
+def layer_mean_table(
     table: pd.DataFrame, measure: str, kind: str, names: Mapping[str, str], *, several: bool
 ) -> Table:
     """Tabulate the layers' means of one measure by class of token, in thousandths, each with its interval and n."""
@@ -114,14 +120,14 @@ def measure_table(
 
 
 def differences_table(table: pd.DataFrame, kind: str, names: Mapping[str, str], *, several: bool) -> Table:
-    """Tabulate each class less other tokens in the layers' means, in thousandths, by measure, with its interval."""
+    """Tabulate each class minus other tokens in the layers' means, in thousandths, by measure, with its interval."""
     columns = {
         (measure, name): layer_differences(table, measure, name, kind)
         for measure in MEASURES
         for name in NAMES
         if name != "other"
     }
-    present = {place: cells for place, cells in columns.items() if cells}
+    present = {column: cells for column, cells in columns.items() if cells}
     rows = []
     for layer in sorted({layer for cells in present.values() for layer in cells}):
         row = [str(layer)]
@@ -144,20 +150,20 @@ def differences_table(table: pd.DataFrame, kind: str, names: Mapping[str, str], 
 
 
 def class_names(words: Words) -> dict[str, str]:
-    """Return what the classes of key are called for this model."""
+    """Return the names of the classes of key for this model."""
     return {
         "cls": words.cls, "sep": words.sep, "punctuation": "periods and commas", "other": "other tokens",
     }  # fmt: skip
 
 
 def loss_line(manifest: Mapping[str, Any]) -> str:
-    """Say which loss it was, on how many segments, and how large; nothing where the manifest does not tell."""
-    told = manifest.get("importance")
-    if not told:
+    """Return a sentence on the loss, its mean, and its numbers of segments and tokens; empty where it is unknown."""
+    facts = manifest.get("importance")
+    if not facts:
         return ""
     return (
-        f"The loss is that of {_LOSSES[told['loss']]}: {told['loss_mean']:.2f} nats a token on average over "
-        f"{count(int(told['segments']), 'segment')}, {count(int(told['targets']), 'token')} predicted."
+        f"The loss is that of {_LOSSES[facts['loss']]}: {facts['loss_mean']:.2f} nats a token on average over "
+        f"{count(int(facts['segments']), 'segment')}, {count(int(facts['targets']), 'token')} predicted."
     )
 
 

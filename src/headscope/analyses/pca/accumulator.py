@@ -1,4 +1,4 @@
-"""How the queries, keys and outputs of every head vary: their covariances, and a few tokens to draw them by."""
+"""Covariances of the queries, keys and outputs of every head, with a sample of tokens for the map."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,17 +27,17 @@ from headscope.statistics.kept import Declared, State
 SIDES = ("query", "key", "output")
 _LARGEST = float(np.finfo(np.float16).max)
 ROW, KEY = "row", "key"
-"""The axes that tokens are drawn from: where queries and keys are the same tokens there is one draw, of rows."""
+"""The axes of tokens; where queries and keys are the same tokens, there is one sample, of rows."""
 
 
 @dataclass(frozen=True)
-class DrawnTokens:
-    """The tokens of an axis that are drawn.
+class SampledTokens:
+    """The sample of tokens of an axis.
 
     Attributes:
-        axis: `row` for those that attend, `key` for those attended to across attention.
+        axis: `row` for tokens that attend, `key` for the attended ones of cross attention.
         tokens: of `TOKEN`, by hash.
-        segments: document and index of the input of each.
+        segments: document and index of each token's input.
     """
 
     axis: str
@@ -47,35 +47,35 @@ class DrawnTokens:
 
 @dataclass(frozen=True)
 class DirectionResult:
-    """How the vectors of one kind of attention vary.
+    """The principal directions of one kind of attention.
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        heads: in a layer.
-        found: by side and layer (from 0), where vectors were handed out.
-        drawn: the tokens on the map, by axis.
-        vectors: those of the drawn tokens, by side and layer, `[token, head, width]` float16.
+        heads: number of heads in a layer.
+        directions: by side and 0-based layer, where vectors were known.
+        samples: the tokens on the map, by axis.
+        vectors: of the sampled tokens, by side and layer, `[token, head, width]` float16.
     """
 
     kind: str
     heads: int
-    found: Mapping[tuple[str, int], Principal]
-    drawn: Mapping[str, DrawnTokens]
+    directions: Mapping[tuple[str, int], Principal]
+    samples: Mapping[str, SampledTokens]
     vectors: Mapping[tuple[str, int], NDArray[np.float16]]
 
 
 class PcaAccumulator(Accumulator):
-    """Sum the vectors of every head and their products, and keep some tokens to draw.
+    """Sums the vectors of every head and their products, and keeps a sample of tokens for the map.
 
-    All tokens of all segments count equally, special tokens left out; keys are taken once a segment, and of heads that
-    share them once a group. What is held of a head of width d are 3 d (d + 3) / 2 numbers of float64, 51 kB of a head
-    of 64: of more than 300 such heads some layers alone are measured (`layers_apart`), for float32 would not do for
-    sums. With the vectors of the drawn tokens that is 16 MB of 1,024 heads of 64.
+    All tokens of all segments count equally; special tokens are left out. Keys count once per segment, and once per
+    group of heads that share them. A head of width d takes 3 d (d + 3) / 2 numbers of float64, 51 kB at width 64;
+    with more than 300 such heads only some layers are measured (`layers_apart`), because sums need float64. With the
+    vectors of the sampled tokens, 1,024 heads of width 64 take 16 MB.
 
     Args:
         layout: the kinds of attention and their sizes.
         seed: of the hashes.
-        most: tokens drawn along an axis; None for as many as `tokens_for` says.
+        most: number of tokens sampled along an axis; by default that of `tokens_for`.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"vectors"})
@@ -83,67 +83,69 @@ class PcaAccumulator(Accumulator):
 
     def __init__(self, layout: Sequence[KindLayout], *, seed: int = 0, most: int | None = None) -> None:
         self.seed, self.most = seed, tokens_for(layout) if most is None else most
-        self._open: dict[tuple[str, str], _Drawing] = {}
+        self._candidates: dict[tuple[str, str], _Candidates] = {}
         super().__init__(layout)
 
     def declare(self) -> Declared:
-        """Keep moments and, of each axis, some tokens."""
+        """Declare the moments, and the sample of tokens of each axis."""
         self._moments = Moments()
         self._samples = {
             (part.kind, axis): TokenSample(most=self.most)
             for part in self.layout
             for axis in _axes(part.kind)
         }
-        samples = {f"sample.{kind}.{axis}": own for (kind, axis), own in self._samples.items()}
+        samples = {f"sample.{kind}.{axis}": sample for (kind, axis), sample in self._samples.items()}
         return {"moments": self._moments, **samples}
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
-        self._open = {}
+        self._candidates = {}
 
     def update(self, tile: AttentionTile) -> None:
-        """Add a tile's vectors; its keys come with the first rows."""
+        """Add a tile's vectors; keys are added with the first rows."""
         vectors = tile.vectors
         if vectors is None or not self._is_measured(tile, vectors):
             return
         rows = tile.rows
         sides = {"query": vectors.queries, "output": vectors.outputs}
-        asked = content_tokens(tile.queries)[:, rows]
-        for side, own in sides.items():
-            self._moments.add((side, tile.kind, tile.layer), moment_of(own, asked))
-            self._drawing(tile, ROW).take((side, tile.layer), own, rows=rows)
+        is_content = content_tokens(tile.queries)[:, rows]
+        for side, values in sides.items():
+            self._moments.add((side, tile.kind, tile.layer), moment_of(values, is_content))
+            self._candidates_of(tile, ROW).take((side, tile.layer), values, rows=rows)
         if tile.start == 0:
-            own = vectors.keys
-            self._moments.add((SIDES[1], tile.kind, tile.layer), moment_of(own, content_tokens(tile.keys)))
+            values = vectors.keys
+            self._moments.add((SIDES[1], tile.kind, tile.layer), moment_of(values, content_tokens(tile.keys)))
             axis = ROW if tile.square else KEY
-            self._drawing(tile, axis).take((SIDES[1], tile.layer), own, rows=slice(0, own.shape[2]))
+            self._candidates_of(tile, axis).take(
+                (SIDES[1], tile.layer), values, rows=slice(0, values.shape[2])
+            )
 
     def end(self, batch: Batch) -> None:
-        """Offer the tokens of the batch, once all layers' vectors are there."""
-        for place, drawing in self._open.items():
-            self._samples[place].offer(drawing.tokens, drawing.segments, drawing.vectors)
-        self._open = {}
+        """Offer the tokens of the batch to the samples, now that all layers' vectors are known."""
+        for kind_and_axis, candidates in self._candidates.items():
+            self._samples[kind_and_axis].offer(candidates.tokens, candidates.segments, candidates.vectors)
+        self._candidates = {}
 
     def compute(self) -> tuple[DirectionResult, ...]:
         """Return the directions of each kind."""
         results = []
         for part in self.layout:
-            found = {}
+            directions = {}
             for side in SIDES:
                 for layer in range(part.layers):
                     moment = self._moments.of((side, part.kind, layer))
                     if moment is not None:
-                        found[side, layer] = principal_directions(moment)
-            drawn, vectors = {}, {}
+                        directions[side, layer] = principal_directions(moment)
+            samples, vectors = {}, {}
             for axis in _axes(part.kind):
-                tokens, segments, own = self._samples[part.kind, axis].rows()
-                drawn[axis] = DrawnTokens(axis, tokens, segments)
-                vectors.update(own)
-            results.append(DirectionResult(part.kind, part.heads, found, drawn, vectors))
+                tokens, segments, vectors_of_axis = self._samples[part.kind, axis].rows()
+                samples[axis] = SampledTokens(axis, tokens, segments)
+                vectors.update(vectors_of_axis)
+            results.append(DirectionResult(part.kind, part.heads, directions, samples, vectors))
         return tuple(results)
 
     def settings(self) -> State:
-        """Return the seed and how many tokens are drawn."""
+        """Return the seed and the number of sampled tokens."""
         return {"pca.rules": np.array([self.seed, self.most])}
 
     @classmethod
@@ -155,31 +157,31 @@ class PcaAccumulator(Accumulator):
         return cls(layout, seed=seed, most=most)
 
     def described(self) -> str:
-        """Return the layout, the seed and how many tokens are drawn."""
+        """Return the layout, the seed and the number of sampled tokens."""
         return f"{self.layout} with seed {self.seed} and {self.most} tokens drawn"
 
     def _is_measured(self, tile: AttentionTile, vectors: HeadVectors) -> bool:
-        """Whether the sums of a tile's layer are kept; the last layer's are."""
+        """Return whether the layer of a tile is measured; the last layer always is."""
         sides = (vectors.queries, vectors.keys, vectors.outputs)
-        numbers = sum(numbers_of(own.shape[1], own.shape[3]) for own in sides)
+        numbers = sum(numbers_of(values.shape[1], values.shape[3]) for values in sides)
         (layers,) = (part.layers for part in self.layout if part.kind == tile.kind)
         return (layers - 1 - tile.layer) % layers_apart(self.layout, tile.kind, numbers) == 0
 
-    def _drawing(self, tile: AttentionTile, axis: str) -> "_Drawing":
-        """Return what is drawn of an axis in this batch: the same tokens in all layers."""
-        place = (tile.kind, axis)
-        if place not in self._open:
+    def _candidates_of(self, tile: AttentionTile, axis: str) -> "_Candidates":
+        """Return the candidates of an axis in this batch, which are the same tokens in all layers."""
+        kind_and_axis = (tile.kind, axis)
+        if kind_and_axis not in self._candidates:
             info = tile.queries if axis == ROW else tile.keys
-            self._open[place] = _Drawing(info, self._samples[place], seed=self.seed)
-        return self._open[place]
+            self._candidates[kind_and_axis] = _Candidates(info, self._samples[kind_and_axis], seed=self.seed)
+        return self._candidates[kind_and_axis]
 
 
-class _Drawing:
-    """The tokens of a batch that may be drawn, and what layers hand out of them.
+class _Candidates:
+    """The tokens of a batch that may enter the sample, with their vectors in each layer.
 
     Args:
         info: the axis.
-        sample: that they are drawn for.
+        sample: the sample.
         seed: of the hashes.
     """
 
@@ -187,33 +189,33 @@ class _Drawing:
         segments = list(zip(info.documents, info.indices, strict=True))
         keys = segment_keys(segments, seed=seed)
         positions = info.positions.cpu().numpy()
-        # One hash a token: the same tokens stand for all heads.
+        # One hash per token, so that all heads have the same tokens.
         hashes = row_hashes(keys, positions, kind="encoder", layer=0, heads=1)[:, 0]
         item, at = np.nonzero(content_tokens(info).cpu().numpy() & (hashes < np.uint64(sample.least)))
         first = np.argsort(hashes[item, at], kind="stable")[: sample.most]
         item, at = item[first], at[first]
-        self.segments: list[Segment] = [segments[place] for place in item.tolist()]
+        self.segments: list[Segment] = [segments[index] for index in item.tolist()]
         self.item, self.at = torch.from_numpy(item), torch.from_numpy(at)
         self.tokens = np.zeros(len(item), dtype=TOKEN)
         self.tokens["hash"], self.tokens["position"] = hashes[item, at], positions[item, at]
         self.tokens["class"] = info.classes.cpu().numpy()[item, at]
-        place = self.item.to(info.ids.device), self.at.to(info.ids.device)
-        self.tokens["ids"] = ids_around(info, *place, before=BEFORE, after=AFTER).cpu().numpy()
+        index = self.item.to(info.ids.device), self.at.to(info.ids.device)
+        self.tokens["ids"] = ids_around(info, *index, before=BEFORE, after=AFTER).cpu().numpy()
         self.vectors: dict[tuple[str, int], NDArray[np.float16]] = {}
 
     def take(self, side: tuple[str, int], vectors: Tensor, *, rows: slice) -> None:
-        """Take a layer's vectors of those of its tokens that lie in some rows, `[batch, head, row, width]`."""
+        """Store a layer's vectors of the candidates that lie in some rows, `[batch, head, row, width]`."""
         if not len(self.item):
             return
         if side not in self.vectors:
             shape = (len(self.item), vectors.shape[1], vectors.shape[3])
             self.vectors[side] = np.zeros(shape, dtype=np.float16)
-        own = ((self.at >= rows.start) & (self.at < rows.stop)).nonzero()[:, 0]
-        if not len(own):
+        inside = ((self.at >= rows.start) & (self.at < rows.stop)).nonzero()[:, 0]
+        if not len(inside):
             return
-        place = self.item[own].to(vectors.device), (self.at[own] - rows.start).to(vectors.device)
-        chosen = vectors[place[0], :, place[1]].float().clamp(-_LARGEST, _LARGEST)
-        self.vectors[side][own.numpy()] = chosen.cpu().numpy()
+        index = self.item[inside].to(vectors.device), (self.at[inside] - rows.start).to(vectors.device)
+        selected = vectors[index[0], :, index[1]].float().clamp(-_LARGEST, _LARGEST)
+        self.vectors[side][inside.numpy()] = selected.cpu().numpy()
 
 
 def _axes(kind: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""In how many directions every head's queries, keys and output vary, head by head."""
+"""The figure of effective dimensions of every head's queries, keys and output."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ def direction_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | No
         kind: `encoder`, `decoder` or `cross`.
         roles: `kind layer head role`, for colors and shapes.
     """
-    own = table[(table["kind"] == kind) & (table["statistic"] == EFFECTIVE) & table["value"].notna()]
-    known = [side for side in SIDES if (own["vectors"] == side).any()]
+    dimensions = table[(table["kind"] == kind) & (table["statistic"] == EFFECTIVE) & table["value"].notna()]
+    known = [side for side in SIDES if (dimensions["vectors"] == side).any()]
     with house_style():
         figure = new_figure(_WIDTH, 0.5 + _HEIGHT * max(1, len(known)))
         axes = figure.subplots(max(1, len(known)), 1, sharex=True, squeeze=False)[:, 0]
         for ax, side in zip(axes, known):
-            _panel(ax, own[own["vectors"] == side], side, kind, roles)
+            _panel(ax, dimensions[dimensions["vectors"] == side], side, kind, roles)
         axes[-1].set_xlabel("layer")
         return figure
 
 
 def _panel(ax: Axes, table: pd.DataFrame, side: str, kind: str, roles: pd.DataFrame | None) -> None:
     layer, head = table["layer"].to_numpy(int), table["head"].to_numpy(int)
-    # A layer is one wide, its heads side by side within most of it.
+    # A layer is 1 wide, and its heads stand side by side in 0.8 of it.
     x = layer + 0.8 * ((head - 0.5) / head.max() - 0.5)
     values = table["value"].to_numpy(float)
     names = list(zip(layer.tolist(), head.tolist(), strict=True))
     worn = roles_of(roles, kind)
     role_of = np.array([worn.get(name, "mixed") for name in names], dtype=object)
     size = max(6.0, min(30.0, 3000 / len(names)))
-    for role in sorted(set(role_of), key=lambda one: (-int((role_of == one).sum()), one)):
+    for role in sorted(set(role_of), key=lambda role: (-int((role_of == role).sum()), role)):
         these = np.flatnonzero(role_of == role)
         points = ax.scatter(
             x[these], values[these], s=size, marker=role_outline(role), facecolors=role_color(role),
             linewidths=0.0, zorder=3, clip_on=False,
         )  # fmt: skip
         points.set_paths([role_outline(role)])
-        points.set_urls([f"#{kind}-{names[place][0]}-{names[place][1]}" for place in these])
+        points.set_urls([f"#{kind}-{names[index][0]}-{names[index][1]}" for index in these])
         points.set_gid(f"heads--{kind}--pca-{side}--{role}")
     ax.set_ylim(0, None)
     ax.set_title(f"{TITLES[side]}, directions", loc="left", fontsize=10, color=INK)

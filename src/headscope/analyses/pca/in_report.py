@@ -1,4 +1,4 @@
-"""What the report shows of heads' principal directions."""
+"""What principal directions add to the report."""
 
 from headscope.analyses.pca.on_cards import direction_cards
 from headscope.analyses.pca.on_grid import direction_measures

@@ -1,4 +1,4 @@
-"""What a study knows of heads' directions: in how many each of its vectors varies, and how much along each."""
+"""The measures of principal directions in a study: effective dimensions, and shares of the variance."""
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 

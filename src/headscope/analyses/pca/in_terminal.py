@@ -1,4 +1,4 @@
-"""In how many directions heads' vectors vary, as a terminal shows it: a line a head."""
+"""Principal directions in the terminal, a line per head."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     table = result.tables["pca"]
     several = table["kind"].nunique() > 1
     rows = []
-    for (kind, layer, head), own in table.groupby(["kind", "layer", "head"], sort=False):
-        by_side = own.set_index(["vectors", "statistic"])["value"]
+    for (kind, layer, head), values_of_head in table.groupby(["kind", "layer", "head"], sort=False):
+        by_side = values_of_head.set_index(["vectors", "statistic"])["value"]
         name = head_label(layer, head)
-        told = [
+        cells = [
             f"{formatted_or_hyphen(by_side[side, EFFECTIVE], '.1f')} "
             f"({formatted_or_hyphen(by_side[side, SHARE_NAMES[0]], '.0%')})"
             for side in SIDES
         ]
-        rows.append([f"{kind} {name}" if several else name, *told])
+        rows.append([f"{kind} {name}" if several else name, *cells])
     labels = [(label, "right") for label in ("queries", "keys", "output")]
     yield Grid([("head", "left"), *labels], rows)
     yield (

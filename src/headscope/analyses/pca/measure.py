@@ -1,4 +1,4 @@
-"""The stage of principal directions: one scan of the text, and its tables."""
+"""The stage of principal directions: a scan of the text, and its tables."""
 
 from collections.abc import Iterator, Sequence
 
@@ -55,17 +55,17 @@ def scan_pca(run: Stream, watch: Watcher | None = None) -> PcaAccumulator:
 
 
 def direction_sums(run: Stream) -> tuple[PcaAccumulator]:
-    """Return what the stage keeps of the text."""
+    """Return the accumulators of the text."""
     return (PcaAccumulator(run.layout, seed=run.options.seed),)
 
 
 def _lacking(results: Sequence[DirectionResult], layout: Sequence[KindLayout]) -> Iterator[str]:
-    """Yield what is to be said of layers that have no directions."""
-    if not any(result.found for result in results):
+    """Yield a note where no layer, or not every layer, has directions."""
+    if not any(result.directions for result in results):
         yield UNKNOWN
         return
     for result, part in zip(results, layout, strict=True):
-        layers = sorted({layer + 1 for _, layer in result.found})
+        layers = sorted({layer + 1 for _, layer in result.directions})
         if 0 < len(layers) < part.layers:
             yield (
                 f"of so many heads some layers alone were measured: {', '.join(map(str, layers))} of the {part.layers} "
@@ -74,46 +74,48 @@ def _lacking(results: Sequence[DirectionResult], layout: Sequence[KindLayout]) -
 
 
 def pca_table(results: Sequence[DirectionResult]) -> pd.DataFrame:
-    """Lay results out as `directions.parquet`: a row for each head, side and statistic, 1-based."""
-    parts = [pd.DataFrame(columns=PCA_TABLE.names)] if not any(one.found for one in results) else []
+    """Return results as `pca.parquet`: a row for each head, side and statistic, 1-based."""
+    tables = [pd.DataFrame(columns=PCA_TABLE.names)] if not any(item.directions for item in results) else []
     for result in results:
-        for (side, layer), own in sorted(result.found.items(), key=lambda one: _order(one[0])):
-            values = np.concatenate([own.effective[:, None], own.shares], axis=1)
+        for (side, layer), directions in sorted(result.directions.items(), key=lambda item: _order(item[0])):
+            values = np.concatenate([directions.effective[:, None], directions.shares], axis=1)
             names = (EFFECTIVE, *SHARE_NAMES)[: values.shape[1]]
             by_head = _by_head(values, result.heads)
-            head, place = np.indices(by_head.shape).reshape(2, -1)
-            parts.append(
+            head, index = np.indices(by_head.shape).reshape(2, -1)
+            tables.append(
                 pd.DataFrame(
                     {
                         "kind": result.kind,
                         "layer": layer + 1,
                         "head": head + 1,
                         "vectors": side,
-                        "statistic": np.array(names, dtype=object)[place],
+                        "statistic": np.array(names, dtype=object)[index],
                         "value": by_head.reshape(-1),
-                        "n": own.n,
+                        "n": directions.n,
                     }
                 )
             )
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat(tables, ignore_index=True)
 
 
 def map_table(results: Sequence[DirectionResult]) -> pd.DataFrame:
-    """Lay the drawn tokens out as `pca_map.parquet`: a row for each head, side and token."""
-    parts = []
+    """Return the coordinates of the sampled tokens as `pca_map.parquet`: a row for each head, side and token."""
+    tables = []
     for result in results:
-        for (side, layer), own in sorted(result.found.items(), key=lambda one: _order(one[0])):
+        for (side, layer), directions in sorted(result.directions.items(), key=lambda item: _order(item[0])):
             vectors = result.vectors.get((side, layer))
             if vectors is None or not len(vectors):
                 continue
             exact = vectors.astype(np.float64)
-            places = own.coordinates(vectors)
-            second = places[..., 1] if places.shape[2] > 1 else np.full(places.shape[:2], np.nan)
-            told = np.stack([places[..., 0], second, np.linalg.norm(exact, axis=2)], axis=2)
-            by_head = _by_head(told.transpose(1, 0, 2), result.heads)
+            coordinates = directions.coordinates(vectors)
+            second = (
+                coordinates[..., 1] if coordinates.shape[2] > 1 else np.full(coordinates.shape[:2], np.nan)
+            )
+            numbers = np.stack([coordinates[..., 0], second, np.linalg.norm(exact, axis=2)], axis=2)
+            by_head = _by_head(numbers.transpose(1, 0, 2), result.heads)
             head, token = np.indices(by_head.shape[:2]).reshape(2, -1)
             first, second, length = by_head.reshape(-1, 3).T
-            parts.append(
+            tables.append(
                 pd.DataFrame(
                     {
                         "kind": result.kind,
@@ -127,26 +129,26 @@ def map_table(results: Sequence[DirectionResult]) -> pd.DataFrame:
                     }
                 )
             )
-    return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=MAP.names)
+    return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=MAP.names)
 
 
 def tokens_table(run: ModelRun, results: Sequence[DirectionResult]) -> pd.DataFrame:
-    """Lay the tokens on the maps out as `pca_tokens.parquet`, with the words around them."""
+    """Return the tokens on the maps with the words around them, as `pca_tokens.parquet`."""
     rows = [row for result in results for axis in (ROW, KEY) for row in _tokens(run, result, axis)]
     return pd.DataFrame(rows, columns=TOKENS.names)
 
 
 def _tokens(run: ModelRun, result: DirectionResult, axis: str) -> Iterator[dict[str, object]]:
-    drawn = result.drawn.get(axis)
-    if drawn is None:
+    sample = result.samples.get(axis)
+    if sample is None:
         return
-    for place, (token, (document, segment)) in enumerate(zip(drawn.tokens, drawn.segments, strict=True)):
+    for index, (token, (document, segment)) in enumerate(zip(sample.tokens, sample.segments, strict=True)):
         ids: NDArray[np.int64] = token["ids"].astype(np.int64)
         there = ids != PADDING
         yield {
             "kind": result.kind,
             "axis": axis,
-            "token": place + 1,
+            "token": index + 1,
             "document": document,
             "segment": segment,
             "position": int(token["position"]),
@@ -162,6 +164,6 @@ def _by_head(values: NDArray[np.float64], heads: int) -> NDArray[np.float64]:
     return np.repeat(values, heads // len(values), axis=0)
 
 
-def _order(place: tuple[str, int]) -> tuple[int, int]:
-    side, layer = place
+def _order(side_and_layer: tuple[str, int]) -> tuple[int, int]:
+    side, layer = side_and_layer
     return layer, SIDES.index(side)

@@ -1,4 +1,4 @@
-"""Sums of vectors and of their products, from which covariances are made (a store of an accumulator)."""
+"""Sums of vectors and of their products, for covariances (a store of an accumulator)."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -13,17 +13,17 @@ from headscope.statistics.kept import State
 
 _AT_ONCE = 1 << 22  # numbers of float64, 32 MiB
 
-Place = tuple[str, str, int]
-"""Whose vectors (`query`, `key`, `output`), kind of attention, layer from 0."""
+VectorsOfLayer = tuple[str, str, int]
+"""Side (`query`, `key`, `output`), kind of attention, 0-based layer."""
 
 
 @dataclass(frozen=True)
 class Moment:
-    """What is kept of some vectors of a layer.
+    """The first and second moments of some vectors of a layer, as sums.
 
     Attributes:
-        n: how many there are of each head.
-        sums: `[head, width]` float64; of keys a head is a group of heads that share them.
+        n: number of vectors of each head.
+        sums: `[head, width]` float64; for keys, a head is a group of heads that share them.
         products: sums of `x_a x_b` for a <= b, row by row of the triangle, `[head, width (width + 1) / 2]` float64.
     """
 
@@ -32,7 +32,7 @@ class Moment:
     products: NDArray[np.float64]
 
     def __add__(self, other: "Moment") -> "Moment":
-        """Return what is kept of both.
+        """Return the moment of both sets of vectors.
 
         Raises:
             ValueError: they are of other heads or widths.
@@ -46,64 +46,64 @@ class Moment:
 
 
 class Moments:
-    """The moments of every layer's vectors; how wide these are shows when the first come."""
+    """The moments of every layer's vectors; their widths are known only when the first vectors come."""
 
     def __init__(self) -> None:
-        self._kept: dict[Place, Moment] = {}
+        self._moments: dict[VectorsOfLayer, Moment] = {}
 
-    def add(self, place: Place, moment: Moment) -> None:
-        """Add to what is kept of a layer's vectors."""
-        self._kept[place] = self._kept[place] + moment if place in self._kept else moment
+    def add(self, layer: VectorsOfLayer, moment: Moment) -> None:
+        """Add to the moment of a layer's vectors."""
+        self._moments[layer] = self._moments[layer] + moment if layer in self._moments else moment
 
-    def of(self, place: Place) -> Moment | None:
-        """Return what is kept of a layer's vectors; None where none came."""
-        return self._kept.get(place)
+    def of(self, layer: VectorsOfLayer) -> Moment | None:
+        """Return the moment of a layer's vectors; None where there are none."""
+        return self._moments.get(layer)
 
     def merge(self, other: "Moments") -> None:
-        """Add what another kept."""
-        for place, moment in other._kept.items():
-            self.add(place, moment)
+        """Add the moments of another."""
+        for layer, moment in other._moments.items():
+            self.add(layer, moment)
 
     def state(self) -> State:
         """Return the sums, by layer."""
         return dict(self._arrays())
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take up what `state()` returned."""
+        """Restore what `state()` returned."""
         for name in state:
             if name.endswith(".n"):
                 side, kind, layer, _ = name.split(".")
-                own = f"{side}.{kind}.{layer}"
+                prefix = f"{side}.{kind}.{layer}"
                 moment = Moment(
                     int(state[name].item()),
-                    np.array(state[f"{own}.sums"]),
-                    np.array(state[f"{own}.products"]),
+                    np.array(state[f"{prefix}.sums"]),
+                    np.array(state[f"{prefix}.products"]),
                 )
-                self._kept[side, kind, int(layer)] = moment
+                self._moments[side, kind, int(layer)] = moment
 
     def _arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        for (side, kind, layer), moment in self._kept.items():
-            own = f"{side}.{kind}.{layer}"
-            yield f"{own}.n", np.array(moment.n)
-            yield f"{own}.sums", moment.sums
-            yield f"{own}.products", moment.products
+        for (side, kind, layer), moment in self._moments.items():
+            prefix = f"{side}.{kind}.{layer}"
+            yield f"{prefix}.n", np.array(moment.n)
+            yield f"{prefix}.sums", moment.sums
+            yield f"{prefix}.products", moment.products
 
 
-def moment_of(vectors: Tensor, asked: Tensor) -> Moment:
+def moment_of(vectors: Tensor, is_content: Tensor) -> Moment:
     """Return the moment of some vectors, summed in float64 a few tokens at a time.
 
     Args:
         vectors: `[batch, head, token, width]`.
-        asked: which tokens count, `[batch, token]` bool; what the others hold is not read.
+        is_content: tokens that count, `[batch, token]` bool; the others are not read.
     """
-    item, token = asked.nonzero(as_tuple=True)
+    item, token = is_content.nonzero(as_tuple=True)
     heads, width = vectors.shape[1], vectors.shape[3]
     sums = vectors.new_zeros((heads, width), dtype=torch.float64)
     products = vectors.new_zeros((heads, width, width), dtype=torch.float64)
     step = max(1, _AT_ONCE // (heads * width))
     for begin in range(0, len(item), step):
-        own = slice(begin, begin + step)
-        exact = vectors[item[own], :, token[own]].double()  # [token, head, width]
+        chunk = slice(begin, begin + step)
+        exact = vectors[item[chunk], :, token[chunk]].double()  # [token, head, width]
         sums += exact.sum(0)
         by_head = exact.transpose(0, 1)
         products += by_head.transpose(1, 2) @ by_head

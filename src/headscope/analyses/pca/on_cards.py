@@ -1,4 +1,4 @@
-"""What the atlas shows of a head's directions: where a few tokens lie along the first two of its vectors."""
+"""Principal directions on the cards of the atlas: maps of tokens along the first two directions."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
 
 ORDER = ("output", "query", "key")
-"""In which the sides are offered: what a head makes first."""
+"""The order of the sides; the output comes first."""
 MOST_TOKENS = 100
-"""On a map; of runs of before there may be more."""
+"""Number of tokens on a map at most."""
 MANY_HEADS = 512
-"""Of more heads of a kind the cards have no maps, so that the page opens at once."""
+"""With more heads of a kind, cards have no maps, so that the page opens at once."""
 STEPS = 250
-"""From the middle of a map to its edge."""
+"""Number of steps from the middle of a map to its edge."""
 LONGEST = 99
 CLASSES = {
     "other": "words",
@@ -46,73 +46,73 @@ def direction_cards(run: Measured, kind: Kind) -> dict[str, Any]:
     table, tokens = run.table("pca_map"), run.table("pca_tokens")
     if table is None or tokens is None or kind.size > MANY_HEADS:
         return {"pca": None}
-    own = table[(table["kind"] == kind.name) & (table["token"] <= MOST_TOKENS)]
-    if not len(own):
+    map_rows = table[(table["kind"] == kind.name) & (table["token"] <= MOST_TOKENS)]
+    if not len(map_rows):
         return {"pca": None}
     words = CardWords()
-    drawn = _tokens(tokens[(tokens["kind"] == kind.name) & (tokens["token"] <= MOST_TOKENS)], words)
+    tokens_by_axis = _tokens(tokens[(tokens["kind"] == kind.name) & (tokens["token"] <= MOST_TOKENS)], words)
     shares = _shares(run.table("pca"), kind)
     sides = []
     for side in ORDER:
-        heads = _heads(own[own["vectors"] == side], shares.get(side, {}), kind)
+        heads = _heads(map_rows[map_rows["vectors"] == side], shares.get(side, {}), kind)
         if any(heads):
-            axis = KEY if side == "key" and KEY in drawn else ROW
+            axis = KEY if side == "key" and KEY in tokens_by_axis else ROW
             sides.append({"side": side, "axis": axis, "heads": heads})
     return {
         "pca": {
             "words": words.drawn(),
             "classes": list(CLASSES.values()),
-            "tokens": drawn,
+            "tokens": tokens_by_axis,
             "sides": sides,
         }
     }
 
 
 def _tokens(table: pd.DataFrame, words: CardWords) -> dict[str, list[list[Any]]]:
-    drawn: dict[str, list[list[Any]]] = {}
-    numbers = {name: place for place, name in enumerate(CLASSES)}
+    by_axis: dict[str, list[list[Any]]] = {}
+    numbers = {name: number for number, name in enumerate(CLASSES)}
     for row in table.sort_values(["axis", "token"]).to_dict("records"):
         around = words.row(row["tokens"], row.get("joined"))
         at = int(row["position"]) - int(row["start"])
-        told = [numbers[str(row["token_class"])], int(row["position"]), at, around]
-        drawn.setdefault(str(row["axis"]), []).append(told)
-    return drawn
+        token = [numbers[str(row["token_class"])], int(row["position"]), at, around]
+        by_axis.setdefault(str(row["axis"]), []).append(token)
+    return by_axis
 
 
 def _shares(table: pd.DataFrame | None, kind: Kind) -> dict[str, dict[int, list[float | None]]]:
-    """Return the shares of the first two directions by side and the head's place."""
-    found: dict[str, dict[int, list[float | None]]] = {}
+    """Return the shares of the first two directions, by side and the head's index."""
+    by_side: dict[str, dict[int, list[float | None]]] = {}
     if table is None:
-        return found
-    for which, name in enumerate(SHARE_NAMES[:2]):
-        own = table[(table["kind"] == kind.name) & (table["statistic"] == name)]
-        for side, place, value in zip(
-            own["vectors"], kind.head_indices(own).tolist(), own["value"], strict=True
+        return by_side
+    for number, name in enumerate(SHARE_NAMES[:2]):
+        rows = table[(table["kind"] == kind.name) & (table["statistic"] == name)]
+        for side, head_index, value in zip(
+            rows["vectors"], kind.head_indices(rows).tolist(), rows["value"], strict=True
         ):
-            told = found.setdefault(str(side), {}).setdefault(place, [None, None])
-            told[which] = None if isnan(value) else round(float(value), 3)
-    return found
+            pair = by_side.setdefault(str(side), {}).setdefault(head_index, [None, None])
+            pair[number] = None if isnan(value) else round(float(value), 3)
+    return by_side
 
 
 def _heads(
     table: pd.DataFrame, shares: dict[int, list[float | None]], kind: Kind
 ) -> list[dict[str, Any] | None]:
-    told: list[dict[str, Any] | None] = [None] * kind.size
-    for place, own in table.assign(place=kind.head_indices(table)).groupby("place"):
-        ordered = own.sort_values("token")
+    maps: list[dict[str, Any] | None] = [None] * kind.size
+    for head_index, rows in table.assign(head_index=kind.head_indices(table)).groupby("head_index"):
+        ordered = rows.sort_values("token")
         x, y, length = (ordered[name].fillna(0.0).to_numpy(float) for name in ("first", "second", "length"))
-        # One step both ways: what lies twice as far along the first direction is drawn twice as far.
+        # Both axes have the same scale.
         furthest = max(float(np.abs(x).max()), float(np.abs(y).max()))
-        told[int(str(place))] = {
-            "shares": shares.get(int(str(place)), [None, None]),
+        maps[int(str(head_index))] = {
+            "shares": shares.get(int(str(head_index)), [None, None]),
             "x": _stepped(x, furthest, STEPS),
             "y": _stepped(y, furthest, STEPS),
             "length": _stepped(length, float(length.max()), LONGEST),
         }
-    return told
+    return maps
 
 
 def _stepped(values: NDArray[np.float64], furthest: float, steps: int) -> list[int]:
-    """Return values as whole steps, the furthest so many from 0."""
+    """Return values as whole steps, of which the furthest value is `steps` away from 0."""
     whole: list[int] = np.rint(values * (steps / furthest if furthest > 0 else 0.0)).astype(int).tolist()
     return whole

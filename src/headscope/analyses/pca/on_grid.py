@@ -1,4 +1,4 @@
-"""What the head grid and the scatter of heads know of heads' directions: how many each of its vectors uses."""
+"""Principal directions in the head grid and the scatter of heads: the effective dimension of each side."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOPIC = "Directions"
 
 
 def direction_measures(about: Context) -> Iterator[HeadMeasure]:
-    """Yield the effective dimension of each side; none where the run found no directions."""
+    """Yield the effective dimension of each side; none where the run did not measure directions."""
     table = about.run.table("pca")
     if table is None:
         return

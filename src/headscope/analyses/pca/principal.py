@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from headscope.analyses.pca.moments import Moment
 
 MOST = 8
-"""Directions that are told of."""
+"""Number of directions reported at most."""
 
 
 @dataclass(frozen=True)
@@ -16,13 +16,13 @@ class Principal:
     """The principal directions of some vectors of a layer.
 
     Attributes:
-        n: vectors of each head.
+        n: number of vectors of each head.
         mean: `[head, width]`.
-        directions: unit vectors, the first that along which the vectors vary most, `[head, width, direction]`; the
-            largest entry of each is positive. As many as `MOST`, or as the vectors are wide.
-        shares: of the variance, `[head, direction]`; NaN where nothing varies.
+        directions: unit vectors by falling variance, `[head, width, direction]`; the largest entry of each is positive.
+            Their number is `MOST`, or the width of the vectors.
+        shares: share of the variance along each, `[head, direction]`; NaN where nothing varies.
         effective: `(sum l)^2 / sum l^2` of the variances l along all directions, `[head]`, from 1 to the width; NaN
-            too.
+            where nothing varies.
     """
 
     n: int
@@ -38,7 +38,7 @@ class Principal:
 
 
 def principal_directions(moment: Moment) -> Principal:
-    """Work out the directions of every head."""
+    """Compute the principal directions of every head."""
     heads, width = moment.sums.shape
     mean = moment.sums / max(1, moment.n)
     covariance = np.zeros((heads, width, width))
@@ -48,7 +48,7 @@ def principal_directions(moment: Moment) -> Principal:
     scale = covariance.trace(axis1=1, axis2=2)
     covariance -= mean[:, :, None] * mean[:, None, :]
     values, vectors = np.linalg.eigh(covariance)
-    # Of vectors that are all alike rounding is left, a part in 1e16 of their length.
+    # Equal vectors leave a rounding error of 1e-16 of their length.
     values = np.where(values > 1e-13 * scale[:, None], values, 0.0)[:, ::-1]
     vectors = vectors[:, :, ::-1][:, :, :MOST]
     largest = np.take_along_axis(vectors, np.abs(vectors).argmax(1)[:, None], axis=1)

@@ -1,4 +1,4 @@
-"""Principal directions in the page: how many of them each head uses, in a picture and a table."""
+"""Principal directions in the report: the effective dimension of each head, in a figure and a table."""
 
 from __future__ import annotations
 
@@ -45,44 +45,44 @@ _SHOWN = (EFFECTIVE, *SHARE_NAMES[:2])
 
 
 def direction_section(about: Context) -> list[Section]:
-    """Build the section; none where the run found no directions."""
+    """Build the section; none where the run did not measure directions."""
     table = about.run.table("pca")
     if table is None:
         return []
-    parts: list[Html | None] = []
-    drawn: list[str] = []
-    for place, kind in enumerate(about.kinds):
+    blocks: list[Html | None] = []
+    kinds_drawn: list[str] = []
+    for index, kind in enumerate(about.kinds):
         if not _has(table, kind):
             continue
-        drawn.append(kind.name)
+        kinds_drawn.append(kind.name)
         if about.several:
-            parts.append(el("h3", capital(kind.name)))
-        file = figure_file(FIGURE, kind.name, first=place == 0)
+            blocks.append(el("h3", capital(kind.name)))
+        file = figure_file(FIGURE, kind.name, first=index == 0)
         draw = partial(direction_figure, table, kind=kind.name, roles=about.run.roles)
         label = f"The effective dimension of each {kind.name} head; the table below has them."
         picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-pca", label=label)
-        parts.append(el("figure", picture))
-        parts.append(direction_rows(table, kind, several=about.several).html())
-    files = kind_links(about, FIGURE, "The directions of every head, drawn for this model", drawn)
-    return section("pca", TITLE, WHY, parts, captions=(CAPTION,), files=files)
+        blocks.append(el("figure", picture))
+        blocks.append(direction_rows(table, kind, several=about.several).html())
+    files = kind_links(about, FIGURE, "The directions of every head, drawn for this model", kinds_drawn)
+    return section("pca", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 
 
 def direction_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield the figure of each kind with the name of its file; none where the run found no directions."""
+    """Yield the figure of each kind with the name of its file; none where the run did not measure directions."""
     table = about.run.table("pca")
     if table is None:
         return
-    for place, kind in enumerate(about.kinds):
+    for index, kind in enumerate(about.kinds):
         if _has(table, kind):
-            name = figure_file(FIGURE, kind.name, first=place == 0)
+            name = figure_file(FIGURE, kind.name, first=index == 0)
             yield name, direction_figure(table, kind=kind.name, roles=about.run.roles)
 
 
 def direction_rows(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
     """Tabulate the effective dimension of every head's vectors and the share of the first two directions."""
-    own = table[(table["kind"] == kind.name) & table["statistic"].isin(_SHOWN)]
+    rows_of_kind = table[(table["kind"] == kind.name) & table["statistic"].isin(_SHOWN)]
     by_head: dict[tuple[int, int], dict[tuple[str, str], float]] = {}
-    for row in records(own):
+    for row in records(rows_of_kind):
         cells = by_head.setdefault((int(row["layer"]), int(row["head"])), {})
         cells[row["vectors"], row["statistic"]] = row["value"]
     rows = [

@@ -1,4 +1,4 @@
-"""The tables of principal directions, and of the map that is drawn along the first two."""
+"""The tables of principal directions, and of the map along the first two."""
 
 from headscope.analyses.pca.accumulator import KEY, ROW, SIDES
 from headscope.analyses.pca.principal import MOST
@@ -7,7 +7,7 @@ from headscope.statistics.columns import FROM_ONE, KIND, PLACE, POSITIVE, count,
 from headscope.statistics.table_schema import Column, TableSchema
 
 EFFECTIVE = "effective_dimension"
-SHARE_NAMES = tuple(f"share_{place}" for place in range(1, MOST + 1))
+SHARE_NAMES = tuple(f"share_{rank}" for rank in range(1, MOST + 1))
 STATISTICS = (EFFECTIVE, *SHARE_NAMES)
 _VECTORS = text(
     "vectors",
@@ -63,7 +63,11 @@ TOKENS = TableSchema(
         text("document", "id of the document"),
         Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
         Column("position", "of the token in the input, from 0", "int64", bounds=POSITIVE),
-        text("token_class", "its class as a key", choices=tuple(one.name.lower() for one in KeyClass)),
+        text(
+            "token_class",
+            "its class as a key",
+            choices=tuple(key_class.name.lower() for key_class in KeyClass),
+        ),
         Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
         Column("tokens", "readable tokens around it", "list of text"),
         Column("joined", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),

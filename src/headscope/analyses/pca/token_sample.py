@@ -1,4 +1,4 @@
-"""A few tokens with their vectors, the same for all heads: those with the smallest hashes (a store)."""
+"""A sample of tokens with their vectors, the same for all heads: those with the smallest hashes (a store)."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from headscope.statistics.kept import State
 
 BEFORE, AFTER = 5, 5
-"""Tokens that are kept on either side of a token."""
+"""Number of tokens kept on either side of a token."""
 TOKEN = np.dtype(
     [
         ("hash", np.uint64),
@@ -24,17 +24,17 @@ _LARGEST = int(np.iinfo(np.uint64).max)
 
 Segment = tuple[str, int]
 Side = tuple[str, int]
-"""Whose vectors (`query`, `key`, `output`), and of which layer from 0."""
+"""Side (`query`, `key`, `output`) and 0-based layer."""
 Vectors = Mapping[Side, NDArray[np.float16]]
 
 
 class TokenSample:
-    """Of all tokens along an axis those with the smallest hashes, with every head's vectors there.
+    """The tokens of an axis with the smallest hashes, with every head's vectors.
 
-    What came first does not matter.
+    The order in which tokens come does not matter.
 
     Args:
-        most: tokens kept.
+        most: number of tokens kept.
     """
 
     def __init__(self, *, most: int) -> None:
@@ -45,15 +45,15 @@ class TokenSample:
 
     @property
     def least(self) -> int:
-        """What a token's hash must lie below to be kept: the largest that is, once there are enough."""
+        """The bound below which a token's hash is kept: the largest kept hash, once the sample is full."""
         return int(self._tokens["hash"].max()) if len(self._tokens) == self.most else _LARGEST
 
     def offer(self, tokens: NDArray[Any], segments: Sequence[Segment], vectors: Vectors) -> None:
-        """Take in tokens, of which those are kept whose hashes are among the smallest.
+        """Add tokens; those whose hashes are among the smallest are kept.
 
         Args:
             tokens: of `TOKEN`.
-            segments: document and index of the input of each.
+            segments: document and index of each token's input.
             vectors: `[token, head, width]` of each side and layer.
 
         Raises:
@@ -68,31 +68,31 @@ class TokenSample:
             )
         before = len(self._tokens)
         hashes = np.concatenate([self._tokens["hash"], tokens["hash"]])
-        chosen = np.argsort(hashes, kind="stable")[: self.most]
-        new = np.sort(chosen[chosen >= before]) - before
-        # In the places of those that go; the rest, while there is room, behind them.
-        free = np.setdiff1d(np.arange(before), chosen)
+        smallest = np.argsort(hashes, kind="stable")[: self.most]
+        new = np.sort(smallest[smallest >= before]) - before
+        # New tokens take the slots of dropped ones first, and then the free slots behind them.
+        free = np.setdiff1d(np.arange(before), smallest)
         put, more = new[: len(free)], new[len(free) :]
         self._tokens[free] = tokens[put]
         self._tokens = np.concatenate([self._tokens, tokens[more]])
-        for place, own in zip(free.tolist(), put.tolist(), strict=True):
-            self._segments[place] = segments[own]
-        self._segments += [segments[own] for own in more.tolist()]
-        for side, own in vectors.items():
-            kept = self._vectors.get(side)
-            if kept is None:
-                kept = np.zeros((0, *own.shape[1:]), dtype=np.float16)
-            kept[free] = own[put]
-            self._vectors[side] = np.concatenate([kept, own[more]]) if len(more) else kept
+        for slot, number in zip(free.tolist(), put.tolist(), strict=True):
+            self._segments[slot] = segments[number]
+        self._segments += [segments[number] for number in more.tolist()]
+        for side, number in vectors.items():
+            stored = self._vectors.get(side)
+            if stored is None:
+                stored = np.zeros((0, *number.shape[1:]), dtype=np.float16)
+            stored[free] = number[put]
+            self._vectors[side] = np.concatenate([stored, number[more]]) if len(more) else stored
 
     def rows(self) -> tuple[NDArray[Any], list[Segment], dict[Side, NDArray[np.float16]]]:
         """Return the tokens, their inputs and their vectors, by hash."""
         order = np.argsort(self._tokens["hash"], kind="stable")
-        segments = [self._segments[place] for place in order.tolist()]
-        return self._tokens[order], segments, {side: own[order] for side, own in self._vectors.items()}
+        segments = [self._segments[number] for number in order.tolist()]
+        return self._tokens[order], segments, {side: values[order] for side, values in self._vectors.items()}
 
     def merge(self, other: "TokenSample") -> None:
-        """Take in what another kept."""
+        """Add the tokens of another sample."""
         self.offer(*other.rows())
 
     def state(self) -> State:
@@ -100,18 +100,18 @@ class TokenSample:
         tokens, segments, vectors = self.rows()
         state: State = {name: np.ascontiguousarray(tokens[name]) for name in TOKEN.names or ()}
         state["segments"] = np.frombuffer(json.dumps(segments).encode(), dtype=np.uint8).copy()
-        state.update({f"vectors.{side}.{layer}": own for (side, layer), own in vectors.items()})
+        state.update({f"vectors.{side}.{layer}": values for (side, layer), values in vectors.items()})
         return state
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        """Take up what `state()` returned."""
+        """Restore what `state()` returned."""
         tokens = np.zeros(len(state["hash"]), dtype=TOKEN)
         for name in TOKEN.names or ():
             tokens[name] = state[name]
         vectors = {}
-        for name, own in state.items():
+        for name, values in state.items():
             if name.startswith("vectors."):
                 _, side, layer = name.split(".")
-                vectors[side, int(layer)] = np.asarray(own)
+                vectors[side, int(layer)] = np.asarray(values)
         segments = [(document, index) for document, index in json.loads(bytes(state["segments"]))]
         self.offer(tokens, segments, vectors)

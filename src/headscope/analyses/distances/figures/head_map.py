@@ -1,4 +1,4 @@
-"""Figure 6 of the paper: heads as points, as far apart as their attention is, colored by role and by layer."""
+"""Figure 6 of the paper: heads as points at distances that represent divergences, colored by role and by layer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from headscope.statistics.role_catalog import ROLES
 
 COLORINGS = ("role", "layer")
 NUMBERED = 200
-"""Up to so many heads a mark shows its layer's number."""
+"""Up to this number of heads, a mark shows its layer's number."""
 MOST_NAMED = 10
 
 
@@ -44,7 +44,7 @@ def head_map(
         table: `tables/head_map.parquet`.
         kind: `encoder`, `decoder` or `cross`.
         stress: of the map, written below it.
-        names: what roles are called, for a model whose special tokens are not `[CLS]` and `[SEP]`.
+        names: names of roles, for a model whose special tokens are not `[CLS]` and `[SEP]`.
 
     Raises:
         ValueError: the table has no head of this kind.
@@ -82,7 +82,7 @@ def map_panel(
         table: `tables/head_map.parquet`.
         kind: `encoder`, `decoder` or `cross`.
         coloring: `role` or `layer`.
-        names: what roles are called.
+        names: names of roles.
         ax: where to draw; made when not given.
 
     Raises:
@@ -109,7 +109,7 @@ def map_panel(
 def _heads(table: pd.DataFrame, kind: str) -> pd.DataFrame:
     heads = table[table["kind"] == kind]
     if heads.empty:
-        present = ", ".join(str(one) for one in table["kind"].unique()) or "none"
+        present = ", ".join(str(name) for name in table["kind"].unique()) or "none"
         raise ValueError(f"Expected {kind} heads on the map, got {present}; give a kind that the table has.")
     return heads.sort_values(["layer", "head"]).reset_index(drop=True)
 
@@ -117,13 +117,15 @@ def _heads(table: pd.DataFrame, kind: str) -> pd.DataFrame:
 def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict[str, str]) -> None:
     finders = _finders(heads)
     called_by = dict(finders)
-    own = heads["role"].fillna("mixed").tolist()
-    roles = np.array([worn(role, called_by.get(place)) for place, role in enumerate(own)], dtype=object)
+    known_roles = heads["role"].fillna("mixed").tolist()
+    roles = np.array(
+        [worn(role, called_by.get(index)) for index, role in enumerate(known_roles)], dtype=object
+    )
     marks = plane.points(heads)
     size = mark_size(len(heads))
     present = [role for role in ROLES if (roles == role).any()]
     present += sorted({str(role) for role in roles} - set(ROLES))
-    # What is rarest is drawn last, over the many, and named first.
+    # The rarest role is drawn last, on top of the others, and named first.
     by_size = sorted(present, key=lambda role: -int((roles == role).sum()))
     sizes, edges = marked(range(len(heads)), called_by, size)
     for role in by_size:
@@ -142,19 +144,19 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
         points.set_gid(f"heads--{kind}--map--{role}")
     called = {role: names.get(role) or _called(role) for role in present}
     finding = [
-        (WantedLabel(text, 8.5, marks[[place]]), INK, "finder") for place, text in finders[:MOST_NAMED]
+        (WantedLabel(text, 8.5, marks[[index]]), INK, "finder") for index, text in finders[:MOST_NAMED]
     ]
     meaning = [
         (WantedLabel(called[role], 9.0, _central(marks, roles == role)), role_color(role), "name")
         for role in reversed(by_size)
     ]
-    # Heads that find something choose their names' places first; where room is short, what the colors mean does.
+    # Names of heads that find something are placed first; on paper, where room is short, names of roles are.
     short = paper_width() is not None
-    chosen = meaning + finding if short else finding + meaning
-    places = place_labels([name for name, _, _ in chosen], marks, plane.box, reach=6.0)
-    for (name, color, sort), found in zip(chosen, places):
-        if found is not None and not (short and sort == "finder" and found.box.covers(marks)):
-            _write(ax, plane, name, found, color, sort=sort)
+    wanted = meaning + finding if short else finding + meaning
+    label_places = place_labels([name for name, _, _ in wanted], marks, plane.box, reach=6.0)
+    for (name, color, sort), label_place in zip(wanted, label_places):
+        if label_place is not None and not (short and sort == "finder" and label_place.box.covers(marks)):
+            _draw_label(ax, plane, name, label_place, color, sort=sort)
 
 
 def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
@@ -162,26 +164,26 @@ def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
     size = 1.25 * mark_size(len(heads))
     number = 0.68 * size**0.5
     if len(heads) <= NUMBERED and (paper_width() is None or number >= LEAST_POINTS - 0.5):
-        # One by one, so that a disc over another covers its number too.
-        for place, (_, one) in enumerate(heads.groupby(["layer", "head"], sort=False)):
-            order = 3 + place / len(heads)
-            _discs(ax, one, kind, layers, size, order)
-            layer, head = int(one["layer"].iloc[0]), int(one["head"].iloc[0])
+        # Discs are drawn one at a time, so that a disc also covers the number of a disc below it.
+        for index, (_, point) in enumerate(heads.groupby(["layer", "head"], sort=False)):
+            order = 3 + index / len(heads)
+            _discs(ax, point, kind, layers, size, order)
+            layer, head = int(point["layer"].iloc[0]), int(point["head"].iloc[0])
             ax.text(
-                one["x"].iloc[0], one["y"].iloc[0], f"{layer}", ha="center", va="center_baseline",
+                point["x"].iloc[0], point["y"].iloc[0], f"{layer}", ha="center", va="center_baseline",
                 fontsize=number, color=on_layer(layer_color(layer, layers)), zorder=order,
                 gid=f"mark--{head_label(layer, head)}",
             )  # fmt: skip
         return
     _discs(ax, heads, kind, layers, size, 3.0)
-    marks, own = plane.points(heads), heads["layer"].to_numpy()
+    marks, layer_of_head = plane.points(heads), heads["layer"].to_numpy()
     wanted = [
-        WantedLabel(f"layer {layer}", 8.0, _central(marks, own == layer))
-        for layer in sorted(set(own.tolist()))
+        WantedLabel(f"layer {layer}", 8.0, _central(marks, layer_of_head == layer))
+        for layer in sorted(set(layer_of_head.tolist()))
     ]
-    for name, found in zip(wanted, place_labels(wanted, marks, plane.box)):
-        if found is not None:
-            _write(ax, plane, name, found, INK, sort="finder")
+    for name, label_place in zip(wanted, place_labels(wanted, marks, plane.box)):
+        if label_place is not None:
+            _draw_label(ax, plane, name, label_place, INK, sort="finder")
 
 
 def _discs(ax: Axes, heads: pd.DataFrame, kind: str, layers: int, size: float, order: float) -> None:
@@ -195,7 +197,7 @@ def _discs(ax: Axes, heads: pd.DataFrame, kind: str, layers: int, size: float, o
 
 
 def mark_size(heads: int) -> float:
-    """Return a mark's size in square points: smaller where there are many, so that they stay apart."""
+    """Return a mark's size in square points; more heads have smaller marks, so that they stay apart."""
     return float(np.clip(80.0 * 72 / heads, 12.0, 80.0))
 
 
@@ -205,32 +207,34 @@ def _called(role: str) -> str:
 
 
 def _central(marks: np.ndarray, these: np.ndarray) -> np.ndarray:
-    """Return the marks of a group, those nearest to their common middle first, at most six."""
-    own = marks[these]
-    middle = np.median(own, axis=0)
-    return np.asarray(own[np.argsort(((own - middle) ** 2).sum(1), kind="stable")][:6])
+    """Return at most six marks of a group, nearest to its median first."""
+    group = marks[these]
+    middle = np.median(group, axis=0)
+    return np.asarray(group[np.argsort(((group - middle) ** 2).sum(1), kind="stable")][:6])
 
 
 def _finders(heads: pd.DataFrame) -> list[tuple[int, str]]:
-    """Name the heads that find something: `8-10 dobj`, and how many more relations they find."""
-    found = []
-    for place, (layer, head, finds) in enumerate(zip(heads["layer"], heads["head"], heads["finds"])):
+    """Return labels of the heads that find something: `8-10 dobj`, with the number of further relations."""
+    finders = []
+    for index, (layer, head, finds) in enumerate(zip(heads["layer"], heads["head"], heads["finds"])):
         names = str(finds).split(",") if isinstance(finds, str) and finds else []
         if names:
-            found.append((len(names), place, finder_name(int(layer), int(head), names)))
-    found.sort(key=lambda one: (-one[0], one[1]))
-    return [(place, text) for _, place, text in found]
+            finders.append((len(names), index, finder_name(int(layer), int(head), names)))
+    finders.sort(key=lambda finder: (-finder[0], finder[1]))
+    return [(index, text) for _, index, text in finders]
 
 
-def _write(ax: Axes, plane: Plane, name: WantedLabel, place: LabelPlace, color: str, *, sort: str) -> None:
-    """Write a name, and the line to its mark: one with the sort `finder` may be left out again, its line with it."""
-    box = place.box
-    across = {"left": box.left, "right": box.right}.get(place.side, (box.left + box.right) / 2)
+def _draw_label(
+    ax: Axes, plane: Plane, name: WantedLabel, label_place: LabelPlace, color: str, *, sort: str
+) -> None:
+    """Draw a name and the line to its mark; names of the sort `finder` may be removed later, with their lines."""
+    box = label_place.box
+    across = {"left": box.left, "right": box.right}.get(label_place.side, (box.left + box.right) / 2)
     x, y = plane.back(across, (box.bottom + box.top) / 2)
-    if place.lead is not None:
-        ends = [plane.back(*place.lead[:2]), plane.back(*place.lead[2:])]
+    if label_place.lead is not None:
+        ends = [plane.back(*label_place.lead[:2]), plane.back(*label_place.lead[2:])]
         ax.plot(*zip(*ends), color=SOFT, linewidth=0.7, zorder=2.5, clip_on=False, gid=f"lead--{name.text}")
     ax.text(
-        x, y, name.text, fontsize=name.size, color=color, ha=place.side, va="center", zorder=5, clip_on=False,
+        x, y, name.text, fontsize=name.size, color=color, ha=label_place.side, va="center", zorder=5, clip_on=False,
         gid=f"{sort}--{name.text}",
     )  # fmt: skip

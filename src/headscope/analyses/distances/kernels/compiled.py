@@ -1,8 +1,8 @@
 """The divergence between all pairs of heads of one segment, compiled for the processor at hand.
 
-Rows are taken sixteen at a time, a lane each; keys in chunks, and heads in blocks, so that what is worked on stays
-in the caches. A head is paired with those that follow it, around the circle of heads, up to half way: so all
-pairs come once, in runs of six.
+Sixteen rows are processed at a time, one per lane; keys come in chunks and heads in blocks, so that the data stay in
+the caches. Heads form a circle, and each head is paired with the half of the circle that follows it. So every pair
+occurs once, in runs of six.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ from headscope.analyses.distances.kernels.vectors import LANES
 
 
 def partners(heads: int) -> int:
-    """Return how many heads each is paired with: half of the others, filled up to whole runs."""
+    """Return the number of partners of a head: half of the other heads, rounded up to whole runs."""
     return -(-(heads // 2) // ABREAST) * ABREAST
 
 
@@ -31,7 +31,7 @@ class Scratch:
     """A thread's working memory, aligned to a cache line: a vector across two lines costs twice.
 
     Args:
-        heads: of a segment, all layers.
+        heads: number of heads of all layers.
     """
 
     def __init__(self, heads: int) -> None:
@@ -48,10 +48,12 @@ def _aligned(floats: int) -> NDArray[np.float32]:
 
 
 class _Segment:
-    """One segment's weights as the compiled program takes them, and room for its sums."""
+    """A segment's weights as arguments of the compiled program, and memory for its sums."""
 
     def __init__(self, layers: Sequence[Tensor]) -> None:
-        self.layers = [_side_by_side(layer) for layer in layers]  # held, so that the addresses stay good
+        self.layers = [
+            _side_by_side(layer) for layer in layers
+        ]  # kept alive, because the program has their addresses
         self.heads, self.rows, self.keys = layers[0].shape
         self.addresses = np.array([layer.data_ptr() for layer in self.layers], dtype=np.int64)
         self.strides = np.array([layer.stride()[:2] for layer in self.layers], dtype=np.int64)
@@ -86,20 +88,20 @@ class _Segment:
         )
 
     def pairs(self) -> NDArray[np.float64]:
-        """Add up the groups of rows, always in the same order: sums and sums of squares, `[2, pair]`."""
-        sums: NDArray[np.float64] = self.sums.sum(0)[:, _places(self.heads * len(self.layers))]
+        """Return sums and sums of squares over rows, `[2, pair]`; groups are added in a fixed order."""
+        sums: NDArray[np.float64] = self.sums.sum(0)[:, _positions(self.heads * len(self.layers))]
         sums *= np.array([[self.lead], [self.lead**2]])
         return sums
 
 
 @cache
-def _places(heads: int) -> NDArray[np.int64]:
-    """Return where each pair stands among heads and their partners; pairs as in `numpy.triu_indices`."""
-    one, other = np.triu_indices(heads, 1)
-    forward = other - one <= heads // 2
-    head, step = np.where(forward, one, other), np.where(forward, other - one, heads - other + one)
-    places: NDArray[np.int64] = head * partners(heads) + step - 1
-    return places
+def _positions(heads: int) -> NDArray[np.int64]:
+    """Return the index of each pair among heads and their partners; pairs as in `numpy.triu_indices`."""
+    first, second = np.triu_indices(heads, 1)
+    forward = second - first <= heads // 2
+    head, step = np.where(forward, first, second), np.where(forward, second - first, heads - second + first)
+    positions: NDArray[np.int64] = head * partners(heads) + step - 1
+    return positions
 
 
 def pair_sums(stacks: Sequence[Sequence[Tensor]]) -> list[NDArray[np.float64]]:
@@ -118,7 +120,7 @@ def pair_sums(stacks: Sequence[Sequence[Tensor]]) -> list[NDArray[np.float64]]:
     def drain() -> None:
         scratch: Scratch | None = None
         for segment, group in _shared(work, lock):
-            # All segments of a model have as many heads, but for other kinds of attention.
+            # The number of heads differs only between kinds of attention.
             heads = segment.heads * len(segment.layers)
             if scratch is None or scratch.heads != heads:
                 scratch = Scratch(heads)

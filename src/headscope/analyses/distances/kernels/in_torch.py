@@ -29,22 +29,22 @@ def pair_sums(layers: Sequence[Float[Tensor, "head row key"]]) -> Float64[Tensor
     fit = fit_for(keys)
     # In one copy to the device.
     shift, *powers = weights.new_tensor((fit.shift, *fit.rest)).unbind()
-    # Each head and those that follow it around the circle of heads, half way: all pairs, in whole blocks.
+    # Each head is paired with the following half of the circle of heads, which gives every pair once.
     sums = torch.zeros((half, 2, total), dtype=torch.float64, device=weights.device)
     for start in range(0, rows, height):
-        own = weights[:, start : start + height]
-        roots = (own * (1 - SMOOTHING) + floor_of(keys)).sqrt_()
+        chunk = weights[:, start : start + height]
+        roots = (chunk * (1 - SMOOTHING) + floor_of(keys)).sqrt_()
         fourth = roots.sqrt()
-        # The first half of the heads once more, behind the last.
+        # The first half of the heads is repeated behind the last, which closes the circle.
         roots, fourth, inverse = (torch.cat([f, f[:half]]) for f in (roots, fourth, fourth.reciprocal()))
-        # Several steps around the circle at once, as many as fill a buffer: each is a window onto the same memory.
-        at_once = max(1, min(half, limit // max(1, own.numel())))
-        ratio, other, value = (own.new_empty((at_once, *own.shape)) for _ in range(3))
+        # Several steps around the circle fill a buffer; each is a window onto the same memory.
+        at_once = max(1, min(half, limit // max(1, chunk.numel())))
+        ratio, other, value = (chunk.new_empty((at_once, *chunk.shape)) for _ in range(3))
         for first in range(1, half + 1, at_once):
-            number = min(at_once, half + 1 - first)
-            r, o, v = ratio[:number], other[:number], value[:number]
+            steps_at_once = min(at_once, half + 1 - first)
+            r, o, v = ratio[:steps_at_once], other[:steps_at_once], value[:steps_at_once]
             far_roots, far_fourth, far_inverse = (
-                _windows(f, first, number, total) for f in (roots, fourth, inverse)
+                _windows(f, first, steps_at_once, total) for f in (roots, fourth, inverse)
             )
             torch.addcmul(shift, fourth[:total], far_inverse, out=r)
             torch.addcmul(shift, inverse[:total], far_fourth, out=o)
@@ -54,13 +54,13 @@ def pair_sums(layers: Sequence[Float[Tensor, "head row key"]]) -> Float64[Tensor
                 torch.addcmul(power, v, r, out=v)
             torch.sub(roots[:total], far_roots, out=o)
             by_row = v.mul_(o).mul_(o).sum(-1, dtype=torch.float64).mul_(fit.lead)
-            done = sums[first - 1 : first - 1 + number]
+            done = sums[first - 1 : first - 1 + steps_at_once]
             done[:, 0] += by_row.sum(-1)
             done[:, 1] += by_row.square_().sum(-1)
-    one, other_head = torch.triu_indices(total, total, 1, device=weights.device)
-    apart = other_head - one
+    first_head, second_head = torch.triu_indices(total, total, 1, device=weights.device)
+    apart = second_head - first_head
     forward = apart <= half
-    head = torch.where(forward, one, other_head)
+    head = torch.where(forward, first_head, second_head)
     steps = torch.where(forward, apart, total - apart)
     return sums.transpose(0, 1)[:, steps - 1, head]
 
@@ -68,7 +68,7 @@ def pair_sums(layers: Sequence[Float[Tensor, "head row key"]]) -> Float64[Tensor
 def _windows(features: Tensor, first: int, number: int, size: int) -> Tensor:
     """Return `size` heads of `[head, row, key]` from each of `number` heads on, `[number, size, row, key]`: a view."""
     heads, rows, keys = features.stride()
-    own = features[first:]
-    return own.as_strided(
-        (number, size, *features.shape[1:]), (heads, heads, rows, keys), own.storage_offset()
+    start = features[first:]
+    return start.as_strided(
+        (number, size, *features.shape[1:]), (heads, heads, rows, keys), start.storage_offset()
     )

@@ -1,10 +1,10 @@
 """Sixteen rows at a time: the inner loops of the divergence, written as LLVM instructions.
 
-Left to itself a compiler takes half the vector width and finishes one pair before it begins the next, so that
-each step waits for the last. Here an instruction handles sixteen rows, and six pairs go abreast.
+A compiler by itself uses half the vector width and finishes one pair before the next, so that each step waits for the
+last. Here an instruction handles sixteen rows, and six pairs are computed side by side.
 
-Features of a head and key are three times 16 floats, a lane a row: the square root of the smoothed weight, its
-fourth root, and the fourth root's reciprocal.
+The features of a head and key are three vectors of 16 floats, one per row: the square root of the smoothed weight, its
+fourth root, and the reciprocal of the fourth root.
 """
 
 from typing import Any
@@ -35,29 +35,30 @@ KEYS = 16  # a chunk
 def add_pairs(
     build: Any,
     features: Any,
-    one: Any,
-    others: Any,
+    head: Any,
+    partners: Any,
     pitch: int,
     keys: Any,
     fit: Values,
     sums: Any,
-    place: Any,
+    first_sum: Any,
 ) -> None:
     """Add the divergences of one head from six others, over some keys, to six sums of 16 rows.
 
     Args:
-        build: writes the instructions; what follows are values of the compiled program.
-        features: address of all heads' features, float32; a head's keys lie one behind the other.
-        one, others: where the one head's features begin, and those of the first of the six.
+        build: the IR builder; the other arguments are values of the compiled program.
+        features: address of all heads' features, float32; the keys of a head are contiguous.
+        head, partners: offsets of the features of the head, and of the first of its six partners.
         pitch: floats from one head to the next.
-        keys: how many, at least one.
+        keys: number of keys, at least one.
         fit: shift and rest of the polynomial (`polynomial.Fit`), each in every lane.
-        sums: float32, six times 16 from `place` on.
+        sums: float32, six times 16 from `first_sum` on.
+        first_sum: offset of the first sum.
     """
     six = range(ABREAST)
     shift, *powers = fit
-    places = [build.add(place, INDEX(LANES * i)) for i in six]
-    begun = [load(build, sums, at) for at in places]
+    sum_positions = [build.add(first_sum, INDEX(LANES * i)) for i in six]
+    begun = [load(build, sums, at) for at in sum_positions]
     before, loop, after = build.block, build.append_basic_block(), build.append_basic_block()
     build.branch(loop)
     build.position_at_end(loop)
@@ -68,22 +69,22 @@ def add_pairs(
         total.add_incoming(first, before)
 
     offset = build.mul(key, INDEX(FEATURES))
-    own = build.add(one, offset)
-    other = [build.add(build.add(others, offset), INDEX(pitch * i)) for i in six]
+    head_key = build.add(head, offset)
+    partner_keys = [build.add(build.add(partners, offset), INDEX(pitch * i)) for i in six]
 
     def feature(at: Any, number: int) -> Any:
         return load(build, features, build.add(at, INDEX(LANES * number)))
 
-    # Step by step for all six, not pair by pair: the processor then always has something ready to do.
-    fourth, inverse = feature(own, 1), feature(own, 2)
-    up = [multiply_add(build, fourth, feature(at, 2), shift) for at in other]
-    down = [multiply_add(build, inverse, feature(at, 1), shift) for at in other]
+    # Each step is done for all six pairs before the next, so that the processor never waits for a result.
+    fourth, inverse = feature(head_key, 1), feature(head_key, 2)
+    up = [multiply_add(build, fourth, feature(at, 2), shift) for at in partner_keys]
+    down = [multiply_add(build, inverse, feature(at, 1), shift) for at in partner_keys]
     ratio = [smaller(build, a, b) for a, b in zip(up, down)]
     value = ratio
     for power in reversed(powers):
         value = [multiply_add(build, v, r, power) for v, r in zip(value, ratio)]
-    root = feature(own, 0)
-    apart = [build.fsub(root, feature(at, 0), flags=FAST) for at in other]
+    root = feature(head_key, 0)
+    apart = [build.fsub(root, feature(at, 0), flags=FAST) for at in partner_keys]
     square = [build.fmul(a, a, flags=FAST) for a in apart]
     grown = [multiply_add(build, s, v, total) for s, v, total in zip(square, value, running)]
 
@@ -93,21 +94,21 @@ def add_pairs(
         total.add_incoming(new, loop)
     build.cbranch(build.icmp_signed("<", following, keys), loop, after)
     build.position_at_end(after)
-    for new, at in zip(grown, places):
+    for new, at in zip(grown, sum_positions):
         store(build, new, sums, at)
 
 
-def write_features(
-    build: Any, weights: Any, stride: Any, scale: Any, least: Any, features: Any, place: Any
+def emit_features(
+    build: Any, weights: Any, stride: Any, scale: Any, least: Any, features: Any, first_feature: Any
 ) -> None:
     """Turn 16 rows x 16 keys of weights into features of 16 keys, a lane a row.
 
     Args:
-        build: writes the instructions; what follows are values of the compiled program.
-        weights: address of the first, float32.
+        build: the IR builder; the other arguments are values of the compiled program.
+        weights: address of the first weight, float32.
         stride: floats from one row to the next.
         scale, least: smoothing, each in every lane: weight x scale + least.
-        features: written from `place` on.
+        features: written from `first_feature` on.
     """
     rows = [load(build, weights, build.mul(stride, INDEX(row))) for row in range(LANES)]
     for key, weight in enumerate(transposed(build, rows)):
@@ -116,7 +117,7 @@ def write_features(
         fourth = call(build, "llvm.sqrt.v16f32", ROWS, [root])
         inverse = build.fdiv(ir.Constant(ROWS, [ir.Constant(FLOAT, 1.0)] * LANES), fourth, flags=FAST)
         for number, value in enumerate((root, fourth, inverse)):
-            store(build, value, features, build.add(place, INDEX(FEATURES * key + LANES * number)))
+            store(build, value, features, build.add(first_feature, INDEX(FEATURES * key + LANES * number)))
 
 
 def total_rows(build: Any, rows: Any) -> Any:

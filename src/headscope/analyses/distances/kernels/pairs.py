@@ -1,4 +1,4 @@
-"""Which program computes the divergence between heads: on the CPU a compiled one where llvmlite is installed."""
+"""The choice of the program for divergences: on the CPU a compiled one, where llvmlite is installed."""
 
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -21,12 +21,12 @@ def pair_sums(
 ) -> list[NDArray[np.float64]]:
     """Sum the Jensen-Shannon divergence between all pairs of heads over the rows of each segment, in nats.
 
-    Weights are smoothed to 0.999 w + 0.001 / n, n the number of keys. A pair's sum is off by less than 1e-5 of
-    itself, however small it is, but for the rounding of the weights.
+    Weights are smoothed to 0.999 w + 0.001 / n, n the number of keys. The relative error of a
+    sum is below 1e-5, however small it is, apart from the rounding of the weights.
 
     Args:
         stacks: for each segment its layers' weights `[head, row, key]`, without padding.
-        compiled: insist on the compiled program or on torch's; None takes what there is.
+        compiled: whether to use the compiled program or torch; by default the compiled one if available.
 
     Returns:
         For each segment the sum over rows and the sum of the rows' squares, `[2, pair]`; pairs of heads in the
@@ -40,8 +40,8 @@ def pair_sums(
         from headscope.analyses.distances.kernels import compiled as js_compiled
 
         return js_compiled.pair_sums(single)
-    found = [js_torch.pair_sums(layers) for layers in single]
-    if len({each.shape for each in found}) == 1:
-        # In one copy from the device.
-        return list(torch.stack(found).cpu().numpy())
-    return [each.cpu().numpy() for each in found]
+    sums = [js_torch.pair_sums(layers) for layers in single]
+    if len({each.shape for each in sums}) == 1:
+        # One copy from the device.
+        return list(torch.stack(sums).cpu().numpy())
+    return [each.cpu().numpy() for each in sums]

@@ -1,7 +1,7 @@
 """The program that sums divergences, compiled by LLVM for the processor at hand when it is first needed.
 
-It is compiled in every process anew, which takes a fraction of a second: a compiled program kept on disk would be
-code that whoever can write there chooses.
+Every process compiles it again, which takes a fraction of a second, because a compiled program on disk would run
+whatever code somebody else wrote there.
 """
 
 import ctypes
@@ -17,8 +17,8 @@ from headscope.analyses.distances.kernels.lanes import (
     FEATURES,
     KEYS,
     add_pairs,
+    emit_features,
     total_rows,
-    write_features,
 )
 from headscope.analyses.distances.kernels.vectors import (
     DOUBLE,
@@ -33,7 +33,7 @@ from headscope.analyses.distances.kernels.vectors import (
     store,
 )
 
-_BLOCK = 6  # heads that are worked on together
+_BLOCK = 6  # heads that are processed together
 _PITCH = KEYS * FEATURES  # floats from a head's features to the next head's
 _FLOATS, _DOUBLES, _INDICES = (
     np.ctypeslib.ndpointer(kind, flags="C_CONTIGUOUS") for kind in (np.float32, np.float64, np.int64)
@@ -94,7 +94,7 @@ def assembly(powers: int) -> str:
 
 def optimized(powers: int) -> Any:
     """Return the program as LLVM has optimized it."""
-    module = llvm.parse_assembly(str(_written(powers)))
+    module = llvm.parse_assembly(str(_module(powers)))
     module.verify()
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)
     passes = llvm.create_pass_builder(_machine(), tuning)
@@ -110,82 +110,97 @@ def _machine() -> Any:
     )
 
 
-def _written(powers: int) -> ir.Module:
-    """Write the program: heads and chunks of keys; its inner loops are in `lanes`."""
+def _module(powers: int) -> ir.Module:
+    """Return the program: loops over heads and chunks of keys; the inner loops are in `lanes`."""
     module = ir.Module("headscope")
     kind = ir.FunctionType(ir.VoidType(), [each for each, _ in _KINDS.values()])
     function = ir.Function(module, kind, "sixteen_rows")
     for argument, name in zip(function.args, _KINDS):
         argument.name = name
-    given = dict(zip(_KINDS, function.args))
+    arguments = dict(zip(_KINDS, function.args))
     build: Any = ir.IRBuilder(function.append_basic_block())
-    given["fit"] = [splat(build, build.load(build.gep(given["fit"], [INDEX(at)]))) for at in range(powers)]
-    given["scale"], given["least"] = splat(build, given["scale"]), splat(build, given["least"])
-    pairs = build.mul(given["total"], given["paired"])
+    arguments["fit"] = [
+        splat(build, build.load(build.gep(arguments["fit"], [INDEX(at)]))) for at in range(powers)
+    ]
+    arguments["scale"], arguments["least"] = (
+        splat(build, arguments["scale"]),
+        splat(build, arguments["least"]),
+    )
+    pairs = build.mul(arguments["total"], arguments["paired"])
     none = ir.Constant(ROWS, None)
     with count(build, pairs) as pair:
-        store(build, none, given["sums"], build.mul(pair, INDEX(LANES)))
+        store(build, none, arguments["sums"], build.mul(pair, INDEX(LANES)))
     with count(build, INDEX(KEYS)) as row:
-        store(build, none, given["corner"], build.mul(row, INDEX(LANES)))
-    with count(build, given["keys"], step=KEYS) as start:
-        number = smallest(build, INDEX(KEYS), build.sub(given["keys"], start))
-        with count(build, given["total"]) as head:
-            _write_head(build, given, head, start, number)
-        _close_circle(build, given)
-        _add_all_pairs(build, given, number)
+        store(build, none, arguments["corner"], build.mul(row, INDEX(LANES)))
+    with count(build, arguments["keys"], step=KEYS) as start:
+        number = smallest(build, INDEX(KEYS), build.sub(arguments["keys"], start))
+        with count(build, arguments["total"]) as head:
+            _emit_head(build, arguments, head, start, number)
+        _close_circle(build, arguments)
+        _add_all_pairs(build, arguments, number)
     with count(build, pairs) as pair:
         wide = build.fpext(
-            load(build, given["sums"], build.mul(pair, INDEX(LANES))), ir.VectorType(DOUBLE, LANES)
+            load(build, arguments["sums"], build.mul(pair, INDEX(LANES))), ir.VectorType(DOUBLE, LANES)
         )
-        build.store(total_rows(build, wide), build.gep(given["values"], [pair]))
-        build.store(total_rows(build, build.fmul(wide, wide)), build.gep(given["squares"], [pair]))
+        build.store(total_rows(build, wide), build.gep(arguments["values"], [pair]))
+        build.store(total_rows(build, build.fmul(wide, wide)), build.gep(arguments["squares"], [pair]))
     build.ret_void()
     return module
 
 
-def _write_head(build: Any, given: dict[str, Any], head: Any, start: Any, number: Any) -> None:
-    """Write a head's features of `number` keys from `start` on."""
-    layer, head_of_layer = build.sdiv(head, given["heads"]), build.srem(head, given["heads"])
+def _emit_head(build: Any, arguments: dict[str, Any], head: Any, start: Any, number: Any) -> None:
+    """Emit code for a head's features of `number` keys from `start` on."""
+    layer, head_of_layer = build.sdiv(head, arguments["heads"]), build.srem(head, arguments["heads"])
     stride = build.mul(layer, INDEX(2))
     across, step = (
-        build.load(build.gep(given["strides"], [build.add(stride, INDEX(side))])) for side in (0, 1)
+        build.load(build.gep(arguments["strides"], [build.add(stride, INDEX(side))])) for side in (0, 1)
     )
-    offset = build.add(build.mul(head_of_layer, across), build.mul(given["first"], step))
-    address = build.inttoptr(build.load(build.gep(given["layers"], [layer])), FLOAT.as_pointer())
+    offset = build.add(build.mul(head_of_layer, across), build.mul(arguments["first"], step))
+    address = build.inttoptr(build.load(build.gep(arguments["layers"], [layer])), FLOAT.as_pointer())
     weights = build.gep(address, [build.add(offset, start)])
-    place = build.mul(head, INDEX(_PITCH))
-    smoothing = given["scale"], given["least"]
+    position = build.mul(head, INDEX(_PITCH))
+    smoothing = arguments["scale"], arguments["least"]
     whole = build.and_(
-        build.icmp_signed("==", given["rows"], INDEX(LANES)), build.icmp_signed("==", number, INDEX(KEYS))
+        build.icmp_signed("==", arguments["rows"], INDEX(LANES)), build.icmp_signed("==", number, INDEX(KEYS))
     )
     with build.if_else(whole) as (inside, at_the_edge):
         with inside:
-            write_features(build, weights, step, *smoothing, given["features"], place)
+            emit_features(build, weights, step, *smoothing, arguments["features"], position)
         with at_the_edge:
-            # Rows that are not there stay 0 in every head and add nothing.
-            with count(build, given["rows"]) as row, count(build, number) as key:
+            # Missing rows are 0 in every head and add nothing.
+            with count(build, arguments["rows"]) as row, count(build, number) as key:
                 weight = build.load(build.gep(weights, [build.add(build.mul(row, step), key)]))
                 to = build.add(build.mul(row, INDEX(KEYS)), key)
-                build.store(weight, build.gep(given["corner"], [to]))
-            write_features(build, given["corner"], INDEX(KEYS), *smoothing, given["features"], place)
+                build.store(weight, build.gep(arguments["corner"], [to]))
+            emit_features(
+                build, arguments["corner"], INDEX(KEYS), *smoothing, arguments["features"], position
+            )
 
 
-def _close_circle(build: Any, given: dict[str, Any]) -> None:
-    """Write the first heads once more behind the last, for the run that goes across: heads stand in a circle."""
-    features, end = given["features"], build.mul(given["total"], INDEX(_PITCH))
+def _close_circle(build: Any, arguments: dict[str, Any]) -> None:
+    """Emit code that repeats the first heads behind the last, which closes the circle of heads."""
+    features, end = arguments["features"], build.mul(arguments["total"], INDEX(_PITCH))
     with count(build, INDEX((ABREAST - 1) * _PITCH), step=LANES) as more:
         store(build, load(build, features, more), features, build.add(end, more))
 
 
-def _add_all_pairs(build: Any, given: dict[str, Any], number: Any) -> None:
-    """Add the divergences over `number` keys of each head from its partners."""
-    total, paired = given["total"], given["paired"]
+def _add_all_pairs(build: Any, arguments: dict[str, Any], number: Any) -> None:
+    """Emit code that adds the divergences over `number` keys of each head from its partners."""
+    total, paired = arguments["total"], arguments["paired"]
     with count(build, total, step=_BLOCK) as block, count(build, paired, step=ABREAST) as run:
         end = smallest(build, total, build.add(block, INDEX(_BLOCK)))
         with count(build, end, start=block) as head:
             other = build.srem(build.add(build.add(head, run), INDEX(1)), total)
-            place = build.mul(build.add(build.mul(head, paired), run), INDEX(LANES))
-            one, others = (build.mul(each, INDEX(_PITCH)) for each in (head, other))
+            position = build.mul(build.add(build.mul(head, paired), run), INDEX(LANES))
+            head_start, partner_start = (build.mul(index, INDEX(_PITCH)) for index in (head, other))
             add_pairs(
-                build, given["features"], one, others, _PITCH, number, given["fit"], given["sums"], place
+                build,
+                arguments["features"],
+                head_start,
+                partner_start,
+                _PITCH,
+                number,
+                arguments["fit"],
+                arguments["sums"],
+                position,
             )
