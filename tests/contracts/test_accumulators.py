@@ -144,14 +144,14 @@ def pca_frame(results) -> pd.DataFrame:
     drawn = [
         (result.kind, axis, str((*segment, *token["ids"].tolist(), int(token["position"]))))
         for result in results
-        for axis, own in result.drawn.items()
+        for axis, own in result.samples.items()
         for token, segment in zip(own.tokens, own.segments, strict=True)
     ]
     return pd.concat(
         [
             pca_table(results),
             map_table(results),
-            pd.DataFrame(drawn, columns=["kind", "axis", "told"]),
+            pd.DataFrame(drawn, columns=["kind", "axis", "token"]),
         ],
         ignore_index=True,
     )

@@ -1,4 +1,4 @@
-"""A treebank or a coreference corpus that can be read twice: once to be hashed and counted, once for the model."""
+"""Treebanks and coreference corpora that can be read twice: first for hash and counts, then for the model."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -30,22 +30,22 @@ DEMO_NAME = "synthetic English, 250 documents"
 
 @cache
 def demo_documents() -> tuple[AnnotatedDocument, ...]:
-    """Read the demonstration's treebank; once, for its documents are asked for several times."""
+    """Read the demonstration's treebank; cached, because several corpora use it."""
     return tuple(read_conllu(demo_treebank()))
 
 
 class AnnotatedCorpus:
-    """Documents with trees or mentions, read anew each time they are asked for.
+    """Documents with trees or mentions, which every reading reads from the files.
 
     Args:
         read: opens the corpus.
-        name: for people.
+        name: shown to the user.
 
     Attributes:
-        documents, sentences, words, mentions: how many there are; known after `digest`.
-        relations: how often each label occurs; known after `digest`.
-        trees: whether any sentence has one; known after `digest`.
-        hash: what `digest` returned last; empty before.
+        documents, sentences, words, mentions: their numbers; known after `digest`.
+        relations: count of each label; known after `digest`.
+        trees: whether any sentence has a tree; known after `digest`.
+        hash: the last result of `digest`; empty before.
         files: the name of each file by the hash of its sentences (`study.overlap`); known after `digest`.
     """
 
@@ -69,14 +69,14 @@ class AnnotatedCorpus:
             strict: whether a bracket of a mention that matches no other is an error.
             spacing: whether words are joined as they are `written`, or by spaces (`words`).
         """
-        found = resolve(paths)
-        return cls._open(lambda: read_treebank(found), paths, strict=strict, spacing=spacing)
+        files = resolve(paths)
+        return cls._open(lambda: read_treebank(files), paths, strict=strict, spacing=spacing)
 
     @classmethod
     def coreference(
         cls, paths: tuple[str, ...], *, strict: bool = False, spacing: str = "written"
     ) -> "AnnotatedCorpus":
-        """Open files with mentions; the synthetic ones where no path is given. Otherwise as `treebank`."""
+        """Open files with mentions; the synthetic ones where no path is given. Arguments are those of `treebank`."""
         return cls._open(lambda: read_coreference(paths), paths, strict=strict, spacing=spacing)
 
     @classmethod
@@ -90,7 +90,9 @@ class AnnotatedCorpus:
     ) -> "AnnotatedCorpus":
         apart = all_apart if spacing == "words" else iter
         if not paths:
-            documents = demo_documents()  # at once: a package that is missing is missed before the run begins
+            documents = (
+                demo_documents()
+            )  # read now, so that a missing package is an error before the run begins
             return cls(lambda: apart(documents), name=DEMO_NAME)
         again = _once(read, paths)
         return cls(
@@ -99,7 +101,7 @@ class AnnotatedCorpus:
         )
 
     def digest(self) -> str:
-        """Read all of it once, counting; return its hash, 32 hex digits of BLAKE2b."""
+        """Read and count the whole corpus; return its hash, 32 hex digits of BLAKE2b."""
         self.documents = self.sentences = self.words = self.mentions = 0
         self.relations, self.trees = Counter(), False
         contents = FileContents(self.name)
@@ -117,63 +119,65 @@ class AnnotatedCorpus:
         return self.hash
 
     def read(self, *, sentences: int | None = None, seed: int = 0) -> Iterator[AnnotatedDocument]:
-        """Yield the documents; with a limit, those sentences of each that are drawn, and no document without one.
+        """Yield the documents; with a limit, only the sentences drawn from each, and no document without one.
 
         Args:
-            sentences: how many at most, spread over the documents (`spread`); all of them when None.
+            sentences: number of sentences at most, spread over the documents (`spread`); all when None.
             seed: of the draw.
 
         Raises:
-            InputError: they are not those of an earlier reading: something writes to the files.
+            InputError: the documents differ from an earlier reading, because the files are being written.
         """
         if sentences is None:
             yield from self._corpus.read()
             return
         documents = self._corpus.read()
-        places = (
+        positions = (
             (document.id, number) for document in documents for number in range(len(document.sentences))
         )
-        drawn = spread(places, limit=sentences, seed=seed)
+        selected = spread(positions, limit=sentences, seed=seed)
         for document in self._corpus.read():
-            own = [each for number, each in enumerate(document.sentences) if (document.id, number) in drawn]
-            if own:
-                yield replace(document, sentences=tuple(own))
+            sentences_of_document = [
+                each for number, each in enumerate(document.sentences) if (document.id, number) in selected
+            ]
+            if sentences_of_document:
+                yield replace(document, sentences=tuple(sentences_of_document))
 
     def notes(self) -> list[str]:
-        """Return what the user should see of the corpus."""
+        """Return notes on the corpus for the user."""
         return self._corpus.notes()
 
 
 class AnnotatedText:
-    """The sentences of annotated corpora as plain text, for a run that was given no other."""
+    """The sentences of annotated corpora as plain text, for a run without other text."""
 
     def __init__(self, corpora: Iterable[AnnotatedCorpus]) -> None:
         self._corpora = list(corpora)
 
     @property
     def name(self) -> str:
-        """Names of the files, for people."""
+        """Names of the files, shown to the user."""
         return ", ".join(dict.fromkeys(corpus.name for corpus in self._corpora))
 
     def digest(self) -> tuple[int, str]:
-        """Return the number of documents and the hash of them all."""
-        # The run has read each of them for its signature already.
+        """Return the number of documents and their common hash."""
+        # The signature of the run has usually read each corpus already.
         hashes = [corpus.hash or corpus.digest() for corpus in self._corpora]
         number = sum(corpus.documents for corpus in self._corpora)
         return number, blake2b("".join(hashes).encode(), digest_size=16).hexdigest()
 
     def read(self) -> Iterator[Document]:
-        """Yield the documents, a sentence a line."""
+        """Yield the documents, one sentence per line."""
         for number, corpus in enumerate(self._corpora):
             for document in corpus.read():
                 lines = tuple(s.text or " ".join(s.words) for s in document.sentences if s.words)
                 if lines:
-                    # The same document may be in the treebank and among the coreference files.
+                    # The treebank and the coreference files may contain the same document.
                     identity = document.id if number == 0 else f"{number}-{document.id}"
                     yield Document(id=identity, lines=lines, origin=document.origin)
 
     def notes(self) -> list[str]:
-        """The corpora have their own."""
+        """Return no notes, because the corpora have their own."""
         return []
 
 
@@ -194,39 +198,39 @@ class GapCorpus:
     @classmethod
     def of(cls, paths: tuple[str, ...], *, spacing: str = "written") -> "GapCorpus | None":
         """Return the GAP files among coreference files, or None where there are none."""
-        found = tuple(str(path) for path in coreference_files(paths).gap) if paths else ()
-        return cls(found, spacing=spacing) if found else None
+        files = tuple(str(path) for path in coreference_files(paths).gap) if paths else ()
+        return cls(files, spacing=spacing) if files else None
 
     def digest(self) -> str:
-        """Read all of it once; return its hash."""
+        """Read the whole corpus; return its hash."""
         for _ in self._corpus.first():
             pass
         return self._corpus.hexdigest
 
     def read(self, *, limit: int | None = None, seed: int = 0) -> Iterator[GapRow]:
-        """Yield the rows; at most so many, drawn by the seed.
+        """Return the rows, or a random sample of `limit` rows.
 
         Raises:
-            InputError: they are not those of an earlier reading: something writes to the files.
+            InputError: the rows differ from an earlier reading, because the files are being written.
         """
         if limit is None:
             return self._corpus.read()
         rows = list(self._corpus.read())
-        drawn = spread(((row.id, 0) for row in rows), limit=limit, seed=seed)
-        return iter([row for row in rows if (row.id, 0) in drawn])
+        selected = spread(((row.id, 0) for row in rows), limit=limit, seed=seed)
+        return iter([row for row in rows if (row.id, 0) in selected])
 
     def notes(self) -> list[str]:
-        """Return what the user should see of the corpus."""
+        """Return notes on the corpus for the user."""
         return self._corpus.notes()
 
 
 def has_mentions(paths: tuple[str, ...]) -> bool:
-    """Whether there are annotated files among coreference files, or none at all, which means the synthetic ones."""
+    """Return whether coreference files include annotated ones; no file at all stands for the synthetic corpus."""
     return not paths or bool(coreference_files(paths).annotated)
 
 
 def all_apart(documents: Iterable[AnnotatedDocument]) -> Iterator[AnnotatedDocument]:
-    """Yield documents whose words are all joined by spaces, however they are written: other documents."""
+    """Yield documents whose words are joined by spaces; they count as different documents."""
     return distinct(
         replace(document, id="", sentences=tuple(replace(each, spaces=()) for each in document.sentences))
         for document in documents
@@ -234,16 +238,16 @@ def all_apart(documents: Iterable[AnnotatedDocument]) -> Iterator[AnnotatedDocum
 
 
 def _once(read: Callable[[], Iterator[Item]], paths: tuple[str, ...]) -> Callable[[], Iterator[Item]]:
-    """Keep what comes from standard input or a pipe, which can be read only once; an annotated corpus is small."""
+    """Keep what comes from standard input or a pipe, which can be read only once, in memory."""
     if not read_once(paths):
         return read
-    kept: list[Item] = []
+    items: list[Item] = []
 
     def again() -> Iterator[Item]:
-        if not kept:
-            kept.extend(read())
-            if not kept:
+        if not items:
+            items.extend(read())
+            if not items:
                 raise InputError(f"{named(paths)} holds no document; give a treebank, or a file")
-        return iter(kept)
+        return iter(items)
 
     return again

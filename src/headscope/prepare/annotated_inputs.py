@@ -1,4 +1,4 @@
-"""The annotated corpora that a run was asked to read, opened and hashed."""
+"""The annotated corpora of a run, opened and hashed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -10,14 +10,14 @@ from headscope.prepare.overlap import check_overlap
 
 @dataclass(frozen=True, kw_only=True)
 class AnnotatedInputs:
-    """The annotated corpora of a run; None where one is not asked for, or the files hold none.
+    """The annotated corpora of a run; None where the run does not read one, or the files contain none.
 
     Attributes:
         treebank: to measure on.
         treebank_train: to train probes on.
         coreference: documents with mentions.
         gap: rows of GAP.
-        hashes: their part of the signature, the name and hash of each that is there.
+        hashes: their part of the signature: name and hash of each corpus.
     """
 
     treebank: AnnotatedCorpus | None
@@ -28,10 +28,10 @@ class AnnotatedInputs:
 
 
 def open_annotated(options: RunOptions) -> AnnotatedInputs:
-    """Open the annotated corpora that are asked for, and read each of them once for its hash.
+    """Open the annotated corpora that a run reads, and read each once for its hash.
 
     Raises:
-        InputError: one cannot be read, or what is trained on is measured on.
+        InputError: a corpus cannot be read, or the treebanks for training and measuring overlap.
     """
     treebank = treebank_train = coreference = gap = None
     how: dict[str, Any] = {"strict": options.strict_input, "spacing": options.spacing}

@@ -1,4 +1,4 @@
-"""How long the inputs of a run may be, and how many of them are computed together."""
+"""The length of the inputs of a run, and the number of inputs per batch."""
 
 from headscope.encoding.encoder import Encoder
 from headscope.errors import OptionError
@@ -10,7 +10,7 @@ _WEIGHTS_AT_ONCE = 1 << 26
 
 
 def auto_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
-    """Choose how many inputs to compute together: enough tokens to keep the device busy, weights that fit."""
+    """Return the number of inputs per batch: enough tokens to keep the device busy, while weights fit."""
     device = next(loaded.model.parameters()).device.type
     heads = max(part.heads for part in anatomy.layout)
     by_tokens = _TOKENS_AT_ONCE.get(device, 2048) // max_length
@@ -18,16 +18,16 @@ def auto_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> i
 
 
 def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy) -> None:
-    """Refuse a length that the model or its special tokens do not allow.
+    """Check that the model and its special tokens allow a length.
 
     Args:
-        max_length: tokens in an input at most.
+        max_length: number of tokens in an input at most.
         loaded: the model.
-        encoder: its tokenizer's wrap.
-        anatomy: says which positions the model keeps to itself (RoBERTa's kin).
+        encoder: wraps its tokenizer.
+        anatomy: knows the positions that the model reserves (RoBERTa and its relatives).
 
     Raises:
-        OptionError: says which lengths work.
+        OptionError: the length is not allowed; the message names lengths that are.
     """
     most = longest_input(loaded, anatomy)
     if max_length > most:

@@ -37,7 +37,7 @@ from headscope.prepare.progress import Watcher, tell
 from headscope.prepare.shard_checkpoint import ShardCheckpoint
 from headscope.prepare.shared_scan import SharedScan
 from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
-from headscope.prepare.text_corpus import GivenText, TextCorpus
+from headscope.prepare.text_corpus import TextCorpus, TextInMemory
 from headscope.statistics.confidence import too_few
 
 _CONTROL_BYTES = 1 << 30
@@ -110,11 +110,11 @@ class ModelRun:
             seed=options.seed,
         )
 
-    def _text(self, options: RunOptions) -> "TextCorpus | GivenText | AnnotatedText":
+    def _text(self, options: RunOptions) -> "TextCorpus | TextInMemory | AnnotatedText":
         """Open the text: what was given, else the sentences of the annotated corpora, else the demonstration."""
         as_written = options.compat is not None  # whose cuts are drawn from one stream over the corpus
         if options.given_text:
-            return GivenText(options.given_text, as_written=as_written)
+            return TextInMemory(options.given_text, as_written=as_written)
         if options.text or not (options.treebank or options.coref):
             by_line = options.documents == "lines"
             return TextCorpus(

@@ -1,4 +1,4 @@
-"""What the treebanks that probes are trained and measured on have in common."""
+"""The overlap of the treebanks on which probes are trained and measured."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,20 +13,20 @@ from headscope.errors import OptionError
 class FileContents:
     """Hashes the sentences of each file of a treebank, and of all its files together.
 
-    Words alone count, in their order: the same text under another name or path, zipped, in another format or with other
-    trees is the same text, and attention over it was seen in training all the same.
+    Only the words in their order count. The same text under another name, compressed, in another format or with other
+    trees has the same hash, because probes see the same attention over it.
 
     Args:
-        name: what messages call the treebank.
+        name: of the treebank, in messages.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._names: dict[int, str] = {}
-        self._hashes = {-1: blake2b(digest_size=16)}  # of them all
+        self._hashes = {-1: blake2b(digest_size=16)}  # of all files together
 
     def add(self, document: AnnotatedDocument) -> None:
-        """Take the next document."""
+        """Add the next document."""
         number, name = document.file
         self._names.setdefault(number, name or self.name)
         for sentence in document.sentences:
@@ -35,25 +35,25 @@ class FileContents:
                 self._hashes.setdefault(each, blake2b(digest_size=16)).update(words)
 
     def names(self) -> dict[str, str]:
-        """Return the name of each file, and of all together where they are several, by its hash."""
-        found = {self._hashes[-1].hexdigest(): self.name}
-        return found | {self._hashes[number].hexdigest(): name for number, name in self._names.items()}
+        """Return the names of each file and of the whole treebank, by hash."""
+        whole = {self._hashes[-1].hexdigest(): self.name}
+        return whole | {self._hashes[number].hexdigest(): name for number, name in self._names.items()}
 
 
 def shared_files(train: Mapping[str, str], evaluated: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Return the names of the files, in each treebank, that hold the same sentences.
+    """Return the names of the files of both treebanks that contain the same sentences.
 
     Args:
-        train, evaluated: each as `FileContents.names` gives them.
+        train, evaluated: names by hash, from `FileContents.names`.
     """
     return [(name, evaluated[key]) for key, name in train.items() if key in evaluated]
 
 
 def check_overlap(train: Mapping[str, str], evaluated: Mapping[str, str]) -> None:
-    """Refuse to measure probes on what they were trained on; arguments as `shared_files`.
+    """Check that probes are not measured on their training data; arguments as `shared_files`.
 
     Raises:
-        OptionError: both treebanks, or a file of each, hold the same sentences; names them.
+        OptionError: both treebanks, or a file of each, contain the same sentences; the message names them.
     """
     for first, second in shared_files(train, evaluated):
         which = f"{first}, in both" if first == second else f"{first} and {second}"
@@ -66,29 +66,29 @@ def check_overlap(train: Mapping[str, str], evaluated: Mapping[str, str]) -> Non
 def overlap_facts(
     train: Iterable[Sequence[str]], evaluated: Iterable[Sequence[str]], files: Iterable[tuple[str, str]]
 ) -> dict[str, Any]:
-    """Return what the manifest says of sentences that are measured and were trained on, word for word the same.
+    """Return the manifest's facts on measured sentences that are also training sentences, word for word.
 
     Args:
-        train: the words of each sentence that probes are trained on.
-        evaluated: those of each that they are measured on.
-        files: as `shared_files`.
+        train: the words of each training sentence.
+        evaluated: the words of each measured sentence.
+        files: from `shared_files`.
     """
-    seen = set(map(tuple, train))
-    measured = [tuple(words) for words in evaluated]
-    shared = [words for words in measured if words in seen]
-    number, of = sum(map(len, shared)), sum(map(len, measured))
+    trained = set(map(tuple, train))
+    sentences = [tuple(words) for words in evaluated]
+    shared = [words for words in sentences if words in trained]
+    words, all_words = sum(map(len, shared)), sum(map(len, sentences))
     return {
         "sentences": len(shared),
-        "share": len(shared) / max(1, len(measured)),
-        "words": number,
-        "words_share": number / max(1, of),
-        # For people, and without their folders, as everywhere in a manifest.
+        "share": len(shared) / max(1, len(sentences)),
+        "words": words,
+        "words_share": words / max(1, all_words),
+        # Shown to the user, so without folders, as everywhere in a manifest.
         "files": [[Path(name).name for name in pair] for pair in files],
     }
 
 
 def overlap_line(facts: Mapping[str, Any]) -> str:
-    """Say how many measured sentences were trained on; `facts` as `overlap_facts` returns them."""
+    """Return a sentence on the measured sentences that are training sentences, from `overlap_facts`."""
     number = int(facts["sentences"])
     if not number:
         return "no measured sentence is in train"

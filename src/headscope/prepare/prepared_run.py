@@ -1,4 +1,4 @@
-"""A run, prepared: what analyses ask of it, whatever it reads."""
+"""The interface of a prepared run, for analyses: a model over corpora, or saved maps."""
 
 from collections.abc import Iterable
 from typing import Any, Protocol, runtime_checkable
@@ -17,7 +17,7 @@ from headscope.prepare.shared_scan import Readable
 
 @runtime_checkable
 class Stream(Readable, Protocol):
-    """What one scan of a run's text asks of it."""
+    """What a scan of a run's text needs."""
 
     @property
     def layout(self) -> tuple[KindLayout, ...]:
@@ -32,7 +32,7 @@ class Run(Stream, Protocol):
 
     @property
     def lacking(self) -> frozenset[str]:
-        """Corpora, as stages name them, that the files at hand do not hold."""
+        """Corpora, as stages name them, that the files do not contain."""
 
     def example_source(self) -> TileSource:
         """Return the stream of tiles over a few short inputs."""
@@ -41,27 +41,27 @@ class Run(Stream, Protocol):
         """Return readable tokens of a map's rows and columns."""
 
     def again(self, segments: Iterable[Segment]) -> TileSource:
-        """Return the stream of tiles over segments that a scan kept."""
+        """Return the stream of tiles over segments that a scan has kept."""
 
     def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
-        """Return readable tokens of an excerpt's rows and columns, and what the model read of it as text."""
+        """Return readable tokens of an excerpt's rows and columns, and its text."""
 
     def joined(self, excerpt: Excerpt) -> list[int]:
         """Return which of an excerpt's rows, from 0, go on with the word of the row before them."""
 
     def facts(self) -> dict[str, Any]:
-        """Return what the manifest says of the run beyond its signature."""
+        """Return facts on the run for the manifest, beyond its signature."""
 
 
 def prepare(options: RunOptions, *, watch: Watcher | None = None) -> Run:
-    """Load what the options name and work out the run's signature, without scanning yet.
+    """Load the model and the corpora, and compute the run's signature, without a scan.
 
     Args:
-        options: what is asked.
-        watch: told what is read and loaded.
+        options: of the run.
+        watch: called with what is read and loaded.
 
     Raises:
-        HeadscopeError: the model, the corpus or an option is not as it should be.
+        HeadscopeError: the model, a corpus or an option is invalid.
     """
     if options.maps is not None:
         tell(watch, "reading the maps")

@@ -1,4 +1,4 @@
-"""How far a run is, and who is told."""
+"""The progress of a run, and its reporting."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -8,18 +8,18 @@ from headscope.attention.scan import ScanCounts
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """The progress of a run.
 
     Attributes:
-        stage: what is being done, in a word or two.
-        documents: documents done.
-        total: documents in all, or None where that is not known.
-        segments: inputs computed.
-        limit: inputs at most, or None.
+        stage: the current activity, in a word or two.
+        documents: number of documents done.
+        total: number of all documents, or None where it is unknown.
+        segments: number of inputs done.
+        limit: number of inputs at most, or None.
         seconds: since the stage began.
         unit: what `segments` and `limit` count where the work is not by documents, as `sentences`; else None.
-        step, steps: which of the run's stages this is, from 1, and how many there are with what follows them, such as
-            drawing; None where it is none of them.
+        step, steps: the 1-based number of the run's stage, and the number of stages with what follows them, such as
+            drawing; None outside of stages.
     """
 
     stage: str
@@ -34,7 +34,7 @@ class Progress:
 
     @property
     def share(self) -> float | None:
-        """Share of the work done, 0 to 1, or None where it is not known."""
+        """Share of the work that is done, 0 to 1, or None where it is unknown."""
         shares = []
         if self.limit:
             shares.append(self.segments / self.limit)
@@ -44,15 +44,15 @@ class Progress:
 
     @property
     def begun(self) -> bool:
-        """Whether anything was counted yet; what loads or draws counts nothing."""
+        """Whether anything was counted yet; loading and drawing count nothing."""
         return bool(self.documents or self.segments)
 
     @property
     def share_of_all(self) -> float | None:
-        """Share of the whole run's stages that is done, below 1 as long as anything is left; None where not known."""
+        """Share of all stages that is done, below 1 until the last ends; None where it is unknown."""
         if self.step is None or self.steps is None:
             return None
-        # What was read has still to be worked out.
+        # After a stage has read everything, its tables are still to be computed.
         return (self.step - 1 + min(self.share or 0.0, 0.99)) / self.steps
 
 
@@ -60,13 +60,13 @@ Watcher = Callable[[Progress], None]
 
 
 def tell(watch: Watcher | None, stage: str, *, step: int | None = None, steps: int | None = None) -> None:
-    """Tell a watcher, if any, what is begun."""
+    """Report the beginning of an activity to a watcher, if there is one."""
     if watch is not None:
         watch(Progress(stage, step=step, steps=steps))
 
 
 def in_step(watch: Watcher | None, step: int, steps: int) -> Watcher | None:
-    """Return a watcher that is told, with all else, which of how many stages it is."""
+    """Return a watcher that adds the number of the stage to every report."""
     if watch is None:
         return None
     return lambda progress: watch(replace(progress, step=step, steps=steps))
@@ -80,14 +80,14 @@ def scan_teller(
     total: int | None,
     limit: int | None,
 ) -> Callable[[ScanCounts], None] | None:
-    """Return what a scan tells its progress to, or None where nobody listens.
+    """Return a callback that reports a scan's counts to a watcher, or None without a watcher.
 
     Args:
-        watch: who listens.
-        stage: what is being done, in a word or two.
-        documents: about how many documents so many inputs make up.
-        total: documents in all, or None where that is not known.
-        limit: inputs at most, or None.
+        watch: the watcher.
+        stage: the current activity, in a word or two.
+        documents: estimates the number of documents in a number of inputs.
+        total: number of all documents, or None where it is unknown.
+        limit: number of inputs at most, or None.
     """
     if watch is None:
         return None

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from itertools import islice
 
 from headscope.encoding.shards import Shard
+from headscope.prepare.scan_progress import ScanProgress
 from headscope.prepare.shard_chain import EMPTY, extend_chain, refuse_other_shards
 from headscope.prepare.shard_checkpoint import Prefix, ShardCheckpoint
 from headscope.prepare.shard_sums import ShardSums, SumsTree
-from headscope.prepare.told_counts import ToldCounts
 
 
 def scan_elsewhere(
-    shards: Iterator[Shard], sums: ShardSums, kept: ShardCheckpoint, scan_name: str, told: ToldCounts
+    shards: Iterator[Shard], sums: ShardSums, kept: ShardCheckpoint, scan_name: str, told: ScanProgress
 ) -> None:
     """Have the shards of a scan computed by `kept.elsewhere`, and join what they add up to.
 
@@ -40,7 +40,7 @@ def scan_elsewhere(
             yield shard
 
     for node in kept.elsewhere.nodes(kept.stage, scan_name, counted(), first=walk.number):
-        told.came([sizes.pop(number) for number in node.numbers])
+        told.add([sizes.pop(number) for number in node.numbers])
         tree.add(sums.read(node.arrays), level=node.level)
         if kept.is_due(last=False):
             kept.keep_prefix(scan_name, Prefix(tree.shards, walk.chain(tree.shards), tree.state()))
@@ -53,7 +53,7 @@ def scan_elsewhere(
 class _Walk:
     """The shards of a scan in their order, with a hash over those that have come."""
 
-    def __init__(self, shards: Iterator[Shard], found: Prefix | None, told: ToldCounts) -> None:
+    def __init__(self, shards: Iterator[Shard], found: Prefix | None, told: ScanProgress) -> None:
         self.shards, self.found, self.told = shards, found, told
         self.number, self._chains = 0, {0: EMPTY}
 
@@ -78,6 +78,6 @@ class _Walk:
         found = self.found
         assert found is not None
         for shard in islice(self, found.shards):
-            self.told.skipped(shard)
+            self.told.skip(shard)
         if self.number != found.shards or self.chain(found.shards) != found.chain:
             refuse_other_shards(found.shards)

@@ -12,10 +12,10 @@ from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.scan_elsewhere import scan_elsewhere
+from headscope.prepare.scan_progress import ProgressReport, ScanProgress
 from headscope.prepare.shard_checkpoint import ShardCheckpoint
 from headscope.prepare.shard_reader import ShardReader
 from headscope.prepare.shard_sums import ShardSums
-from headscope.prepare.told_counts import Telling, ToldCounts
 from headscope.statistics.accumulator import Accumulator
 
 
@@ -38,7 +38,7 @@ def scan_shards(
     *,
     kept: ShardCheckpoint | OneScan | None = None,
     scan_name: str = "trained",
-    progress: Telling | None = None,
+    progress: ProgressReport | None = None,
     beside: Sequence[Beside] = (),
     alike: Sequence[TileAccumulator] = (),
 ) -> list[float]:
@@ -73,7 +73,7 @@ def scan_shards(
     if isinstance(kept, OneScan):
         kept.meet(scan_name, source, ShardSums.of(source, accumulators), alike=alike)
         return [0.0]
-    told = ToldCounts(progress)
+    told = ScanProgress(progress)
     stages = [Beside(accumulators=accumulators, kept=kept), *beside]
     if kept is not None and kept.elsewhere is not None and kept.part is None:
         began = time.perf_counter()
@@ -93,7 +93,7 @@ def scan_shards(
         if not lacking:
             # Another part's is not even made into inputs, where that can be helped.
             if kept is None or kept.part is None:
-                told.skipped(shard)
+                told.skip(shard)
             continue
         made = _computed(shard, source, [reader.sums for reader in lacking], layout_accumulators, told)
         for reader, sums in zip(lacking, made.sums, strict=True):
@@ -120,7 +120,7 @@ def compute_shard(
         like: sums with the scan's options.
         alike: as `scan_shards` takes them.
     """
-    made = _computed(shard, source, [like], [*alike, *like.accumulators], ToldCounts(None))
+    made = _computed(shard, source, [like], [*alike, *like.accumulators], ScanProgress(None))
     return made.sums[0]
 
 
@@ -137,7 +137,7 @@ def _computed(
     source: ModelSource | GradientSource,
     like: Sequence[ShardSums],
     layout_accumulators: Sequence[TileAccumulator],
-    told: ToldCounts,
+    told: ScanProgress,
 ) -> _Made:
     made, part = [each.empty() for each in like], copy(source)
     assert isinstance(source.batches, ShardedBatches)

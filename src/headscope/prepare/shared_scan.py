@@ -7,9 +7,9 @@ from headscope.attention.model_source import TileSource
 from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.scan_progress import ProgressReport
 from headscope.prepare.shard_checkpoint import ShardCheckpoint
 from headscope.prepare.sharded_scan import Beside, scan_shards
-from headscope.prepare.told_counts import Telling
 from headscope.statistics.accumulator import Accumulator
 
 MakeSums = Callable[[], Sequence[Accumulator]]
@@ -47,7 +47,7 @@ class SharedScan:
         source: Callable[[], TileSource],
         *,
         kept: ShardCheckpoint | OneScan | None,
-        progress: Telling | None,
+        progress: ProgressReport | None,
     ) -> None:
         """Fill a stage's accumulators: from its scan, in which all that follow are filled, or from an earlier one's.
 

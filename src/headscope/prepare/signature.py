@@ -1,4 +1,4 @@
-"""What a run's numbers depend on, as one record with one id."""
+"""The signature of a run: a record of all that its numbers depend on, with an id."""
 
 import json
 import platform
@@ -14,12 +14,12 @@ from headscope.models.hashing import weights_hash
 from headscope.models.loading import LoadedModel
 from headscope.prepare.signature_id import signature_id
 
-# The commit, the machine and the batch size do not change a number beyond rounding and are not part of it.
+# Commit, machine and batch size are no part of it, because they change numbers only by rounding.
 _VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")
 
 
 def model_facts(loaded: LoadedModel, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Return what a signature says of a model: its names, where it came from, and the hash of its weights."""
+    """Return the facts on a model in a signature: its names, its origin, and the hash of its weights."""
     return {
         "name": loaded.name,
         "revision": loaded.revision,
@@ -38,16 +38,16 @@ def make_signature(
     options: Mapping[str, Any],
     seed: int,
 ) -> dict[str, Any]:
-    """Put a signature together and give it its id.
+    """Return a signature with its id.
 
     Args:
         model: name, revision, weights hash, family, shape.
         tokenizer: hash of the tokenizer.
         corpus: name, hash and number of documents of the text; name and hash of each annotated corpus.
-        options: those that change numbers.
+        options: that change numbers.
         seed: of every random choice.
     """
-    parts = {
+    content = {
         "model": dict(model),
         "tokenizer": tokenizer,
         "corpus": dict(corpus),
@@ -55,13 +55,13 @@ def make_signature(
         "seed": seed,
     }
     versions = {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}}
-    # Names are for people: the same weights or text under another name are the same run.
+    # Names are left out of the id: the same weights or text under another name are the same run.
     essential = {
-        **parts,
+        **content,
         "model": {k: v for k, v in model.items() if k not in ("name", "revision", "special", "origin")},
         "corpus": _nameless(corpus),
     }
-    return {"id": signature_id(essential), **parts, "versions": versions}
+    return {"id": signature_id(essential), **content, "versions": versions}
 
 
 def _nameless(corpus: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,18 +73,18 @@ def _nameless(corpus: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def tokenizer_hash(tokenizer: Any) -> str:
-    """Hash a tokenizer's whole definition: 32 hex digits."""
+    """Return the hash of a tokenizer's whole definition, 32 hex digits."""
     if getattr(tokenizer, "is_fast", False):
         return blake2b(tokenizer.backend_tokenizer.to_str().encode(), digest_size=16).hexdigest()
     digest = blake2b(digest_size=16)
-    # What is set, but for where it was read from; the vocabulary; and the files that its code reads beside it.
+    # The settings without paths, the vocabulary, and the files that the tokenizer's code reads.
     settings = {
         name: str(value)
         for name, value in tokenizer.init_kwargs.items()
         if name not in ("name_or_path", *tokenizer.vocab_files_names) and not name.endswith("_file")
     }
-    parts = [type(tokenizer).__name__, sorted(settings.items()), sorted(tokenizer.get_vocab().items())]
-    digest.update(json.dumps(parts).encode())
+    definition = [type(tokenizer).__name__, sorted(settings.items()), sorted(tokenizer.get_vocab().items())]
+    digest.update(json.dumps(definition).encode())
     with TemporaryDirectory() as folder:
         for file in sorted(tokenizer.save_vocabulary(folder, None) or ()):
             digest.update(Path(file).name.encode() + Path(file).read_bytes())

@@ -1,4 +1,4 @@
-"""A corpus that can be read twice: once for its hash, once for its attention, and is the same both times."""
+"""Text corpora that can be read twice, for the hash and for the scan, with a check that both readings agree."""
 
 import json
 import tempfile
@@ -16,11 +16,11 @@ from headscope.encoding.spread import documents_read
 
 
 class TextCorpus:
-    """Documents of files, or of standard input and pipes by way of a temporary file.
+    """Documents of files, or of standard input and pipes, which a temporary file buffers.
 
     Args:
         paths, by_line, column: as `read_corpus` takes them.
-        as_written: whether they come in the order of the files, not in that of their ids (`Ordered`).
+        as_written: whether documents keep the order of the files instead of that of their ids (`Ordered`).
         max_inputs: how many inputs are wanted; only the documents that they are drawn from are read (`documents_read`).
     """
 
@@ -34,7 +34,7 @@ class TextCorpus:
         max_inputs: int | None = None,
     ) -> None:
         self.paths = resolve(paths)
-        self._given = paths
+        self._sources = paths
         self._how: dict[str, Any] = {
             "by_line": by_line,
             "column": column,
@@ -45,11 +45,11 @@ class TextCorpus:
 
     @property
     def name(self) -> str:
-        """Names of the files, without their folders, for people."""
-        return named(self._given)
+        """Names of the files without folders, shown to the user."""
+        return named(self._sources)
 
     def digest(self) -> tuple[int, str]:
-        """Read all of it once; return the number of documents and the corpus hash."""
+        """Read the whole corpus; return its number of documents and its hash."""
         for _ in self._corpus.first():
             pass
         return self._corpus.documents, self._corpus.hexdigest
@@ -58,12 +58,12 @@ class TextCorpus:
         """Yield the documents.
 
         Raises:
-            InputError: they are not those of an earlier reading: something writes to the files.
+            InputError: the documents differ from an earlier reading, because the files are being written.
         """
         return self._corpus.read()
 
     def notes(self) -> list[str]:
-        """Return what the user should see of the corpus."""
+        """Return notes on the corpus for the user."""
         return self._corpus.notes()
 
     def _documents(self) -> Iterator[Document]:
@@ -79,7 +79,7 @@ class TextCorpus:
         if not read_once(self.paths):
             yield from documents
             return
-        # Open for as long as the corpus lives; the system removes it with the last reference.
+        # It stays open as long as the corpus exists; the system removes it with the last reference.
         spool = tempfile.TemporaryFile("w+", encoding="utf-8", prefix="headscope-")  # noqa: SIM115
         for document in documents:
             spool.write(json.dumps(vars(document), default=dict) + "\n")
@@ -87,8 +87,8 @@ class TextCorpus:
         self._spool = spool
 
 
-class GivenText:
-    """Documents that are in memory; hashed as those of files are, so that the same text is the same run."""
+class TextInMemory:
+    """Documents in memory, hashed as those of files are, so that the same text is the same run."""
 
     def __init__(self, documents: tuple[Document, ...], *, as_written: bool = False) -> None:
         self._documents = documents
@@ -96,7 +96,7 @@ class GivenText:
 
     @property
     def name(self) -> str:
-        """What people are told that was read."""
+        """The name shown to the user."""
         return count(len(self._documents), "text in memory", "texts in memory")
 
     def digest(self) -> tuple[int, str]:
@@ -110,11 +110,11 @@ class GivenText:
         return self._corpus.read()
 
     def notes(self) -> list[str]:
-        """Return what the user should see of the corpus."""
+        """Return notes on the corpus for the user."""
         return self._corpus.notes()
 
 
 def named(paths: tuple[str, ...]) -> str:
-    """Names of files, without their folders, for people."""
+    """Return the names of files without folders, shown to the user."""
     names = [source_name(path if path == "-" else Path(path).name) for path in paths]
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,4 +1,4 @@
-"""The sentences with trees of a run, whatever it reads: a treebank through a model, or saved maps of one."""
+"""The sentences with trees of a run: a treebank read by a model, or saved maps of one."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -15,16 +15,16 @@ from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS
 from headscope.examples.few_inputs import example_inputs
-from headscope.prepare.held_segments import HeldSegments
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.segment_cache import SegmentCache
 from headscope.prepare.sharded_scan import scan_shards
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.control_documents import ControlDocuments
 
-_USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
+_USUAL_LENGTH = 32  # tokens of a typical sentence, for the batch size
 
 
 @runtime_checkable
@@ -32,10 +32,10 @@ class Trees(Protocol):
     """Sentences with trees, ready to be scanned.
 
     Attributes:
-        control_documents: those that controls read.
-        relations: how often each label occurs.
-        documents, sentences: how many there are.
-        special: what the special tokens before and after the words are called.
+        control_documents: the documents that controls read.
+        relations: count of each label.
+        documents, sentences: their numbers.
+        special: names of the special tokens before and after the words.
     """
 
     relations: Counter[str]
@@ -54,13 +54,13 @@ class Trees(Protocol):
         """Return the tiles of short sentences."""
 
     def facts(self) -> dict[str, Any]:
-        """Return what the manifest says of the trees."""
+        """Return facts on the trees for the manifest."""
 
     def notes(self) -> list[str]:
-        """Return what the user should see of how they were read."""
+        """Return notes on the reading for the user."""
 
     def nothing(self) -> str:
-        """Return what to say where no word could be read."""
+        """Return the error message for the case that no word could be read."""
 
 
 class TreebankTrees:
@@ -72,7 +72,7 @@ class TreebankTrees:
         self.max_inputs = run.options.max_inputs
         self.counts = SentenceCounts()
         self.known = KnownPieces(run.encoder, "treebank")
-        self._held = HeldSegments()
+        self._cache = SegmentCache()
         self.documents, self.sentences = self.treebank.documents, self.treebank.sentences
         self.relations: Counter[str] = self.treebank.relations
         if self.max_inputs is not None:
@@ -94,16 +94,16 @@ class TreebankTrees:
         """Return the stream of tiles over all sentences."""
         packer = self._packer()
         self.counts = packer.counts
-        segments = self._held.watch(self.known.watch(self._segments(packer)))
+        segments = self._cache.watch(self.known.watch(self._segments(packer)))
         return self.run.over(segments, length=_USUAL_LENGTH)
 
     def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
         """Yield each control's name, its number and its tiles."""
-        own = self.control_documents.segments
+        selected = self.control_documents.segments
         for seed in range(self.run.options.controls):
-            yield "control", seed, self.run.over(own(self._again()), length=_USUAL_LENGTH, control=seed)
+            yield "control", seed, self.run.over(selected(self._again()), length=_USUAL_LENGTH, control=seed)
         if self.run.options.shuffled:
-            shuffled = own(self._segments(self._packer(shuffle=True)))
+            shuffled = selected(self._segments(self._packer(shuffle=True)))
             yield "shuffled", None, self.run.over(shuffled, length=_USUAL_LENGTH)
 
     def example_source(self) -> TileSource:
@@ -111,21 +111,21 @@ class TreebankTrees:
         return self.run.over(_short(self._again(), self.sentences), length=_USUAL_LENGTH)
 
     def facts(self) -> dict[str, Any]:
-        """Return what the manifest says of the trees."""
+        """Return facts on the trees for the manifest."""
         return {"name": self.treebank.name, **vars(self.counts)}
 
     def notes(self) -> list[str]:
-        """Return what the user should see of how they were read."""
+        """Return notes on the reading for the user."""
         return list(filter(None, [self.known.note()]))
 
     def nothing(self) -> str:
-        """Return what to say where no word could be read."""
+        """Return the error message for the case that no word could be read."""
         most = self.run.options.max_length
         return f"no sentence of {self.treebank.name} fits into --max-length {most} tokens; raise it"
 
     def _again(self) -> Iterator[Segment]:
-        """Yield the inputs that the trained model has read."""
-        return self._held.again(lambda: self._segments(self._packer()))
+        """Yield the same inputs as those of the trained model."""
+        return self._cache.again(lambda: self._segments(self._packer()))
 
     def _packer(self, *, shuffle: bool = False) -> SentencePacker:
         options = self.run.options
@@ -165,20 +165,20 @@ class MapsTrees:
         return self.run.source()
 
     def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
-        """Maps have none."""
+        """Return no controls, because maps have none."""
         return iter(())
 
     def example_source(self) -> TileSource:
         """Return the tiles of short sentences."""
-        places = [
-            place
-            for place, entry in enumerate(self.run.entries)
+        indices = [
+            index
+            for index, entry in enumerate(self.run.entries)
             if FEWEST_WORDS <= len(entry.words) <= MOST_WORDS
         ]
-        return self.run.only(places[: example_inputs(self.sentences)] or [0])
+        return self.run.only(indices[: example_inputs(self.sentences)] or [0])
 
     def facts(self) -> dict[str, Any]:
-        """Return what the manifest says of the trees."""
+        """Return facts on the trees for the manifest."""
         words = sum(len(entry.words) for entry in self.run.entries)
         return {
             "name": "saved maps",
@@ -188,16 +188,16 @@ class MapsTrees:
         }
 
     def notes(self) -> list[str]:
-        """Return what the user should see of how they were read."""
+        """Return notes on the reading for the user."""
         return []
 
     def nothing(self) -> str:
-        """Return what to say where no word could be read."""
+        """Return the error message for the case that no word could be read."""
         return "the maps hold no word; extract them again from a treebank"
 
 
 def _short(segments: Iterable[Segment], sentences: int) -> Iterator[Segment]:
-    """Keep sentences of 6 to 20 words, a few of so many; one that has few relations is no loss."""
+    """Yield some of the sentences of 6 to 20 words for examples."""
     short = (s for s in segments if FEWEST_WORDS <= len(s.words) <= MOST_WORDS)
     return islice(short, example_inputs(sentences))
 
@@ -212,16 +212,16 @@ def scan_trees(
     source: TileSource | None = None,
     scan_name: str = "trained",
 ) -> None:
-    """Feed sentences with trees to accumulators.
+    """Scan sentences with trees.
 
     Args:
-        run: whose shards are kept.
+        run: keeps the shards.
         trees: the sentences.
         accumulators: updated in place.
-        said: what is being done, in a word or two.
-        watch: told of progress.
-        source: of their tiles, where that is not the trained model's.
-        scan_name: which scan of its stage it is.
+        said: the current activity, in a word or two.
+        watch: called with the progress.
+        source: of tiles; by default the trained model's.
+        scan_name: name of the scan within its stage.
     """
 
     def documents(segments: int) -> int:

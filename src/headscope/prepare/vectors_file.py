@@ -1,4 +1,4 @@
-"""The file of word vectors that probes are given: what it holds, wherever it lies."""
+"""The file of word vectors for probes, identified by its content."""
 
 from hashlib import file_digest
 from pathlib import Path
@@ -8,10 +8,10 @@ from headscope.errors import OptionError
 
 
 def hash_of_vectors(path: Path) -> str:
-    """Hash a file of word vectors.
+    """Return the hash of a file of word vectors.
 
     Raises:
-        OptionError: it cannot be read, or not twice.
+        OptionError: the file cannot be read, or not twice.
     """
     name = source_name(path)
     try:

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from headscope.analyses.jobs.written_jobs import job_counts
 from sklearn.decomposition import PCA
 
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
@@ -19,7 +20,6 @@ from headscope.analyses.jobs.features import (
 )
 from headscope.analyses.jobs.head_jobs import head_jobs
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, BEFORE
-from headscope.analyses.jobs.written_jobs import job_counts
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout

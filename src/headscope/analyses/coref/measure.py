@@ -28,9 +28,9 @@ from headscope.examples.arc_examples import (
     WantedHead,
 )
 from headscope.examples.few_inputs import example_inputs
-from headscope.prepare.held_segments import HeldSegments
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.segment_cache import SegmentCache
 from headscope.prepare.sharded_scan import scan_shards
 from headscope.statistics.confidence import too_few
 from headscope.statistics.control_documents import ControlDocuments
@@ -100,7 +100,7 @@ class _CoreferenceBench:
         self.name = self.corpus.name
         self.options = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
         self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
-        self._segment_cache = HeldSegments()
+        self._segment_cache = SegmentCache()
         limit, documents = run.options.max_inputs, self.corpus.documents
         self.control_documents = ControlDocuments(documents if limit is None else min(documents, limit))
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.prepare.held_segments import HeldSegments
+from headscope.prepare.segment_cache import SegmentCache
 from support.inputs import made_up_segments
 
 SEGMENTS = made_up_segments(6, seed=1)
@@ -17,7 +17,7 @@ def test_they_are_made_once_where_they_are_few(most, made):
         asked.append(1)
         return iter(SEGMENTS)
 
-    held = HeldSegments(most=most)
+    held = SegmentCache(most=most)
     assert list(held.watch(make())) == SEGMENTS
     for _ in range(2):
         assert list(held.again(make)) == SEGMENTS
@@ -25,6 +25,6 @@ def test_they_are_made_once_where_they_are_few(most, made):
 
 
 def test_what_was_not_read_to_its_end_is_not_held():
-    held = HeldSegments()
+    held = SegmentCache()
     assert next(held.watch(SEGMENTS)) is SEGMENTS[0]
     assert list(held.again(lambda: SEGMENTS)) == SEGMENTS

@@ -1,4 +1,4 @@
-"""Counts of a whole scan for whoever listens, made of those of its shards."""
+"""The progress of a whole scan, summed over its shards."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -6,19 +6,23 @@ from collections.abc import Callable, Sequence
 from headscope.attention.scan import ScanCounts
 from headscope.encoding.shards import Shard
 
-Telling = Callable[[ScanCounts], None]
+ProgressReport = Callable[[ScanCounts], None]
 
 
-class ToldCounts:
-    """Counts of the whole scan for whoever listens, made of those of its shards."""
+class ScanProgress:
+    """Reports the counts of the whole scan, summed over its shards.
 
-    def __init__(self, progress: Telling | None) -> None:
+    Args:
+        progress: called with the counts after each batch; None where nobody listens.
+    """
+
+    def __init__(self, progress: ProgressReport | None) -> None:
         self.progress = progress
         self.began = time.perf_counter()
         self.before = self.now = ScanCounts(0, 0, 0.0)
 
     def batch(self, counts: ScanCounts) -> None:
-        """Tell of a batch of the shard at hand."""
+        """Report the counts of the current shard, after a batch."""
         self.now = ScanCounts(
             self.before.segments + counts.segments,
             self.before.tokens + counts.tokens,
@@ -29,15 +33,15 @@ class ToldCounts:
             self.progress(self.now)
 
     def end(self) -> None:
-        """Begin with the next shard."""
+        """End the current shard."""
         self.before = self.now
 
-    def skipped(self, shard: Shard) -> None:
-        """Tell of a shard that need not be computed."""
-        self.came([(len(shard.segments), sum(map(len, shard.segments)))])
+    def skip(self, shard: Shard) -> None:
+        """Report a shard that is computed already."""
+        self.add([(len(shard.segments), sum(map(len, shard.segments)))])
 
-    def came(self, sizes: Sequence[tuple[int, int]]) -> None:
-        """Tell of shards that others computed: the inputs and tokens of each."""
+    def add(self, sizes: Sequence[tuple[int, int]]) -> None:
+        """Report shards that other processes computed, given as their numbers of inputs and tokens."""
         segments, tokens = map(sum, zip(*sizes, strict=True))
         self.batch(ScanCounts(segments, tokens, 0.0))
         self.end()
