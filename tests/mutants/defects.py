@@ -123,9 +123,9 @@ DEFECTS = [
     _in("examples/clearest_segments.py", "if len(kept) == self.most and entry >= kept[-1]:",
         "if len(kept) == self.most and entry <= kept[-1]:", "examples/test_clearest.py"),
     # prepare
-    _in("prepare/held_segments.py", "if tokens > self.most:", "if tokens > 2 * self.most:",
-        "prepare/test_held_segments.py"),
-    _in("prepare/overlap.py", "len(shared) / max(1, len(measured))", "len(shared) / max(1, len(shared))",
+    _in("prepare/segment_cache.py", "if tokens > self.most:", "if tokens > 2 * self.most:",
+        "prepare/test_segment_cache.py"),
+    _in("prepare/overlap.py", "len(shared) / max(1, len(sentences))", "len(shared) / max(1, len(shared))",
         "prepare/test_overlap.py"),
     _in("prepare/shard_checkpoint.py", "return shard % self.of == self.number - 1",
         "return shard % self.of == self.number", "study/test_parts.py::test_numbers_of_parts"),

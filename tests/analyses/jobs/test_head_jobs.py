@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from headscope.analyses.jobs.written_jobs import job_counts
 from sklearn.decomposition import PCA
 
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
@@ -19,6 +18,7 @@ from headscope.analyses.jobs.features import (
     informative_features,
 )
 from headscope.analyses.jobs.head_jobs import head_jobs
+from headscope.analyses.jobs.job_tables import job_counts
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, BEFORE
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
