@@ -6,7 +6,7 @@ import pytest
 
 from headscope.analyses import STAGES
 from headscope.attention.model_pass import ModelPass
-from headscope.examples.few_inputs import example_tokens
+from headscope.examples.example_inputs import example_tokens
 from headscope.prepare import model_run
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare

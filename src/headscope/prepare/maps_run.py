@@ -132,7 +132,7 @@ class MapsRun:
         places = enumerate((entry.document, entry.index) for entry in self.entries)
         return self._source.only([place for place, key in places if key in wanted])
 
-    def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
+    def excerpt_words(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
         """Return tokens of an excerpt's rows and columns, and what the model read of it as text."""
         kind, by_word = excerpt.wanted.kind, self._source.index.word_level is not None
         entry = self._by_name[excerpt.wanted.document, excerpt.wanted.segment]

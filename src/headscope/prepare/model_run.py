@@ -19,8 +19,8 @@ from headscope.encoding.spread import documents_read
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
+from headscope.examples.example_inputs import example_tokens, within_tokens
 from headscope.examples.excerpts import Excerpt
-from headscope.examples.few_inputs import example_tokens, within_tokens
 from headscope.examples.short_sentences import SentenceKeeper
 from headscope.models.anatomy import Anatomy, KindLayout
 from headscope.models.dtypes import precision_note
@@ -254,7 +254,7 @@ class ModelRun:
         """Return the stream of tiles over segments that a scan kept, for what it did not keep of them."""
         return self.over(segments)
 
-    def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
+    def excerpt_words(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
         """Return readable tokens of an excerpt's rows and columns, and what the model read of it as text."""
         tokenizer = self.loaded.tokenizer
         rows, keys = readable_tokens(tokenizer, excerpt.queries), readable_tokens(tokenizer, excerpt.keys)

@@ -43,7 +43,7 @@ class Run(Stream, Protocol):
     def again(self, segments: Iterable[Segment]) -> TileSource:
         """Return the stream of tiles over segments that a scan has kept."""
 
-    def written(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
+    def excerpt_words(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
         """Return readable tokens of an excerpt's rows and columns, and its text."""
 
     def joined(self, excerpt: Excerpt) -> list[int]:

@@ -14,7 +14,7 @@ from headscope.encoding.tree_fields import arcs_of_fields
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS
-from headscope.examples.few_inputs import example_inputs
+from headscope.examples.example_inputs import example_inputs
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run

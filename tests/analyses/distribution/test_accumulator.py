@@ -12,7 +12,7 @@ from headscope.analyses.distribution.accumulator import (
     groups_for,
 )
 from headscope.analyses.distribution.measure import distribution_table
-from headscope.analyses.distribution.scales import BINS, MEASURES, NAMES
+from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.analyses.distribution.deciles import DECILES, BinnedValues, decile_interval
-from headscope.analyses.distribution.scales import BINS, MEASURES
+from headscope.analyses.distribution.row_measures import BINS, MEASURES
 
 SHARES = np.array(DECILES) / 10
 

@@ -12,7 +12,7 @@ from headscope.analyses.distribution.decile_examples import SHOWN, decile_rows
 from headscope.analyses.distribution.example_accumulator import MOST_KEPT, STRENGTHS, ExampleAccumulator
 from headscope.analyses.distribution.hash_sample import AFTER, BEFORE, NO_KEY, PADDING, ROW, HashSample
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
-from headscope.analyses.distribution.scales import BINS, MEASURES, NAMES
+from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink

@@ -10,7 +10,7 @@ from headscope.analyses.distribution.figures import decile_figure
 from headscope.analyses.distribution.in_terminal import render_results
 from headscope.analyses.distribution.on_cards import tenths
 from headscope.analyses.distribution.on_grid import decile_measures
-from headscope.analyses.distribution.scales import MEASURES, NAMES
+from headscope.analyses.distribution.row_measures import MEASURES, NAMES
 from headscope.analyses.distribution.section import distribution_figures, distribution_section
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.kinds import kinds_of

@@ -8,9 +8,8 @@ import torch
 from sklearn.decomposition import PCA
 
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
-from headscope.analyses.jobs.chance import SORTS
 from headscope.analyses.jobs.clusters import HeadRows, job_clusters
-from headscope.analyses.jobs.describing import distinguished
+from headscope.analyses.jobs.descriptions import distinguished
 from headscope.analyses.jobs.features import (
     FEATURES,
     along_principal_directions,
@@ -20,6 +19,7 @@ from headscope.analyses.jobs.features import (
 from headscope.analyses.jobs.head_jobs import head_jobs
 from headscope.analyses.jobs.job_tables import job_counts
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, BEFORE
+from headscope.analyses.jobs.uniform_baseline import SORTS
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout

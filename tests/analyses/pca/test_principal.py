@@ -9,16 +9,16 @@ from headscope.analyses.distribution.hash_sample import PADDING
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
 from headscope.analyses.pca import how_much
 from headscope.analyses.pca.accumulator import SIDES, PcaAccumulator
-from headscope.analyses.pca.how_much import (
+from headscope.analyses.pca.measure import _lacking, map_table, pca_table
+from headscope.analyses.pca.moments import Moment, Moments, moment_of
+from headscope.analyses.pca.principal import MOST, principal_directions
+from headscope.analyses.pca.sample_sizes import (
     FEWEST_TOKENS,
     MOST_TOKENS,
     layers_apart,
     numbers_of,
     tokens_for,
 )
-from headscope.analyses.pca.measure import _lacking, map_table, pca_table
-from headscope.analyses.pca.moments import Moment, Moments, moment_of
-from headscope.analyses.pca.principal import MOST, principal_directions
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE
 from headscope.attention.model_source import ModelSource
 from headscope.attention.scan import scan

@@ -27,7 +27,7 @@ from headscope.examples.arc_examples import (
     ArcExamples,
     WantedHead,
 )
-from headscope.examples.few_inputs import example_inputs
+from headscope.examples.example_inputs import example_inputs
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller
 from headscope.prepare.segment_cache import SegmentCache

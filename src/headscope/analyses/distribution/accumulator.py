@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.analyses.distribution.deciles import BinnedValues
+from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
 from headscope.analyses.distribution.row_values import content_rows, row_values
-from headscope.analyses.distribution.scales import BINS, MEASURES, NAMES
 from headscope.attention.tile import AttentionTile
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator

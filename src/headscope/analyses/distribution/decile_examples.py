@@ -14,8 +14,8 @@ from headscope.analyses.distribution.accumulator import DistributionResult
 from headscope.analyses.distribution.deciles import DECILES
 from headscope.analyses.distribution.example_accumulator import STRENGTHS, ExampleResult
 from headscope.analyses.distribution.hash_sample import BEFORE, NO_KEY
+from headscope.analyses.distribution.row_measures import BINS, NAMES
 from headscope.analyses.distribution.row_tokens import excerpt_of
-from headscope.analyses.distribution.scales import BINS, NAMES
 from headscope.analyses.distribution.tables import EXAMPLES
 from headscope.examples.excerpts import WantedExcerpt
 from headscope.prepare.prepared_run import Run
@@ -107,7 +107,7 @@ def _row(run: Run, sample: ExampleResult, decile_row: DecileRow) -> dict[str, An
     )
     excerpt = excerpt_of(row, wanted, before=BEFORE)
     on_token = int(row["key"]) != NO_KEY
-    tokens, key_tokens, _ = run.written(excerpt)
+    tokens, key_tokens, _ = run.excerpt_words(excerpt)
     return {
         "kind": sample.kind,
         "layer": decile_row.layer,

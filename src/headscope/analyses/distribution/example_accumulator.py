@@ -19,9 +19,9 @@ from headscope.analyses.distribution.hash_sample import (
     smallest,
 )
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
+from headscope.analyses.distribution.row_measures import BINS, MEASURES
 from headscope.analyses.distribution.row_tokens import ids_around, strongest_keys
 from headscope.analyses.distribution.row_values import content, content_rows
-from headscope.analyses.distribution.scales import BINS, MEASURES
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from headscope.analyses.distribution.scales import MEASURES, RowMeasure
+from headscope.analyses.distribution.row_measures import MEASURES, RowMeasure
 from headscope.attention.head_id import head_anchor
 from headscope.figures.series import roles_of
 from headscope.figures.style import INK, LINE, SOFT, TICK, house_style, new_figure, role_color, role_outline

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.analyses.distribution.deciles import TABULATED
-from headscope.analyses.distribution.scales import MEASURES
+from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.reporting.kit.numbers import two_digits

@@ -9,7 +9,7 @@ from headscope.analyses.distribution.accumulator import DistributionAccumulator,
 from headscope.analyses.distribution.decile_examples import examples_table
 from headscope.analyses.distribution.deciles import DECILES, decile_interval
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
-from headscope.analyses.distribution.scales import MEASURES
+from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.analyses.distribution.tables import DISTRIBUTION
 from headscope.analyses.stage_result import StageResult
 from headscope.prepare.prepared_run import Run, Stream

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.distribution.deciles import DECILES
-from headscope.analyses.distribution.scales import MEASURES
+from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.reporting.kit.card_words import CardWords
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.analyses.distribution.scales import MEASURES
+from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import capital

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.distribution.deciles import TABULATED
 from headscope.analyses.distribution.figures import decile_figure
-from headscope.analyses.distribution.scales import MEASURES
+from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.attention.head_id import head_label
 from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.drawing import inline_file

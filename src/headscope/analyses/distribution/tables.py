@@ -1,6 +1,6 @@
 """The tables of distributions over rows."""
 
-from headscope.analyses.distribution.scales import MEASURES, NAMES
+from headscope.analyses.distribution.row_measures import MEASURES, NAMES
 from headscope.statistics.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, share, text
 from headscope.statistics.table_schema import Column, TableSchema
 

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.jobs.chance import SORTS
 from headscope.analyses.jobs.row_facts import BEFORE, TAG_NUMBERS, TAGGED
+from headscope.analyses.jobs.uniform_baseline import SORTS
 from headscope.encoding.vocabulary import KeyClass
 
 RELATION = ("offset", "side", "same id", "after copy")

@@ -93,7 +93,7 @@ def _tokens(
             if (side, token.token) not in names:
                 at = int(job.rows[np.flatnonzero(ids == token.token)[0]])
                 excerpt = _excerpt(sample, job, at)
-                words, (key,), _ = run.written(excerpt)
+                words, (key,), _ = run.excerpt_words(excerpt)
                 names[side, token.token] = (
                     words[int(sample.rows[at]["row"]) - excerpt.start] if side == "row" else key
                 )
@@ -111,7 +111,7 @@ def _example(run: Run, sample: ActiveRows, job: Job, at: int) -> dict[str, Any]:
     row = sample.rows[at]
     document, segment = sample.segments[int(row["segment"])]
     excerpt = _excerpt(sample, job, at)
-    words, (key_word,), _ = run.written(excerpt)
+    words, (key_word,), _ = run.excerpt_words(excerpt)
     return {
         "document": document,
         "segment": segment,

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from headscope.analyses.distribution.row_tokens import ids_around, strongest_keys
 from headscope.analyses.distribution.row_values import content_tokens
-from headscope.analyses.jobs.chance import SORTS, Sorts, behind_copies, sorts_of_keys, uniform_baseline
+from headscope.analyses.jobs.uniform_baseline import (
+    SORTS,
+    Sorts,
+    behind_copies,
+    sorts_of_keys,
+    uniform_baseline,
+)
 from headscope.attention.tile import AttentionTile
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import SegmentInfo

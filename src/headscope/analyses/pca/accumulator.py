@@ -12,9 +12,9 @@ from torch import Tensor
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
 from headscope.analyses.distribution.row_tokens import ids_around
 from headscope.analyses.distribution.row_values import content_tokens
-from headscope.analyses.pca.how_much import layers_apart, numbers_of, tokens_for
 from headscope.analyses.pca.moments import Moments, moment_of
 from headscope.analyses.pca.principal import Principal, principal_directions
+from headscope.analyses.pca.sample_sizes import layers_apart, numbers_of, tokens_for
 from headscope.analyses.pca.token_sample import AFTER, BEFORE, TOKEN, Segment, TokenSample
 from headscope.attention.head_vectors import HeadVectors
 from headscope.attention.tile import AttentionTile

@@ -13,9 +13,9 @@ from headscope.attention.scan import scan
 from headscope.counted import count
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.examples.collector import ExampleCollector, examples_table
+from headscope.examples.example_inputs import example_tokens
 from headscope.examples.example_tables import CLEAREST
 from headscope.examples.excerpts import ExcerptCollector, inputs_to_read
-from headscope.examples.few_inputs import example_tokens
 from headscope.prepare.prepared_run import Run, Stream
 from headscope.prepare.progress import Watcher
 from headscope.prepare.shared_scan import read_text
@@ -89,7 +89,7 @@ def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame)
         scan(run.again([clearest.segments[key] for key in sorted(chosen)]), [collector])
     rows = []
     for excerpt in collector.excerpts:
-        tokens, keys, text = run.written(excerpt)
+        tokens, keys, text = run.excerpt_words(excerpt)
         about = vars(excerpt.wanted)
         rows.append(
             {
