@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 
 from headscope.analyses.distribution.hash_sample import PADDING
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
-from headscope.analyses.pca import how_much
+from headscope.analyses.pca import sample_sizes
 from headscope.analyses.pca.accumulator import SIDES, PcaAccumulator
 from headscope.analyses.pca.measure import _lacking, map_table, pca_table
 from headscope.analyses.pca.moments import Moment, Moments, moment_of
@@ -228,8 +228,8 @@ def test_kinds_share_what_may_be_held():
 def test_of_many_heads_some_layers_are_measured_as_they_would_be_among_all(family, monkeypatch):
     model, known = tiny_model(family), vocabulary(has_cls=family == "bert")
     whole = measured(model, known).compute()
-    monkeypatch.setattr(how_much, "MOST_BYTES", 1)
-    monkeypatch.setattr(how_much, "FEWEST_LAYERS", 2)
+    monkeypatch.setattr(sample_sizes, "MOST_BYTES", 1)
+    monkeypatch.setattr(sample_sizes, "FEWEST_LAYERS", 2)
     some = measured(model, known, tile_limit=200).compute()
     of_all, own = pca_table(whole), pca_table(some)
     assert sorted(set(of_all["layer"])) == [1, 2, 3]

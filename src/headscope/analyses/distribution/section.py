@@ -22,10 +22,10 @@ from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
 from headscope.views.markup import Html, el
 
-TITLE = "What heads do over all their rows"
+TITLE = "Distribution over tokens"
 WHY = (
-    "A mean hides whether a head always does a little or seldom a lot, and the clearest sentence shows what it can do, "
-    "not what it does. Here are all rows, from the tenth in which a head does least to that in which it does most."
+    "A mean cannot tell a head that is always weakly active from one that is rarely strongly active. These are the "
+    "deciles over all tokens."
 )
 CAPTION = (
     "A line is a head, from the end of the first tenth of its rows to that of the ninth, thick between the third and "

@@ -22,7 +22,7 @@ from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.views.markup import Html, el
 
 TOPIC, TREE_TOPIC = "jobs", "jobs in the treebank"
-TITLE = "One job or several"
+TITLE = "Heads with several jobs"
 WHY = (
     "A mean over all rows mixes what a head does here with what it does there. Here rows in which it is active are "
     "grouped by where it looks, at what, and what it writes."

@@ -23,7 +23,7 @@ from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.words import capital
 from headscope.views.markup import Html, el
 
-TITLE = "How many directions heads use"
+TITLE = "Effective dimension of queries, keys and outputs"
 WHY = (
     "A head’s queries, keys and outputs are vectors of some dozens of numbers, of which few may matter: a head whose "
     "keys vary in two directions tells tokens apart in no more ways than two."
