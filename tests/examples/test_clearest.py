@@ -11,7 +11,7 @@ from headscope.analyses.stats.measure import measure_stats
 from headscope.attention.scan import scan
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import KeyClass
-from headscope.examples import few_inputs
+from headscope.examples import example_inputs
 from headscope.examples.clearest import CLEAREST_STATISTICS, ClearestAccumulator
 from headscope.examples.example_tables import CLEAREST
 from headscope.examples.excerpts import (
@@ -231,7 +231,7 @@ def measured():
     """With room for all of the few inputs."""
     run = prepare(RunOptions(max_inputs=24, stages=("stats",)))
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(few_inputs, "_SHARE", 1)
+        patched.setattr(example_inputs, "_SHARE", 1)
         return run, measure_stats(run)
 
 
