@@ -24,12 +24,12 @@ $(BIN)/python:
 # torch first and pinned: with it in place nothing else can ask for another build.
 .venv/.demo: $(INPUTS) | $(BIN)/python
 	$(PIP) torch==2.13.0
-	$(PIP) ./packages/headscope-minilm ./packages/headscope-decoder --editable '.[demo]'
+	$(PIP) ./packages/headscope-minilm ./packages/headscope-decoder --editable '.[demo]' --editable ./packages/headscope-train
 	@touch $@
 
 # BertViz for its signatures alone: of what it asks for, its views need nothing that is not here.
 .venv/.dev: .venv/.demo
-	$(PIP) --editable '.[demo,dev,explore,notebook,ray]' --editable ./packages/headscope-grammar
+	$(PIP) --editable '.[demo,dev,explore,notebook,ray]' --editable ./packages/headscope-train --editable ./packages/headscope-grammar
 	$(PIP) --no-deps bertviz==1.4.1
 	@touch $@
 
@@ -42,7 +42,7 @@ demo: .venv/.demo
 	@echo "to type headscope alone:  . $(BIN)/activate"
 
 .venv/.explore: .venv/.demo
-	$(PIP) --editable '.[demo,explore]'
+	$(PIP) --editable '.[demo,explore]' --editable ./packages/headscope-train
 	@touch $@
 
 demo-report/report.html: | .venv/.demo

@@ -11,12 +11,14 @@ import pytest
 
 from headscope.analyses.option import options_of
 from headscope.prepare.options import RunOptions
-from headscope.training.training_options import TrainOptions
 from headscope.visible import visible
+from headscope_train.training_options import TrainOptions
 from support.stand_ins import schemas
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "headscope"
+TRAINER = ROOT / "packages" / "headscope-train" / "src"
+MODULES = [*sorted(SOURCE.rglob("*.py")), *sorted(TRAINER.rglob("*.py"))]
 READ = {".py", ".mjs", ".js", ".css", ".html", ".md", ".toml"}
 WRITTEN = [
     path
@@ -94,15 +96,14 @@ def identifiers(path):
 
 
 def places(word):
-    """Return where `src` gives a thing this name, and which modules have it."""
-    modules = sorted(SOURCE.rglob("*.py"))
+    """Return where the source gives a thing this name, and which modules have it."""
     named = [
         f"{path.relative_to(ROOT)}:{line}"
-        for path in modules
+        for path in MODULES
         for name, line in identifiers(path)
         if name.strip("_") == word
     ]
-    return named + [str(path.relative_to(ROOT)) for path in modules if path.stem == word]
+    return named + [str(path.relative_to(ROOT)) for path in MODULES if path.stem == word]
 
 
 @pytest.mark.parametrize("american", BRITISH)
@@ -126,7 +127,7 @@ def test_names_that_were_given_up_stay_away(word):
 def test_values_are_called_by_what_they_are(word):
     called = [
         f"{path.relative_to(ROOT)}:{line}"
-        for path in sorted(SOURCE.rglob("*.py"))
+        for path in MODULES
         for name, line in identifiers(path)
         if name == word and not any(path.is_relative_to(SOURCE / folder) for folder in NOT_YET)
     ]

@@ -4,11 +4,13 @@ import ast
 import graphlib
 import subprocess
 import sys
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
 import headscope
+from headscope.models.locating import EMBEDDED_MODELS
 
 ORDER = [
     ("storage",),
@@ -21,7 +23,7 @@ ORDER = [
     ("prepare",),
     ("figures", "views"),
     ("reporting.kit",),
-    ("analyses", "training"),
+    ("analyses",),
     ("study",),
     ("reporting",),
     ("atlas",),
@@ -32,6 +34,9 @@ TOGETHER = {"models", "attention"}
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 EVERYBODYS = {"counted", "entry_points", "errors", "installing", "named", "palette", "visible", "__version__"}
 ROOT = Path(headscope.__file__).parent
+PACKAGES = ROOT.parents[1] / "packages"
+# Imported for their data, where they are installed.
+EMBEDDED = {name.replace("-", "_") for name in EMBEDDED_MODELS}
 
 
 # What analyses declare of themselves is known to whoever prepares a run; what they do is not.
@@ -82,9 +87,24 @@ def test_imports_go_to_the_left():
     assert not wrong, wrong
 
 
-def test_no_module_imports_itself_round_a_circle():
+def test_the_library_imports_no_package_beside_it():
+    beside = {path.name for path in PACKAGES.glob("*/src/*") if path.is_dir()}
+    assert "headscope_train" in beside
+    wrong = [
+        f"{path.relative_to(ROOT)} imports {module}"
+        for path in ROOT.rglob("*.py")
+        for module, _ in imports_of(path)
+        if module.partition(".")[0] in beside - EMBEDDED
+    ]
+    assert not wrong, wrong
+
+
+@pytest.mark.parametrize(
+    "root", [ROOT, PACKAGES / "headscope-train" / "src" / "headscope_train"], ids=attrgetter("name")
+)
+def test_no_module_imports_itself_round_a_circle(root):
     names = {
-        ".".join(path.relative_to(ROOT.parent).with_suffix("").parts): path for path in ROOT.rglob("*.py")
+        ".".join(path.relative_to(root.parent).with_suffix("").parts): path for path in root.rglob("*.py")
     }
     sorter = graphlib.TopologicalSorter(
         {
@@ -127,7 +147,7 @@ def test_what_is_called_is_defined_in_one_place_which_loads_nothing_heavy():
 def test_help_of_the_command_line_loads_nothing_heavy():
     code = (
         "import sys\n"
-        "from headscope.app.cli import main\n"
+        "from headscope.app.cli.program import main\n"
         "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
         "print(sorted({'torch', 'transformers', 'matplotlib', 'pandas', 'numpy'} & set(sys.modules)))"
     )

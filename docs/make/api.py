@@ -6,11 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import headscope
+import headscope_train
 
 PAGE = Path(__file__).parents[1] / "api.md"
 BEGINNING = """# Reference of `import headscope as hs`
 
 What is public, from its docstrings; [Python](python.md) shows it in use. `make docs` makes this page.
+"""
+TRAINING = """## Training
+
+Of the package `headscope-train`: [training](training.md) shows it in use.
 """
 
 
@@ -25,6 +30,12 @@ def page() -> str:
     for name, one in classes:
         parts.append(entry(f"hs.{name}", one, level=3))
         parts += [entry(f"{name}.{own}", member, level=4) for own, member in members(one)]
+    parts.append(TRAINING)
+    for name in sorted(headscope_train.__all__, key=lambda name: (name[0].isupper(), name)):
+        value = getattr(headscope_train, name)
+        parts.append(entry(f"headscope_train.{name}", value, level=3))
+        if inspect.isclass(value):
+            parts += [entry(f"{name}.{attribute}", member, level=4) for attribute, member in members(value)]
     return "\n".join(parts)
 
 

@@ -7,21 +7,21 @@ import argparse
 import time
 from pathlib import Path
 
-from headscope.figures.heads_forming import (
-    accuracy_course,
-    behavior_courses,
-    heads_forming,
-    relation_courses,
-)
 from headscope.figures.saving import png_bytes
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.storage.atomic import whole_or_absent, write_bytes
 from headscope.study.study import Study, open_study
 from headscope.study.writing import write_run
-from headscope.training.session import TrainingProgress
-from headscope.training.training_run import train
 from headscope_grammar import synthetic_documents, write_conllu
+from headscope_train import train
+from headscope_train.heads_forming import (
+    accuracy_course,
+    behavior_courses,
+    heads_forming,
+    relation_courses,
+)
+from headscope_train.session import TrainingProgress
 
 RELATIONS = ("det", "case", "nsubj", "obj", "aux", "mark")
 IMAGE = Path(__file__).parents[1] / "images" / "heads-forming.png"

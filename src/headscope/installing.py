@@ -12,7 +12,7 @@ def how_to_install(extra: str) -> str:
     Where the package runs from a checkout the command names it, and can be given as it stands.
     """
     if extra == "demo":
-        return how_to_install_model("headscope-minilm")
+        return how_to_install_companion("headscope-minilm")
     checkout = _checkout()
     if checkout is None:
         # An installed wheel does not remember where it lay.
@@ -20,8 +20,8 @@ def how_to_install(extra: str) -> str:
     return f"install it with pip install {shlex.quote(f'{checkout}[{extra}]')}"
 
 
-def how_to_install_model(name: str) -> str:
-    """Return what to do to have an embedded model, as half a sentence."""
+def how_to_install_companion(name: str) -> str:
+    """Return what to do to have a package beside the library (an embedded model, the trainer), as half a sentence."""
     checkout = _checkout()
     if checkout is None:
         return _FROM_A_WHEEL.format(what=f"{name.replace('-', '_')}-*.whl")

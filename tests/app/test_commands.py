@@ -11,7 +11,8 @@ from headscope.analyses.analysis import Analysis, Stage
 from headscope.analyses.command import Command, OutputFile
 from headscope.analyses.option import Option, option, options_of
 from headscope.analyses.stage_result import StageResult
-from headscope.app.cli import app, measuring
+from headscope.app.cli import measuring
+from headscope.app.cli.program import app
 from headscope.app.command_options import stages_measured
 from headscope.prepare.options import RunOptions
 

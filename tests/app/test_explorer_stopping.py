@@ -29,7 +29,7 @@ def folder(tmp_path_factory):
 
 class Running:
     def __init__(self, *arguments, before=""):
-        code = f"{before}\nfrom headscope.app.cli import main\nmain()"
+        code = f"{before}\nfrom headscope.app.cli.program import main\nmain()"
         source = str(Path(headscope.__file__).parents[1])
         self.process = subprocess.Popen(
             [sys.executable, "-c", code, "explore", "--no-browser", *map(str, arguments)],
@@ -188,7 +188,7 @@ def test_what_is_not_installed_is_named(cli, monkeypatch, package):
 def test_the_browser_opens_once_the_page_is_there(folder, monkeypatch):
     """In a process of its own, with a browser that writes down what it was given."""
     opened = "import webbrowser\nwebbrowser.open = lambda address: print('opened', address, flush=True)"
-    code = f"{opened}\nfrom headscope.app.cli import main\nmain()"
+    code = f"{opened}\nfrom headscope.app.cli.program import main\nmain()"
     source = str(Path(headscope.__file__).parents[1])
     process = subprocess.Popen(
         [sys.executable, "-c", code, "explore", "--model", str(folder)],

@@ -172,7 +172,7 @@ def test_what_is_public_and_nothing_else():
 def test_commands_are_functions_with_the_options_of_the_command(name):
     from typer.main import get_command
 
-    from headscope.app.cli import app
+    from headscope.app.cli.program import app
 
     typed = {each.name for each in get_command(app).commands[name].params}
     typed -= {"help", "quiet", "files"}

@@ -10,9 +10,9 @@ import time
 
 import pytest
 
-import headscope.app.cli as cli_module
+import headscope.app.cli.program as cli_module
 from headscope.app import stopping
-from headscope.app.cli import main
+from headscope.app.cli.program import main
 from headscope.app.stopping import STOPPED, Stoppable, Stopped
 from headscope.storage.atomic import whole_or_absent
 
@@ -153,7 +153,7 @@ def test_importing_the_library_takes_no_signal():
     code = (
         "import signal; names = ('SIGINT', 'SIGTERM', 'SIGHUP'); "
         "before = [signal.getsignal(getattr(signal, name)) for name in names]; "
-        "import headscope, headscope.app.cli, headscope.app.entry; "
+        "import headscope, headscope.app.cli.program, headscope.app.entry; "
         "print(before == [signal.getsignal(getattr(signal, name)) for name in names])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -4,6 +4,7 @@ import importlib.util
 from pathlib import Path
 
 import headscope
+import headscope_train
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -17,3 +18,5 @@ def test_the_page_is_current_and_names_all_that_is_public():
     for name in headscope.__all__:
         if not name.startswith("__"):
             assert f"### `hs.{name}`" in written
+    for name in headscope_train.__all__:
+        assert f"### `headscope_train.{name}`" in written

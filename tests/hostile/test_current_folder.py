@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from headscope.app.cli import app
+from headscope.app.cli.program import app
 from support.opened_files import OpenedFiles
 from support.planted import MARK, beyond, command_line, plant, write_inputs
 

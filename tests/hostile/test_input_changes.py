@@ -15,7 +15,7 @@ from headscope.errors import HeadscopeError, InputError
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus
 from headscope.prepare.options import RunOptions
 from headscope.prepare.text_corpus import TextCorpus
-from headscope.training.text import TrainingText
+from headscope_train.text import TrainingText
 from support.hostile import printable
 from support.hostile_changes import CHANGES
 from support.hostile_inputs import READERS

@@ -16,7 +16,7 @@ from headscope.errors import HeadscopeError, InputError, OptionError
 from headscope.prepare.annotated import AnnotatedCorpus, GapCorpus
 from headscope.prepare.options import RunOptions
 from headscope.prepare.text_corpus import TextCorpus
-from headscope.training.text import TrainingText
+from headscope_train.text import TrainingText
 from support.hostile import printable
 from support.hostile_inputs import READERS
 from support.model_folders import save_tiny_bert

@@ -6,11 +6,14 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer
 
 import headscope
-from headscope import installing
+from headscope import entry_points, installing
+from headscope.app.cli.help_pages import GroupedCommand
+from headscope.app.cli.program_commands import commands_of_packages
 from headscope.corpora.demo import demo_text, demo_treebank
-from headscope.errors import InputError, ModelError
+from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.loading import load_model
 from headscope.models.locating import embedded_folder
 
@@ -44,6 +47,22 @@ def test_an_embedded_model_is_named_by_its_package(monkeypatch):
     assert (ROOT / "packages" / "headscope-decoder" / "pyproject.toml").is_file()
 
 
+def test_the_trainer_is_named_by_its_package(monkeypatch, capsys):
+    monkeypatch.setattr(entry_points, "entry_points", lambda group: [])
+    (train,) = commands_of_packages(taken=frozenset())
+    program = typer.Typer(rich_markup_mode=None)
+    train.add_to(program, shown_by=GroupedCommand)
+    with pytest.raises(OptionError) as refused:
+        program(["--text", "my.txt", "--size", "1x1x8"], standalone_mode=False)
+    assert str(refused.value) == (
+        "headscope train is a package of its own, headscope-train; install it with pip install "
+        f"{ROOT}/packages/headscope-train"
+    )
+    assert (ROOT / "packages" / "headscope-train" / "pyproject.toml").is_file()
+    program(["--help"], standalone_mode=False)
+    assert "a package of its own, headscope-train" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize(
     "left", [None, SimpleNamespace(folder=lambda: None)]
 )  # none; one from before it had them
@@ -70,7 +89,7 @@ def test_a_wheel_is_named_where_there_is_no_checkout(monkeypatch):
     start = "install it from the wheel or the checkout that headscope came from, as pip install "
     assert installing.how_to_install("explore") == f"{start}'headscope-*.whl[explore]'"
     assert installing.how_to_install("demo") == f"{start}headscope_minilm-*.whl"
-    assert installing.how_to_install_model("headscope-decoder") == f"{start}headscope_decoder-*.whl"
+    assert installing.how_to_install_companion("headscope-decoder") == f"{start}headscope_decoder-*.whl"
 
 
 def test_no_other_message_names_an_index():

@@ -12,8 +12,9 @@ import pytest
 
 from headscope.analyses import COREF, DISTANCES, PROBES, SYNTAX
 from headscope.analyses.stage_result import StageResult
-from headscope.app.cli import main, options, printing, report
+from headscope.app.cli import options, printing, report
 from headscope.app.cli.printing import show
+from headscope.app.cli.program import main
 from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.errors import InputError
 from headscope.prepare.progress import Progress
@@ -428,7 +429,7 @@ def test_arguments_that_are_no_utf8_in_a_poor_locale(locale):
 
 def test_a_bug_of_ours_is_printable_too():
     code = (
-        "import headscope.app.cli as cli\n"
+        "import headscope.app.cli.program as cli\n"
         "def fail(*_): raise ValueError('a\\x1b[31m\\rb')\n"
         "cli.run = fail\n"
         "from headscope.app.entry import main\nmain()"

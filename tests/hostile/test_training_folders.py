@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from headscope.errors import HeadscopeError, InputError
-from headscope.training.training_run import train
+from headscope_train.training_run import train
 from support import hostile_run_folders as folders
 from support.hostile import printable
 

@@ -69,7 +69,7 @@ def tasks(base: Path) -> list[Task]:
                 raise
 
     def training(out: Path) -> None:
-        from headscope.training.training_run import train
+        from headscope_train.training_run import train
 
         train(
             text=base / "text.txt",

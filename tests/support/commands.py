@@ -5,7 +5,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
-from headscope.app.cli import main
+from headscope.app.cli.program import main
 
 
 def run_command(*arguments: object) -> tuple[object, str, str]:

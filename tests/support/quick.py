@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 TESTS = Path(__file__).parents[1]
-SOURCE = TESTS.parent / "src"
+SOURCES = (TESTS.parent / "src", TESTS.parent / "packages" / "headscope-train" / "src")
 SECONDS = 2.0  # of processor time, a fixture's counted with the test that first asks for it
 _LEFT_OUT = ("slow", "browser")
 _TIME = "processor seconds"
@@ -77,7 +77,7 @@ def files_of_tests() -> set[Path]:
 
 def source_folders() -> set[str]:
     """Name every package of the source."""
-    return {".".join(path.parent.relative_to(SOURCE).parts) for path in SOURCE.rglob("*.py")}
+    return {".".join(path.parent.relative_to(root).parts) for root in SOURCES for path in root.rglob("*.py")}
 
 
 def folders_used(path: Path) -> set[str]:
@@ -101,7 +101,10 @@ def _imports(path: Path) -> frozenset[str]:
 
 def _folder_of(name: str) -> str:
     """The package that a module is of, or that it is: empty where it is none of ours."""
-    place = SOURCE.joinpath(*name.split("."))
-    if place.is_dir():
-        return name
-    return name.rpartition(".")[0] if place.with_suffix(".py").exists() else ""
+    for root in SOURCES:
+        path = root.joinpath(*name.split("."))
+        if path.is_dir():
+            return name
+        if path.with_suffix(".py").exists():
+            return name.rpartition(".")[0]
+    return ""

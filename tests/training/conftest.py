@@ -2,6 +2,9 @@ import pytest
 import torch
 
 from headscope_grammar import synthetic_documents, write_conllu
+from support.commands import cli
+
+__all__ = ["cli"]
 
 
 @pytest.fixture(scope="session")

@@ -3,9 +3,9 @@
 import numpy as np
 import torch
 
-from headscope.training.batches import Batches, masked_batch
-from headscope.training.packed_corpus import PackedInputs
-from headscope.training.training_masks import Masker
+from headscope_train.batches import Batches, masked_batch
+from headscope_train.packed_corpus import PackedInputs
+from headscope_train.training_masks import Masker
 
 
 def packed(lengths, *, seed=0):

@@ -8,12 +8,12 @@ import pytest
 
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, OptionError
-from headscope.training.byte_tokenizer import train_byte_tokenizer
 from headscope_grammar import synthetic_documents
+from headscope_train.byte_tokenizer import train_byte_tokenizer
 
 TRAIN = (
     "import json, sys\n"
-    "from headscope.training.byte_tokenizer import train_byte_tokenizer\n"
+    "from headscope_train.byte_tokenizer import train_byte_tokenizer\n"
     "lines = json.load(sys.stdin)\n"
     "print(json.dumps(train_byte_tokenizer(lambda: lines, vocabulary=400).get_vocab(), sort_keys=True))\n"
 )

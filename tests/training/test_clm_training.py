@@ -14,9 +14,9 @@ import transformers as tf
 
 import headscope as hs
 from headscope.errors import ModelError, OptionError
-from headscope.training.prepared_training import prepare
-from headscope.training.training_options import Size, TrainOptions
-from headscope.training.training_run import train
+from headscope_train.prepared_training import prepare
+from headscope_train.training_options import Size, TrainOptions
+from headscope_train.training_run import train
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 
 HOW = {
@@ -85,7 +85,7 @@ KILLED = """
 import json, os, signal, sys
 import torch
 torch.set_num_threads(1)
-from headscope.training.training_run import train
+from headscope_train.training_run import train
 
 def watch(progress):
     if progress.step == 17:

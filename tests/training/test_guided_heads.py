@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from headscope.errors import OptionError
-from headscope.training.guided_heads import STRENGTH, guiding_loss, strength_at
-from headscope.training.training_options import TrainOptions
-from headscope.training.training_run import train
+from headscope_train.guided_heads import STRENGTH, guiding_loss, strength_at
+from headscope_train.training_options import TrainOptions
+from headscope_train.training_run import train
 
 
 def random_weights(seed=0, layers=2, batch=3, heads=2, length=12):

@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from headscope.errors import ModelError
-from headscope.training.byte_tokenizer import train_byte_tokenizer
-from headscope.training.new_decoder import drop_residuals, new_decoder
-from headscope.training.training_options import Size
+from headscope_train.byte_tokenizer import train_byte_tokenizer
+from headscope_train.new_decoder import drop_residuals, new_decoder
+from headscope_train.training_options import Size
 
 
 @pytest.fixture(scope="module")

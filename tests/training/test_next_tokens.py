@@ -5,9 +5,9 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.training.next_tokens import NextTokens
-from headscope.training.packed_corpus import PackedInputs
-from headscope.training.scores import asked_scores, loss_and_hits
+from headscope_train.next_tokens import NextTokens
+from headscope_train.packed_corpus import PackedInputs
+from headscope_train.scores import asked_scores, loss_and_hits
 from support.tiny_models import CONFIGS
 
 ORDINARY = np.arange(90) >= 5

@@ -2,8 +2,8 @@
 
 import pytest
 
-from headscope.training.objectives.objective import Objective, objective_of
-from headscope.training.training_options import OBJECTIVES
+from headscope_train.objectives.objective import Objective, objective_of
+from headscope_train.training_options import OBJECTIVES
 
 
 @pytest.mark.parametrize("name", sorted(OBJECTIVES))

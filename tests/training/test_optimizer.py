@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from headscope.training.optimizer import load_state, make_optimizer, rate_at, state_tensors, take_step
+from headscope_train.optimizer import load_state, make_optimizer, rate_at, state_tensors, take_step
 
 
 def test_the_rate_rises_and_falls_in_lines():

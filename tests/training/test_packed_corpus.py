@@ -8,8 +8,8 @@ from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.errors import InputError
-from headscope.training.packed_corpus import PackedInputs, hold_out, pack_inputs
-from headscope.training.text import TrainingText
+from headscope_train.packed_corpus import PackedInputs, hold_out, pack_inputs
+from headscope_train.text import TrainingText
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.training.repeated_passages import (
+from headscope_train.repeated_passages import (
     FEWEST,
     recurring_phrases,
     repeat_passage,

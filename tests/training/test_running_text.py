@@ -5,9 +5,9 @@ import pytest
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError
-from headscope.training.byte_tokenizer import train_byte_tokenizer
-from headscope.training.packed_corpus import pack_passages
-from headscope.training.running_text import RunningText
+from headscope_train.byte_tokenizer import train_byte_tokenizer
+from headscope_train.packed_corpus import pack_passages
+from headscope_train.running_text import RunningText
 from support.tiny_tokenizers import tiny_tokenizer
 
 LINES = ("The cat sat on the mat.", "It slept, and dreamt of fish.", "A dog came by.")

@@ -5,9 +5,9 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.training.batches import TargetBatch
-from headscope.training.scores import asked_scores, loss_and_hits
-from headscope.training.start import set_dropout, takes_types
+from headscope_train.batches import TargetBatch
+from headscope_train.scores import asked_scores, loss_and_hits
+from headscope_train.start import set_dropout, takes_types
 from support.tiny_models import CONFIGS, VOCABULARY
 
 FAMILIES = (

@@ -7,12 +7,12 @@ import sys
 import pytest
 
 from headscope.errors import InputError, OptionError
-from headscope.training.tokenizer import train_tokenizer
 from headscope_grammar import synthetic_documents
+from headscope_train.tokenizer import train_tokenizer
 
 TRAIN = (
     "import json, sys\n"
-    "from headscope.training.tokenizer import train_tokenizer\n"
+    "from headscope_train.tokenizer import train_tokenizer\n"
     "lines = json.load(sys.stdin)\n"
     "print(json.dumps(train_tokenizer(lambda: lines, vocabulary=300).get_vocab(), sort_keys=True))\n"
 )

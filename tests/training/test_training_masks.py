@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from headscope.training.training_masks import Masker, mask_tokens
+from headscope_train.training_masks import Masker, mask_tokens
 
 MASK, SPECIAL, PIECES = 3, 5, 50
 ORDINARY = np.arange(PIECES) >= SPECIAL

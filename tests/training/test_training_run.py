@@ -22,15 +22,15 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.errors import ModelError, OptionError, OutputError
 from headscope.models.examination import examine
-from headscope.training import session as session_module
-from headscope.training.prepared_training import prepare
-from headscope.training.record import COLUMNS, read_facts, write_facts
-from headscope.training.start import go_on_with
-from headscope.training.text import TrainingText
-from headscope.training.training_masks import Masker
-from headscope.training.training_options import Size, TrainOptions
-from headscope.training.training_run import train
 from headscope_grammar import synthetic_documents
+from headscope_train import session as session_module
+from headscope_train.prepared_training import prepare
+from headscope_train.record import COLUMNS, read_facts, write_facts
+from headscope_train.start import go_on_with
+from headscope_train.text import TrainingText
+from headscope_train.training_masks import Masker
+from headscope_train.training_options import Size, TrainOptions
+from headscope_train.training_run import train
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.tiny_models import CONFIGS
 
@@ -164,7 +164,7 @@ KILLED = """
 import os, signal, sys
 import torch
 torch.set_num_threads(1)
-from headscope.training.training_run import train
+from headscope_train.training_run import train
 
 def watch(progress):
     if progress.step == 17:

@@ -16,7 +16,7 @@ from headscope.errors import ExtensionError
 def main() -> None:
     """Run the command line as a program of its own; always ends in `SystemExit`.
 
-    To call the command line from Python use `headscope.app.cli.main`, which leaves the process as it was.
+    To call the command line from Python use `headscope.app.cli.program.main`, which leaves the process as it was.
     """
     _plug_closed_streams()
     hide_settings_files()
@@ -35,7 +35,7 @@ def main() -> None:
 def _command_line() -> Callable[[], None]:
     """Import the command line, with what other packages add to it."""
     try:
-        from headscope.app.cli import main as run
+        from headscope.app.cli.program import main as run
     except ExtensionError as error:
         from headscope.visible import printable
 

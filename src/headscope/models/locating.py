@@ -4,7 +4,7 @@ from importlib import import_module
 from pathlib import Path
 
 from headscope.errors import ModelError
-from headscope.installing import how_to_install, how_to_install_model
+from headscope.installing import how_to_install, how_to_install_companion
 from headscope.models.folder.check import check_folder
 from headscope.models.folder.shown import shown
 from headscope.models.folder.weight_files import WeightFiles
@@ -30,7 +30,7 @@ def embedded_folder(name: str | None = None) -> Path:
                 f"no model was named and the embedded one is not installed; {how_to_install('demo')}, or give --model "
                 "a hub name or a local folder"
             ) from error
-        raise ModelError(f"{name} is a package of its own; {how_to_install_model(name)}") from error
+        raise ModelError(f"{name} is a package of its own; {how_to_install_companion(name)}") from error
     folder: Path = package.folder()
     return folder
 

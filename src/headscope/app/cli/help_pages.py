@@ -19,7 +19,7 @@ _OF_NAME = {
         ("files", "text", "text_b", "decoder_text", "treebank", "source", "num_docs", "study", "parts"),
         "Input",
     ),
-    **dict.fromkeys(("model", "revision", "tokenizer", "size", "vocabulary", "cased", "debug"), "Model"),
+    **dict.fromkeys(("model", "revision", "tokenizer", "cased", "debug"), "Model"),
     **dict.fromkeys(("out", "bundle", "force", "form", "store", "matrix", "no_compress"), "Output"),
     **dict.fromkeys(("port", "no_browser", "help", "shard", "device"), "Machine"),
     **dict.fromkeys(("engine", "workers", "gpus_per_worker", "cpus_per_worker", "ray_address"), "Machine"),

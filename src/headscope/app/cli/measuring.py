@@ -43,6 +43,7 @@ def command_of(
         for line in run_command(analysis, command, run_options, out=folder, files=wanted, quiet=quiet):
             say(line)
 
+    run.__doc__ = command.help
     return run
 
 

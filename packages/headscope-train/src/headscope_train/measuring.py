@@ -8,9 +8,9 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.statistics.confidence import ratio_interval
-from headscope.training.objectives.objective import Question
-from headscope.training.packed_corpus import PackedInputs
-from headscope.training.scores import asked_scores, loss_and_hits
+from headscope_train.objectives.objective import Question
+from headscope_train.packed_corpus import PackedInputs
+from headscope_train.scores import asked_scores, loss_and_hits
 
 MEASURES = ("loss", "accuracy")
 

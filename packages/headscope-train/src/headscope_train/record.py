@@ -11,7 +11,7 @@ from headscope.errors import InputError
 from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.files import write_parquet
 from headscope.storage.sealed import read_sealed, write_sealed
-from headscope.training.measuring import MEASURES, HeldOut
+from headscope_train.measuring import MEASURES, HeldOut
 
 LOG, FACTS = "training.parquet", "training.json"
 COLUMNS = (

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.errors import OptionError
-from headscope.training.start import Start
+from headscope_train.start import Start
 
 STRENGTH = 0.3
 """Weight of what is shown beside the loss, in the first step; it falls in a line to 0."""

@@ -7,10 +7,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.training.batches import TargetBatch
-from headscope.training.packed_corpus import PackedInputs
-from headscope.training.repeated_passages import repeat_something
-from headscope.training.training_masks import ordinary_pieces
+from headscope_train.batches import TargetBatch
+from headscope_train.packed_corpus import PackedInputs
+from headscope_train.repeated_passages import repeat_something
+from headscope_train.training_masks import ordinary_pieces
 
 
 @dataclass(frozen=True)

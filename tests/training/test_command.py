@@ -5,8 +5,8 @@ import json
 import pytest
 import torch
 
-from headscope.app.cli.train import TrainingPrinter, describe
-from headscope.training.session import TrainingProgress
+from headscope_train.command import TrainingPrinter, describe
+from headscope_train.session import TrainingProgress
 
 STORY = "The cat sat on the mat.\nIt slept, and dreamt of fish.\nA dog came by.\nIt left again.\n\n"
 SMALL = ("--size", "1x2x16", "--vocabulary", 60, "--max-length", 32, "--batch-size", 4)

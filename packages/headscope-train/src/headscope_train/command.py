@@ -1,4 +1,4 @@
-"""`headscope train`: training of a model to look at, with checkpoints that a report can be made of."""
+"""`headscope train`, the command that this package adds to the program (entry point `headscope.commands`)."""
 
 import time
 from pathlib import Path
@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from headscope.analyses.command import LAST
 from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, say_beside
+from headscope.app.cli.program_commands import ProgramCommand
 from headscope.counted import count
 from headscope.encoding.choices import PACKINGS
 from headscope.errors import OptionError
-from headscope.training.training_options import OBJECTIVES, PRECISIONS
+from headscope_train.training_options import OBJECTIVES, PRECISIONS
 
 if TYPE_CHECKING:
-    from headscope.training.session import TrainingProgress
+    from headscope_train.session import TrainingProgress
 
 _SECONDS_BETWEEN_LINES = 10.0
 _ACCURACY = {"mlm": "masked accuracy", "clm": "next-token accuracy"}
@@ -48,6 +50,7 @@ def command(
             help="LAYERSxHEADSxWIDTH of a new BERT, or with clm of a new Llama, as 4x4x128; without it --model is "
             "trained on.",
             show_default=False,
+            rich_help_panel="Model",
         ),
     ] = None,
     groups: Annotated[
@@ -70,7 +73,6 @@ def command(
         str | None,
         typer.Option(
             "--tokenizer",
-            "--tokenizer",
             help="Model whose tokenizer a new model takes; without it one is trained on the text.",
             show_default=False,
         ),
@@ -78,7 +80,9 @@ def command(
     vocabulary: Annotated[
         int | None,
         typer.Option(
-            help="Pieces of the trained tokenizer at most; 8000 when not given.", show_default=False
+            help="Pieces of the trained tokenizer at most; 8000 when not given.",
+            show_default=False,
+            rich_help_panel="Model",
         ),
     ] = None,
     cased: Annotated[bool, typer.Option("--cased", help="Let the trained tokenizer keep case.")] = False,
@@ -127,8 +131,8 @@ def command(
         raise OptionError("nothing to train on was given; expected --text with a text file, or --treebank")
 
     from headscope.reporting.kit.numbers import bracketed_interval
-    from headscope.training.training_options import Size, TrainOptions
-    from headscope.training.training_run import run_training
+    from headscope_train.training_options import Size, TrainOptions
+    from headscope_train.training_run import run_training
 
     options = TrainOptions(
         text=tuple(text or ()),
@@ -177,6 +181,9 @@ def command(
     for note in facts["notes"]:
         say(f"note: {note}")
     say(f"card: {out / 'README.md'}")
+
+
+COMMAND = ProgramCommand(name="train", order=LAST + 10, function=command)
 
 
 class TrainingPrinter:

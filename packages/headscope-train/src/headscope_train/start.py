@@ -9,7 +9,7 @@ from torch import nn
 
 from headscope.errors import ModelError, OptionError
 from headscope.models.loading import LoadedModel, positions_of, read_model
-from headscope.training.training_options import Size
+from headscope_train.training_options import Size
 
 
 @dataclass(frozen=True, kw_only=True)

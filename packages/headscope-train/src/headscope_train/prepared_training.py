@@ -15,12 +15,12 @@ from headscope.encoding.unknown import KnownPieces
 from headscope.models.hashing import weights_hash
 from headscope.models.loading import LoadedModel, load_tokenizer
 from headscope.prepare.signature import tokenizer_hash
-from headscope.training.guided_heads import check_two_layers
-from headscope.training.objectives.objective import Objective, Question, objective_of
-from headscope.training.packed_corpus import PackedInputs, hold_out
-from headscope.training.start import Start, check_length, set_dropout, takes_types
-from headscope.training.text import TrainingText
-from headscope.training.training_options import TrainOptions
+from headscope_train.guided_heads import check_two_layers
+from headscope_train.objectives.objective import Objective, Question, objective_of
+from headscope_train.packed_corpus import PackedInputs, hold_out
+from headscope_train.start import Start, check_length, set_dropout, takes_types
+from headscope_train.text import TrainingText
+from headscope_train.training_options import TrainOptions
 
 _VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")
 

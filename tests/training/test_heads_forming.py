@@ -10,15 +10,15 @@ from matplotlib.colors import to_hex
 
 from headscope.analyses.stats.tables import STATS
 from headscope.analyses.syntax.tables import SYNTAX_BEST
-from headscope.figures.heads_forming import (
+from headscope.figures.saving import svg_text
+from headscope.figures.style import role_color
+from headscope_train.heads_forming import (
     accuracy_course,
     behavior_courses,
     course_panel,
     heads_forming,
     relation_courses,
 )
-from headscope.figures.saving import svg_text
-from headscope.figures.style import role_color
 from support.stand_ins import stand_in
 
 

@@ -17,7 +17,7 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
-from headscope.training.running_text import RunningText
+from headscope_train.running_text import RunningText
 
 MOST_HELD_OUT = 1000
 """Inputs that are measured at each checkpoint, at most."""

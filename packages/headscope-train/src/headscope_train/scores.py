@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.training.batches import TargetBatch
+from headscope_train.batches import TargetBatch
 
 
 @contextmanager

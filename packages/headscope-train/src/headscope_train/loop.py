@@ -10,12 +10,12 @@ from torch import Tensor
 
 from headscope.errors import OptionError
 from headscope.models.devices import choose_device
-from headscope.training.batches import Batches, TargetBatch
-from headscope.training.guided_heads import attending_eagerly, guiding_loss, strength_at
-from headscope.training.measuring import HeldOut, measure_held_out
-from headscope.training.optimizer import make_optimizer, rate_at, take_step
-from headscope.training.prepared_training import Prepared
-from headscope.training.scores import asked_scores, loss_and_hits, scores_and_weights
+from headscope_train.batches import Batches, TargetBatch
+from headscope_train.guided_heads import attending_eagerly, guiding_loss, strength_at
+from headscope_train.measuring import HeldOut, measure_held_out
+from headscope_train.optimizer import make_optimizer, rate_at, take_step
+from headscope_train.prepared_training import Prepared
+from headscope_train.scores import asked_scores, loss_and_hits, scores_and_weights
 
 _TIMED, _WARMING = 8, 2  # steps whose time is taken for --minutes, and those before them
 

@@ -12,12 +12,12 @@ from headscope.models.devices import choose_device
 from headscope.storage.atomic import hash_of_file
 from headscope.storage.lock import folder_held
 from headscope.storage.unfinished import contents, sweep
-from headscope.training.checkpoints import RESUME, checkpoints_of
-from headscope.training.loop import reproducible
-from headscope.training.prepared_training import Prepared, prepare
-from headscope.training.record import read_facts, read_log
-from headscope.training.session import Session, TrainingWatcher
-from headscope.training.training_options import Size, TrainOptions
+from headscope_train.checkpoints import RESUME, checkpoints_of
+from headscope_train.loop import reproducible
+from headscope_train.prepared_training import Prepared, prepare
+from headscope_train.record import read_facts, read_log
+from headscope_train.session import Session, TrainingWatcher
+from headscope_train.training_options import Size, TrainOptions
 
 
 @dataclass(frozen=True)

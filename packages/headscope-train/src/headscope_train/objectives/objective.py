@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.unknown import KnownPieces
 from headscope.named import load
-from headscope.training.batches import TargetBatch
-from headscope.training.packed_corpus import PackedInputs
-from headscope.training.start import Start
-from headscope.training.text import TrainingText
-from headscope.training.training_options import OBJECTIVES, TrainOptions
+from headscope_train.batches import TargetBatch
+from headscope_train.packed_corpus import PackedInputs
+from headscope_train.start import Start
+from headscope_train.text import TrainingText
+from headscope_train.training_options import OBJECTIVES, TrainOptions
 
 
 @runtime_checkable
@@ -68,5 +68,5 @@ class Objective(Protocol):
 
 def objective_of(name: str) -> Objective:
     """Return the objective of that name."""
-    objective: Objective = load(f"training.objectives.{OBJECTIVES[name]}")
+    objective: Objective = load(f"objectives.{OBJECTIVES[name]}", package="headscope_train")
     return objective

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing import Packer
 from headscope.encoding.unknown import KnownPieces
-from headscope.training.batches import TargetBatch, masked_batch
-from headscope.training.packed_corpus import PackedInputs, pack_inputs
-from headscope.training.start import Start, go_on_with, new_bert
-from headscope.training.text import TrainingText
-from headscope.training.tokenizer import train_tokenizer
-from headscope.training.training_masks import Masker
-from headscope.training.training_options import VOCABULARY, TrainOptions
+from headscope_train.batches import TargetBatch, masked_batch
+from headscope_train.packed_corpus import PackedInputs, pack_inputs
+from headscope_train.start import Start, go_on_with, new_bert
+from headscope_train.text import TrainingText
+from headscope_train.tokenizer import train_tokenizer
+from headscope_train.training_masks import Masker
+from headscope_train.training_options import VOCABULARY, TrainOptions
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from headscope.errors import InputError
 from headscope.statistics.confidence import too_few
 from headscope.storage.files import write_text
 from headscope.storage.lock import check_held
-from headscope.training.card import model_card
-from headscope.training.checkpoints import (
+from headscope_train.card import model_card
+from headscope_train.checkpoints import (
     RESUME,
     checkpoint_path,
     publish,
@@ -21,10 +21,10 @@ from headscope.training.checkpoints import (
     write_checkpoint,
     write_resume,
 )
-from headscope.training.loop import Trainer
-from headscope.training.optimizer import load_state, rate_at, state_tensors
-from headscope.training.prepared_training import Prepared
-from headscope.training.record import (
+from headscope_train.loop import Trainer
+from headscope_train.optimizer import load_state, rate_at, state_tensors
+from headscope_train.prepared_training import Prepared
+from headscope_train.record import (
     LOG,
     Row,
     held_out_rows,
@@ -34,7 +34,7 @@ from headscope.training.record import (
     write_facts,
     write_log,
 )
-from headscope.training.training_options import DEFAULT_STEPS
+from headscope_train.training_options import DEFAULT_STEPS
 
 _LOGS_BETWEEN_CHECKPOINTS = 10
 

@@ -7,8 +7,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.training.packed_corpus import PackedInputs
-from headscope.training.training_masks import Masker
+from headscope_train.packed_corpus import PackedInputs
+from headscope_train.training_masks import Masker
 
 _WINDOW = 32  # batches' worth of inputs that are sorted by length together
 

@@ -5,14 +5,14 @@ from typing import Any
 
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.unknown import KnownPieces
-from headscope.training.byte_tokenizer import train_byte_tokenizer
-from headscope.training.new_decoder import drop_residuals, new_decoder
-from headscope.training.next_tokens import NextTokens
-from headscope.training.packed_corpus import PackedInputs, pack_passages
-from headscope.training.running_text import RunningText
-from headscope.training.start import Start, go_on_with_decoder
-from headscope.training.text import TrainingText
-from headscope.training.training_options import VOCABULARY, TrainOptions
+from headscope_train.byte_tokenizer import train_byte_tokenizer
+from headscope_train.new_decoder import drop_residuals, new_decoder
+from headscope_train.next_tokens import NextTokens
+from headscope_train.packed_corpus import PackedInputs, pack_passages
+from headscope_train.running_text import RunningText
+from headscope_train.start import Start, go_on_with_decoder
+from headscope_train.text import TrainingText
+from headscope_train.training_options import VOCABULARY, TrainOptions
 
 
 class NextWord:

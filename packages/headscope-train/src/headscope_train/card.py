@@ -7,7 +7,7 @@ import pandas as pd
 
 from headscope.counted import count
 from headscope.reporting.kit.numbers import bracketed_interval
-from headscope.training.objectives.objective import Objective
+from headscope_train.objectives.objective import Objective
 
 _ROWS = 12
 

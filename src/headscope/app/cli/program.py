@@ -1,0 +1,103 @@
+"""The command line: analyses' commands by their list, one file for each other; heavy imports inside the commands."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+
+import typer
+
+from headscope.analyses import ANALYSES
+from headscope.analyses.command import LAST
+from headscope.app.cli import atlas, convert, explore, export, extract, merge, report, segments, view
+from headscope.app.cli.help_pages import GroupedCommand
+from headscope.app.cli.measuring import command_of
+from headscope.app.cli.printing import fit_output, say, say_beside
+from headscope.app.cli.program_commands import ProgramCommand, commands_of_packages
+from headscope.app.cli.usage import run
+from headscope.app.stopping import STOPPED, Stoppable
+from headscope.errors import HeadscopeError
+
+app = typer.Typer(
+    name="headscope",
+    help="What do the attention heads of this transformer look at?",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+_OTHERS = (
+    ProgramCommand(name="report", order=0, function=report.command),
+    ProgramCommand(name="merge", order=5, function=merge.command),
+    ProgramCommand(name="segments", order=20, function=segments.command),
+    ProgramCommand(name="extract", order=30, function=extract.command),
+    ProgramCommand(name="convert", order=40, function=convert.command),
+    ProgramCommand(name="view", order=LAST + 20, function=view.command),
+    ProgramCommand(name="explore", order=LAST + 30, function=explore.command),
+    ProgramCommand(name="atlas", order=LAST + 40, function=atlas.command),
+    ProgramCommand(name="export", order=LAST + 50, function=export.command),
+)
+
+
+def add_commands() -> None:
+    """Fill the program with its commands, in their order."""
+    present = [*_OTHERS, *_commands_of_analyses()]
+    added = commands_of_packages(taken=frozenset(command.name for command in present))
+    for command in sorted([*present, *added], key=attrgetter("order")):
+        command.add_to(app, shown_by=GroupedCommand)
+
+
+def _commands_of_analyses() -> Iterator[ProgramCommand]:
+    for analysis in ANALYSES:
+        if (command := analysis.command) is not None:
+            function = command_of(analysis, command)
+            yield ProgramCommand(name=command.name, order=command.order, function=function)
+
+
+add_commands()
+
+
+@app.callback(invoke_without_command=True)
+def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
+    """What do the attention heads of this transformer look at?"""
+    if version:
+        from headscope import __version__
+
+        say(f"headscope {__version__}")
+        raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; exit with 2 and one sentence where the user can mend the problem."""
+    typed = [_hyphens(each) for each in (sys.argv[1:] if arguments is None else arguments)]
+    try:
+        with Stoppable(), fit_output():
+            run(app, typed)
+    except HeadscopeError as error:
+        _stop(str(error), code=2)
+    except KeyboardInterrupt as stopped:
+        _stop(STOPPED, code=getattr(stopped, "code", 130))
+    except BrokenPipeError:
+        # The reader of our output (head, less) has left; that is no error, and nothing more can be printed.
+        raise SystemExit(0) from None
+    except OSError as error:
+        from headscope.storage.trouble import in_words
+
+        _stop(in_words(error), code=2)
+    except MemoryError:
+        _stop(
+            "the machine has no memory left for this; lower --batch-size and --max-length, or run less beside it",
+            code=2,
+        )
+
+
+def _hyphens(argument: str) -> str:
+    """Write an option with hyphens, as the original's users may write underscores."""
+    if not argument.startswith("--"):
+        return argument
+    name, equals, value = argument.partition("=")
+    return name.replace("_", "-") + equals + value
+
+
+def _stop(sentence: str, *, code: int) -> None:
+    say_beside(sentence)
+    raise SystemExit(code) from None

@@ -1,0 +1,62 @@
+"""A command that is no analysis's, and those that packages beside the library add, found as entry points."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import typer
+
+from headscope.analyses.command import LAST
+from headscope.entry_points import installed
+from headscope.errors import OptionError
+from headscope.installing import how_to_install_companion
+
+GROUP = "headscope.commands"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramCommand:
+    """A command of the program.
+
+    Attributes:
+        name: as it is typed.
+        order: where it stands in the list of commands; analyses without an order of their own stand at 100.
+        function: what typer runs; its parameters are the options, and its docstring is the help.
+        takes_anything: whether options that are not declared are passed over.
+    """
+
+    name: str
+    order: int
+    function: Callable[..., None]
+    takes_anything: bool = False
+
+    def add_to(self, program: typer.Typer, *, shown_by: type[typer.core.TyperCommand]) -> None:
+        """Add the command to a program."""
+        lenient = {"allow_extra_args": True, "ignore_unknown_options": True} if self.takes_anything else {}
+        program.command(self.name, help=self.function.__doc__, cls=shown_by, context_settings=lenient)(
+            self.function
+        )
+
+
+def commands_of_packages(*, taken: frozenset[str]) -> tuple[ProgramCommand, ...]:
+    """Return what installed packages add, and in place of `train` what says how to install it where it is missing.
+
+    Args:
+        taken: names of the commands that are there already.
+
+    Raises:
+        ExtensionError: a package's command cannot be loaded, or has the name of another.
+    """
+    commands = installed(GROUP, ProgramCommand, taken=taken)
+    if any(command.name == "train" for command in commands):
+        return commands
+    return (
+        *commands,
+        ProgramCommand(name="train", order=LAST + 10, function=missing_trainer, takes_anything=True),
+    )
+
+
+def missing_trainer() -> None:
+    """Train a model further, or a small one from scratch (a package of its own, headscope-train)."""
+    raise OptionError(
+        f"headscope train is a package of its own, headscope-train; {how_to_install_companion('headscope-train')}"
+    )
