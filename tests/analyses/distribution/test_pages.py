@@ -8,7 +8,7 @@ import pytest
 
 from headscope.analyses.distribution.figures import decile_figure
 from headscope.analyses.distribution.in_terminal import render_results
-from headscope.analyses.distribution.on_cards import tenths
+from headscope.analyses.distribution.on_cards import distribution_cards
 from headscope.analyses.distribution.on_grid import decile_measures
 from headscope.analyses.distribution.row_measures import MEASURES, NAMES
 from headscope.analyses.distribution.section import distribution_figures, distribution_section
@@ -77,7 +77,7 @@ def test_what_is_not_known_has_no_panel_and_no_column():
     (section,) = distribution_section(about(run))
     assert ">written<" not in str(section.html)
     (kind,) = kinds_of(run)
-    told = tenths(run, kind)["tenths"]
+    told = distribution_cards(run, kind)["tenths"]
     assert told["measures"][0]["deciles"] == [None] * 6
     assert set(told["strengths"].values()) == {"content"}
 
@@ -86,14 +86,14 @@ def test_a_run_that_counted_no_rows_says_nothing():
     run = mock_inputs.encoder(2, 3)
     assert distribution_section(about(run)) == []
     assert list(distribution_figures(about(run))) == []
-    assert tenths(run, kinds_of(run)[0]) == {"tenths": None}
+    assert distribution_cards(run, kinds_of(run)[0]) == {"tenths": None}
 
 
 @pytest.mark.parametrize("sink", [False, True])
 def test_a_card_has_what_the_tables_have(sink):
     run = with_distribution(mock_inputs.encoder(2, 3), sink=sink)
     (kind,) = kinds_of(run)
-    told = json.loads(json_text(tenths(run, kind)))["tenths"]
+    told = json.loads(json_text(distribution_cards(run, kind)))["tenths"]
     table = run.table("distribution").set_index(["layer", "head", "measure", "decile"])["value"].sort_index()
     for measure in told["measures"]:
         assert measure["label"] == MEASURES[measure["name"]].label
@@ -119,7 +119,7 @@ def test_a_card_has_what_the_tables_have(sink):
 
 def test_a_run_without_examples_has_the_tenths_all_the_same(run):
     bare = with_parts(run, distribution_examples=empty_examples())
-    told = tenths(bare, kinds_of(run)[0])["tenths"]
+    told = distribution_cards(bare, kinds_of(run)[0])["tenths"]
     assert told["rows"] == {}
     assert len(told["measures"]) == len(NAMES)
 
@@ -151,7 +151,7 @@ def test_the_grid_can_be_colored_by_the_middle_and_the_ninth_decile(run):
 def test_tokens_that_go_on_with_a_word_are_told_where_they_do_not_say_so_themselves():
     words, joined = ("he", "w", "ished", "frac", "##s", "he"), (2, 4, 5)
     run = with_distribution(mock_inputs.encoder(1, 1), words=words, joined=joined)
-    told = tenths(run, kinds_of(run)[0])["tenths"]
+    told = distribution_cards(run, kinds_of(run)[0])["tenths"]
     assert len(told["words"]) == 5
     for rows in told["rows"][0]:
         for *_, numbers in rows:
@@ -163,5 +163,5 @@ def test_tokens_that_go_on_with_a_word_are_told_where_they_do_not_say_so_themsel
 def test_runs_of_before_do_not_say_which_tokens_go_on():
     run = with_distribution(mock_inputs.encoder(1, 1))
     before = run.tables["distribution_examples"].drop(columns="joined")
-    told = tenths(with_parts(run, distribution_examples=before), kinds_of(run)[0])["tenths"]
+    told = distribution_cards(with_parts(run, distribution_examples=before), kinds_of(run)[0])["tenths"]
     assert min(number for rows in told["rows"][0] for *_, numbers in rows for number in numbers) == 0

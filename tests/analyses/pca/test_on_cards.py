@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from headscope.analyses.pca.on_cards import MANY_HEADS, MOST_TOKENS, direction_cards
+from headscope.analyses.pca.on_cards import MANY_HEADS, MOST_TOKENS, pca_cards
 from headscope.reporting.kit.kinds import kinds_of
 from headscope.views.script_data import json_text
 from support import mock_inputs
@@ -14,7 +14,7 @@ from support.mock_pca import WORDS, with_pca
 
 
 def told(run, place=0):
-    return json.loads(json_text(direction_cards(run, kinds_of(run)[place])))["pca"]
+    return json.loads(json_text(pca_cards(run, kinds_of(run)[place])))["pca"]
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +101,6 @@ def test_maps_of_many_heads_stay_small():
         layout = [KindLayout(kind="encoder", layers=layers, heads=heads)]
         tokens = min(MOST_TOKENS, tokens_for(layout))
         small = with_pca(mock_inputs.encoder(1, heads), tokens=tokens)
-        assert layers * len(json_text(direction_cards(small, kinds_of(small)[0])["pca"]["sides"])) < 1e6
+        assert layers * len(json_text(pca_cards(small, kinds_of(small)[0])["pca"]["sides"])) < 1e6
     more = with_pca(mock_inputs.encoder(1, 2), tokens=MOST_TOKENS + 20)
     assert len(told(more)["tokens"]["row"]) == len(told(more)["sides"][0]["heads"][0]["x"]) == MOST_TOKENS

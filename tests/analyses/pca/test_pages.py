@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.pca.in_terminal import render_results
-from headscope.analyses.pca.on_grid import direction_measures
-from headscope.analyses.pca.section import direction_figures, direction_section
+from headscope.analyses.pca.on_grid import pca_measures
+from headscope.analyses.pca.section import pca_figures, pca_section
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
 from headscope.analyses.stage_result import StageResult
 from support import mock_inputs
@@ -32,7 +32,7 @@ def run():
 
 
 def test_the_page_s_table_has_every_head_s_directions(run):
-    (section,) = direction_section(about(run))
+    (section,) = pca_section(about(run))
     table = re.search(r'<table id="table-pca-encoder">.*?</table>', str(section.html), re.DOTALL).group()
     lines = [
         re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
@@ -49,7 +49,7 @@ def test_the_page_s_table_has_every_head_s_directions(run):
 
 
 def test_every_head_is_a_point_of_each_panel(run):
-    ((name, figure),) = direction_figures(about(run))
+    ((name, figure),) = pca_figures(about(run))
     assert name == "figure-pca"
     assert len(figure.axes) == 3
     for ax in figure.axes:
@@ -59,7 +59,7 @@ def test_every_head_is_a_point_of_each_panel(run):
 
 def test_the_grid_and_the_terminal_have_the_effective_dimensions(run):
     own = run.table("pca").set_index(["layer", "head", "vectors", "statistic"])["value"]
-    measures = {one.name: one for one in direction_measures(about(run))}
+    measures = {one.name: one for one in pca_measures(about(run))}
     assert list(measures) == [f"pca {side}" for side in SIDES]
     assert measures["pca key"].values["encoder"][4] == own[2, 2, "key", EFFECTIVE]
     result = StageResult(name="pca", tables={"pca": run.table("pca")})
@@ -69,6 +69,6 @@ def test_the_grid_and_the_terminal_have_the_effective_dimensions(run):
 
 def test_a_run_without_directions_says_nothing():
     bare = about(mock_inputs.encoder(2, 3))
-    assert direction_section(bare) == []
-    assert list(direction_figures(bare)) == []
-    assert list(direction_measures(bare)) == []
+    assert pca_section(bare) == []
+    assert list(pca_figures(bare)) == []
+    assert list(pca_measures(bare)) == []

@@ -18,9 +18,8 @@ MANY_HEADS = 512
 """With more heads of a kind, a card has one row per tenth, so that the page opens at once."""
 
 
-def tenths(run: Measured, kind: Kind) -> dict[str, Any]:
-    """Return `tenths` for the cards of the heads of a kind; None where the run did not measure
-    distributions.
+def distribution_cards(run: Measured, kind: Kind) -> dict[str, Any]:
+    """Return `tenths` for the cards of the heads of a kind; None where distributions were not measured.
 
     It has `measures`: `name`, `label`, `unit`, and the `deciles` of each head in head order, None where it has none;
     `words`: every token as it is drawn, and in full where that differs; `strengths`: by the head's index, the measure

@@ -46,7 +46,7 @@ class SampledTokens:
 
 
 @dataclass(frozen=True)
-class DirectionResult:
+class PcaResult:
     """The principal directions of one kind of attention.
 
     Attributes:
@@ -126,7 +126,7 @@ class PcaAccumulator(Accumulator):
             self._samples[kind_and_axis].offer(candidates.tokens, candidates.segments, candidates.vectors)
         self._candidates = {}
 
-    def compute(self) -> tuple[DirectionResult, ...]:
+    def compute(self) -> tuple[PcaResult, ...]:
         """Return the directions of each kind."""
         results = []
         for part in self.layout:
@@ -141,7 +141,7 @@ class PcaAccumulator(Accumulator):
                 tokens, segments, vectors_of_axis = self._samples[part.kind, axis].rows()
                 samples[axis] = SampledTokens(axis, tokens, segments)
                 vectors.update(vectors_of_axis)
-            results.append(DirectionResult(part.kind, part.heads, directions, samples, vectors))
+            results.append(PcaResult(part.kind, part.heads, directions, samples, vectors))
         return tuple(results)
 
     def settings(self) -> State:

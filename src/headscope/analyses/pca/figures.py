@@ -16,7 +16,9 @@ _WIDTH, _HEIGHT = 8.4, 1.4
 TITLES = {"query": "queries", "key": "keys", "output": "output"}
 
 
-def direction_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None = None) -> Figure:
+def effective_dimension_figure(
+    table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None = None
+) -> Figure:
     """Draw a point for each head at its effective dimension; a panel each for queries, keys and output.
 
     Heads stand in their order, layer after layer. A point links to its head's card.

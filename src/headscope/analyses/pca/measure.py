@@ -11,8 +11,8 @@ from headscope.analyses.pca.accumulator import (
     KEY,
     ROW,
     SIDES,
-    DirectionResult,
     PcaAccumulator,
+    PcaResult,
 )
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE, SHARE_NAMES, TOKENS
 from headscope.analyses.pca.token_sample import BEFORE
@@ -49,17 +49,17 @@ def measure_pca(run: ModelRun, watch: Watcher | None = None) -> StageResult:
 
 def scan_pca(run: Stream, watch: Watcher | None = None) -> PcaAccumulator:
     """Sum the vectors of the text's tokens."""
-    (sums,) = direction_sums(run)
+    (sums,) = pca_sums(run)
     read_text(run, [sums], stage="pca", said="queries, keys and outputs", watch=watch)
     return sums
 
 
-def direction_sums(run: Stream) -> tuple[PcaAccumulator]:
+def pca_sums(run: Stream) -> tuple[PcaAccumulator]:
     """Return the accumulators of the text."""
     return (PcaAccumulator(run.layout, seed=run.options.seed),)
 
 
-def _lacking(results: Sequence[DirectionResult], layout: Sequence[KindLayout]) -> Iterator[str]:
+def _lacking(results: Sequence[PcaResult], layout: Sequence[KindLayout]) -> Iterator[str]:
     """Yield a note where no layer, or not every layer, has directions."""
     if not any(result.directions for result in results):
         yield UNKNOWN
@@ -73,7 +73,7 @@ def _lacking(results: Sequence[DirectionResult], layout: Sequence[KindLayout]) -
             )
 
 
-def pca_table(results: Sequence[DirectionResult]) -> pd.DataFrame:
+def pca_table(results: Sequence[PcaResult]) -> pd.DataFrame:
     """Return results as `pca.parquet`: a row for each head, side and statistic, 1-based."""
     tables = [pd.DataFrame(columns=PCA_TABLE.names)] if not any(item.directions for item in results) else []
     for result in results:
@@ -98,7 +98,7 @@ def pca_table(results: Sequence[DirectionResult]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True)
 
 
-def map_table(results: Sequence[DirectionResult]) -> pd.DataFrame:
+def map_table(results: Sequence[PcaResult]) -> pd.DataFrame:
     """Return the coordinates of the sampled tokens as `pca_map.parquet`: a row for each head, side and token."""
     tables = []
     for result in results:
@@ -132,13 +132,13 @@ def map_table(results: Sequence[DirectionResult]) -> pd.DataFrame:
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=MAP.names)
 
 
-def tokens_table(run: ModelRun, results: Sequence[DirectionResult]) -> pd.DataFrame:
+def tokens_table(run: ModelRun, results: Sequence[PcaResult]) -> pd.DataFrame:
     """Return the tokens on the maps with the words around them, as `pca_tokens.parquet`."""
     rows = [row for result in results for axis in (ROW, KEY) for row in _tokens(run, result, axis)]
     return pd.DataFrame(rows, columns=TOKENS.names)
 
 
-def _tokens(run: ModelRun, result: DirectionResult, axis: str) -> Iterator[dict[str, object]]:
+def _tokens(run: ModelRun, result: PcaResult, axis: str) -> Iterator[dict[str, object]]:
     sample = result.samples.get(axis)
     if sample is None:
         return

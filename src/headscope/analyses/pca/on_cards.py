@@ -33,7 +33,7 @@ CLASSES = {
 }
 
 
-def direction_cards(run: Measured, kind: Kind) -> dict[str, Any]:
+def pca_cards(run: Measured, kind: Kind) -> dict[str, Any]:
     """Return `pca` for the cards of the heads of a kind; None where there are no maps, or too many heads.
 
     It has `words`: every token as it is drawn, and in full where that differs; `classes`: what they are called;

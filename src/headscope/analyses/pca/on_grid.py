@@ -13,7 +13,7 @@ from headscope.reporting.kit.report_parts import Context
 TOPIC = "Directions"
 
 
-def direction_measures(about: Context) -> Iterator[HeadMeasure]:
+def pca_measures(about: Context) -> Iterator[HeadMeasure]:
     """Yield the effective dimension of each side; none where the run did not measure directions."""
     table = about.run.table("pca")
     if table is None:

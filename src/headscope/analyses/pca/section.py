@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from headscope.analyses.pca.accumulator import SIDES
-from headscope.analyses.pca.figures import TITLES, direction_figure
+from headscope.analyses.pca.figures import TITLES, effective_dimension_figure
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
 from headscope.attention.head_id import head_label
 from headscope.reporting.kit.cells import records
@@ -44,7 +44,7 @@ FIGURE = "figure-pca"
 _SHOWN = (EFFECTIVE, *SHARE_NAMES[:2])
 
 
-def direction_section(about: Context) -> list[Section]:
+def pca_section(about: Context) -> list[Section]:
     """Build the section; none where the run did not measure directions."""
     table = about.run.table("pca")
     if table is None:
@@ -58,16 +58,16 @@ def direction_section(about: Context) -> list[Section]:
         if about.several:
             blocks.append(el("h3", capital(kind.name)))
         file = figure_file(FIGURE, kind.name, first=index == 0)
-        draw = partial(direction_figure, table, kind=kind.name, roles=about.run.roles)
+        draw = partial(effective_dimension_figure, table, kind=kind.name, roles=about.run.roles)
         label = f"The effective dimension of each {kind.name} head; the table below has them."
         picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-pca", label=label)
         blocks.append(el("figure", picture))
-        blocks.append(direction_rows(table, kind, several=about.several).html())
+        blocks.append(effective_dimension_table(table, kind, several=about.several).html())
     files = kind_links(about, FIGURE, "The directions of every head, drawn for this model", kinds_drawn)
     return section("pca", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 
 
-def direction_figures(about: Context) -> Iterator[tuple[str, Figure]]:
+def pca_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield the figure of each kind with the name of its file; none where the run did not measure directions."""
     table = about.run.table("pca")
     if table is None:
@@ -75,10 +75,10 @@ def direction_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     for index, kind in enumerate(about.kinds):
         if _has(table, kind):
             name = figure_file(FIGURE, kind.name, first=index == 0)
-            yield name, direction_figure(table, kind=kind.name, roles=about.run.roles)
+            yield name, effective_dimension_figure(table, kind=kind.name, roles=about.run.roles)
 
 
-def direction_rows(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
+def effective_dimension_table(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
     """Tabulate the effective dimension of every head's vectors and the share of the first two directions."""
     rows_of_kind = table[(table["kind"] == kind.name) & table["statistic"].isin(_SHOWN)]
     by_head: dict[tuple[int, int], dict[tuple[str, str], float]] = {}
