@@ -152,11 +152,11 @@ def few_sentences(maps: Sequence[ExampleMaps], *, most_weights: int = _SHARED_WE
         most_weights: maps after the first are added while the total number of weights is at most this.
     """
     by_sentence: dict[tuple[str, int], ExampleMaps] = {}
-    for map_ in maps:
-        by_sentence.setdefault((map_.document, map_.segment), map_)
+    for example in maps:
+        by_sentence.setdefault((example.document, example.segment), example)
     few = list(by_sentence.values())[:MOST_SHARED]
-    size = np.cumsum([map_.weights.size for map_ in few])
-    return [map_ for index, map_ in enumerate(few) if index == 0 or size[index] <= most_weights]
+    size = np.cumsum([example.weights.size for example in few])
+    return [example for index, example in enumerate(few) if index == 0 or size[index] <= most_weights]
 
 
 def _shared(maps: list[ExampleMaps], best: pd.DataFrame) -> ExampleMaps:
