@@ -21,7 +21,7 @@ def segments_of(text: Path, number: int):
     """Return the tokenizer's wrap, the loaded model and the first inputs of a text."""
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing import Packer
+    from headscope.encoding.packing.line_packing import Packer
     from headscope.models.loading import load_model
 
     loaded = load_model()
@@ -71,7 +71,7 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
 def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     """The scan."""
     from headscope.analyses.stats.accumulator import StatsAccumulator
-    from headscope.attention.model_source import ModelSource
+    from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan
     from headscope.encoding.batching import length_buckets
     from headscope.models.examination import examine

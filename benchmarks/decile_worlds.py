@@ -16,8 +16,8 @@ from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.measure import distribution_table
 from headscope.attention.row_statistics import ROW_STATISTICS, RowQuantity
 from headscope.attention.tile import AttentionTile
+from headscope.attention.vectors.output_norms import Written
 from headscope.attention.visibility import Visibility
-from headscope.attention.written import Written
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout

@@ -27,7 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from families_page import page
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment

@@ -15,7 +15,7 @@ from headscope.analyses.distances.kernels.pairs import has_compiler, pair_sums
 from headscope.corpora.demo import demo_text
 from headscope.corpora.text.plain import read_text
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer
+from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.examination import examine

@@ -26,7 +26,7 @@ from transformers import (
 )
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs, no_cache

@@ -19,7 +19,7 @@ from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 import headscope as hs
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.demo import demo_text
 from headscope.models.examination import examine

@@ -22,13 +22,13 @@ def measure(path: Path) -> None:
     from transformers import AutoTokenizer, BertConfig, BertModel
 
     from headscope.analyses.stats.accumulator import StatsAccumulator
-    from headscope.attention.model_source import ModelSource
+    from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan
     from headscope.corpora.digest import CorpusDigest
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.batching import length_buckets
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing import Packer
+    from headscope.encoding.packing.line_packing import Packer
     from headscope.examples.short_sentences import SentenceKeeper
     from headscope.models.examination import examine
     from headscope.models.locating import embedded_folder

@@ -6,13 +6,13 @@ import numpy as np
 import torch
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer
+from headscope.encoding.packing.line_packing import Packer
 from headscope.models.dtypes import DTYPES
 from headscope.models.examination import examine
 from headscope.models.loading import load_model

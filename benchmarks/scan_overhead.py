@@ -8,7 +8,7 @@ from transformers import BertConfig, BertModel
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch

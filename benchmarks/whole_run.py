@@ -24,7 +24,7 @@ import torch
 from torch import Tensor, nn
 
 from headscope.atlas import atlas_files
-from headscope.attention.model_pass import ModelPass
+from headscope.attention.model.model_pass import ModelPass
 from headscope.prepare.options import RunOptions
 from headscope.study import writing
 

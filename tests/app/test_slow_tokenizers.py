@@ -7,7 +7,7 @@ import transformers as tf
 
 import headscope as hs
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.slow_backend import SlowBackend
+from headscope.encoding.tokenizer.slow_backend import SlowBackend
 from headscope.errors import InputError
 from headscope.prepare.options import RunOptions
 from headscope.study.extraction import MapOptions, extract

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.attention.blocks import BlockSize, cut_in_blocks
-from headscope.attention.fused import fused_attention
-from headscope.attention.reach import reach_of
+from headscope.attention.fused.blocks import BlockSize, cut_in_blocks
+from headscope.attention.fused.reach import reach_of
+from headscope.attention.fused.single_pass import fused_attention
 from headscope.attention.row_statistics import row_statistics
 from headscope.encoding.batching import collate
 from support.inputs import made_up_segments, vocabulary

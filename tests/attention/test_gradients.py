@@ -8,11 +8,11 @@ import torch
 import transformers as tf
 from transformers import AutoModelForMaskedLM
 
-from headscope.attention.gradients import GradientSource
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.gradients import GradientSource
+from headscope.attention.model.model_source import ModelSource
+from headscope.attention.model.tap import AttentionCall, Tap, output_of
 from headscope.attention.scan import scan
-from headscope.attention.tap import AttentionCall, Tap, output_of
-from headscope.encoding.loss_questions import NO_TARGET, GivenLabels
+from headscope.encoding.questions.loss_questions import NO_TARGET, GivenLabels
 from headscope.errors import AttentionError, ModelError
 from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs

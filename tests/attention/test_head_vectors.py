@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.tile import join_rows
 from headscope.models.examination import examine
 from support.inputs import made_up_segments, vocabulary

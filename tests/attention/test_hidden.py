@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.attention.hidden import word_states, words_of
+from headscope.attention.vectors.hidden import word_states, words_of
 from headscope.encoding.batching import length_buckets
 from headscope.errors import ModelError
 from headscope.models.examination import examine

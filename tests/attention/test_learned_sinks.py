@@ -10,11 +10,11 @@ import transformers as tf
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.layout import stats_table
-from headscope.attention.learned_sink import attended
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.learned_sink import attended
+from headscope.attention.model.model_source import ModelSource
+from headscope.attention.model.tap import Tap
 from headscope.attention.row_statistics import RowQuantity
 from headscope.attention.scan import scan
-from headscope.attention.tap import Tap
 from headscope.errors import ModelError, OptionError
 from headscope.maps.index import MapsIndex
 from headscope.maps.maps_source import MapsSource, MapsWriter

@@ -16,7 +16,7 @@ import resource, sys
 import numpy as np, torch
 from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary

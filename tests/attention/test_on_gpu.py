@@ -10,7 +10,7 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.gold_arcs import ArcTable
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.models.examination import examine
 from support.inputs import made_up_segments, vocabulary

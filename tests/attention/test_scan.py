@@ -6,7 +6,7 @@ from typing import ClassVar
 import pytest
 import torch
 
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.row_statistics import row_statistics
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.attention.tile import join_rows

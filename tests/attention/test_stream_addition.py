@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from headscope.attention.model_source import ModelSource
-from headscope.attention.written import norm_shares
+from headscope.attention.model.model_source import ModelSource
+from headscope.attention.vectors.output_norms import norm_shares
 from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.projections import find_projections

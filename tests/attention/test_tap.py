@@ -7,9 +7,9 @@ import torch
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.layout import stats_table
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
+from headscope.attention.model.tap import Tap
 from headscope.attention.scan import scan
-from headscope.attention.tap import Tap
 from headscope.errors import ModelError
 from headscope.models.examination import examine
 from support.inputs import made_up_segments, vocabulary

@@ -4,7 +4,7 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.row_statistics import RowQuantity
 from headscope.models.examination import examine
 from support.inputs import PAD, made_up_segments, vocabulary

@@ -12,10 +12,10 @@ from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.gold_arcs import ArcTable
-from headscope.attention import fused
-from headscope.attention.blocks import BlockSize
-from headscope.attention.gradients import GradientSource
-from headscope.attention.model_source import ModelSource
+from headscope.attention.fused import single_pass as fused
+from headscope.attention.fused.blocks import BlockSize
+from headscope.attention.model.gradients import GradientSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.examples.clearest import ClearestAccumulator
 from headscope.models.examination import examine
@@ -110,7 +110,7 @@ def test_a_long_input_is_asked_about_once_a_batch(monkeypatch):
 
 def test_the_stand_in_counts():
     """Else the tests above would pass whatever is done."""
-    from headscope.attention.word_attention import word_axis
+    from headscope.attention.words.word_attention import word_axis
 
     ids, valid = torch.tensor([[0, 0, 1]]), torch.ones(1, 3, dtype=torch.bool)
     with counted_transfers() as counted, torch.inference_mode():

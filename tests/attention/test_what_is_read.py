@@ -5,7 +5,7 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.errors import ModelError
 from headscope.models.examination import examine
 from headscope.models.in_memory import model_in_memory

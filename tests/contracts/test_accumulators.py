@@ -36,7 +36,7 @@ from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.analyses.syntax.sums import DependencyOptions
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import Segment

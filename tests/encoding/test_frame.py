@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.frame import Frame
-from headscope.encoding.pieces import text_places
+from headscope.encoding.packing.frame import Frame
 from headscope.encoding.segment import NO_WORD
+from headscope.encoding.tokenizer.pieces import text_places
 from support.inputs import CLS, SEP
 from support.slow_tokenizers import byt5
 from support.tiny_tokenizers import tiny_tokenizer

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headscope.encoding.spelling import spelled, without_marks
+from headscope.encoding.tokenizer.spelling import spelled, without_marks
 
 LETTERS = "abé語Ωﬁİ…\u00a0 \u3000,."
 

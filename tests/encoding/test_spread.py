@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer
-from headscope.encoding.spread import spread, spread_documents
+from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.packing.spread import spread, spread_documents
 from headscope.models.loading import load_model
 
 SIZES = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1, 6), max_size=12)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.encoding.token_names import joined_tokens, named_tokens
+from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, 
 from transformers import PreTrainedTokenizerFast
 
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer
+from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.vocabulary import KeyClass, Vocabulary, punctuation_class, read_vocabulary
 
 TEXTS = ["the cat, the dog. and the cow, too.", "it sat. it ran, it slept."] * 5

@@ -9,9 +9,9 @@ import pytest
 from tokenizers import Tokenizer
 
 from headscope.corpora.reading import read_corpus
-from headscope.encoding import tokenizer_bounds as bounds
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.spread import documents_read
+from headscope.encoding.packing.spread import documents_read
+from headscope.encoding.tokenizer import bounds as bounds
 from headscope.errors import InputError, ModelError
 from headscope.models.loading import load_model, load_tokenizer
 from headscope.prepare.model_run import ModelRun
@@ -261,7 +261,7 @@ def test_a_limit_reads_the_documents_that_it_needs(tmp_path, monkeypatch):
 
 
 def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
-    from headscope.encoding import spread
+    from headscope.encoding.packing import spread
 
     monkeypatch.setattr(spread, "_READ_AT_LEAST", 20)
     monkeypatch.setattr(spread, "_READ_FOR_EACH", 1)

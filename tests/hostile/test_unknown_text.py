@@ -7,8 +7,8 @@ import pytest
 
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer
-from headscope.encoding.unknown import EARLY, KnownPieces
+from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.tokenizer.unknown import EARLY, KnownPieces
 from headscope.errors import InputError
 from headscope.models.loading import load_tokenizer
 from support import hostile_model_folders as folders

@@ -14,9 +14,9 @@ import torch
 from safetensors.numpy import load_file
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.word_attention import word_level
+from headscope.attention.words.word_attention import word_level
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError, OutputError
 from headscope.maps.growing_folder import MapsFolder

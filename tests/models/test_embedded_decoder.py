@@ -7,13 +7,13 @@ import transformers as tf
 
 import headscope as hs
 from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer
+from headscope.encoding.packing.line_packing import Packer
 from headscope.models.examination import examine
 from headscope.reporting.kit.claim_rules import LEAST_SHARE
 from headscope.statistics.statistic_catalog import STATISTICS

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.errors import ModelError
 from headscope.models.examination import examine
 from headscope.models.left_padding import left_padding_works

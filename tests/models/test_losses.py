@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.encoding.denoising import Denoising
-from headscope.encoding.loss_questions import NO_TARGET, NextToken
-from headscope.encoding.masked_questions import MaskedTokens
+from headscope.encoding.questions.denoising import Denoising
+from headscope.encoding.questions.loss_questions import NO_TARGET, NextToken
+from headscope.encoding.questions.masked_questions import MaskedTokens
 from headscope.errors import OptionError
 from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs

@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch import nn
 
-from headscope.attention.tap import Tap
-from headscope.attention.written import key_norms, norm_shares, output_norms
+from headscope.attention.model.tap import Tap
+from headscope.attention.vectors.output_norms import key_norms, norm_shares, output_norms
 from headscope.models.examination import examine
 from headscope.models.projections import find_projections
 from support.inputs import vocabulary

@@ -6,7 +6,7 @@ import pytest
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention import scan as scanning
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding import shards as cutting
 from headscope.encoding.batching import length_buckets

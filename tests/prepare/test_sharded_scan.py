@@ -6,8 +6,8 @@ import pytest
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.attention.gradients import GradientSource
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.gradients import GradientSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding import shards as cutting
 from headscope.encoding.batching import length_buckets

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from headscope.reporting.every_finding import findings, headline
-from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.claim_rules import stands_out
 from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.kit.linked_sentences import measured
+from headscope.reporting.kit.tables.cells import Cell
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_differences import stats_differences

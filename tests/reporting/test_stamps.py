@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from headscope.figures.stats_points import stats_points
-from headscope.reporting.kit.drawing import inline
-from headscope.reporting.kit.stamps import FEWEST, stamped
+from headscope.reporting.kit.pictures.drawing import inline
+from headscope.reporting.kit.pictures.stamps import FEWEST, stamped
 
 
 def outline(corners):

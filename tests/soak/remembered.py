@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headscope.reporting import report_page as page
-from headscope.reporting.kit import drawing
+from headscope.reporting.kit.pictures import drawing
 from headscope.storage.atomic import write_bytes
 from headscope.study import writing
 

@@ -9,7 +9,7 @@ import pytest
 
 from headscope.analyses import STAGES
 from headscope.encoding import shards as cutting
-from headscope.encoding.packing import Packer
+from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare import sharded_scan
 from headscope.prepare.model_run import ModelRun

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 import pytest
 
 from headscope.analyses import STAGES
-from headscope.attention.model_pass import ModelPass
+from headscope.attention.model.model_pass import ModelPass
 from headscope.examples.example_inputs import example_tokens
 from headscope.prepare import model_run
 from headscope.prepare.options import RunOptions

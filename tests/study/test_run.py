@@ -16,7 +16,7 @@ from headscope.analyses.stats.measure import measure_stats
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer
+from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.models.loading import load_model
 from headscope.prepare.options import RunOptions

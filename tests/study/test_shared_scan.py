@@ -9,7 +9,7 @@ import pytest
 from headscope.analyses import STAGES
 from headscope.analyses.analysis import TEXT_INPUTS
 from headscope.analyses.stats.measure import scan_stats
-from headscope.attention.model_pass import ModelPass
+from headscope.attention.model.model_pass import ModelPass
 from headscope.encoding import shards as cutting
 from headscope.prepare import sharded_scan
 from headscope.prepare.options import RunOptions

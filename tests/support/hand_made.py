@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from headscope.attention.head_vectors import HeadVectors
 from headscope.attention.tile import AttentionTile
+from headscope.attention.vectors.head_vectors import HeadVectors
+from headscope.attention.vectors.output_norms import Written
 from headscope.attention.visibility import visibility_of
-from headscope.attention.written import Written
 from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor, nn
 
-from headscope.attention.tap import Tap
+from headscope.attention.model.tap import Tap
 from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary

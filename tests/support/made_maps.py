@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from headscope.attention.score_parts import NeuronLayer
+from headscope.attention.model.score_parts import NeuronLayer
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 
 FIRST = ["[CLS]", "the", "committ", "##ee", "quietly", "approved", "the", "new", "budget", ".", "[SEP]"]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from headscope.attention.tap import AttentionCall, Tap
+from headscope.attention.model.tap import AttentionCall, Tap
 
 _VALUES = 80  # so many before and behind the attention are looked at
 # What transformers calls an output projection.

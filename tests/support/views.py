@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 
-from headscope.attention.score_parts import NeuronLayer
+from headscope.attention.model.score_parts import NeuronLayer
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 
 

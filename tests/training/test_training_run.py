@@ -15,11 +15,11 @@ import transformers as tf
 
 import headscope as hs
 from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer
+from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import ModelError, OptionError, OutputError
 from headscope.models.examination import examine
 from headscope_grammar import synthetic_documents

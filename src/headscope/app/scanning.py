@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts
 from headscope.attention.scan import scan as scan_source
 from headscope.corpora.demo import demo_text
@@ -14,7 +14,7 @@ from headscope.corpora.reading import read_corpus
 from headscope.corpora.text.plain import text_documents
 from headscope.counted import count
 from headscope.encoding.batching import length_buckets
-from headscope.encoding.packing import Packer
+from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from headscope.attention.finite import FiniteChecks
-from headscope.attention.model_source import ModelSource, TileSource
+from headscope.attention.model.model_source import ModelSource, TileSource
 from headscope.attention.tile import AttentionTile, join_rows
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch

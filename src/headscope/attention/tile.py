@@ -7,10 +7,10 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from headscope.attention.head_vectors import HeadVectors, join_vectors
 from headscope.attention.row_statistics import row_statistics
+from headscope.attention.vectors.head_vectors import HeadVectors, join_vectors
+from headscope.attention.vectors.output_norms import Written, join_written, norm_row_statistics
 from headscope.attention.visibility import Visibility
-from headscope.attention.written import Written, join_written, norm_row_statistics
 from headscope.encoding.segment import SegmentInfo
 
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from headscope.encoding.alignment import Alignment, align, join_words
-from headscope.encoding.pieces import Backend, FastBackend, Pieces, text_places
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.encoding.slow_backend import SlowBackend
+from headscope.encoding.tokenizer.alignment import Alignment, align, join_words
+from headscope.encoding.tokenizer.pieces import Backend, FastBackend, Pieces, text_places
+from headscope.encoding.tokenizer.slow_backend import SlowBackend
 from headscope.encoding.vocabulary import Vocabulary, read_vocabulary
 from headscope.errors import InputError, ModelError
 from headscope.visible import shorten

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.encoding.token_names import named_special, text_of_bytes
+from headscope.encoding.tokenizer.token_names import named_special, text_of_bytes
 
 _WORD_START_MARKS = ("\u0120", "\u2581")  # byte-level BPE's and SentencePiece's mark of a word's start
 

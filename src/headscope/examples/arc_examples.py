@@ -10,10 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.attention.tile import AttentionTile
-from headscope.attention.word_attention import WordAxis, between_words, word_axis
+from headscope.attention.words.word_attention import WordAxis, between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.encoding.token_names import SPECIAL_NAMES
+from headscope.encoding.tokenizer.token_names import SPECIAL_NAMES
 from headscope.examples.example_tables import ARC_EXAMPLES
 
 FEWEST_WORDS, MOST_WORDS = 6, 20

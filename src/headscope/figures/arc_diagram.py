@@ -12,7 +12,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from headscope.attention.head_id import head_label
-from headscope.encoding.token_names import SPECIAL_NAMES
+from headscope.encoding.tokenizer.token_names import SPECIAL_NAMES
 from headscope.figures.arc_strokes import FAINT, MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from headscope.encoding.token_names import SPECIAL_NAMES
+from headscope.encoding.tokenizer.token_names import SPECIAL_NAMES
 
 MOST_TOKENS = 26
 FAINTEST = 0.012

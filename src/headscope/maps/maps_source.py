@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from headscope.attention.distributions import wrong_row
 from headscope.attention.head_id import HeadId, head_label
-from headscope.attention.learned_sink import sink_beside
-from headscope.attention.model_pass import TILE_LIMIT, TileConsumer
+from headscope.attention.model.learned_sink import sink_beside
+from headscope.attention.model.model_pass import TILE_LIMIT, TileConsumer
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from headscope.attention.word_attention import word_axis
+from headscope.attention.words.word_attention import word_axis
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
 from headscope.maps.index import MapEntry, Tokens

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headscope.attention.tap import eager_evaluation
+from headscope.attention.model.tap import eager_evaluation
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading import LoadedModel

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from headscope.attention.tap import eager_evaluation
+from headscope.attention.model.tap import eager_evaluation
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError

@@ -9,9 +9,9 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from headscope.encoding.denoising import Denoising
-from headscope.encoding.loss_questions import NO_TARGET, Ask, NextToken
-from headscope.encoding.masked_questions import MaskedTokens
+from headscope.encoding.questions.denoising import Denoising
+from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, NextToken
+from headscope.encoding.questions.masked_questions import MaskedTokens
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 

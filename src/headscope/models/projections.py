@@ -16,8 +16,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.stream import StreamNorms
-from headscope.attention.tap import AttentionCall, Tap
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.forward_inputs import model_inputs, no_cache

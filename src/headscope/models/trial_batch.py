@@ -10,10 +10,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from headscope.attention.blocks import BlockSize
-from headscope.attention.fused import fused_attention, fusible
-from headscope.attention.learned_sink import attended, sink_logits, sink_of
-from headscope.attention.tap import AttentionCall, Tap, bias_of, eager_evaluation, scaling_of
+from headscope.attention.fused.blocks import BlockSize
+from headscope.attention.fused.single_pass import fused_attention, fusible
+from headscope.attention.model.learned_sink import attended, sink_logits, sink_of
+from headscope.attention.model.tap import AttentionCall, Tap, bias_of, eager_evaluation, scaling_of
 from headscope.encoding.batching import collate
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary

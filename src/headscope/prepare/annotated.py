@@ -19,7 +19,7 @@ from headscope.corpora.opening import read_once
 from headscope.corpora.ordered import Ordered
 from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import read_treebank
-from headscope.encoding.spread import spread
+from headscope.encoding.packing.spread import spread
 from headscope.errors import InputError
 from headscope.prepare.overlap import FileContents
 from headscope.prepare.text_corpus import named

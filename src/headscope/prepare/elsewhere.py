@@ -6,8 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from numpy.typing import NDArray
 
-from headscope.attention.gradients import GradientSource
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.gradients import GradientSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import TileAccumulator
 from headscope.encoding.shards import Shard
 from headscope.prepare.shard_sums import ShardSums

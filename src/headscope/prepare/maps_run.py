@@ -5,9 +5,9 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
+from headscope.encoding.packing.spread import spread
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.encoding.spread import spread
-from headscope.encoding.token_names import joined_tokens, named_tokens
+from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
 from headscope.errors import OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
 from headscope.examples.excerpts import Excerpt

@@ -5,18 +5,18 @@ from copy import copy
 from itertools import chain
 from typing import Any
 
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.encoding.document_shards import document_shards
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer, PackingCounts
-from headscope.encoding.readable import joined_pieces, readable_tokens
+from headscope.encoding.packing.line_packing import Packer, PackingCounts
+from headscope.encoding.packing.spread import documents_read
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard, ShardedBatches
-from headscope.encoding.spread import documents_read
-from headscope.encoding.unknown import KnownPieces
+from headscope.encoding.tokenizer.readable import joined_pieces, readable_tokens
+from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps
 from headscope.examples.example_inputs import example_tokens, within_tokens

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Protocol, runtime_checkable
 
-from headscope.attention.model_source import TileSource
+from headscope.attention.model.model_source import TileSource
 from headscope.encoding.segment import Segment
 from headscope.examples.collector import ExampleMaps
 from headscope.examples.excerpts import Excerpt

@@ -5,8 +5,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from headscope.attention.gradients import GradientSource, LossCounts
-from headscope.attention.model_source import TileSource
+from headscope.attention.model.gradients import GradientSource, LossCounts
+from headscope.attention.model.model_source import TileSource
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.kept import State
 

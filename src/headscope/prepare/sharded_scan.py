@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
-from headscope.attention.gradients import GradientSource
-from headscope.attention.model_source import ModelSource, TileSource
+from headscope.attention.model.gradients import GradientSource
+from headscope.attention.model.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
-from headscope.attention.model_source import TileSource
+from headscope.attention.model.model_source import TileSource
 from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, scan_teller

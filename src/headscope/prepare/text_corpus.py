@@ -12,7 +12,7 @@ from headscope.corpora.opening import read_once, source_name
 from headscope.corpora.ordered import Ordered
 from headscope.corpora.reading import read_corpus
 from headscope.counted import count
-from headscope.encoding.spread import documents_read
+from headscope.encoding.packing.spread import documents_read
 
 
 class TextCorpus:

@@ -6,12 +6,12 @@ from functools import singledispatch
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
-from headscope.attention.model_source import TileSource
+from headscope.attention.model.model_source import TileSource
+from headscope.encoding.packing.sentence_packing import SentenceCounts, SentencePacker
+from headscope.encoding.packing.tree_fields import arcs_of_fields
 from headscope.encoding.segment import Segment
-from headscope.encoding.sentence_packing import SentenceCounts, SentencePacker
-from headscope.encoding.token_names import named_special
-from headscope.encoding.tree_fields import arcs_of_fields
-from headscope.encoding.unknown import KnownPieces
+from headscope.encoding.tokenizer.token_names import named_special
+from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS
 from headscope.examples.example_inputs import example_inputs

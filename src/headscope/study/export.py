@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from headscope.errors import OptionError, OutputError
-from headscope.reporting.kit.paper_table import PaperTable
+from headscope.reporting.kit.tables.paper_table import PaperTable
 from headscope.storage.atomic import write_bytes
 from headscope.storage.files import place_text
 from headscope.storage.lock import place_held

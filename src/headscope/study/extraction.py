@@ -6,16 +6,16 @@ from pathlib import Path
 
 import numpy as np
 
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.encoding.batching import length_buckets
-from headscope.encoding.casing import keep_case
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer, PackingCounts
+from headscope.encoding.packing.line_packing import Packer, PackingCounts
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.encoding.unknown import KnownPieces
+from headscope.encoding.tokenizer.casing import keep_case
+from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.maps.index import MapsIndex
 from headscope.maps.index_reader import read_index

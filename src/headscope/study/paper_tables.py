@@ -7,7 +7,7 @@ from headscope.analyses.analysis import Analysis
 from headscope.analyses.option import options_of
 from headscope.prepare.options import RunOptions
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.paper_table import PaperTable
+from headscope.reporting.kit.tables.paper_table import PaperTable
 from headscope.study.study_tables import StudyTables, Tabled
 
 

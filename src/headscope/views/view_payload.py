@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.score_parts import NeuronLayer
+from headscope.attention.model.score_parts import NeuronLayer
 from headscope.errors import AttentionError
 from headscope.views.quantize import filled, largest_error, write_weights
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps

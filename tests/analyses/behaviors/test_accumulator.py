@@ -7,7 +7,7 @@ import torch
 from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES, NATURAL
 from headscope.analyses.behaviors.layout import best_table, heads_table
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.models.examination import examine
 from support.behaving import DELIMITERS, few_words, keys_of, masks, of_ids

@@ -8,9 +8,9 @@ from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL, Delimiter
 from headscope.analyses.behaviors.layout import heads_table
 from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.written import Written
+from headscope.attention.vectors.output_norms import Written
 from headscope.models.examination import examine
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
 from support.behaving import DELIMITERS, few_words, keys_of, masks, of_ids

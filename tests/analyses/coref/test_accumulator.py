@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from headscope.analyses.coref.accumulator import CoreferenceAccumulator, CoreferenceOptions
 from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, mention_table
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.models.examination import examine

@@ -15,8 +15,8 @@ from headscope.analyses.coref.mention_rules.head_rule import rule_agreement
 from headscope.analyses.coref.mention_rules.head_words import head_word
 from headscope.analyses.coref.mention_table import MENTION_TYPES, mention_table
 from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
-from headscope.attention.word_attention import WordAxis
-from headscope.attention.word_rows import WordRows
+from headscope.attention.words.word_attention import WordAxis
+from headscope.attention.words.word_rows import WordRows
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.tree import depths
 from headscope.encoding.encoder import Encoder

@@ -9,13 +9,13 @@ import torch
 from headscope.analyses.distances.accumulator import DivergenceAccumulator, groups_for
 from headscope.analyses.distances.pair_table import pair_table
 from headscope.attention import scan as scanning
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import StackAccumulator, scan
 from headscope.attention.stack import RowDraw
 from headscope.corpora.demo import demo_text
 from headscope.corpora.text.plain import read_text
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing import Packer
+from headscope.encoding.packing.line_packing import Packer
 from headscope.models.anatomy import KindLayout
 from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs

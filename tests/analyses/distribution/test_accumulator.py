@@ -13,7 +13,7 @@ from headscope.analyses.distribution.accumulator import (
 )
 from headscope.analyses.distribution.measure import distribution_table
 from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout

@@ -9,7 +9,7 @@ from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.experiment_inputs import needles, repeated_tokens
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.attention.scan import scan
-from headscope.encoding.frame import Frame
+from headscope.encoding.packing.frame import Frame
 from headscope.statistics.measures import NORM, WEIGHT
 from support.hand_made import HandMadeSource, random_map
 

@@ -18,8 +18,8 @@ from headscope.analyses.experiments.experiment_inputs import needles, repeated_t
 from headscope.analyses.experiments.measure import inputs_of
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.attention.scan import scan
-from headscope.attention.written import Written
-from headscope.encoding.frame import Frame
+from headscope.attention.vectors.output_norms import Written
+from headscope.encoding.packing.frame import Frame
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.measures import of_measure, with_measure

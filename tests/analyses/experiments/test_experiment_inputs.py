@@ -12,7 +12,7 @@ from headscope.analyses.experiments.experiment_inputs import (
     text_of,
 )
 from headscope.corpora.document import Document
-from headscope.encoding.frame import Frame
+from headscope.encoding.packing.frame import Frame
 from headscope.models.loading import load_tokenizer
 from support.inputs import CLS, SEP, made_up_segments
 

@@ -19,7 +19,7 @@ from headscope.analyses.importance.measure import (
     importance_table,
 )
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
-from headscope.attention.gradients import GradientSource
+from headscope.attention.model.gradients import GradientSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.examination import examine
@@ -245,7 +245,7 @@ def embedded():
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing import Packer
+    from headscope.encoding.packing.line_packing import Packer
     from headscope.models.task_heads import load_task_model
 
     path = data("wiki-sample") / "wiki_sample.txt"

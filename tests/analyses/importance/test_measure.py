@@ -18,7 +18,7 @@ from headscope.analyses.importance.measure import (
     measure_importance,
 )
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
-from headscope.attention.gradients import GradientSource
+from headscope.attention.model.gradients import GradientSource
 from headscope.attention.scan import scan
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError

@@ -14,7 +14,7 @@ from headscope.analyses.jobs.active_rows import (
     rows_for,
 )
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, AFTER, BEFORE, OUTPUT, shortened
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout

@@ -14,7 +14,7 @@ from headscope.analyses.jobs.row_facts import TAG_NUMBERS, TAGGED
 from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
 from headscope.attention.scan import scan
 from headscope.corpora.trees.universal_tags import TAGS, universal_tag
-from headscope.encoding.tree_fields import tags_of_fields
+from headscope.encoding.packing.tree_fields import tags_of_fields
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError
 from headscope.prepare.options import RunOptions

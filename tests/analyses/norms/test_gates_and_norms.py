@@ -8,7 +8,7 @@ from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulato
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import UNTRACED, measure_notes, norm_table
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.examination import examine

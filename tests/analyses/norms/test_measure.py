@@ -6,7 +6,7 @@ import torch
 
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import UNKNOWN, norm_table
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.examination import examine

@@ -20,7 +20,7 @@ from headscope.analyses.pca.sample_sizes import (
     tokens_for,
 )
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.batching import collate
 from headscope.encoding.vocabulary import KeyClass

@@ -10,7 +10,7 @@ import torch
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.gold_arcs import OFFSETS, ArcTable
 from headscope.analyses.syntax.sums import NOOP_CLASSES, DependencyOptions
-from headscope.attention.model_source import ModelSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout
 from headscope.models.examination import examine

@@ -14,9 +14,9 @@ from headscope.analyses.syntax.page_tables import main_table
 from headscope.analyses.syntax.relations import relations_of
 from headscope.analyses.syntax.section import syntax_section, treebank_line
 from headscope.reporting.every_finding import findings
-from headscope.reporting.kit.cells import Cell, Runs
+from headscope.reporting.kit.pictures.strip import strip
 from headscope.reporting.kit.relation_names import DIRECTIONS, found_words, gloss, short
-from headscope.reporting.kit.strip import strip
+from headscope.reporting.kit.tables.cells import Cell, Runs
 from headscope.views.bundle import source
 from support import mock_inputs
 from support.measured import about, only, with_parts

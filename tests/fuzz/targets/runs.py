@@ -11,7 +11,7 @@ from headscope.errors import InputError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.reporting.from_study import first_findings, measured_in
-from headscope.reporting.kit import drawing
+from headscope.reporting.kit.pictures import drawing
 from headscope.reporting.report_page import render_report
 from headscope.study.study import open_study
 from headscope.study.writing import write_run

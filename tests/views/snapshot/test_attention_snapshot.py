@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from headscope.attention.score_parts import NeuronLayer
+from headscope.attention.model.score_parts import NeuronLayer
 from headscope.errors import AttentionError, InputError
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 from support.views import hand_made, hand_made_view, neuron_layer, rows

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from headscope.corpora.digest import CorpusDigest
 from headscope.corpora.document import Document
 from headscope.counted import count
-from headscope.encoding.packing import Packer
+from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.segment import Segment
-from headscope.encoding.unknown import KnownPieces
+from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope_train.running_text import RunningText

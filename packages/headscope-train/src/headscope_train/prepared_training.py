@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.unknown import KnownPieces
+from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.models.hashing import weights_hash
 from headscope.models.loading import LoadedModel, load_tokenizer
 from headscope.prepare.signature import tokenizer_hash

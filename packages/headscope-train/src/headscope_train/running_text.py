@@ -7,9 +7,9 @@ import numpy as np
 
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.frame import Frame
+from headscope.encoding.packing.frame import Frame
+from headscope.encoding.packing.spread import spread
 from headscope.encoding.segment import Segment
-from headscope.encoding.spread import spread
 
 _FEWEST = 2
 """Pieces of an input at least: the second is foretold from the first."""

@@ -19,9 +19,9 @@ from headscope.figures.paper import narrow
 from headscope.reporting.kit.links import file_links, head_link
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import offset_words, share
-from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
 from headscope.reporting.kit.report_parts import Context, Section, section
+from headscope.reporting.kit.tables.page_rows import Table
 from headscope.reporting.kit.words import capital, count, head_name, join, plain
 from headscope.views.markup import Html, el
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import Delimiter
-from headscope.encoding.token_names import named_tokens, text_of_bytes
+from headscope.encoding.tokenizer.token_names import named_tokens, text_of_bytes
 
 # WordPiece's mark of what goes on, SentencePiece's space, byte-level BPE's space and line break.
 _GOES_ON, _BLOCK, _LETTERS = "##", "\u2581", ("\u0120", "\u010a")

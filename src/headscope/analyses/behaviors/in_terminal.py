@@ -12,7 +12,7 @@ from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.reporting.kit.numbers import percent_or_hyphen
-from headscope.reporting.kit.terminal import Grid
+from headscope.reporting.kit.tables.terminal import Grid
 
 _COLUMNS = (
     *("behavior", "head", "%", "95% interval", "uniform", "control"),

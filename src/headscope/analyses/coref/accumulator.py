@@ -13,7 +13,7 @@ from headscope.analyses.coref.baselines import BASELINES, baseline_hits
 from headscope.analyses.coref.mention_marks import MentionMarks, MentionQuestions
 from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, MentionTable
 from headscope.attention.tile import AttentionTile
-from headscope.attention.word_rows import WordRows
+from headscope.attention.words.word_rows import WordRows
 from headscope.encoding.batching import Batch
 from headscope.encoding.choices import PIECES
 from headscope.models.anatomy import KindLayout

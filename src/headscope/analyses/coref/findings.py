@@ -10,11 +10,11 @@ import pandas as pd
 
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.corpora.mentions.unmatched import unmatched_line
-from headscope.reporting.kit.cells import Cell, number
 from headscope.reporting.kit.comparing import compared, comparisons
 from headscope.reporting.kit.linked_sentences import Sentence, named, sentence
 from headscope.reporting.kit.numbers import accuracy_words, percent
 from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.tables.cells import Cell, number
 from headscope.reporting.kit.words import count, join, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 

@@ -10,9 +10,14 @@ from headscope.analyses.coref.antecedent_results import SelectedHead, antecedent
 from headscope.analyses.coref.findings import TYPES
 from headscope.analyses.coref.section import SYSTEM_NAMES
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.paper_table import PaperTable, interval_columns, percent_column, words_column
+from headscope.reporting.kit.tables.cells import Cell
+from headscope.reporting.kit.tables.paper_table import (
+    PaperTable,
+    interval_columns,
+    percent_column,
+    words_column,
+)
 from headscope.reporting.kit.words import capital
 
 CHOSEN = {

@@ -13,13 +13,13 @@ from headscope.analyses.coref.mention_windows import MentionCounts, coreference_
 from headscope.analyses.coref.questions import coreference_questions
 from headscope.analyses.coref.systems import CoreferenceResult
 from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.attention.model_source import TileSource
+from headscope.attention.model.model_source import TileSource
 from headscope.attention.scan import scan
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.counted import count
+from headscope.encoding.packing.spread import spread
 from headscope.encoding.segment import Segment
-from headscope.encoding.spread import spread
-from headscope.encoding.unknown import KnownPieces
+from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import (
     FEWEST_WORDS,

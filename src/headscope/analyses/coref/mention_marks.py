@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.analyses.coref.mention_table import MentionTable
-from headscope.attention.word_rows import WordRows, on_places, places_of_words
+from headscope.attention.words.word_rows import WordRows, on_places, places_of_words
 
 # How many weights are compared at once, so that many mentions in one input do not multiply its attention.
 _WEIGHTS_AT_ONCE = 1 << 22

@@ -18,8 +18,8 @@ from headscope.analyses.coref.mention_table import (
 )
 from headscope.corpora.annotation import AnnotatedDocument, Mention
 from headscope.corpora.mentions.unmatched import MOST_NAMED
-from headscope.encoding.document_windows import Window, WindowCounts, cut_windows
 from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing.document_windows import Window, WindowCounts, cut_windows
 from headscope.encoding.segment import NO_WORD, Segment
 
 CROSSES, NO_PIECE, NO_ANTECEDENT, AFTER_FIRST, NOT_DRAWN = (

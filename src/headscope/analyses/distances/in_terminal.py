@@ -16,7 +16,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
 from headscope.reporting.kit.numbers import HYPHEN, nats_to_four, nats_to_four_ends
-from headscope.reporting.kit.terminal import Grid
+from headscope.reporting.kit.tables.terminal import Grid
 
 MOST_HEADS, MOST_PAIRS = 14, 8
 

@@ -25,7 +25,7 @@ from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumu
 from headscope.analyses.experiments.tables import EXPERIMENTS_BEST, EXPERIMENTS_TABLE
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.scan import scan
-from headscope.encoding.frame import Frame
+from headscope.encoding.packing.frame import Frame
 from headscope.encoding.segment import Segment
 from headscope.models.loading import longest_input
 from headscope.prepare.model_run import ModelRun

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from headscope.analyses.stage_result import StageResult
 from headscope.counted import count
 from headscope.reporting.kit.numbers import formatted_or_hyphen
-from headscope.reporting.kit.terminal import Grid
+from headscope.reporting.kit.tables.terminal import Grid
 
 _NAMES = {"cls": "cls", "sep": "sep", "punctuation": ". ,", "other": "other"}
 

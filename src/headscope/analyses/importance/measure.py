@@ -14,8 +14,8 @@ from headscope.analyses.importance.accumulator import (
 )
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.attention.gradients import GradientSource, LossCounts
-from headscope.encoding.loss_questions import GivenLabels
+from headscope.attention.model.gradients import GradientSource, LossCounts
+from headscope.encoding.questions.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy

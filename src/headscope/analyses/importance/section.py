@@ -16,12 +16,12 @@ from headscope.analyses.importance.figure import (
     kind_pages,
 )
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
-from headscope.reporting.kit.cells import Cell
-from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.links import figure_links, linked
 from headscope.reporting.kit.numbers import thousandths, thousandths_ends
-from headscope.reporting.kit.page_rows import Table
+from headscope.reporting.kit.pictures.drawing import inline
 from headscope.reporting.kit.report_parts import Context, Section, section
+from headscope.reporting.kit.tables.cells import Cell
+from headscope.reporting.kit.tables.page_rows import Table
 from headscope.reporting.kit.words import Words, capital, count
 from headscope.views.markup import Html, el
 

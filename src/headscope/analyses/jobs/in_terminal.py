@@ -9,8 +9,8 @@ import pandas as pd
 from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
 from headscope.analyses.stage_result import StageResult
-from headscope.reporting.kit.cells import records
-from headscope.reporting.kit.terminal import Grid
+from headscope.reporting.kit.tables.cells import records
+from headscope.reporting.kit.tables.terminal import Grid
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 _CORPORA = {"jobs": ("In the text", TEXT), "tree_jobs": ("In the treebank", TREES)}

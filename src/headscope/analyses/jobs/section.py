@@ -10,13 +10,13 @@ import pandas as pd
 from headscope.analyses.jobs.clusters import FEWEST_ROWS
 from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
-from headscope.reporting.kit.cells import records
 from headscope.reporting.kit.claim_rules import WHERE
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.reporting.kit.links import linked
-from headscope.reporting.kit.page_rows import Table
 from headscope.reporting.kit.report_parts import Context, Section, section
+from headscope.reporting.kit.tables.cells import records
+from headscope.reporting.kit.tables.page_rows import Table
 from headscope.reporting.kit.words import capital, count
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.views.markup import Html, el

@@ -9,7 +9,7 @@ from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.jobs.row_facts import TAG_NUMBERS, TAGGED_ROW
 from headscope.corpora.trees.universal_tags import universal_tag
 from headscope.encoding.batching import Batch
-from headscope.encoding.tree_fields import tags_of_fields
+from headscope.encoding.packing.tree_fields import tags_of_fields
 
 
 class TaggedRowAccumulator(ActiveRowAccumulator):

@@ -9,7 +9,7 @@ from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.reporting.kit.numbers import formatted_or_hyphen
-from headscope.reporting.kit.terminal import Grid
+from headscope.reporting.kit.tables.terminal import Grid
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:

@@ -16,8 +16,8 @@ from headscope.analyses.pca.moments import Moments, moment_of
 from headscope.analyses.pca.principal import Principal, principal_directions
 from headscope.analyses.pca.sample_sizes import layers_apart, numbers_of, tokens_for
 from headscope.analyses.pca.token_sample import AFTER, BEFORE, TOKEN, Segment, TokenSample
-from headscope.attention.head_vectors import HeadVectors
 from headscope.attention.tile import AttentionTile
+from headscope.attention.vectors.head_vectors import HeadVectors
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import KindLayout

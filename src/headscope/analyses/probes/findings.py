@@ -8,12 +8,12 @@ import pandas as pd
 
 from headscope.analyses.probes.lines import ProbeLine, line_of, probe_lines
 from headscope.counted import count
-from headscope.reporting.kit.cells import Cell, number, records
 from headscope.reporting.kit.comparing import Comparison, compared
 from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, numbered, sentence
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import accuracy_words
 from headscope.reporting.kit.report_parts import Context
+from headscope.reporting.kit.tables.cells import Cell, number, records
 from headscope.reporting.kit.words import join, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from headscope.analyses.probes.lines import ProbeLine, probe_lines
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.paper_table import (
+from headscope.reporting.kit.tables.paper_table import (
     PaperColumn,
     PaperTable,
     count_column,

@@ -11,7 +11,7 @@ from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.stage_result import StageResult
 from headscope.counted import count
 from headscope.reporting.kit.numbers import interval_or_hyphen, percent_or_hyphen
-from headscope.reporting.kit.terminal import Grid
+from headscope.reporting.kit.tables.terminal import Grid
 
 _MORE = {
     "UAS tree": "as a tree",

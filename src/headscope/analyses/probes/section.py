@@ -11,12 +11,12 @@ from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS
 from headscope.analyses.probes.lines import probe_lines
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table
 from headscope.prepare.overlap import overlap_line
-from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import file_links, linked
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.page_rows import scrolled
+from headscope.reporting.kit.pictures.drawing import inline
 from headscope.reporting.kit.report_parts import Context, Section, section
+from headscope.reporting.kit.tables.page_rows import scrolled
 from headscope.reporting.kit.words import capital, count, plain
 from headscope.views.markup import Html, el
 

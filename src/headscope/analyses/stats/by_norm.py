@@ -12,7 +12,7 @@ from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import amount, table_number
-from headscope.reporting.kit.page_rows import Table, unit
+from headscope.reporting.kit.tables.page_rows import Table, unit
 from headscope.reporting.kit.words import Words, capital, count, head_name
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
 from headscope.statistics.role_catalog import ROLES

@@ -8,7 +8,7 @@ from math import isnan
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.stats.by_norm import by_norm
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.terminal import Grid
+from headscope.reporting.kit.tables.terminal import Grid
 from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic_catalog import STATISTICS, Rows, Unit

@@ -14,12 +14,12 @@ from headscope.figures.entropy import entropy_panel
 from headscope.figures.line_diagram import example_panel
 from headscope.figures.series import select
 from headscope.figures.statistic_panel import statistic_panel
-from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import figure_links, linked
-from headscope.reporting.kit.page_rows import Table, example_table, layer_table, role_table
+from headscope.reporting.kit.pictures.drawing import inline
 from headscope.reporting.kit.report_parts import Context, Section, section
+from headscope.reporting.kit.tables.page_rows import Table, example_table, layer_table, role_table
 from headscope.reporting.kit.words import Words, capital, plain
 from headscope.statistics.measures import NORM, of_measure
 from headscope.statistics.role_catalog import SHOWN

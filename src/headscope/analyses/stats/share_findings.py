@@ -7,7 +7,6 @@ from math import isnan
 
 import pandas as pd
 
-from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.claim_rules import LEAST_SHARE, WHERE, beats_all, stands_out, strongest, target
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import (
@@ -20,6 +19,7 @@ from headscope.reporting.kit.linked_sentences import (
     sentence,
 )
 from headscope.reporting.kit.numbers import percent
+from headscope.reporting.kit.tables.cells import Cell
 from headscope.reporting.kit.words import Words, count, layer_list
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 

@@ -16,9 +16,9 @@ from headscope.analyses.syntax.head_answers import Answers, judge, read_answers
 from headscope.analyses.syntax.sums import NOOP_CLASSES, DependencyOptions, DependencySums
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
-from headscope.attention.word_attention import between_words, word_axis
+from headscope.attention.words.word_attention import between_words, word_axis
 from headscope.encoding.batching import Batch
-from headscope.encoding.tree_fields import arcs_of_fields
+from headscope.encoding.packing.tree_fields import arcs_of_fields
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.arc_bins import DISTANCES

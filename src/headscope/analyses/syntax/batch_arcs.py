@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.syntax.gold_arcs import Arcs
-from headscope.attention.word_attention import WordAxis
+from headscope.attention.words.word_attention import WordAxis
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
 

@@ -7,7 +7,8 @@ import pandas as pd
 from headscope.analyses.syntax.relations import Best, Relation, relations_of
 from headscope.attention.head_id import head_label
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.paper_table import (
+from headscope.reporting.kit.relation_names import DIRECTIONS, OVERALL
+from headscope.reporting.kit.tables.paper_table import (
     PaperTable,
     count_column,
     interval_columns,
@@ -16,7 +17,6 @@ from headscope.reporting.kit.paper_table import (
     q_column,
     words_column,
 )
-from headscope.reporting.kit.relation_names import DIRECTIONS, OVERALL
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 HELD_OUT = (

@@ -8,7 +8,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
 from headscope.reporting.kit.numbers import interval_or_hyphen, percent_or_hyphen, q_words
-from headscope.reporting.kit.terminal import Grid
+from headscope.reporting.kit.tables.terminal import Grid
 from headscope.statistics.arc_bins import FEWEST_ARCS, TOTALS
 
 

@@ -13,7 +13,7 @@ from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.analyses.syntax.questions import syntax_questions
 from headscope.analyses.syntax.sums import DependencyOptions
 from headscope.analyses.syntax.tables import SYNTAX_DIFFERENCES
-from headscope.attention.model_source import TileSource
+from headscope.attention.model.model_source import TileSource
 from headscope.attention.scan import scan
 from headscope.counted import count
 from headscope.errors import InputError

@@ -1,8 +1,8 @@
 """What heads are asked of a sentence with a tree, for the examples of figure 5."""
 
 from headscope.analyses.syntax.gold_arcs import ArcTable
+from headscope.encoding.packing.tree_fields import arcs_of_fields
 from headscope.encoding.segment import Segment
-from headscope.encoding.tree_fields import arcs_of_fields
 from headscope.examples.arc_examples import ArcQuestion, Ask, WantedHead
 
 _ANY = ArcTable(("root", "punct", "other"))  # for who answers: the clitic for a possessor

@@ -16,14 +16,14 @@ from headscope.analyses.syntax.page_tables import (
     same_data_table,
 )
 from headscope.analyses.syntax.relations import Relation, relations_of, single
-from headscope.reporting.kit.cells import number, records
-from headscope.reporting.kit.drawing import inline
 from headscope.reporting.kit.links import file_links, linked
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.numbers import percent
-from headscope.reporting.kit.page_rows import scrolled
+from headscope.reporting.kit.pictures.drawing import inline
 from headscope.reporting.kit.relation_names import OVERALL, short
 from headscope.reporting.kit.report_parts import Context, Section, section
+from headscope.reporting.kit.tables.cells import number, records
+from headscope.reporting.kit.tables.page_rows import scrolled
 from headscope.reporting.kit.words import capital, count, join, plain
 from headscope.views.markup import Html, el
 

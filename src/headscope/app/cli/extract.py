@@ -12,7 +12,7 @@ from headscope.counted import count
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.encoding.packing import PackingCounts
+    from headscope.encoding.packing.line_packing import PackingCounts
     from headscope.study.extraction import Extraction
 
 

@@ -64,10 +64,10 @@ def command(
     path = out or default_out(text or [])
 
     from headscope.corpora.reading import read_corpus
-    from headscope.encoding.casing import keep_case
     from headscope.encoding.encoder import Encoder
-    from headscope.encoding.packing import Packer
-    from headscope.encoding.unknown import KnownPieces
+    from headscope.encoding.packing.line_packing import Packer
+    from headscope.encoding.tokenizer.casing import keep_case
+    from headscope.encoding.tokenizer.unknown import KnownPieces
     from headscope.models.loading import load_tokenizer
     from headscope.storage.lock import placed
 

@@ -14,7 +14,7 @@ from headscope.errors import HeadscopeError
 
 if TYPE_CHECKING:
     from headscope.app.explorer.model_shelf import NamedModel, Shelf
-    from headscope.attention.score_parts import NeuronLayer
+    from headscope.attention.model.score_parts import NeuronLayer
     from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
     from headscope.views.snapshot.capture import AttentionReader
 

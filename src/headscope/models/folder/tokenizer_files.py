@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from headscope.encoding.tokenizer_bounds import check_definition
+from headscope.encoding.tokenizer.bounds import check_definition
 from headscope.errors import ModelError
 from headscope.models.folder.json_files import read_object
 from headscope.models.folder.shown import a_kind, shown

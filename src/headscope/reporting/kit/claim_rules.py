@@ -6,9 +6,9 @@ from math import isnan
 
 import pandas as pd
 
-from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.comparing import compared
 from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.tables.cells import Cell
 from headscope.reporting.kit.words import Words
 from headscope.statistics.statistic_catalog import STATISTICS
 

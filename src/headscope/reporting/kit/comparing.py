@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from headscope.reporting.kit.cells import Cell, number, records
+from headscope.reporting.kit.tables.cells import Cell, number, records
 
 Verdict = Literal["more", "less", "same", "untested"]
 

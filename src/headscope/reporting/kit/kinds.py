@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.tables.cells import Cell
 from headscope.statistics.role_catalog import OTHERWISE
 from headscope.statistics.statistic_catalog import NAMES
 

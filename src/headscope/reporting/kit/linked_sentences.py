@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from headscope.attention.head_id import head_anchor, head_label
-from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.numbers import amount, interval, interval_decimals
+from headscope.reporting.kit.tables.cells import Cell
 from headscope.reporting.kit.words import capital, head_name
 
 

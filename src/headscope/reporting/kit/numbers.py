@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.tables.cells import Cell
 from headscope.statistics.statistic_catalog import is_share
 
 DASH, HYPHEN = "–", "-"

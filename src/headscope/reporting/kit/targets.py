@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from headscope.reporting.kit.cells import Cell
+from headscope.reporting.kit.tables.cells import Cell
 
 WAYS = ("dependent->head", "head->dependent")
 """The two directions of attention, in the order in which the atlas's script numbers them."""

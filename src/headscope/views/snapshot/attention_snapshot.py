@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from headscope.attention.distributions import wrong_row
 from headscope.attention.head_id import KINDS, head_label
-from headscope.attention.score_parts import NeuronLayer
+from headscope.attention.model.score_parts import NeuronLayer
 from headscope.errors import AttentionError, InputError
 
 SINK = "[sink]"

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.attention.learned_sink import attended, sink_beside
-from headscope.attention.score_parts import NeuronLayer
-from headscope.attention.tap import AttentionCall, Tap, eager_evaluation
+from headscope.attention.model.learned_sink import attended, sink_beside
+from headscope.attention.model.score_parts import NeuronLayer
+from headscope.attention.model.tap import AttentionCall, Tap, eager_evaluation
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout

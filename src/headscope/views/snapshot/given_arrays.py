@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.encoding.token_names import named_tokens
+from headscope.encoding.tokenizer.token_names import named_tokens
 from headscope.errors import AttentionError, InputError, OptionError
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 from headscope.visible import titled

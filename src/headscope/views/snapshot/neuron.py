@@ -6,8 +6,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headscope.attention.score_parts import NeuronLayer
-from headscope.attention.tap import AttentionCall, scaling_of
+from headscope.attention.model.score_parts import NeuronLayer
+from headscope.attention.model.tap import AttentionCall, scaling_of
 from headscope.models.anatomy import CallSite
 
 # How far the softmax of the scores that are shown may lie from the weights that the model computed.

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from headscope.encoding.alignment import align
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.pieces import Pieces, text_places
-from headscope.encoding.readable import readable_tokens
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.encoding.unknown import KnownPieces
+from headscope.encoding.tokenizer.alignment import align
+from headscope.encoding.tokenizer.pieces import Pieces, text_places
+from headscope.encoding.tokenizer.readable import readable_tokens
+from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.views.snapshot.attention_snapshot import Axis
 

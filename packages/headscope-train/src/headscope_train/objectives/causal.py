@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.unknown import KnownPieces
+from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope_train.byte_tokenizer import train_byte_tokenizer
 from headscope_train.new_decoder import drop_residuals, new_decoder
 from headscope_train.next_tokens import NextTokens

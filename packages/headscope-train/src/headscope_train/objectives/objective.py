@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.unknown import KnownPieces
+from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.named import load
 from headscope_train.batches import TargetBatch
 from headscope_train.packed_corpus import PackedInputs

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from headscope.analyses.coref.gap.gap_segments import FIELD, GAP_BASELINES, GENDERS, GapQuestion
 from headscope.attention.tile import AttentionTile
-from headscope.attention.word_rows import WordRows, places_of_words
+from headscope.attention.words.word_rows import WordRows, places_of_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.choices import PIECES
 from headscope.models.anatomy import KindLayout

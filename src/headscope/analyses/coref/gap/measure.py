@@ -4,7 +4,7 @@ from headscope.analyses.coref.gap.accumulator import GapAccumulator
 from headscope.analyses.coref.gap.gap_segments import GapCounts, gap_segments
 from headscope.analyses.coref.systems import gap_table
 from headscope.analyses.stage_result import StageResult
-from headscope.encoding.unknown import KnownPieces
+from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.progress import Watcher, scan_teller

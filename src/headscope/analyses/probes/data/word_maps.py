@@ -10,8 +10,8 @@ from torch import Tensor
 from headscope.analyses.probes.data.table_shards import ShardWriter
 from headscope.attention.head_id import HeadId
 from headscope.attention.tile import AttentionTile
-from headscope.attention.word_attention import WordAxis, between_words, word_axis
-from headscope.attention.word_rows import places_of_words
+from headscope.attention.words.word_attention import WordAxis, between_words, word_axis
+from headscope.attention.words.word_rows import places_of_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD
 from headscope.models.anatomy import KindLayout

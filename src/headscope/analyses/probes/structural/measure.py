@@ -29,7 +29,7 @@ from headscope.analyses.probes.structural.tree_scores import (
     structural_scores,
 )
 from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
-from headscope.attention.hidden import WordStates
+from headscope.attention.vectors.hidden import WordStates
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OutputError
 from headscope.statistics.confidence import difference_interval, ends_of

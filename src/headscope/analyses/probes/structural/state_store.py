@@ -9,8 +9,8 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.hidden import WordStates
-from headscope.encoding.tree_fields import arcs_of_fields
+from headscope.attention.vectors.hidden import WordStates
+from headscope.encoding.packing.tree_fields import arcs_of_fields
 
 _LARGEST = 65504.0  # of float16
 

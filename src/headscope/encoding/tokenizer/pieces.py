@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from headscope.encoding.tokenizer_bounds import (
+from headscope.encoding.tokenizer.bounds import (
     Normalizing,
     check_characters,
     has_patterns,

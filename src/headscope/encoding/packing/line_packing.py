@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 from random import Random
 
 from headscope.corpora.document import Document
-from headscope.encoding.alignment import Alignment
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.pieces import Pieces
+from headscope.encoding.packing.spread import spread, spread_documents
 from headscope.encoding.segment import Segment
-from headscope.encoding.spread import spread, spread_documents
+from headscope.encoding.tokenizer.alignment import Alignment
+from headscope.encoding.tokenizer.pieces import Pieces
 from headscope.errors import InputError
 
 

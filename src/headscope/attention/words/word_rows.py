@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from headscope.attention.tile import AttentionTile
-from headscope.attention.word_attention import WordAxis, between_words, word_axis
+from headscope.attention.words.word_attention import WordAxis, between_words, word_axis
 from headscope.encoding.segment import NO_WORD
 
 

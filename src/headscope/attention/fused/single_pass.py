@@ -16,10 +16,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headscope.attention.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, Block, BlockSize, cut_in_blocks
-from headscope.attention.fused_norms import FusedNorms
-from headscope.attention.learned_sink import known_sink
-from headscope.attention.reach import Reach, reach_of
+from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, Block, BlockSize, cut_in_blocks
+from headscope.attention.fused.norms import FusedNorms
+from headscope.attention.fused.reach import Reach, reach_of
+from headscope.attention.model.learned_sink import known_sink
+from headscope.attention.model.tap import AttentionCall
 from headscope.attention.row_statistics import (
     BY_CLASS,
     CLASSES,
@@ -29,7 +30,6 @@ from headscope.attention.row_statistics import (
     class_indicators,
     write_positions,
 )
-from headscope.attention.tap import AttentionCall
 from headscope.encoding.segment import SegmentInfo
 
 # The main diagonal and the two beside it are read together, as a strided band.

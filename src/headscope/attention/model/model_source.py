@@ -8,13 +8,13 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
-from headscope.attention.fused import FusedResult, fused_attention, fusible
-from headscope.attention.head_vectors import vectors_of
-from headscope.attention.learned_sink import attended, sink_beside, sink_logits
-from headscope.attention.model_pass import TILE_LIMIT, ModelPass, TileConsumer
-from headscope.attention.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
-from headscope.attention.writing import Writing
-from headscope.attention.written import key_norms
+from headscope.attention.fused.single_pass import FusedResult, fused_attention, fusible
+from headscope.attention.model.learned_sink import attended, sink_beside, sink_logits
+from headscope.attention.model.model_pass import TILE_LIMIT, ModelPass, TileConsumer
+from headscope.attention.model.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
+from headscope.attention.vectors.head_vectors import vectors_of
+from headscope.attention.vectors.output_norms import key_norms
+from headscope.attention.vectors.writing import Writing
 from headscope.encoding.ahead import ahead
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import Segment

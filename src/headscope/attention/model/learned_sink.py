@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
-from headscope.attention.tap import AttentionCall
+from headscope.attention.model.tap import AttentionCall
 
 # What models call the option with which they hand it to their attention function.
 _OPTIONS = ("s_aux", "sinks")

@@ -8,9 +8,9 @@ from itertools import accumulate
 import numpy as np
 
 from headscope.corpora.annotation import AnnotatedDocument
-from headscope.encoding.alignment import Alignment
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.tokenizer.alignment import Alignment
 from headscope.errors import OptionError
 
 

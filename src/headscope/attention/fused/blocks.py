@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from headscope.attention.reach import Reach
+from headscope.attention.fused.reach import Reach
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.pieces import text_places
 from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.tokenizer.pieces import text_places
 
 
 @dataclass(frozen=True)

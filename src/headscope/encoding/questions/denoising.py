@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.encoding.loss_questions import Question, generator_of, written
-from headscope.encoding.masked_questions import special_ids
+from headscope.encoding.questions.loss_questions import Question, generator_of, written
+from headscope.encoding.questions.masked_questions import special_ids
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.errors import ModelError
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from headscope.figures.saving import svg_text
 from headscope.figures.settling import settle
 from headscope.palette import palette
-from headscope.reporting.kit.stamps import stamped
+from headscope.reporting.kit.pictures.stamps import stamped
 from headscope.views.markup import Html, raw, text
 
 PIXELS_PER_POINT = 1.36

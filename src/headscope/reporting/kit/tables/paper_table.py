@@ -10,8 +10,8 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.reporting.kit.cells import Cell
 from headscope.reporting.kit.numbers import offset_words, q_words
+from headscope.reporting.kit.tables.cells import Cell
 
 # A backslash first would be escaped again: all at once.
 _LATEX = str.maketrans(

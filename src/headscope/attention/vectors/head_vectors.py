@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from headscope.attention.tap import AttentionCall
+from headscope.attention.model.tap import AttentionCall
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headscope.reporting.kit.cells import Cell, Runs
+from headscope.reporting.kit.tables.cells import Cell, Runs
 from headscope.views.markup import Html, el
 
 WIDTH, HEIGHT = 200, 18

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.attention.head_vectors import HeadVectors
-from headscope.attention.reach import Reach, reach_of
-from headscope.attention.tap import AttentionCall, Tap
+from headscope.attention.fused.reach import Reach, reach_of
+from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.tile import AttentionTile
+from headscope.attention.vectors.head_vectors import HeadVectors
+from headscope.attention.vectors.output_norms import Written
 from headscope.attention.visibility import Visibility, visibility_of
-from headscope.attention.written import Written
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary

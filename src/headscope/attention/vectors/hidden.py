@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.attention.tap import eager_evaluation
+from headscope.attention.model.tap import eager_evaluation
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import Vocabulary

@@ -16,11 +16,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headscope.attention.learned_sink import attended
-from headscope.attention.model_pass import ModelPass, TileConsumer
-from headscope.attention.tap import AttentionCall, output_of, values_by_head
+from headscope.attention.model.learned_sink import attended
+from headscope.attention.model.model_pass import ModelPass, TileConsumer
+from headscope.attention.model.tap import AttentionCall, output_of, values_by_head
 from headscope.encoding.batching import of_one_length
-from headscope.encoding.loss_questions import NO_TARGET, Ask, Question
+from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError

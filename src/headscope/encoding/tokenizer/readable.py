@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.encoding.token_names import joined_tokens
+from headscope.encoding.tokenizer.token_names import joined_tokens
 
 
 def readable_tokens(tokenizer: Any, ids: NDArray[np.int64]) -> list[str]:

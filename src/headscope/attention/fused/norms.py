@@ -4,7 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from headscope.attention.blocks import Block
+from headscope.attention.fused.blocks import Block
 from headscope.attention.row_statistics import (
     BY_CLASS,
     CLASSES,

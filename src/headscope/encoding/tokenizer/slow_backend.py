@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.encoding.spelling import spelled, without_marks
-from headscope.encoding.tokenizer_bounds import check_characters
+from headscope.encoding.tokenizer.bounds import check_characters
+from headscope.encoding.tokenizer.spelling import spelled, without_marks
 
 Spans = list[tuple[int, int]]
 

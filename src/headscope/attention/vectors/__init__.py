@@ -1,0 +1,1 @@
+"""What heads meet with and add to the residual stream, as vectors and their norms."""

@@ -1,0 +1,1 @@
+"""From attention between pieces to attention between words."""

@@ -1,0 +1,1 @@
+"""How lines, sentences and documents become model inputs."""

@@ -1,0 +1,1 @@
+"""What a model is asked to predict where its loss counts."""

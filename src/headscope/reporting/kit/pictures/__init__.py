@@ -1,0 +1,1 @@
+"""Matplotlib figures and small SVG pictures as parts of a page."""

@@ -1,0 +1,1 @@
+"""Tables of the report: their cells, their rows, and how a paper and a terminal print them."""
