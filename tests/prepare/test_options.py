@@ -10,7 +10,7 @@ from headscope.analyses.option import options_of
 from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
 from headscope.prepare import options
-from headscope.prepare.options import ASKABLE, RunOptions
+from headscope.prepare.options import REQUESTS, RunOptions
 
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")
@@ -21,7 +21,7 @@ LAST = ("behaviors", "experiments", "distribution", "jobs")
 
 def test_every_field_is_an_option_that_explains_itself():
     assert [each.name for each in fields(RunOptions) if each.name not in OPTIONS] == [
-        *("stages", "given_model", "given_text"),
+        *("stages", "loaded_model", "documents_in_memory"),
     ]
     for name, each in OPTIONS.items():
         assert each.name == name
@@ -99,7 +99,7 @@ def test_precisions_are_torchs():
         ),
         (
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
-            tuple(name for name in ASKABLE if name not in BY_NAME),
+            tuple(name for name in REQUESTS if name not in BY_NAME),
         ),
         ({"maps": Path("a")}, ("stats", *ALWAYS, "behaviors", "distribution", "jobs")),
         ({"text": ("a",), "stages": ("probes", "syntax")}, ("probes", "syntax")),
@@ -161,7 +161,7 @@ def test_the_order_of_signatures_stays():
         "tree_jobs",
         *BY_NAME,
     )
-    assert expected == ASKABLE
+    assert expected == REQUESTS
     asked = RunOptions(treebank=("a",), treebank_train=("b",), loss="mlm")
     assert list(asked.shaping()) == [
         *("stages", "max_length", "token_types", "dtype", "max_inputs", "packing", "too_long", "compat"),

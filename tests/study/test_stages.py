@@ -9,7 +9,7 @@ import headscope as hs
 from headscope.analyses import ANALYSES
 from headscope.errors import OptionError
 from headscope.prepare import annotated
-from headscope.prepare.options import ASKABLE, RunOptions
+from headscope.prepare.options import REQUESTS, RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.study.stages import stages_of
 from headscope.study.study import open_study
@@ -248,7 +248,7 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
         ({"controls": -1}, "controls is -1; expected a number from 0"),
         ({"compat": "orginal"}, "compat 'orginal' is not known; choose one of original"),
         ({"windows": "last"}, "windows 'last' is not known; choose one of all, first"),
-        ({"stages": ("heads",)}, "stage 'heads' is not known; choose from " + ", ".join(ASKABLE)),
+        ({"stages": ("heads",)}, "stage 'heads' is not known; choose from " + ", ".join(REQUESTS)),
         ({"loss": "mse"}, "loss 'mse' is not known; choose one of none, mlm, clm, denoise"),
         ({"seeds": 0}, "seeds is 0; expected a whole number from 1"),
         (

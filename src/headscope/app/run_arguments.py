@@ -90,8 +90,8 @@ def run_options_of(
     run_options = RunOptions(
         model=named,
         text=() if in_memory else texts,
-        given_model=loaded,
-        given_text=texts if in_memory else (),
+        loaded_model=loaded,
+        documents_in_memory=texts if in_memory else (),
         stages=stages,
         **values,
     )

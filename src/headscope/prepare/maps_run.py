@@ -40,7 +40,7 @@ class MapsRun:
     """
 
     def __init__(self, options: RunOptions) -> None:
-        if options.model is not None or options.given_model is not None or options.revision is not None:
+        if options.model is not None or options.loaded_model is not None or options.revision is not None:
             raise OptionError("--maps already holds a model's attention; leave --model and --revision out")
         if options.shuffled:
             raise OptionError("--maps holds what a model made of the words in order; leave --shuffled out")

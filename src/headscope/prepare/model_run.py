@@ -86,9 +86,9 @@ class ModelRun:
         documents, corpus_hash = 0, ""
         if options.reads("text"):
             documents, corpus_hash = text_read or self.corpus.digest()
-        if options.given_model is None:
+        if options.loaded_model is None:
             tell(watch, "loading the model")
-        given: LoadedModel = options.given_model or load_model(
+        given: LoadedModel = options.loaded_model or load_model(
             options.model, revision=options.revision, dtype=options.dtype, device=options.device
         )
         self.loaded = without_head(given)
@@ -113,8 +113,8 @@ class ModelRun:
     def _text(self, options: RunOptions) -> "TextCorpus | TextInMemory | AnnotatedText":
         """Open the text: what was given, else the sentences of the annotated corpora, else the demonstration."""
         as_written = options.compat is not None  # whose cuts are drawn from one stream over the corpus
-        if options.given_text:
-            return TextInMemory(options.given_text, as_written=as_written)
+        if options.documents_in_memory:
+            return TextInMemory(options.documents_in_memory, as_written=as_written)
         if options.text or not (options.treebank or options.coref):
             by_line = options.documents == "lines"
             return TextCorpus(

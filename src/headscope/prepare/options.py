@@ -1,4 +1,4 @@
-"""What a run was asked to do."""
+"""The options of a run."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
     from headscope.corpora.document import Document
     from headscope.models.loading import LoadedModel
 
-# What can be asked for; `coref` stands for GAP too.
-ASKABLE = tuple(
+# The names under which stages are requested; `coref` includes GAP.
+REQUESTS = tuple(
     dict.fromkeys(stage.request_name for stage in sorted(STAGES.values(), key=lambda stage: stage.order))
 )
-BY_NAME = tuple(name for name in ASKABLE if any(s.by_name for s in STAGES.values() if s.request_name == name))
-"""What is left out of a run unless it is named."""
+BY_NAME = tuple(
+    name for name in REQUESTS if any(s.by_name for s in STAGES.values() if s.request_name == name)
+)
+"""Requests that are left out of a run unless they are named."""
 
 
 @documented
@@ -117,17 +119,17 @@ class RunOptions:
         least=0,
         help="How many minutes of a scan may be lost where the run is killed; 0 keeps every shard of the text.",
     )
-    # What to measure (`ASKABLE`). Empty: what the given corpora are for, or all of it on the demonstration's where none
-    # is given. Commands say it.
+    # What to measure (`REQUESTS`). Where it is empty, the given corpora decide; without any, the demonstration's.
+    # Commands set it.
     stages: tuple[str, ...] = ()
     include: tuple[str, ...] = option(
         (),
         choices=BY_NAME,
         help=f"What else to measure, which is left out unless it is named: {', '.join(BY_NAME)}; may be repeated.",
     )
-    # What is in memory already, from Python, in place of what `model` and `text` name.
-    given_model: "LoadedModel | None" = field(default=None, repr=False)
-    given_text: "tuple[Document, ...]" = field(default=(), repr=False)
+    # A model and documents in memory, from Python, in place of `model` and `text`.
+    loaded_model: "LoadedModel | None" = field(default=None, repr=False)
+    documents_in_memory: "tuple[Document, ...]" = field(default=(), repr=False)
     treebank: tuple[str, ...] = option(
         (),
         group="corpora",
@@ -212,12 +214,12 @@ class RunOptions:
             each.check(getattr(self, name))
         check_compat(self.compat, {name: getattr(self, name) for name in ORIGINAL})
         if self.maps is None:
-            # Now, so that signature, manifest and stages all see what is done; maps may have settled it themselves.
+            # Set now, so that signature, manifest and stages agree; saved maps may have fixed it already.
             object.__setattr__(self, "pieces", pieces_of(self.compat, self.pieces))
             object.__setattr__(self, "spacing", spacing_of(self.compat, self.spacing))
         for stage in self.stages:
-            if stage not in ASKABLE:
-                raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(ASKABLE)}")
+            if stage not in REQUESTS:
+                raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(REQUESTS)}")
         for named in STAGES.values() if self.maps is not None else ():
             if named.request_name in self.include and named.refusal:
                 raise OptionError(named.refusal)
@@ -234,59 +236,65 @@ class RunOptions:
 
     @property
     def corpora(self) -> frozenset[str]:
-        """The corpora that may be in the files given, as stages name them."""
-        given = (each for name, each in options_of(type(self)).items() if each.holds and getattr(self, name))
-        named = frozenset(corpus for each in given for corpus in each.holds)
-        return named | {"text"} if self.given_text else named
+        """The corpora that the given files may contain, as stages name them."""
+        set_options = (
+            each for name, each in options_of(type(self)).items() if each.holds and getattr(self, name)
+        )
+        corpora = frozenset(corpus for each in set_options for corpus in each.holds)
+        return corpora | {"text"} if self.documents_in_memory else corpora
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """What to measure, of `ASKABLE`."""
-        named = self.stages or tuple(each.request_name for each in STAGES.values() if self._wants(each))
-        wanted = dict.fromkeys((*named, *self.include))
-        wanted |= dict.fromkeys(self._beside(wanted))
-        return tuple(wanted if self.stages else (name for name in ASKABLE if name in wanted))
+        """What to measure, of `REQUESTS`."""
+        requests = self.stages or tuple(
+            each.request_name for each in STAGES.values() if self._is_default(each)
+        )
+        wanted = dict.fromkeys((*requests, *self.include))
+        wanted |= dict.fromkeys(self._companions(wanted))
+        return tuple(wanted if self.stages else (name for name in REQUESTS if name in wanted))
 
-    def _beside(self, wanted: Collection[str]) -> Iterator[str]:
-        """Yield what goes beside what is wanted, as all that it needs was given."""
+    def _companions(self, wanted: Collection[str]) -> Iterator[str]:
+        """Yield companions of requests, where their required options are set."""
         for stage in STAGES.values():
-            if stage.companion_of in wanted and self._given(stage):
+            if stage.companion_of in wanted and self._has_required_options(stage):
                 yield stage.request_name
 
-    def _given(self, stage: Stage) -> bool:
-        """Whether the options were given without which a stage is measured only where asked for."""
+    def _has_required_options(self, stage: Stage) -> bool:
+        """Return whether the required options of a stage are set."""
         options = options_of(type(self))
         return all(getattr(self, name) != options[name].default for name in stage.required_options)
 
-    def _wants(self, stage: Stage) -> bool:
-        """Whether a stage is measured though nobody named it: all that it is about was given."""
+    def _is_default(self, stage: Stage) -> bool:
+        """Return whether a stage is measured without a request: its corpora and required options are given."""
         if stage.by_name or stage.companion_of or (self.maps is not None and stage.refusal):
             return False
         options = options_of(type(self))
-        found = self.corpora
-        if not found and self.maps is None:
-            shown = (each.holds for each in options.values() if each.demonstrated)
-            found = frozenset(corpus for holds in shown for corpus in holds)
-        # Text there always is: that of the annotated corpora, where there is no other.
-        read = all(corpus == "text" or corpus in found for corpus in stage.corpora)
-        return read and self._given(stage)
+        corpora = self.corpora
+        if not corpora and self.maps is None:
+            demonstrated = (each.holds for each in options.values() if each.demonstrated)
+            corpora = frozenset(corpus for holds in demonstrated for corpus in holds)
+        # There always is text: that of the annotated corpora, where there is no other.
+        read = all(corpus == "text" or corpus in corpora for corpus in stage.corpora)
+        return read and self._has_required_options(stage)
 
     def reads(self, corpus: str) -> bool:
-        """Whether anything that is measured reads a corpus, named as stages do; `text` for the text itself."""
+        """Return whether a measured stage reads a corpus, as stages name it; `text` for the text itself."""
         wanted = self.wanted
         return any(corpus in stage.corpora for stage in STAGES.values() if stage.request_name in wanted)
 
     @cached_property
     def vectors_hash(self) -> str | None:
-        """Hash of the file of word vectors: what shapes the probes, wherever the file lies."""
+        """Hash of the file of word vectors, which replaces its path in the signature."""
         return None if self.vectors is None else hash_of_vectors(self.vectors)
 
     def shaping(self) -> dict[str, object]:
         """Return the options that change numbers, for the signature."""
         names: list[str] = []
-        for asked in self.wanted:
+        for request in self.wanted:
             for stage in STAGES.values():
-                own = stage.shaping(maps=self.maps is not None) if stage.request_name == asked else ()
-                names += [name for name in own if name not in names]
+                options_of_stage = (
+                    stage.shaping(maps=self.maps is not None) if stage.request_name == request else ()
+                )
+                names += [name for name in options_of_stage if name not in names]
         shaping = {name: getattr(self, name) for name in names}
         return shaping if self.maps is not None else {"stages": list(self.wanted), **shaping}

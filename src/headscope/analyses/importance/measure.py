@@ -79,8 +79,8 @@ def scan_importance(
         raise OptionError(
             f"labels are what the decoder behind an encoder writes, and {name} has none; leave them out"
         )
-    if options.given_model is not None:
-        loaded = given_task_model(options.given_model, loss=loss)
+    if options.loaded_model is not None:
+        loaded = given_task_model(options.loaded_model, loss=loss)
     else:
         loaded = load_task_model(
             options.model, loss=loss, revision=options.revision, dtype=options.dtype, device=options.device
