@@ -192,7 +192,7 @@ def test_what_is_shown_is_said_beside_uniform_attention_and_random_weights():
         "rate 5%)."
     ]
     assert 'href="#encoder-1-1"' in page
-    assert "chosen in 100% of halves" in page
+    assert "selected in 100% of splits" in page
 
 
 def test_retrieval_is_said_of_tokens_not_of_attention():
@@ -213,9 +213,8 @@ def test_retrieval_is_said_of_tokens_not_of_attention():
 def test_what_is_not_shown_or_not_tested_is_said_so():
     said, _ = told(shows="no")
     assert said == [
-        "No head shows induction over random tokens repeated: for none does the share lie above a quarter, "
-        "and above twice what uniform attention gives in the same rows, the whole interval, at a false discovery "
-        "rate of 5% over the heads."
+        "No head shows induction over random tokens repeated: none passes the threshold (over a quarter "
+        "and over twice uniform attention, whole 95% interval, false discovery rate 5%)."
     ]
     said, page = told(shows=None, interval=False)
     assert said == [

@@ -103,7 +103,7 @@ def test_a_model_outside_the_interface_has_no_numbers_and_says_so():
     )
 
 
-def test_a_head_whose_values_are_nothing_rests():
+def test_a_head_whose_values_are_zero_is_inactive():
     model, known = tiny_model("bert"), vocabulary()
     attention = model.encoder.layer[1].attention
     width = attention.self.attention_head_size

@@ -13,7 +13,7 @@ from support.measured import about
 from support.mock_norms import with_norms
 
 
-def test_heads_that_rest_are_named_and_those_that_weights_would_have_called_so():
+def test_inactive_heads_are_named_and_active_ones_on_sink_tokens():
     context = about(with_norms(mock_inputs.encoder(2, 4)))
     (kind,) = context.kinds
     heads = activities(context.run.table("norms"), kind)
@@ -23,21 +23,23 @@ def test_heads_that_rest_are_named_and_those_that_weights_would_have_called_so()
         assert one.sink_share == pytest.approx(sum(cells))
     said = [one.text for one in norm_findings(context)]
     assert said[0] == (
-        "2 heads of 8 rest, with an output shorter than 25% of that of the layer’s mean head (false discovery rate "
-        "5%): 1-1 and 2-1."
+        "2 heads of 8 are inactive, with an output norm below 25% of the layer’s mean (false discovery rate 5%): "
+        "1-1 and 2-1."
     )
-    awake = [f"{one.layer}-{one.head}" for one in heads if one.attends_to_sink and not one.inactive]
-    if awake:
-        (named,) = [text for text in said if "not shown to rest" in text or "none of them" in text]
-        assert all(name in named for name in awake)
+    active = [f"{one.layer}-{one.head}" for one in heads if one.attends_to_sink and not one.inactive]
+    if active:
+        (named,) = [text for text in said if "not inactive: " in text or "none of them is inactive" in text]
+        assert all(name in named for name in active)
 
 
-def test_nothing_rests_where_the_interval_does_not_say_so():
+def test_no_head_is_inactive_where_the_interval_does_not_say_so():
     at_the_line = about(with_norms(mock_inputs.encoder(1, 3), resting=0.24))
-    assert norm_findings(at_the_line)[0].text.startswith("No head of 3 is shown to rest")
+    assert norm_findings(at_the_line)[0].text.startswith(
+        "No head of 3 is inactive: none has an output norm below 25% of its layer’s mean"
+    )
     untested = about(with_norms(mock_inputs.encoder(1, 3), intervals=False))
     assert [one.text for one in norm_findings(untested)] == [
-        "Which heads rest was not tested: the interval of a head’s output needs at least 10 documents."
+        "Which heads are inactive was not tested: an interval of the output norm needs at least 10 documents."
     ]
 
 
@@ -77,9 +79,9 @@ def test_a_kind_without_numbers_is_left_out_and_a_run_without_the_table_has_no_s
     assert [name for name, _ in norm_figures(two)] == ["figure-norms", "figure-norms-decoder"]
 
 
-def test_the_terminal_names_what_rests():
+def test_the_terminal_names_inactive_heads():
     run = with_norms(mock_inputs.encoder(2, 4))
     grid, legend = render_results(StageResult(name="norms", tables={"norms": run.table("norms")}))
     assert [row[-1] for row in grid.rows] == ["1-1", "2-1"]
     assert grid.rows[0][:4] == ["1", "3", "0.2", "0.1 to 1.9"]
-    assert "resting" in legend
+    assert "inactive" in legend

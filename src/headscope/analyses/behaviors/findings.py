@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from math import isnan
 
 from headscope.analyses.behaviors.chosen import ChosenHead
-from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.reporting.kit.linked_sentences import Sentence, listed, named, numbered, sentence
 from headscope.reporting.kit.numbers import accuracy_words, percent
 from headscope.reporting.kit.words import count, either
@@ -29,7 +28,11 @@ def behavior_sentences(
     absent = [head.behavior.name for head in chosen if head.tested and not head.heads]
     if absent:
         out.append(
-            sentence(topic, f"no {whose} shows {either(absent)} {where}: for none does the share lie {RULE}.")
+            sentence(
+                topic,
+                f"no {whose} shows {either(absent)} {where}: none passes the threshold (over a quarter and over twice "
+                "uniform attention, whole 95% interval, false discovery rate 5%).",
+            )
         )
     untested = [head.behavior.name for head in chosen if not head.tested]
     if untested:

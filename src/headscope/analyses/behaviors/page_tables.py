@@ -51,9 +51,9 @@ def best_heads(chosen: Sequence[ChosenHead], *, name: str, several: bool) -> Htm
 
 def _row(chosen: ChosenHead, several: bool, *, by_norm: bool) -> Html:
     often = (
-        f"chosen in {percent(chosen.share, 0)} of halves"
+        f"selected in {percent(chosen.share, 0)} of splits"
         if not isnan(chosen.share)
-        else "chosen on all of it"
+        else "selected on all documents"
     )
     control, spread = DASH, ""
     if chosen.control is not None:
@@ -127,7 +127,7 @@ def norm_disagreements(
     if not rows:
         return None
     return Table(
-        summary=f"Table: {count(len(rows), 'time')} that what is written does not show what is looked at",
+        summary=f"Table: {count(len(rows), 'behavior')} seen in attention weights but not in norm-weighted attention",
         groups=(),
         header=("head", "shows", f"{COLUMNS[2]}, %", f"{NORM_COLUMN}, %"),
         rows=tuple(rows),

@@ -11,7 +11,7 @@ from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.showings import Showable, Showing
 
-TOPIC = "By experiment"
+TOPIC = "Controlled inputs"
 
 
 def _of(experiment: Experiment) -> list[tuple[Behavior, Showable]]:

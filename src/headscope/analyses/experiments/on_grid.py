@@ -9,7 +9,7 @@ from headscope.analyses.experiments.on_cards import ON_CARDS
 from headscope.reporting.kit.head_measures import HeadMeasure
 from headscope.reporting.kit.report_parts import Context
 
-TOPIC = "By experiment, by what it writes"
+TOPIC = "Controlled inputs, norm-weighted"
 
 
 def written_in_experiments(about: Context) -> Iterator[HeadMeasure]:

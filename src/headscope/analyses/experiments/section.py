@@ -27,7 +27,7 @@ from headscope.reporting.kit.words import capital
 from headscope.statistics.measures import NORM, of_measure
 from headscope.views.markup import Html, el
 
-_TITLE = "By experiment"
+_TITLE = "Controlled inputs"
 _WHY = (
     "In text a token may be found in many ways. Where tokens are random and repeated, only an earlier copy says what "
     "comes next; where words are shuffled, what is left does not depend on their order; and where a needle is written "

@@ -8,7 +8,7 @@ from headscope.analyses.norms.accumulator import INACTIVE_BELOW
 from headscope.analyses.norms.activity import SINK_THRESHOLD, Activity, activities
 from headscope.reporting.kit.claim_rules import WHERE
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
+from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, listed, numbered, sentence
 from headscope.reporting.kit.numbers import percent
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import count
@@ -34,79 +34,65 @@ def _of_kind(kind: Kind, heads: Sequence[Activity], *, several: bool) -> list[Se
     of = f" of {WHERE[kind.name]}" if several else ""
     tested = [head for head in heads if head.inactive is not None]
     if not tested:
-        return [
-            Sentence(
-                TOPIC,
-                (
-                    f"Which heads{of} rest was not tested: the interval of a head’s output needs at least 10 "
-                    "documents.",
-                ),
-                kind.name,
-            )
-        ]
+        text = (
+            f"Which heads{of} are inactive was not tested: an interval of the output norm needs at least 10 "
+        )
+        text += "documents."
+        return [Sentence(TOPIC, (text,), kind.name)]
     inactive = [head for head in tested if head.inactive]
     on_sink = [head for head in tested if head.attends_to_sink]
-    active_on_sink = [head for head in on_sink if not head.inactive]
     inactive_off_sink = [head for head in inactive if not head.attends_to_sink]
     share = percent(INACTIVE_BELOW)
-    findings = []
     if inactive:
-        findings.append(
+        verb = "is" if len(inactive) == 1 else "are"
+        findings = [
             sentence(
                 TOPIC,
-                f"{count(len(inactive), 'head')} of {len(tested):,}{of} {'rests' if len(inactive) == 1 else 'rest'}, "
-                f"with an output shorter than {share} of that of the layer’s mean head (false discovery rate 5%): ",
-                *listed(numbered(kind.name, head.layer, head.head) for head in _least(inactive)),
+                f"{count(len(inactive), 'head')} of {len(tested):,}{of} {verb} inactive, "
+                f"with an output norm below {share} of the layer’s mean (false discovery rate 5%): ",
+                *_listed(inactive, kind),
                 ".",
             )
-        )
+        ]
     else:
-        findings.append(
+        findings = [
             sentence(
                 TOPIC,
-                f"no head of {len(tested):,}{of} is shown to rest: none has an output shorter than {share} of that of "
-                "the layer’s mean head, the whole interval, at a false discovery rate of 5%.",
+                f"no head of {len(tested):,}{of} is inactive: none has an output norm below {share} of its layer’s "
+                "mean (whole 95% interval, false discovery rate 5%).",
             )
-        )
+        ]
     if on_sink:
-        only = len(on_sink) == 1
-        start = f"{count(len(on_sink), 'head')}{of} {'puts' if only else 'put'} more than {percent(SINK_THRESHOLD)} of "
-        start += (
-            f"{'its' if only else 'their'} weight, as measured, on the first token, a separator or a learned "
-        )
-        start += "sink; "
-        if not active_on_sink:
-            findings.append(sentence(TOPIC, start, f"{'it rests' if only else 'all of them rest'}."))
-        else:
-            part = f"{len(active_on_sink):,} of them {'is' if len(active_on_sink) == 1 else 'are'} not"
-            verdict = (
-                "it is not" if only else "none of them is" if len(active_on_sink) == len(on_sink) else part
-            )
-            findings.append(
-                sentence(
-                    TOPIC,
-                    start,
-                    f"{verdict} shown to rest: ",
-                    *listed(
-                        numbered(kind.name, head.layer, head.head)
-                        for head in reversed(_least(active_on_sink))
-                    ),
-                    ".",
-                )
-            )
+        findings.append(_on_sink(kind, on_sink, of))
     if inactive_off_sink:
+        verb, its = ("puts", "its") if len(inactive_off_sink) == 1 else ("put", "their")
         findings.append(
             sentence(
                 TOPIC,
-                "resting without a sink: ",
-                *listed(numbered(kind.name, head.layer, head.head) for head in _least(inactive_off_sink)),
-                f", which {'puts' if len(inactive_off_sink) == 1 else 'put'} at most {percent(SINK_THRESHOLD)} of "
-                f"{'its' if len(inactive_off_sink) == 1 else 'their'} weight there.",
+                "inactive, but not on a sink token: ",
+                *_listed(inactive_off_sink, kind),
+                f", which {verb} at most {percent(SINK_THRESHOLD)} of {its} attention on sink tokens.",
             )
         )
     return [Sentence(finding.topic, finding.parts, kind.name) for finding in findings]
 
 
-def _least(heads: Sequence[Activity]) -> list[Activity]:
-    """Sort heads, those that write least first."""
-    return sorted(heads, key=lambda head: (head.relative.value, head.layer, head.head))
+def _on_sink(kind: Kind, on_sink: Sequence[Activity], of: str) -> Sentence:
+    """Say how many heads put most of their attention on sink tokens, and which of these are not inactive."""
+    active = [head for head in on_sink if not head.inactive]
+    verb, its = ("puts", "its") if len(on_sink) == 1 else ("put", "their")
+    start = f"{count(len(on_sink), 'head')}{of} {verb} over {percent(SINK_THRESHOLD)} of {its} attention, as measured, "
+    start += "on a sink token (the first token, a separator or a learned sink), "
+    if not active:
+        return sentence(TOPIC, start, f"and {'it is' if len(on_sink) == 1 else 'all of them are'} inactive.")
+    if len(active) < len(on_sink):
+        verdict = f"and {len(active):,} of them {'is' if len(active) == 1 else 'are'} not inactive: "
+    else:
+        verdict = f"yet {'it is not' if len(on_sink) == 1 else 'none of them is'} inactive: "
+    return sentence(TOPIC, start, verdict, *_listed(active, kind, descending=True), ".")
+
+
+def _listed(heads: Sequence[Activity], kind: Kind, *, descending: bool = False) -> list[HeadRef | str]:
+    """List heads by their output norm in the layer."""
+    ordered = sorted(heads, key=lambda head: (head.relative.value, head.layer, head.head), reverse=descending)
+    return listed(numbered(kind.name, head.layer, head.head) for head in ordered)

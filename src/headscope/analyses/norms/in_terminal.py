@@ -40,9 +40,9 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         ("of the stream", "right"),
         ("heads, of the mean", "right"),
     ]
-    yield Grid([*columns, ("resting", "left")], rows)
+    yield Grid([*columns, ("inactive", "left")], rows)
     yield (
-        "output: mean length of what a head adds at a row; of the stream: of what the layer reads there; resting: "
+        "output: mean length of what a head adds at a row; of the stream: of what the layer reads there; inactive: "
         f"the whole interval below {INACTIVE_BELOW:g} of the layer's mean head, at a false discovery rate of 5% over "
         "the heads"
     )

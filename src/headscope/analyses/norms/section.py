@@ -26,20 +26,20 @@ from headscope.views.markup import Html, el
 
 TITLE = "How much heads write"
 WHY = (
-    "A weight says where a head looks, not whether it matters: a head that rests on a token of which it writes nothing "
-    "moves nothing. Here is the length of what each head adds to the stream."
+    "A weight says where a head looks, not whether it matters: a head that attends to a token of which it writes "
+    "nothing changes nothing. Here is the length of what each head adds to the stream."
 )
 CAPTION = (
-    "A point is a head, in its role’s color and shape: to the right what rests on the sink, low what writes little; "
-    f"below the dashed line a head writes less than {percent(INACTIVE_BELOW)} of what its layer’s mean head does. "
-    "Named are heads on which weights and outputs disagree. Click a point to open its card."
+    "A point is a head, in its role’s color and shape. Further right: more attention on sink tokens. Lower: a smaller "
+    f"output norm; below the dashed line a head writes less than {percent(INACTIVE_BELOW)} of what its layer’s mean "
+    "head does. Named are heads on which weights and outputs disagree. Click a point to open its card."
 )
 TERMS = (
     ("Output", "the length of the vector that a head adds to the stream at a row, |Σ a f|, with f the value times the "
      "head’s rows of the output projection, averaged over rows; divided by the layer’s mean over heads, or by the "
      "length of what the layer reads at the row"),
-    ("Resting", f"an output below {percent(INACTIVE_BELOW)} of that of the layer’s mean head, the whole interval, at a "
-     "false discovery rate of 5% over the heads"),
+    ("Inactive head", f"an output norm below {percent(INACTIVE_BELOW)} of that of the layer’s mean head, the whole "
+     "interval, at a false discovery rate of 5% over the heads"),
     ("By what is written", "a statistic with the weight times the length of f in place of the weight, each row divided "
      "by its sum; rows of which nothing is written are left out"),
     ("Value norm", "the mean length of f over the tokens of a class, each token once"),

@@ -63,9 +63,9 @@ def plans(words: Words) -> tuple[Plan, ...]:
             ("special",), "figure-2",
         ),
         Plan(
-            "noop", f"Is {words.sep} a place to rest?",
-            f"If {words.sep} gathered its segment’s meaning, it would look around; if it is where heads rest when they "
-            "have nothing to do, it looks at itself.",
+            "noop", f"Attention sinks: {words.sep} and {words.cls}",
+            f"A {words.sep} that gathers the meaning of its segment attends to the segment; one that is an attention "
+            "sink attends to itself.",
             ("noop",), "figure-2",
         ),
         Plan(
