@@ -1,4 +1,4 @@
-"""One folder a question, in the order of the report; a new one is a folder and its line here.
+"""The analyses, in the order of the report: each is a folder that answers one question, and a line here.
 
 Another package adds an analysis by an entry point `headscope.analyses` that names its `ANALYSIS`; it comes last.
 """

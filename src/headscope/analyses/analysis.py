@@ -22,7 +22,7 @@ _IN_MAPS = ("text", "treebank")
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """A part of an analysis that is measured, kept and measured again by itself.
+    """A part of an analysis that is measured, saved and resumed by itself.
 
     Attributes:
         name: as in the manifest.
@@ -120,7 +120,7 @@ class Analysis:
     package: str = ""
 
     def function(self, stage: Stage) -> Callable[..., Any]:
-        """Import what measures a stage: of the run, results of earlier stages where it reads any, and a watcher."""
+        """Import the function of a run, results of the stages that it reads and a watcher, which measures a stage."""
         function: Callable[..., Any] = self.load(stage.measure)
         return function
 

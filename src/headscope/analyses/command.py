@@ -9,7 +9,7 @@ LAST = 100
 
 @dataclass(frozen=True, kw_only=True)
 class OutputFile:
-    """A file that a command writes where asked to.
+    """A file that a command writes on request.
 
     Attributes:
         option: that names the file. `out` replaces the option of the folder of tables.
@@ -24,7 +24,7 @@ class OutputFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command that measures an analysis and shows it in a terminal.
+    """A command that measures an analysis and renders its results in a terminal.
 
     It takes the corpora that its stages read, the options that they name, and those of every run.
 

@@ -93,7 +93,7 @@ def verdicts_by_head(read: Read) -> dict[HeadNumber, list[str]] | None:
 
 
 def finders(read: Read) -> dict[HeadNumber, list[str]] | None:
-    """List what each head finds, in the order of the report.
+    """List the relations that each head finds, in the order of the report.
 
     Args:
         read: returns a table by its name, None where the run did not make it.

@@ -77,7 +77,7 @@ class Option:
 
 
 def option(default: Any, **declared: Any) -> Any:
-    """Make a dataclass's field of an option: its default, and what else an `Option` says."""
+    """Make a field of a dataclass from an option's default and declaration."""
     return field(default=default, metadata={_DECLARED: Option(**declared)})
 
 

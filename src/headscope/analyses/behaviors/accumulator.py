@@ -73,7 +73,7 @@ class BehaviorAccumulator(Accumulator):
     def declare(self) -> Declared:
         """Keep each kind's sums of weights, and the number of rows that they are of."""
         width = len(NAMES)
-        # One place beyond the heads holds uniform attention.
+        # The last index beyond the heads holds uniform attention.
         sums = {part.kind: summed(part.layers, part.heads + 1, width) for part in self.layout}
         return sums | {f"n_{part.kind}": counted(part.layers, width) for part in self.layout}
 
@@ -101,7 +101,7 @@ class BehaviorAccumulator(Accumulator):
         return tile.row_valid
 
     def update(self, tile: AttentionTile) -> None:
-        """Add a tile's rows to its segments' sums; what does not depend on the layer is made once a batch."""
+        """Add a tile's rows to its segments' sums; what does not depend on the layer is computed once a batch."""
         sets, baseline = self.key_sets(tile)
         self.add_sums(tile, baseline, key_sums(sets, tile.weights))
 
@@ -134,7 +134,7 @@ class BehaviorAccumulator(Accumulator):
         self._rows[layer_key] = self._rows[layer_key] + number if before else number
 
     def end(self, batch: Batch) -> None:
-        """Add the batch's sums to its documents: of each kind all layers at once."""
+        """Add the batch's sums to its documents, all layers of a kind at once."""
         for part in self.layout:
             layer_keys = [(part.kind, layer) for layer in range(part.layers)]
             if layer_keys[0] not in self._sums:
@@ -176,7 +176,7 @@ def result_of(
     *,
     uniform: NDArray[np.float64],
 ) -> BehaviorResult:
-    """Make the means of one kind, with their intervals over documents.
+    """Compute the means of one kind of attention, with their intervals over documents.
 
     Args:
         kind: `encoder`, `decoder` or `cross`.
@@ -203,7 +203,7 @@ def result_of(
 
 
 def _intervals(sums: NDArray[np.float64], rows: NDArray[Any]) -> Interval:
-    """Intervals of `[group, ..., NAMES]`, each on the scale of its unit."""
+    """Return intervals of sums by group, `[group, ..., NAMES]`, each on the scale of its unit."""
     ends = [np.empty(sums.shape[1:]) for _ in range(3)]
     for unit, scale in _SCALES.items():
         in_unit = np.array([behavior.unit == unit for behavior in BEHAVIORS.values()])

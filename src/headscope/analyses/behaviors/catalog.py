@@ -19,7 +19,7 @@ class Delimiter(IntEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Behavior:
-    """Something that a head can do.
+    """A behavior that a head can show.
 
     Attributes:
         name: in tables.
@@ -78,7 +78,7 @@ _EVERY = (
         label="at most 3 away",
         on="tokens at most 3 away",
         meaning="weight on keys 1, 2 or 3 tokens before or after the row",
-        search_words=("local", "nearby", "neighbor", "neighbor", "window"),
+        search_words=("local", "nearby", "neighbor", "window"),
         role="previous",
     ),
     Behavior(

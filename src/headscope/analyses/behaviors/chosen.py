@@ -51,7 +51,7 @@ class ChosenHead:
 
 
 def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT) -> pd.DataFrame:
-    """Return the model's own numbers of single heads, by one measure.
+    """Return the trained model's numbers of single heads, by one measure.
 
     Args:
         heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.

@@ -10,18 +10,18 @@ from numpy.typing import NDArray
 from headscope.analyses.behaviors.catalog import Delimiter
 from headscope.encoding.tokenizer.token_names import named_tokens, text_of_bytes
 
-# WordPiece's mark of what goes on, SentencePiece's space, byte-level BPE's space and line break.
+# WordPiece's mark of a continued word, SentencePiece's space, byte-level BPE's space and line break.
 _GOES_ON, _BLOCK, _LETTERS = "##", "\u2581", ("\u0120", "\u010a")
-# SentencePiece writes bytes that no piece covers so.
+# SentencePiece's tokens for bytes that no piece covers.
 _BYTES = {f"<0x{byte:02X}>": chr(byte) for byte in range(128)}
 _QUOTES = frozenset("\"'`´‘’‚‛“”„‟‹›«»＂＇")
 _BRACKETS = frozenset({"Ps", "Pe"})
-# What the statistic `punctuation` counts.
+# The signs that the statistic `punctuation` counts.
 _COUNTED = (".", ",")
 
 
 def delimiter_of(text: str) -> Delimiter:
-    """Return what a token's text is as a delimiter; spaces around other signs do not count."""
+    """Return the class of delimiter of a token's text; spaces around other signs do not count."""
     if not text:
         return Delimiter.NONE
     if text.isspace():
@@ -39,7 +39,7 @@ def delimiter_of(text: str) -> Delimiter:
 
 
 def delimiters_of(named: Mapping[int, str], *, special: Collection[int] = ()) -> NDArray[np.uint8]:
-    """Return the `Delimiter` of each token id, `[id]`; ids that nobody names are none.
+    """Return the `Delimiter` of each token id, `[id]`; ids without a token are none.
 
     Args:
         named: how the tokenizer names each id: `Ġ(`, `##)`, `▁`, `<0x0A>`.
@@ -62,7 +62,7 @@ def delimiters_of_tokenizer(tokenizer: Any) -> NDArray[np.uint8]:
 
 
 def _texts(tokens: Sequence[str]) -> list[str]:
-    """Return what tokens stand for, with its white space; which marks count is told by all of them together."""
+    """Return the text of each token, with its white space; all tokens together show which marks they have."""
     if any(token.startswith(_BLOCK) for token in tokens):
         return [_BYTES.get(token) or token.replace(_BLOCK, " ") for token in tokens]
     if any(token.startswith(_GOES_ON) and token[2:].isalnum() for token in tokens):

@@ -47,7 +47,7 @@ def drawable(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]) -> l
 def behavior_grids(
     heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior], *, prefix: str
 ) -> list[Callable[[], Figure]]:
-    """Return what draws a head grid for each behavior, page by page: layers as rows, heads as columns.
+    """Return functions that draw head grids, one for each page: layers as rows, heads as columns.
 
     A cell's strength is the share of the head's attention, from 0 to all of it, on one scale for all grids; heads that
     show the behavior have an edge, dotted where what they write does not. Above a grid stands what uniform attention
@@ -115,7 +115,7 @@ def _file(name: str, kind: str, page: int, *, first: bool) -> str:
 def files_of(
     about: Context, heads: pd.DataFrame | None, behaviors: Sequence[Behavior], *, name: str, what: str
 ) -> Html | None:
-    """Link the files of `figures_of`, under a few words on what they are; None where there are none."""
+    """Link the files of `figures_of`, under a short description; None where there are none."""
     if heads is None:
         return None
     kinds = [kind.name for kind in about.kinds if drawable(heads, kind.name, behaviors)]

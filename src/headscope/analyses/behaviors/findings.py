@@ -15,7 +15,7 @@ from headscope.statistics.confidence import FEWEST_DOCUMENTS
 def behavior_sentences(
     chosen: Sequence[ChosenHead], topic: str, *, where: str, several: bool
 ) -> list[Sentence]:
-    """Say which head shows each behavior, which of them no head shows, and what was not tested.
+    """Say which head shows each behavior, which behaviors no head shows, and which were not tested.
 
     Args:
         chosen: of one kind of attention.

@@ -42,7 +42,7 @@ def render_chosen_heads(
     several = len(kinds) > 1
     sides = ["left", "left"] + ["right"] * (len(_COLUMNS) - 2)
     yield Grid(list(zip(_COLUMNS, sides, strict=True)), [_row(head, several=several) for head in chosen])
-    # A column more would be too wide for most terminals.
+    # One more column would be too wide for most terminals.
     by_norm = [
         f"{f'{head.kind} ' if several else ''}{head.behavior.name} {percent_or_hyphen(head.by_norm.value)}"
         for head in chosen

@@ -1,17 +1,17 @@
-"""Pairs of a row and a key whose tokens have to do with each other, and weights gathered there."""
+"""Pairs of a row and a key, such as earlier copies of a token, and sums of the weights at them."""
 
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-# So many weights are gathered at once: text of one token alone has a pair for every weight.
+# Weights gathered at a time: a text of one token repeated has a pair for every weight.
 _GATHERED = 1 << 22
 
 
 @dataclass(frozen=True)
 class Shares:
-    """What makes weights shares of what is written: a row's share of key j is `a_ij` times a number of each.
+    """Factors that turn weights into norm-weighted attention: `a_ij` times a factor of row i and one of key j.
 
     Attributes:
         rows: one over the row's sum `sum_j a_ij |f_j|`, `[batch, head, row]` float64; 0 where that is 0.
@@ -31,7 +31,7 @@ class Pairs:
     key: Tensor
 
     def where(self, chosen: Tensor) -> "Pairs":
-        """Return some of them, `[pair]` bool."""
+        """Return the pairs selected by a mask, `[pair]` bool."""
         return Pairs(self.item[chosen], self.row[chosen], self.key[chosen])
 
     def sums(self, weights: Tensor, shares: Shares | None = None) -> Tensor:

@@ -83,7 +83,7 @@ class KeySets:
         self.pairs = {"duplicate": copies, "induction": Pairs(behind.item, behind.row, behind.key + 1)}
 
     def uniform_baseline(self, tile: AttentionTile) -> UniformBaseline:
-        """Return what uniform attention over the visible keys does, and in which rows each behavior can occur."""
+        """Return the baseline of uniform attention, and in which rows each behavior can occur."""
         visible = tile.visibility.visible
         number = torch.zeros((*visible.shape[:2], len(NAMES)), dtype=torch.float64, device=visible.device)
         first = self.first[:, None, None].expand(-1, self.rows, 1)
@@ -108,7 +108,7 @@ class KeySets:
 
     @cached_property
     def distances(self) -> Tensor:
-        """How many tokens each key is away from each row, `[row, key]` float64."""
+        """The distance in tokens from each row to each key, `[row, key]` float64."""
         at = torch.arange(self.keys, device=self.counted.device, dtype=torch.float64)
         return (at[None, :] - at[self.start : self.start + self.rows, None]).abs()
 

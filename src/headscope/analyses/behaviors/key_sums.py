@@ -43,7 +43,7 @@ def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> Key
         norms: `Written.lengths`, `[batch, head, key]` or by row, too; None where what is written is not known.
     """
     if norms is not None and norms.ndim == 4:
-        # Each pair's own length goes with its weight; the value of a padded key may be anything; its weight is 0.
+        # Each pair's weight is multiplied by its length; the value of a padded key may be anything; its weight is 0.
         products = weights.double() * torch.where(sets.valid[:, None, None], norms.double(), 0.0)
         return replace(
             key_sums(sets, products, torch.ones_like(norms[:, :, 0])), weight=key_sums(sets, weights).weight
@@ -71,7 +71,7 @@ def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> Key
 
 
 def _over_rows(sets: KeySets, weights: Tensor, norms: Tensor | None) -> tuple[Tensor, Tensor, Shares | None]:
-    """Sum over rows for each key, `[measure, batch, head, key]`, over both the distance, `[measure, batch, head]`."""
+    """Sum weights over rows, `[measure, batch, head, key]`, and distances over both, `[measure, batch, head]`."""
     batch, heads, rows, keys = weights.shape
     measures = 1 if norms is None else 2
     by_key = weights.new_zeros((measures, batch, heads, keys), dtype=torch.float64)

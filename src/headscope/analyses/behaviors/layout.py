@@ -115,7 +115,7 @@ def best_table(results: Sequence[BehaviorResult], names: Sequence[str], *, seed:
 
 
 def verdicts(result: BehaviorResult, column: int) -> NDArray[np.object_]:
-    """Say of every head whether it shows a behavior, `[layer, head]`: `yes` or `no`, None where nothing was tested.
+    """Return whether each head shows a behavior, `[layer, head]`: `yes` or `no`, None where nothing was tested.
 
     Args:
         result: of one kind of attention.

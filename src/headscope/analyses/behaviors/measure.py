@@ -1,4 +1,4 @@
-"""The stage: what heads do in text and what they write there, and the same of random weights on a part of it."""
+"""The stage: behaviors of every head in text, and those of models with random weights on a part of it."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -67,7 +67,7 @@ def scan_trained(run: Run, watch: Watcher | None) -> BehaviorAccumulator:
 
 
 def behavior_sums(run: Run) -> tuple[BehaviorAccumulator]:
-    """Return what the stage keeps of the text: empty sums that know the delimiters of the run's tokenizer."""
+    """Return the accumulator of the stage, empty, with the delimiters of the run's tokenizer."""
     return (accumulator_of(run),)
 
 
@@ -102,7 +102,7 @@ def _documents(segments: Sequence[Segment], done: int | None = None) -> int:
 
 
 def accumulator_of(run: Run) -> BehaviorAccumulator:
-    """Return empty sums that know the delimiters of the run's tokenizer."""
+    """Return an empty accumulator with the delimiters of the run's tokenizer."""
     if isinstance(run, ModelRun):
         return NormBehaviorAccumulator(run.layout, delimiters_of_tokenizer(run.loaded.tokenizer))
     assert isinstance(run, MapsRun)  # which hold no values

@@ -41,7 +41,7 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
     def begin(self, batch: Batch | None) -> None:
         """Start a batch."""
         super().begin(batch)
-        self._written: dict[tuple[str, int], tuple[Tensor, ...]] = {}
+        self._norm_sums: dict[tuple[str, int], tuple[Tensor, ...]] = {}
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
@@ -53,9 +53,9 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
         self.add_sums(tile, baseline, sums)
         assert sums.norm is not None
         assert sums.empty_rows is not None
-        self.add_written(tile, sums.norm, baseline.number_without(sums.empty_rows), sums.empty_rows.sum(-1))
+        self.add_norm_sums(tile, sums.norm, baseline.number_without(sums.empty_rows), sums.empty_rows.sum(-1))
 
-    def add_written(self, tile: AttentionTile, sums: Tensor, number: Tensor, empty: Tensor) -> None:
+    def add_norm_sums(self, tile: AttentionTile, sums: Tensor, number: Tensor, empty: Tensor) -> None:
         """Add sums of norm-weighted attention over a tile's rows.
 
         Args:
@@ -64,14 +64,14 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
             number: of how many rows it is, `[batch, head, NAMES]` int64.
             empty: the number of rows of which the head writes nothing, which the sums leave out, `[batch, head]` int64.
         """
-        of_tile, before = (sums, number, empty), self._written.get((tile.kind, tile.layer))
-        self._written[tile.kind, tile.layer] = (
+        of_tile, before = (sums, number, empty), self._norm_sums.get((tile.kind, tile.layer))
+        self._norm_sums[tile.kind, tile.layer] = (
             of_tile if before is None else tuple(a + b for a, b in zip(before, of_tile, strict=True))
         )
 
     def end(self, batch: Batch) -> None:
         """Add the batch's sums to its documents."""
-        for (kind, layer), (norms, numbers, empty) in self._written.items():
+        for (kind, layer), (norms, numbers, empty) in self._norm_sums.items():
             sums, rows = norms.cpu().numpy(), numbers.cpu().numpy()
             for document, sums_of_document, number in zip(batch.info.documents, sums, rows, strict=True):
                 index = np.array([layer])

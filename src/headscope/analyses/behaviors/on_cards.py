@@ -17,7 +17,7 @@ _PLACE = ["kind", "layer", "head"]
 
 
 def showable(behavior: Behavior, *, where: str, topic: str, beside: str = "") -> Showable:
-    """Return a behavior's names.
+    """Return a behavior as something that heads show, with its names.
 
     Args:
         behavior: which.

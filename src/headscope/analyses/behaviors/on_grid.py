@@ -18,7 +18,7 @@ from headscope.statistics.measures import NORM
 TOPIC = "Behaviors by what it writes"
 
 
-def written_measures(about: Context) -> Iterator[HeadMeasure]:
+def norm_measures(about: Context) -> Iterator[HeadMeasure]:
     """Yield each norm-weighted behavior in text that can occur; none where that is not known."""
     heads = about.run.table("behaviors")
     if heads is not None:

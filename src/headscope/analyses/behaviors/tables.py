@@ -40,7 +40,7 @@ MEASURE = text(
 )
 
 
-def measured(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
+def measured_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
     """Return the columns of a number for each head and behavior."""
     return (
         text("behavior", "what is measured", choices=behaviors),
@@ -66,7 +66,7 @@ def measured(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
     )
 
 
-def best(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
+def best_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
     """Return the columns of the head that is chosen for a behavior."""
     return (
         text("behavior", "what a head was chosen for", choices=behaviors),
@@ -93,7 +93,7 @@ BEHAVIORS_TABLE = TableSchema(
     meaning="What every head does in text, behavior by behavior, beside uniform attention in the same rows; the same "
     "of models with random weights, on at most 64 inputs spread over the documents. What is said of a head is by "
     "weights.",
-    columns=(MODEL, SEED, KIND, LAYER, HEAD_OR_MEAN, MEASURE, *measured(NATURAL)),
+    columns=(MODEL, SEED, KIND, LAYER, HEAD_OR_MEAN, MEASURE, *measured_columns(NATURAL)),
     key=("model", "seed", "kind", "layer", "head", "measure", "behavior"),
 )
 
@@ -101,7 +101,7 @@ BEHAVIORS_BEST = TableSchema(
     name="behaviors_best",
     meaning="The head of each kind that shows a behavior the most, by held-out selection; of models with random "
     "weights by the same selection.",
-    columns=(MODEL, SEED, KIND, *best(tuple(name for name in NATURAL if name in SHARES))),
+    columns=(MODEL, SEED, KIND, *best_columns(tuple(name for name in NATURAL if name in SHARES))),
     key=("model", "seed", "kind", "behavior"),
 )
 

@@ -8,7 +8,7 @@ from headscope.analyses.behaviors.catalog import NATURAL
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """Something that is done with a model.
+    """An experiment: controlled inputs for a model, and the behaviors measured on them.
 
     Attributes:
         name: in tables.

@@ -1,4 +1,4 @@
-"""The stage: where heads look in each experiment and what they write there, and the same of random weights."""
+"""The stage: behaviors of every head in each experiment, and those of models with random weights."""
 
 from collections.abc import Callable, Iterator, Mapping
 from heapq import nsmallest
@@ -109,12 +109,12 @@ def control_inputs(segments: list[Segment]) -> list[Segment]:
 
 
 def causal(run: ModelRun) -> bool:
-    """Whether the model is a decoder that nothing stands before."""
+    """Whether the model is a decoder without an encoder."""
     return [part.kind for part in run.layout] == ["decoder"]
 
 
 def facts_of(segments: list[Segment]) -> dict[str, Any]:
-    """Return what the manifest says of an experiment's inputs."""
+    """Return the manifest's facts on an experiment's inputs."""
     return {
         "inputs": len(segments),
         "documents": len({segment.document for segment in segments}),
@@ -151,7 +151,7 @@ def _concatenated(parts: list[pd.DataFrame], names: list[str]) -> pd.DataFrame:
 
 
 def _left_out(inputs: Mapping[str, list[Segment]], run: ModelRun) -> Iterator[str]:
-    """Say which experiment could not be done, and why; that a needle asks for a decoder needs no note."""
+    """Yield notes on experiments that could not be done; that a needle needs a decoder is no such note."""
     if not inputs["repeated"]:
         yield "no random tokens were repeated, for the model reads too little"
     if not inputs["needle"] and causal(run):

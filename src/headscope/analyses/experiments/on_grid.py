@@ -12,7 +12,7 @@ from headscope.reporting.kit.report_parts import Context
 TOPIC = "Controlled inputs, norm-weighted"
 
 
-def written_in_experiments(about: Context) -> Iterator[HeadMeasure]:
+def norm_measures(about: Context) -> Iterator[HeadMeasure]:
     """Yield the behaviors of each experiment that was done; none where norm-weighted attention is not known."""
     heads = about.run.table("experiments")
     for name, wanted in ON_CARDS.items() if heads is not None else ():

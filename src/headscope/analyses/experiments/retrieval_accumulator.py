@@ -79,7 +79,7 @@ class RetrievalAccumulator(CopyAccumulator):
         lengths = lengths[copy_rows.item] if lengths.ndim == 3 else lengths[copy_rows.item, :, copy_rows.row]
         written = weights * torch.where(tile.keys.valid[copy_rows.item, None], lengths.double(), 0.0)
         some = (written > 0).any(-1)
-        self.add_written(
+        self.add_norm_sums(
             tile,
             _as_retrieval(copy_rows.over_rows((copy_rows.hits(written) & some).double())),
             _as_retrieval(copy_rows.over_rows(some.long())),
@@ -112,7 +112,7 @@ class RetrievalAccumulator(CopyAccumulator):
 
 
 def _as_retrieval(values: Tensor) -> Tensor:
-    """Put values where those of retrieval stand among those of all behaviors, `[..., NAMES]`; the others are 0."""
+    """Return values as those of retrieval among all behaviors, `[..., NAMES]`; the others are 0."""
     out = values.new_zeros((*values.shape, len(NAMES)))
     out[..., _RETRIEVAL] = values
     return out

@@ -69,12 +69,12 @@ def experiments_section(about: Context) -> list[Section]:
         )
         for experiment in _drawn(about)
     ]
-    written = (f"{NORM_CAPTION} {_RETRIEVAL}",) if _written(about) else ()
+    written = (f"{NORM_CAPTION} {_RETRIEVAL}",) if _has_norms(about) else ()
     return section("experiments", _TITLE, _WHY, blocks, captions=(CAPTION, *written), files=files)
 
 
 def experiments_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield the heads by what they do in each experiment with the names of their files; none where it was not done."""
+    """Yield the figures of each experiment with the names of their files; none where it was not done."""
     kinds = [kind.name for kind in about.kinds]
     for experiment in _drawn(about):
         behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
@@ -134,8 +134,8 @@ def _blocks(about: Context, experiment: Experiment) -> list[Html]:
     return blocks
 
 
-def _written(about: Context) -> bool:
-    """Whether it is known what heads write."""
+def _has_norms(about: Context) -> bool:
+    """Whether the run has norm-weighted attention."""
     heads = about.run.table("experiments")
     return heads is not None and not of_measure(heads, NORM).empty
 

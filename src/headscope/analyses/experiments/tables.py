@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from headscope.analyses.behaviors.catalog import SHARES
-from headscope.analyses.behaviors.tables import MEASURE, MODEL, SEED, best, measured
+from headscope.analyses.behaviors.tables import MEASURE, MODEL, SEED, best_columns, measured_columns
 from headscope.analyses.experiments.catalog import MEASURED, NAMES
 from headscope.statistics.columns import HEAD_OR_MEAN, KIND, LAYER, text
 from headscope.statistics.table_schema import TableSchema
@@ -20,7 +20,7 @@ EXPERIMENTS_TABLE = TableSchema(
     name="experiments",
     meaning="What every head does where the answer is known, beside uniform attention in the same rows; the same of "
     "models with random weights. What is said of a head is by weights.",
-    columns=(*_OF, LAYER, HEAD_OR_MEAN, _MEASURE, *measured(MEASURED)),
+    columns=(*_OF, LAYER, HEAD_OR_MEAN, _MEASURE, *measured_columns(MEASURED)),
     key=("experiment", "model", "seed", "kind", "layer", "head", "measure", "behavior"),
 )  # fmt: skip
 
@@ -28,7 +28,7 @@ EXPERIMENTS_BEST = TableSchema(
     name="experiments_best",
     meaning="The head of each kind that shows a behavior the most in an experiment, by held-out selection; of models "
     "with random weights by the same selection.",
-    columns=(*_OF, *best(tuple(name for name in MEASURED if name in SHARES))),
+    columns=(*_OF, *best_columns(tuple(name for name in MEASURED if name in SHARES))),
     key=("experiment", "model", "seed", "kind", "behavior"),
 )  # fmt: skip
 

@@ -57,7 +57,7 @@ class NormResult:
 
     @property
     def untraced(self) -> NDArray[np.bool_]:
-        """The layers whose output is measured and not known to be what is added to the stream, `[layer]`."""
+        """The layers whose output is measured but may change before it is added to the stream, `[layer]`."""
         untraced: NDArray[np.bool_] = (self.n > 0) & (self.n_stream == 0)
         return untraced
 
@@ -118,7 +118,7 @@ class NormAccumulator(Accumulator):
 
     def compute(self) -> tuple[NormResult, ...]:
         """Return each kind's values with their intervals over documents."""
-        # Where no layer's output projection is known nothing was added: no document is as good as one without rows.
+        # Where no layer's output projection is known there are no documents; one without rows stands in for them.
         stacked = {
             name: sums if len(sums) else np.zeros((1, *sums.shape[1:]))
             for name, sums in self.sums.stacked().items()
@@ -148,7 +148,7 @@ class _LayerSums:
 
 
 def _result(kind: str, stacked: Mapping[str, NDArray[np.float64]]) -> NormResult:
-    """Make the means of one kind from sums `[group, layer, ...]`."""
+    """Compute the means of one kind of attention from sums `[group, layer, ...]`."""
     output, of_output = stacked[f"output.{kind}"], stacked[f"n_output.{kind}"][:, :, None]
     stream, of_stream = stacked[f"in_stream.{kind}"], stacked[f"n_in_stream.{kind}"][:, :, None]
     value, of_value = stacked[f"value.{kind}"], stacked[f"n_value.{kind}"]

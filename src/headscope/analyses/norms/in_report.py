@@ -1,4 +1,4 @@
-"""What the report shows of what heads write."""
+"""Norms: their part of the report."""
 
 from headscope.analyses.norms.findings import TOPIC, norm_findings
 from headscope.analyses.norms.on_grid import output_measures

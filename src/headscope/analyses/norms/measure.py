@@ -1,4 +1,4 @@
-"""The stage of what heads write: one scan of the text, and its table."""
+"""The stage: output norms of every head from one scan of the text, as a table."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -39,7 +39,7 @@ def measure_norms(run: Stream, watch: Watcher | None = None) -> StageResult:
     return StageResult(
         name="norms",
         tables={"norms": norm_table(results)},
-        notes=notes_on("norms", *measure_notes(results)),
+        notes=notes_on("norms", *output_notes(results)),
         state=sums.state(),
     )
 
@@ -52,7 +52,7 @@ def scan_norms(run: Stream, watch: Watcher | None = None) -> NormAccumulator:
 
 
 def norm_sums(run: Stream) -> tuple[NormAccumulator]:
-    """Return what the stage keeps of the text."""
+    """Return the accumulator of the stage, empty."""
     return (NormAccumulator(run.layout),)
 
 
@@ -111,8 +111,8 @@ def _cells(
             }
 
 
-def measure_notes(results: tuple[NormResult, ...]) -> Iterator[str]:
-    """Say of which layers the output, or what becomes of it, is not known."""
+def output_notes(results: tuple[NormResult, ...]) -> Iterator[str]:
+    """Yield notes on layers whose output, or what is done to it before it is added to the stream, is not known."""
     for result in results:
         for template, layers, every in (
             (UNKNOWN, result.n == 0, "any layer"),

@@ -17,7 +17,7 @@ _OF = {
 
 
 def output_measures(about: Context) -> Iterator[HeadMeasure]:
-    """Yield the length of heads' output, alone and against two others; none where it is not known."""
+    """Yield output norms, alone, against the layer's mean and against the stream; none where they are not known."""
     table = about.run.table("norms")
     if table is None:
         return
@@ -26,7 +26,7 @@ def output_measures(about: Context) -> Iterator[HeadMeasure]:
         name: set(map(tuple, of_statistic[["kind", "layer"]].to_numpy()))
         for name, of_statistic in known.groupby("statistic")
     }
-    # A length that is not known to be what is added to the stream is not set beside those of other layers.
+    # Output norms are compared across layers only where the output itself is added to the stream.
     traced = layers.get(OUTPUT, set()) <= layers.get(IN_STREAM, set())
     for name, (label, unit) in _OF.items():
         rows = table[(table["statistic"] == name) & table["key_class"].isna()]

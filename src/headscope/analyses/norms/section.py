@@ -1,4 +1,4 @@
-"""What heads write, in the page: both axes in one picture, and a table of all heads."""
+"""The section on output norms: a figure of attention to sinks against output norms, and a table of all heads."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) 
     """Tabulate every head's output, alone and in relation, and the length of its writes by class of token."""
     of_kind = table[(table["kind"] == kind.name) & table["head"].notna()]
     named = {"cls": words.cls, "sep": words.sep, "punctuation": ". and ,"}
-    key_classes = sorted(KEY_CLASSES, key=lambda name: name == "other")  # which comes last
+    key_classes = sorted(KEY_CLASSES, key=lambda name: name == "other")  # the class `other` comes last
     classes = [name for name in key_classes if of_kind[of_kind["key_class"] == name]["value"].notna().any()]
     by_head: dict[tuple[int, int], dict[str, Cell]] = {}
     for row in records(of_kind):

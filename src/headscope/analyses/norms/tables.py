@@ -1,4 +1,4 @@
-"""The table of what heads write."""
+"""The table of output norms."""
 
 from headscope.analyses.norms.accumulator import INACTIVE_BELOW, KEY_CLASSES
 from headscope.statistics.columns import FEW, HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, ends, text

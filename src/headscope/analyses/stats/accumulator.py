@@ -63,7 +63,7 @@ class StatsAccumulator(Accumulator):
     def declare(self) -> Declared:
         """Keep each kind's sums of segment means, and how many segments each is of."""
         width = len(STATISTICS)
-        # One place beyond the heads holds uniform attention.
+        # The last index beyond the heads holds uniform attention.
         sums = {part.kind: summed(part.layers, part.heads + 1, width) for part in self.layout}
         return sums | {f"n_{part.kind}": counted(width) for part in self.layout}
 
@@ -104,7 +104,7 @@ class StatsAccumulator(Accumulator):
         )
 
     def selections(self, tile: AttentionTile) -> Tensor:
-        """Return which of a tile's rows each kind of mean runs over; layers of a batch that are cut alike share it."""
+        """Return which of a tile's rows each kind of mean runs over; layers of a batch with the same tiles share it."""
         key = tile.kind, tile.start, tile.visibility.rows
         if key not in self._selections:
             self._selections[key] = row_selections(tile.row_classes, tile.row_valid)
@@ -112,7 +112,7 @@ class StatsAccumulator(Accumulator):
 
 
 def results_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, measure: str) -> StatsResult:
-    """Make the means of one kind, with their intervals over documents.
+    """Compute the means of one kind of attention, with their intervals over documents.
 
     Args:
         kind: `encoder`, `decoder` or `cross`.
@@ -121,7 +121,7 @@ def results_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, me
         measure: what the sums are of.
     """
     heads, uniform, of_uniform = sums[:, :, :-1], sums[:, :, -1], counts[:, :, -1].sum(0)
-    # What uniform attention never does cannot occur at all: next under a causal mask, [SEP] in GPT-2.
+    # A statistic that is 0 of uniform attention cannot occur: next under a causal mask, [SEP] in GPT-2.
     possible = uniform.sum(0) > 0
     # A value that cannot occur is null, whatever was summed.
     values = np.where(possible[:, None, :], with_layer_means(heads), np.nan)
@@ -143,7 +143,7 @@ def results_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, me
 
 
 def _intervals(sums: NDArray[np.float64], counts: NDArray[Any]) -> Interval:
-    """Intervals of `[group, ..., STATISTICS]`, each on the scale of its unit."""
+    """Return intervals of sums by group, `[group, ..., STATISTICS]`, each on the scale of its unit."""
     ends = [np.empty(sums.shape[1:]) for _ in range(3)]
     for unit, scale in _SCALES.items():
         in_unit = np.array([statistic.unit is unit for statistic in STATISTICS.values()])

@@ -13,7 +13,7 @@ from headscope.reporting.kit.report_parts import Context
 
 
 def stats_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield each with the name of its file; figure 1 where the run kept examples."""
+    """Yield each figure with the name of its file; figure 1 only where the run has examples."""
     run, words = about.run, about.words
     for suffix, rows in by_page(run.stats, each=2.9):
         yield f"figure-2{suffix}", stats_points(rows, roles=run.roles, names=words.statistics)

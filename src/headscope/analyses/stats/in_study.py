@@ -10,7 +10,7 @@ _PLACE = ["kind", "layer", "head"]
 
 
 def norm_roles(read: Read) -> pd.DataFrame | None:
-    """Return the role of each head by what it writes, `norm role`, of heads of which that is known."""
+    """Return the role of each head by norm-weighted attention, `norm role`, where that is known."""
     table = read("stats")
     written = None if table is None else of_measure(table, NORM)
     if table is None or written is None or written.empty:

@@ -1,4 +1,4 @@
-"""Statistics as a terminal shows them: a row for each head."""
+"""Statistics in a terminal: a row for each head."""
 
 from __future__ import annotations
 

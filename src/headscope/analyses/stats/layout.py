@@ -21,7 +21,7 @@ def stats_table(results: Sequence[StatsResult]) -> pd.DataFrame:
     parts = []
     for result in results:
         layers, heads, width = result.heads.value.shape
-        # The layer's mean stands after its heads.
+        # The layer's mean follows its heads.
         stacked = [
             np.concatenate([getattr(result.heads, name), getattr(result.layers, name)[:, None]], axis=1)
             for name in ("value", "low", "high")

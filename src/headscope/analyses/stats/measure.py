@@ -1,4 +1,4 @@
-"""The stage of section 3: what heads look at in text, and sentences on which to draw them."""
+"""The stage: statistics of every head in text (section 3), and sentences on which heads are drawn."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ def scan_stats(run: Run, watch: Watcher | None = None) -> tuple[StatsAccumulator
 
 
 def stats_sums(run: Stream) -> tuple[StatsAccumulator, ClearestAccumulator]:
-    """Return what the stage keeps of the text."""
+    """Return the accumulators of the stage, empty."""
     # Saved maps hold no values.
     kind = NormStatsAccumulator if run.options.maps is None else StatsAccumulator
     return kind(run.layout), ClearestAccumulator(run.layout)

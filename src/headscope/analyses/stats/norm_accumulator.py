@@ -32,7 +32,7 @@ class NormStatsAccumulator(StatsAccumulator):
 
     def __init__(self, layout: Sequence[KindLayout]) -> None:
         super().__init__(layout)
-        self._written: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
+        self._norm_sums: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
 
     def declare(self) -> Declared:
         """Keep the sums of norm-weighted attention too; heads differ in how many rows and segments those are of."""
@@ -51,7 +51,7 @@ class NormStatsAccumulator(StatsAccumulator):
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
         super().begin(batch)
-        self._written = {}
+        self._norm_sums = {}
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
@@ -64,16 +64,16 @@ class NormStatsAccumulator(StatsAccumulator):
         selections = self.selections(tile)
         sums = stats_sums(rows.masked_fill_(~kept[..., None], 0.0), selections)
         counts = (kept & tile.row_valid[:, None]).double() @ selections
-        before = self._written.get((tile.kind, tile.layer))
+        before = self._norm_sums.get((tile.kind, tile.layer))
         if before is not None:
             sums, counts = sums + before[0], counts + before[1]
-        self._written[tile.kind, tile.layer] = sums, counts
+        self._norm_sums[tile.kind, tile.layer] = sums, counts
 
     def end(self, batch: Batch) -> None:
         """Turn the batch's row sums into segment means and add them to their documents."""
         super().end(batch)
         columns = rows_of_statistics()
-        for (kind, layer), (sums, numbers) in self._written.items():
+        for (kind, layer), (sums, numbers) in self._norm_sums.items():
             counts = numbers.cpu().numpy()  # [batch, head, Rows], uniform attention behind the heads
             means = sums.cpu().numpy() / np.maximum(counts, 1)[..., columns]
             index, some = np.array([layer]), (counts > 0).astype(np.int32)
@@ -82,7 +82,7 @@ class NormStatsAccumulator(StatsAccumulator):
                 self.sums.add_at(document, index, **sums_of_document)
             every = counts[:, :, list(Rows).index(Rows.ALL)].sum(0)
             self.totals[f"left_out_{kind}"][layer] += (every[-1] - every[:-1]).astype(np.int64)
-        self._written = {}
+        self._norm_sums = {}
 
     def compute(self) -> tuple[StatsResult, ...]:
         """Return each kind's statistics of weights, then those of norm-weighted attention of the kinds that have it."""

@@ -13,7 +13,7 @@ from headscope.statistics.statistic_catalog import STATISTICS, Unit
 TOPIC = "What it writes of"
 
 
-def written_measures(about: Context) -> Iterator[HeadMeasure]:
+def norm_measures(about: Context) -> Iterator[HeadMeasure]:
     """Yield each statistic of norm-weighted attention that any head has; none where that is not known."""
     table = about.run.table("stats")
     if table is None:

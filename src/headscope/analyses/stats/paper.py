@@ -17,7 +17,7 @@ from headscope.views.markup import Html, el, raw
 
 
 def paper_section(about: Context) -> list[Html]:
-    """Put the paper's numbers beside the measured ones for its model, apart and folded for any other."""
+    """Tabulate the paper's numbers beside the measured ones for its model, alone and folded for any other."""
     run, kinds = about.run, about.kinds
     if run.paper is None:
         return []
@@ -58,7 +58,7 @@ def _opened(details: Html) -> Html:
 
 
 def _paper_rows(stats: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """(finding, key, the paper's statement) for every number that the paper prints."""
+    """Return (finding, key, the paper's statement) for every number that the paper prints."""
     layers = {key: ", ".join(str(layer) for layer in stats[key])
               for key in ("previous_over_0.5_in_layers", "next_over_0.5_in_layers")}  # fmt: skip
     return [

@@ -1,4 +1,4 @@
-"""The arithmetic of statistics, free of state (sections 3.1 to 3.3)."""
+"""Pure functions that sum statistics over rows (sections 3.1 to 3.3)."""
 
 from functools import cache
 
@@ -55,7 +55,7 @@ def stats_sums(
 def stats_row_counts(
     lengths: Int[Tensor, " batch"], rows_per_class: Int[Tensor, "batch key_class"]
 ) -> Float64[Tensor, "batch statistic"]:
-    """How many rows of a segment each statistic averages over, `[batch, STATISTICS]` float64."""
+    """Return how many rows of a segment each statistic averages over, `[batch, STATISTICS]` float64."""
     numbers = []
     for rows in Rows:
         of_class = rows_per_class[:, rows.key_class] if rows.key_class is not None else lengths

@@ -77,7 +77,7 @@ def plans(words: Words) -> tuple[Plan, ...]:
 
 
 def stats_sections(about: Context) -> list[Section]:
-    """Build a section for each plan whose statistics can occur, the first with how to read its panels, and roles."""
+    """Build a section for each plan whose statistics can occur, and that of roles; the first explains its panels."""
     sections: list[Section] = []
     for plan in plans(about.words):
         occurring = [kind for kind in about.kinds if any(kind.occurs(name) for name in plan.statistics)]

@@ -139,7 +139,7 @@ def _every_head(kind: Kind, several: bool) -> str:
 def _over_half(
     kind: Kind, statistic: str, words: Words, several: bool, *, topic: str, fewest: int
 ) -> list[Sentence]:
-    """Name the heads whose whole interval lies above one half: a description, not corrected for how many there are."""
+    """Name the heads whose whole interval lies above one half; not corrected for the number of heads."""
     over = [(a, b, cell) for a, b, cell in kind.each(statistic) if cell.has_interval and cell.low > 0.5]
     if len(over) < fewest:
         return []

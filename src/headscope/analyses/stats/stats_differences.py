@@ -1,4 +1,4 @@
-"""Comparisons of statistics on the same documents, which the report's sentences rest on."""
+"""Differences of statistics on the same documents, with intervals, on which the report's findings are based."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -38,7 +38,7 @@ def stats_differences(sums: StatsAccumulator) -> pd.DataFrame:
 def _within(
     table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[np.bool_]
 ) -> Iterator[dict[str, Any]]:
-    """Statistic less statistic in each layer, heads averaged."""
+    """Yield differences of two statistics in each layer, heads averaged."""
     mean = table.mean(2)
     for statistic, than_statistic in _WITHIN_LAYER:
         a, b = (NAMES.index(name) for name in (statistic, than_statistic))
@@ -59,7 +59,7 @@ def _within(
 def _ranked(
     table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[np.bool_]
 ) -> Iterator[dict[str, Any]]:
-    """The head of the largest share less the one that comes nearest to it."""
+    """Yield the difference between the head with the largest share and the one that comes nearest to it."""
     heads = table.shape[2]
     flat = table.reshape(len(table), -1, table.shape[3])
     for name in _RANKED:

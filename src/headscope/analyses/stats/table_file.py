@@ -1,4 +1,4 @@
-"""The table of statistics as a file of its own: CSV, JSON or Parquet."""
+"""The table of statistics as a single file: CSV, JSON or Parquet."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMATS = {".csv": "CSV", ".json": "JSON", ".parquet": "Parquet"}
 
 
 def check(out: Path) -> None:
-    """Refuse a place for the table before the scan.
+    """Refuse a path for the table before the scan.
 
     Raises:
         OptionError: another ending, a folder, or a folder that is not there.
@@ -29,7 +29,7 @@ def check(out: Path) -> None:
 
 
 def write(results: Mapping[str, StageResult], out: Path) -> list[str]:
-    """Write the whole table; return what is said of it."""
+    """Write the whole table; return lines on what was written."""
     stats = results["stats"].tables["stats"]
     _write(stats, out)
     return [f"table: {out} ({count(len(stats), 'row')})"]
