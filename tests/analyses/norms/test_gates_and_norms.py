@@ -6,7 +6,7 @@ import pytest
 from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.norms.accumulator import NormAccumulator
-from headscope.analyses.norms.measure import UNTRACED, measure_notes, norm_table
+from headscope.analyses.norms.measure import UNTRACED, norm_table, output_notes
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
@@ -109,4 +109,4 @@ def test_what_is_not_traced_to_the_stream_is_not_compared_with_it():
     table = norm_table(norms)
     assert table[table["statistic"] == "output_norm_in_stream"]["value"].isna().all()
     assert table[table["statistic"] == "output_norm_in_layer"]["value"].notna().any()
-    assert list(measure_notes(norms)) == [UNTRACED.format(layers="every layer", kind="decoder")]
+    assert list(output_notes(norms)) == [UNTRACED.format(layers="every layer", kind="decoder")]
