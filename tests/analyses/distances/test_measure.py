@@ -13,7 +13,7 @@ from headscope.analyses.coref.tables import COREF
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.map_tables import map_tables
 from headscope.analyses.distances.measure import measure_distances
-from headscope.analyses.distances.measure_map import measure_head_map
+from headscope.analyses.distances.measure_map import compute_head_map
 from headscope.analyses.distances.pair_table import matrix_of, pair_table
 from headscope.analyses.distances.tables import HEAD_DISTANCES
 from headscope.analyses.stage_result import StageResult
@@ -171,7 +171,7 @@ def test_the_map_is_made_of_what_earlier_stages_found(run, distances, stats):
         "syntax": StageResult(name="syntax", tables={"syntax_best": best}),
         "coref": StageResult(name="coref", tables={"coref": coreference}),
     }
-    found = measure_head_map(run, earlier)
+    found = compute_head_map(run, earlier)
     assert found.name == "map"
     assert list(found.tables) == ["head_map", "head_clusters", "layer_effect"]
     table = found.tables["head_map"].set_index(["layer", "head"])
@@ -193,14 +193,14 @@ def test_the_map_is_made_of_what_earlier_stages_found(run, distances, stats):
 
 
 def test_the_map_of_distances_alone(run, distances):
-    table = measure_head_map(run, {"distances": distances}).tables["head_map"]
+    table = compute_head_map(run, {"distances": distances}).tables["head_map"]
     assert table[["role", "finds"]].isna().all(axis=None)
     assert table[["x", "y", "cluster"]].notna().all(axis=None)
 
 
 def test_a_map_without_distances_is_refused(run, stats):
     with pytest.raises(OptionError) as refused:
-        measure_head_map(run, {"stats": stats})
+        compute_head_map(run, {"stats": stats})
     assert str(refused.value) == (
         "the map of heads is made of their distances; ask for the stage distances as well"
     )
@@ -210,7 +210,7 @@ def test_one_layer_is_noted():
     segments = made_up_segments(3, longest=5)
     source = HandMadeSource(segments, lambda segment: random_map(segment, layers=1))
     run = HandMadeRun(source, RunOptions())
-    found = measure_head_map(run, {"distances": measure_distances(run)})
+    found = compute_head_map(run, {"distances": measure_distances(run)})
     assert found.notes == (
         "map: whether heads of a layer are alike cannot be said of encoder attention: there is one layer, and no pair "
         "of heads of different layers",

@@ -23,10 +23,10 @@ ANALYSIS = Analysis(
             version=5,
             order=2,
         ),
-        # 3: resamples of one document fewer than there are.
+        # 3: resamples have one draw fewer than documents.
         Stage(
             name="map",
-            measure="measure_map:measure_head_map",
+            measure="measure_map:compute_head_map",
             tables="tables:MAP_TABLES",
             after=("distances", "stats", "syntax", "coref"),
             version=4,
@@ -39,7 +39,7 @@ ANALYSIS = Analysis(
             "Measure how far apart heads are, and put them into clusters.\n\nWhether heads of a layer are alike is "
             "tested. Distances are Jensen-Shannon divergences in nats, averaged over the tokens of the text."
         ),
-        # The map names the roles that statistics give.
+        # The map shows roles, which come from the statistics.
         stages=("stats", "distances", "map"),
         files=(
             OutputFile(

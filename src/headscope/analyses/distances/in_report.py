@@ -1,4 +1,4 @@
-"""What the report shows of distances between heads."""
+"""What distances between heads add to the report."""
 
 from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 from headscope.analyses.distances.findings import TOPIC, distances_findings

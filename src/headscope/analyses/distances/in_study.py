@@ -1,4 +1,4 @@
-"""What a study knows of the map of heads: place and cluster."""
+"""The measures of distances in a study: coordinates on the map, and cluster."""
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 

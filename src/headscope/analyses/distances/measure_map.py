@@ -18,7 +18,7 @@ from headscope.prepare.progress import Watcher
 from headscope.statistics.roles import roles
 
 
-def measure_head_map(
+def compute_head_map(
     run: Stream, earlier: Mapping[str, StageResult], watch: Watcher | None = None
 ) -> StageResult:
     """Embed and cluster the heads of each kind, and name their roles and what they find.

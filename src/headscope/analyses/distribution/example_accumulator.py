@@ -116,7 +116,7 @@ class ExampleAccumulator(Accumulator):
         self._examples.offer(_row_facts(smallest_hashes, tile, values, positions), segments)
 
     def compute(self) -> tuple[ExampleResult, ...]:
-        """Return what is kept of each kind."""
+        """Return the sample of each kind of attention."""
         sample, segments = self._examples.rows()
         results = []
         for part in self.layout:

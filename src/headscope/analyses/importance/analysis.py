@@ -31,7 +31,7 @@ ANALYSIS = Analysis(
             "Say how much the model's loss depends on its attention.\n\nThe gradient of the loss by each weight is "
             "taken, by class of token. Needs a checkpoint with a trained head; the embedded model has one."
         ),
-        # Here `none` is no choice: whoever names no loss gets the model's own.
+        # `none` is no choice here: the default is the loss of the model's kind.
         reworded=(
             Option(
                 name="loss",

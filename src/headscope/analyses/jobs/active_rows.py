@@ -135,7 +135,7 @@ class ActiveRowAccumulator(Accumulator):
         return facts
 
     def compute(self) -> tuple[ActiveRows, ...]:
-        """Return what is kept of each kind."""
+        """Return the sample of each kind of attention."""
         sample, segments = self._rows.rows()
         results = []
         for part in self.layout:

@@ -9,7 +9,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="jobs",
-            # 3: a test for a valley between jobs, and the count of random weights beside.
+            # 3: a test for a valley between jobs, and a count for random weights.
             version=3,
             measure="measure:measure_jobs",
             scans="measure:scan_jobs",
@@ -18,7 +18,7 @@ ANALYSIS = Analysis(
             options=(*TEXT_INPUTS, "controls"),
             order=7,
         ),
-        # The same over a treebank, whose parts of speech tell jobs apart, too.
+        # The jobs in a treebank, where parts of speech are features, too.
         Stage(
             name="tree_jobs",
             version=2,

@@ -1,4 +1,4 @@
-"""Heads in the plane: limits, a rule in place of axes, and how places in nats become points on the page."""
+"""Heads in the plane: limits, a scale bar in place of axes, and coordinates on the page."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from headscope.figures.paper import across, panel_inches, paper_width
 from headscope.figures.style import SOFT
 
 SIDE = 4.3
-"""Inches across a panel, where the width is free."""
+"""Width of a panel in inches, where the width of the figure is not fixed."""
 _POINTS = 72.0
 
 
 def side() -> float:
-    """Return how wide a panel is, in inches; on paper two stand side by side, or one over the other."""
+    """Return the width of a panel in inches; on paper there are two, side by side or one above the other."""
     return panel_inches(across(2, each=2.9), free=SIDE) - (0.1 if paper_width() else 0.0)
 
 
 @dataclass(frozen=True)
 class Plane:
-    """How places in the plane become points on the page."""
+    """The transformation from coordinates in nats to points on the page."""
 
     left: float
     bottom: float
@@ -32,12 +32,12 @@ class Plane:
     box: Box
 
     def points(self, heads: pd.DataFrame) -> np.ndarray:
-        """Return the heads' places on the page, `[head, 2]` in points."""
+        """Return the heads' coordinates on the page, `[head, 2]` in points."""
         xy = heads[["x", "y"]].to_numpy(dtype=float)
         return np.asarray((xy - [self.left, self.bottom]) * self.scale)
 
     def back(self, x: float, y: float) -> tuple[float, float]:
-        """Return a place on the page as one in the plane."""
+        """Return coordinates in the plane from coordinates on the page."""
         return self.left + x / self.scale, self.bottom + y / self.scale
 
 
@@ -49,13 +49,13 @@ def spans(heads: pd.DataFrame) -> tuple[float, float]:
 
 
 def height_of(heads: pd.DataFrame) -> float:
-    """Return how high a panel is, in inches."""
+    """Return the height of a panel in inches."""
     wide, high = spans(heads)
     return side() * high / wide
 
 
 def lay_out(ax: Axes, heads: pd.DataFrame) -> Plane:
-    """Set the limits, a nat as long across as upwards, and draw a rule of a round length in place of axes."""
+    """Set the limits with equal scales, and draw a scale bar of a round length in place of axes."""
     wide, high = spans(heads)
     left = float(heads["x"].min() + heads["x"].max() - wide) / 2
     bottom = float(heads["y"].min() + heads["y"].max() - high) / 2
@@ -78,6 +78,6 @@ def lay_out(ax: Axes, heads: pd.DataFrame) -> Plane:
 
 
 def _round_length(most: float) -> float:
-    """Return the longest of 1, 2 and 5 times a power of ten that is not over `most`."""
+    """Return the largest of 1, 2 and 5 times a power of ten that is at most `most`."""
     power = 10.0 ** np.floor(np.log10(most))
     return float(max(step * power for step in (1, 2, 5) if step * power <= most * (1 + 1e-9)))

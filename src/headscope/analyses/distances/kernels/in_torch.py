@@ -8,7 +8,7 @@ from torch import Tensor
 
 from headscope.analyses.distances.kernels.polynomial import SMOOTHING, fit_for, floor_of
 
-# Floats of a buffer: what a CPU core takes from its cache without calling for others, or what keeps an accelerator
+# Floats of a buffer: as many as fit into the cache of a CPU core, or as keep an accelerator busy.
 _CPU_BLOCK, _ACCELERATOR_BLOCK = 1 << 15, 1 << 24
 
 

@@ -1,4 +1,4 @@
-"""The Jensen-Shannon divergence of a pair of heads, a cell at a time, without a logarithm.
+"""The Jensen-Shannon divergence of a pair of heads, cell by cell, without a logarithm.
 
 With `p` and `q` the smoothed weights of two heads on one key, the cell's share of the divergence is
 
@@ -8,9 +8,9 @@ A sum of such terms in float32 loses small divergences: they are the difference 
 
     F(p, q) = (sqrt p - sqrt q)^2 g(v),    v = min(p / q, q / p)^(1/4)
 
-where g is smooth, from ln(2) / 2 at v = 0 to 1/2 at v = 1. So a polynomial does for g, and each cell keeps its
-relative error, however alike the heads are. Roots and their reciprocals are taken once a head and cell; what is
-left for each pair is a dozen additions and multiplications.
+where g is smooth, from ln(2) / 2 at v = 0 to 1/2 at v = 1. A polynomial approximates g, and the relative error of each
+cell stays bounded, however similar the heads are. Roots and their reciprocals are computed once per head and cell, so
+that a pair takes a dozen additions and multiplications.
 """
 
 from typing import NamedTuple
@@ -21,15 +21,15 @@ SMOOTHING = 0.001
 class Fit(NamedTuple):
     """A polynomial for g, in u = v + shift: lead x (u^n + 0 u^(n-1) + ... + rest[1] u + rest[0]).
 
-    The shift takes away the second power, and costs nothing: it rides on the products that v is the smaller of. The
-    lead is multiplied into the sums at the end.
+    The shift removes the second power at no cost, because it is part of the multiply-adds that compute v. The sums are
+    multiplied by the lead at the end.
 
     Attributes:
         lead: coefficient of the highest power.
         shift: added to v.
-        rest: of u to the power 0, 1, ..., n - 2, exact in float32.
+        rest: coefficients of u to the power 0, 1, ..., n - 2, exact in float32.
         error: largest relative error.
-        keys: the number of keys that the fit reaches: the more there are, the smaller the least weight.
+        keys: largest number of keys; more keys make the smallest smoothed weight smaller.
     """
 
     lead: float
@@ -67,10 +67,10 @@ _LONG = Fit(
 
 
 def fit_for(keys: int) -> Fit:
-    """Return the polynomial for segments of so many keys; it is chosen by the segment alone."""
+    """Return the polynomial for segments with this number of keys."""
     return _SHORT if keys <= _SHORT.keys else _LONG
 
 
 def floor_of(keys: int) -> float:
-    """Return what smoothing adds to every weight of a row of so many keys (original code: 0.001 / n)."""
+    """Return the constant that smoothing adds to every weight of a row with n keys, 0.001 / n as in the original."""
     return SMOOTHING / keys

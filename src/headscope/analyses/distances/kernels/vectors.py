@@ -1,6 +1,6 @@
-"""Values of sixteen float32 and loops, as LLVM instructions.
+"""Vectors of sixteen float32, and loops, as LLVM instructions.
 
-LLVM cuts the sixteen lanes to what the processor has.
+LLVM splits the sixteen lanes into the registers of the processor.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,12 +18,12 @@ INDEX = ir.IntType(64)
 _LANE = ir.IntType(32)
 _ZERO = INDEX(0)
 ROWS = ir.VectorType(FLOAT, LANES)
-FAST = ("fast",)  # sums may be regrouped, quotients be products with a reciprocal
+FAST = ("fast",)  # sums may be regrouped, and quotients may become products with a reciprocal
 
 
 @contextmanager
 def count(build: Any, stop: Any, *, start: Any = _ZERO, step: int = 1) -> Iterator[Any]:
-    """Repeat what the block builds for each number from `start` to before `stop`; yields the number."""
+    """Emit a loop over the numbers from `start` to below `stop`, whose body is built within the context."""
     before, head = build.block, build.append_basic_block()
     body, after = build.append_basic_block(), build.append_basic_block()
     build.branch(head)
