@@ -56,9 +56,11 @@ tests/views/js/node_modules: tests/views/js/package.json
 	@command -v npm >/dev/null || echo "npm is not there: the accessibility check will skip"
 	@! command -v npm >/dev/null || npm install --prefix tests/views/js --no-package-lock --no-audit --no-fund --silent || true
 
-# A process a core, one thread each: two that share their threads wait for one another. Each process takes half of the
-# tests in their order, so that what a file shares is made once, and who is done first takes over part of the rest.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal
+# A process a core and one more, for a quarter of the time is waited for browsers, servers and other processes; one thread
+# each: two that share their threads wait for one another. Each takes its part of the tests in their order, so that what
+# a file shares is made once, and who is done first takes over part of the rest.
+WORKERS ?= $(shell $(BIN)/python -c 'import os; print(len(os.sched_getaffinity(0)) + 1 if hasattr(os, "sched_getaffinity") else "auto")')
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 # Durations: make test PYTEST_ADDOPTS=--durations=50
 test: .venv/.dev tests/views/js/node_modules

@@ -22,6 +22,7 @@ def model(tmp_path_factory):
 
 def test_a_report_of_files_alone_names_its_folder(cli, model, tmp_path, monkeypatch):
     drawn = []
+    monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
     monkeypatch.chdir(tmp_path)
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text(STORY * 6)

@@ -539,9 +539,10 @@ window.atlasView.show("encoder-3-7");
     assert page.locator(".at-atlas").count() == 0
 
 
-def test_the_report_and_its_atlas_lead_to_one_another(studies, browser):
+def test_the_report_and_its_atlas_lead_to_one_another(studies, browser, monkeypatch):
     from headscope.atlas.atlas_files import draw
 
+    monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
     draw(studies["whole"])
     page = browser.new_page()
     page.goto(studies["whole"].report_path.as_uri())

@@ -141,8 +141,9 @@ def test_the_package_is_small_and_whole(folder, tokenizer):
 
 
 @pytest.mark.slow
-def test_the_demonstrations_report_of_it(folder, tmp_path):
-    """As `make demo` makes it, of fewer inputs."""
+def test_the_demonstrations_report_of_it(folder, tmp_path, monkeypatch):
+    """As `make demo` makes it, of fewer inputs and without the figures' files, which have tests of their own."""
+    monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
     study = hs.report("headscope-decoder", max_inputs=12, controls=1, out=tmp_path / "demo")
     assert study.manifest["signature"]["model"]["name"] == "headscope-decoder"
     assert study.manifest["signature"]["model"]["origin"] == "embedded"

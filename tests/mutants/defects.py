@@ -8,7 +8,7 @@ class Defect:
     """A small wrong change.
 
     Attributes:
-        file: below src/headscope.
+        file: below src/headscope, or of a package.
         old: text that stands in it exactly once.
         new: what is put in its place.
         tests: files of tests that should find it, below tests; a single test where its file takes long.
@@ -20,9 +20,15 @@ class Defect:
     tests: tuple[str, ...]
 
     @property
+    def path(self) -> str:
+        """Its file, from the root of the tree."""
+        return self.file if self.file.startswith("packages/") else f"src/headscope/{self.file}"
+
+    @property
     def folder(self) -> str:
-        """The folder of src/headscope that it is in."""
-        return self.file.partition("/")[0]
+        """The folder of src/headscope, or the package, that it is in."""
+        parts = self.file.split("/")
+        return parts[1] if parts[0] == "packages" else parts[0]
 
 
 def _in(file: str, old: str, new: str, *tests: str) -> Defect:
@@ -54,8 +60,9 @@ DEFECTS = [
     # encoding
     _in("encoding/packing/line_packing.py", "if len(lines) % 2:", "if not len(lines) % 2:", "encoding/test_packing.py"),
     _in("encoding/batching.py", "row[width - len(values) :] = values", "row[: len(values)] = values",
-        "attention/test_word_attention.py", "contracts/test_accumulators.py"),
-    _in("encoding/document_shards.py", "        if size > MOST * enough:", "        if size > enough:",
+        "attention/test_word_attention.py",
+        "attention/test_families.py::test_padding_and_batch_size_do_not_matter"),
+    _in("encoding/document_shards.py", "(size_of_pending >= enough or", "(size_of_pending > enough or",
         "encoding/test_document_shards.py"),
     _in("encoding/questions/masked_questions.py", "number = max(1, round(SHARE * len(places)))",
         "number = round(SHARE * len(places)) // 2", "encoding/test_masked_questions.py"),
@@ -170,7 +177,7 @@ DEFECTS = [
     _in("analyses/coref/antecedents.py", "min(leftmost.get(entity, head), head)",
         "max(leftmost.get(entity, head), head)", "analyses/coref/test_antecedents.py"),
     _in("analyses/norms/activity.py",
-        "return self.on_sink > ON_SINK", "return self.on_sink < ON_SINK",
+        "return self.sink_share > SINK_THRESHOLD", "return self.sink_share < SINK_THRESHOLD",
         "analyses/norms/test_section.py"),
     _in("analyses/syntax/relations.py",
         "return self.q < SIGNIFICANT and self.margin > 0", "return self.q < SIGNIFICANT",
@@ -178,14 +185,16 @@ DEFECTS = [
     _in("analyses/coref/gap/gap_segments.py", "return self.a[1] - 1, self.b[1] - 1",
         "return self.a[0], self.b[1] - 1", "analyses/coref/test_gap.py"),
     # training
-    _in("training/optimizer.py",
+    _in("packages/headscope-train/src/headscope_train/optimizer.py",
         "[p for p in trainable if p.ndim > 1]", "[p for p in trainable if p.ndim > 2]",
         "training/test_optimizer.py"),
-    _in("training/scores.py",
+    _in("packages/headscope-train/src/headscope_train/scores.py",
         "scores.argmax(-1) == targets", "scores.argmin(-1) == targets", "training/test_scores.py"),
-    _in("training/packed_corpus.py", "part = slice(self.starts[index], self.starts[index + 1])",
+    _in("packages/headscope-train/src/headscope_train/packed_corpus.py",
+        "part = slice(self.starts[index], self.starts[index + 1])",
         "part = slice(self.starts[index], self.starts[index + 1] - 1)", "training/test_packed_corpus.py"),
-    _in("training/running_text.py", "if len(part) < _FEWEST:", "if len(part) <= _FEWEST:",
+    _in("packages/headscope-train/src/headscope_train/running_text.py",
+        "if len(part) < _FEWEST:", "if len(part) <= _FEWEST:",
         "training/test_running_text.py"),
     # study
     _in("study/run_name.py", "-and-{len(read) - 1}-more", "-and-{len(read)}-more", "study/test_run_name.py"),

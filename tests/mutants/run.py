@@ -1,7 +1,7 @@
 """Plants defects in a copy of the tree, one at a time, and says which the tests find.
 
     python tests/mutants/run.py                      all of them, folder by folder
-    python tests/mutants/run.py --folder attention   those of one folder of src/headscope
+    python tests/mutants/run.py --folder attention   those of one folder of src/headscope, or of one package
     python tests/mutants/run.py --check              only whether each can still be planted
 
 A defect that no test finds is missed, and the command ends with 1: a promise lost its test. Where the text of a
@@ -11,17 +11,18 @@ defect no longer stands in its file exactly once, nothing is run, and it is said
 import argparse
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from importlib import import_module
+from multiprocessing import get_context
 from pathlib import Path
 
+import pytest
 from defects import DEFECTS, Defect
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCE = "src/headscope"
 # What tests read; the rest of the tree (environments, caches, reports) is not copied.
 COPIED = (
     "src",
@@ -36,6 +37,15 @@ COPIED = (
 )
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "node_modules", "*.egg-info", ".pytest_cache", "findings")
 MOST_SECONDS = 600
+LONG_TO_IMPORT = (
+    "torch",
+    "transformers",
+    "pandas",
+    "scipy.stats",
+    "sklearn.metrics",
+    "matplotlib.figure",
+    "hypothesis",
+)
 FAILED = (1, 2)  # a test failed; a file of tests could not be imported
 
 
@@ -43,11 +53,9 @@ def troubles(defects: list[Defect]) -> list[str]:
     """Say of each defect that cannot be planted why, and what to do."""
     said = []
     for defect in defects:
-        path = ROOT / SOURCE / defect.file
+        path = ROOT / defect.path
         if not path.is_file():
-            said.append(
-                f"{defect.file}: there is no such file in {SOURCE}; name the one that the code moved to"
-            )
+            said.append(f"{defect.file}: there is no such file; name the one that the code moved to")
             continue
         times = path.read_text(encoding="utf-8").count(defect.old)
         if times != 1:
@@ -64,13 +72,8 @@ def troubles(defects: list[Defect]) -> list[str]:
 
 
 def copied(folder: Path) -> Path:
-    """Copy the tree, without what is made anew."""
-    for name in COPIED:
-        source, target = ROOT / name, folder / name
-        if source.is_dir():
-            shutil.copytree(source, target, ignore=LEFT_OUT, symlinks=True)
-        else:
-            shutil.copy(source, target)
+    """Copy the tree into a folder, without what is made anew."""
+    shutil.copytree(ROOT, folder, ignore=LEFT_OUT, symlinks=True)
     modules = ROOT / "tests" / "views" / "js" / "node_modules"
     if modules.is_dir():
         (folder / "tests" / "views" / "js" / "node_modules").symlink_to(modules)
@@ -83,31 +86,37 @@ def finds(tree: Path, tests: tuple[str, ...]) -> bool:
     Raises:
         RuntimeError: they could not be run at all.
     """
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "HF_HUB_OFFLINE": "1"}
-    environment.setdefault("OMP_NUM_THREADS", "1")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--numprocesses", "0"]
-    try:
-        done = subprocess.run(
-            [*command, *(f"tests/{test}" for test in tests)],
-            cwd=tree,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=MOST_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
+    output = tree / "output.txt"
+    process = get_context("fork").Process(target=_test, args=(tree, tests, output))
+    process.start()
+    process.join(MOST_SECONDS)
+    if process.is_alive():
+        process.kill()
         return True  # it hangs, which somebody would notice
-    if done.returncode not in (0, *FAILED):
-        raise RuntimeError(
-            f"pytest ended with {done.returncode}:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        )
-    return done.returncode in FAILED
+    if process.exitcode not in (0, *FAILED):
+        raise RuntimeError(f"pytest ended with {process.exitcode}:\n{output.read_text()[-4000:]}")
+    return process.exitcode in FAILED
+
+
+def _test(tree: Path, tests: tuple[str, ...], output: Path) -> None:
+    """Run tests in a process of their own, which has all that takes long to import but the package itself."""
+    with output.open("w") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    os.chdir(tree)
+    sources = [str(path) for path in (tree / "src", *sorted(tree.glob("packages/*/src")))]
+    sys.path[:0] = sources
+    os.environ["PYTHONPATH"] = os.pathsep.join(sources)
+    given = ["-q", "-x", "-p", "no:cacheprovider", "-p", "no:xdist", *(f"tests/{test}" for test in tests)]
+    code = int(pytest.main(given))
+    sys.stdout.flush()
+    os._exit(code)
 
 
 def planted(defects: list[Defect], tree: Path) -> Iterator[tuple[Defect, bool, float]]:
     """Yield each defect with whether it was found, and the seconds that took; the tree is mended in between."""
     for number, defect in enumerate(defects, 1):
-        path = tree / SOURCE / defect.file
+        path = tree / defect.path
         whole = path.read_text(encoding="utf-8")
         began = time.monotonic()
         try:
@@ -121,7 +130,9 @@ def planted(defects: list[Defect], tree: Path) -> Iterator[tuple[Defect, bool, f
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--folder", help="of src/headscope, such as attention; all when left out")
+    parser.add_argument(
+        "--folder", help="of src/headscope, such as attention, or a package; all when left out"
+    )
     parser.add_argument("--check", action="store_true", help="only whether each can be planted")
     options = parser.parse_args()
     folders = sorted({each.folder for each in DEFECTS})
@@ -134,9 +145,12 @@ def main() -> int:
     if options.check:
         print(f"{len(chosen)} defects in {len({each.folder for each in chosen})} folders can be planted")
         return 0
+    os.environ |= {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+    for name in LONG_TO_IMPORT:
+        import_module(name)
     missed = 0
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        for defect, found, seconds in planted(chosen, copied(Path(folder))):
+        for defect, found, seconds in planted(chosen, copied(Path(folder) / "tree")):
             missed += not found
             print(
                 f"{'found ' if found else 'MISSED'} {seconds:5.0f} s  {defect.file}: {defect.new}", flush=True

@@ -59,7 +59,7 @@ def asked(tmp_path_factory):
         shuffled=True,
         max_length=64,
         stages=tuple(
-            {stage.asked_as: None for stage in STAGES.values() if stage.scans or stage.name == "map"}
+            {stage.request_name: None for stage in STAGES.values() if stage.scans or stage.name == "map"}
         ),
         batch_size=4,
     )

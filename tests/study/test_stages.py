@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import headscope as hs
-from headscope.analyses import ANALYSES
+from headscope.analyses import ANALYSES, STAGES
 from headscope.errors import OptionError
 from headscope.prepare import annotated
 from headscope.prepare.options import REQUESTS, RunOptions
@@ -17,9 +17,21 @@ from headscope.study.writing import read_stages, write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 
-FIRST = ["stats", "norms", "behaviors", "experiments", "distribution", "jobs"]
-MEASURED = [*FIRST, "tree_jobs", "syntax", "coref"]
-LAST = ["distances", "map"]
+
+def measured(*read, given=None):
+    """What is measured of text and these corpora beside, in order, by what stages declare.
+
+    Args:
+        read: names of corpora, and of options that a stage may want.
+        given: those of them that somebody gave, where some come of themselves.
+    """
+    return [
+        name
+        for name, stage in STAGES.items()
+        if not stage.by_name
+        and set(stage.corpora) <= {"text", *read}
+        and set(stage.required_options) <= set(read if given is None else given)
+    ]
 
 
 def declared(*stages):
@@ -63,7 +75,7 @@ def without_figures(monkeypatch):
 def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, without_figures):
     out = corpora / "whole"
     write_run(prepare(asked), out)
-    assert [result.name for result in read_stages(out)] == [*MEASURED, *LAST]
+    assert [result.name for result in read_stages(out)] == measured("treebank", "coreference")
     assert [result.name for result in read_stages(out, "map", "syntax")] == ["syntax", "map"]
     study = hs.report(
         model=asked.model, treebank=asked.treebank[0], coref=asked.coref[0], out=out, controls=0
@@ -96,7 +108,7 @@ def test_a_report_on_a_byte_level_decoder(corpora, folder, without_figures):
     path = corpora / "all.conllu"
     study = hs.report(model=gpt2, treebank=path, coref=path, out=corpora / "gpt2-report", controls=0)
     assert study.kinds == ["decoder"]
-    assert set(study.tables) == declared(*MEASURED, *LAST)
+    assert set(study.tables) == declared(*measured("treebank", "coreference"))
     page = study.report_path.read_text(encoding="utf-8")
     assert 'id="section-syntax"' in page
     assert 'id="section-coref"' in page
@@ -118,17 +130,12 @@ def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypa
     annotated.demo_documents.cache_clear()
     try:
         run = prepare(RunOptions(model=model, controls=0, max_inputs=40))
-        assert [stage.name for stage in stages_of(run)] == [
-            *FIRST,
-            "syntax",
-            "coref",
-            *LAST,
-        ]
+        assert [stage.name for stage in stages_of(run)] == measured("treebank", "coreference", given=())
         write_run(run, tmp_path / "out")
     finally:
         annotated.demo_documents.cache_clear()
     study = open_study(tmp_path / "out")
-    assert set(study.tables) == declared(*FIRST, "syntax", "coref", *LAST)
+    assert set(study.tables) == declared(*measured("treebank", "coreference", given=()))
     assert study.manifest["treebank"]["sentences"] == 40
     assert study.manifest["treebank"]["name"] == study.manifest["coreference"]["name"]
     # One of each: the text is the demonstration's, not that of the trees.
@@ -209,14 +216,14 @@ def test_which_options_shape_which_numbers():
 def test_stages_follow_what_was_given(corpora, model, tmp_path):
     one, text = (str(corpora / name) for name in ("one.conllu", "text.txt"))
     cases = [
-        ({"text": (text,)}, [*FIRST, *LAST]),
-        ({"text": (text,), "loss": "mlm"}, [*FIRST, "importance", *LAST]),
-        ({"treebank": (one,)}, [*FIRST, "tree_jobs", "syntax", *LAST]),
-        ({"coref": (one,)}, [*FIRST, "coref", *LAST]),
+        ({"text": (text,)}, measured()),
+        ({"text": (text,), "loss": "mlm"}, measured("loss")),
+        ({"treebank": (one,)}, measured("treebank")),
+        ({"coref": (one,)}, measured("coreference")),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
         (
             {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            [*FIRST, "tree_jobs", "syntax", "probes", *LAST],
+            measured("treebank", "treebank_train"),
         ),
     ]
     for options, expected in cases:
@@ -230,13 +237,7 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
     alone = RunOptions(model=model, coref=(str(gap),), stages=("coref",))
     assert [stage.name for stage in stages_of(prepare(alone))] == ["gap"]
     together = RunOptions(model=model, coref=(str(gap),), treebank=(one,))
-    assert [stage.name for stage in stages_of(prepare(together))] == [
-        *FIRST,
-        "tree_jobs",
-        "syntax",
-        "gap",
-        *LAST,
-    ]
+    assert [stage.name for stage in stages_of(prepare(together))] == measured("treebank", "gap")
     with pytest.raises(OptionError) as refused:
         prepare(RunOptions(model=model, coref=(str(gap),)))
     assert str(refused.value) == ("GAP has no text to read heads on; give --text too, or use headscope coref")
