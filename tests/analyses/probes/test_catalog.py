@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from headscope.analyses.probes.catalog import PROBES, SYSTEMS
-from headscope.analyses.probes.parsers.learner import ArcProbe, Seen
+from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs
 from headscope.figures.style import role_color
 from support.probe_data import WORDS, made_up_tables, made_up_trees, on_disk, probe_data
 
-SEEN = Seen(heads=3, vectors=torch.eye(len(WORDS)), special=True)
+INPUTS = ProbeInputs(heads=3, vectors=torch.eye(len(WORDS)), special=True)
 
 
 def test_no_two_probes_share_a_name_or_a_line():
@@ -33,8 +33,8 @@ def test_a_probe_is_made_of_what_it_may_see_and_draws_by_its_seeds(probe):
     assert probe.control is None or probe.reads_attention
     for system in (probe.system, probe.control):
         assert system is None or role_color(system.role).startswith("#")
-    several = probe.of(SEEN, (0, 0), seeds=(0, 1))
-    alone = probe.of(SEEN, (0,), seeds=(1,))
+    several = probe.of(INPUTS, (0, 0), seeds=(0, 1))
+    alone = probe.of(INPUTS, (0,), seeds=(1,))
     assert several.runs == 2
     for name, weights in alone.named_parameters():
         assert torch.equal(weights[0], several.get_parameter(name)[1]), name
@@ -47,7 +47,7 @@ def test_a_probe_scores_every_head_of_every_word(probe, tmp_path):
     data = probe_data(sentences, maps)
     batch = data.batch(data.numbers, device="cpu")
     with torch.no_grad():
-        scores = probe.of(SEEN, (0, 1), seeds=(0, 1)).scores(batch)
+        scores = probe.of(INPUTS, (0, 1), seeds=(0, 1)).scores(batch)
     size = batch.valid.shape[1]
     assert scores.shape == (2, len(sentences), size, size + 1)
     np.testing.assert_allclose(scores.exp().sum(-1).numpy(), 1.0, rtol=1e-5)

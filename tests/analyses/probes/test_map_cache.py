@@ -39,7 +39,7 @@ def test_a_set_is_made_once(cache):
         write(path)
 
     for _ in range(2):
-        np.testing.assert_array_equal(cache.kept("a", make).table(0).numpy(), TABLE)
+        np.testing.assert_array_equal(cache.get_or_make("a", make).table(0).numpy(), TABLE)
     assert len(made) == 1
     assert names(cache) == ["a"]
 
@@ -50,11 +50,11 @@ def test_a_set_that_was_stopped_leaves_nothing_and_is_made_anew(cache):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        cache.kept("a", stop)
+        cache.get_or_make("a", stop)
     assert names(cache) == []
-    cache.kept("a", write)
+    cache.get_or_make("a", write)
     (cache.folder / "a" / "00000.f16").write_bytes(b"half")
-    assert len(cache.kept("a", write)) == 1
+    assert len(cache.get_or_make("a", write)) == 1
 
 
 def test_a_passing_set_is_gone_when_its_block_ends(cache):
@@ -66,10 +66,10 @@ def test_a_passing_set_is_gone_when_its_block_ends(cache):
 
 def test_the_sets_read_last_stay(cache):
     for place, key in enumerate("abc"):
-        cache.kept(key, write)
+        cache.get_or_make(key, write)
         for path in [cache.folder / key, *(cache.folder / key).iterdir()]:
             os.utime(path, (1000 + place, 1000 + place))
-    cache.kept("a", write)  # read again
+    cache.get_or_make("a", write)  # read again
     cache.reserve({"new": ONE, "c": ONE}, what="train")
     assert names(cache) == ["a", "c"]
 

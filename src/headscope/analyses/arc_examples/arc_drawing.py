@@ -1,4 +1,4 @@
-"""An example of figure 5 as a small picture of the page: lines of like darkness in one path, words as text."""
+"""An example of figure 5 as a small picture of the page: lines of equal darkness in one path, words as text."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def drawing(arcs: ArcStrokes, *, role: str, label_: str, rows: int | None = None
     Args:
         arcs: from `headscope.figures.arc_strokes.arcs_of`.
         role: `syntax` or `coreference`, for the color.
-        label_: what it shows, for those who do not see it.
-        rows: how many words there is room for, so that pictures side by side are of one height.
+        label_: description of the picture for screen readers.
+        rows: how many words there is room for, so that pictures side by side have the same height.
     """
     height = STEP * max(rows or 0, len(arcs.tokens))
     return el(
         "svg",
         _lines(arcs),
         _missed(arcs),
-        [_word(arcs, "query", place) for place in range(len(arcs.tokens))],
-        [_word(arcs, "key", place) for place in range(len(arcs.tokens))],
+        [_word(arcs, "query", index) for index in range(len(arcs.tokens))],
+        [_word(arcs, "key", index) for index in range(len(arcs.tokens))],
         class_=f"arcs role-{role}",
         viewBox=f"0 0 {WIDTH} {height}",
         role="img",
@@ -40,17 +40,17 @@ def drawing(arcs: ArcStrokes, *, role: str, label_: str, rows: int | None = None
     )
 
 
-def _y(place: int) -> float:
-    return STEP * place + STEP / 2
+def _y(index: int) -> float:
+    return STEP * index + STEP / 2
 
 
 def _lines(arcs: ArcStrokes) -> list[Html]:
-    """Gather lines by strength, darkness and whether they touch a special token; the darkest are drawn last."""
+    """Group lines by strength, by darkness and by whether they touch a special token; the darkest are drawn last."""
     groups: dict[tuple[bool, int, bool], list[str]] = {}
-    for one in arcs.strokes():
-        level = max(1, round(LEVELS * min(one.weight, 1.0)))
-        path = f"M{LEFT} {_y(one.query):g}L{RIGHT} {_y(one.key):g}"
-        groups.setdefault((one.strong, level, one.special), []).append(path)
+    for stroke in arcs.strokes():
+        level = max(1, round(LEVELS * min(stroke.weight, 1.0)))
+        path = f"M{LEFT} {_y(stroke.query):g}L{RIGHT} {_y(stroke.key):g}"
+        groups.setdefault((stroke.strong, level, stroke.special), []).append(path)
     return [
         el(
             "path",
@@ -72,21 +72,21 @@ def _missed(arcs: ArcStrokes) -> Html | None:
     return el("path", d="".join(paths), class_="missed") if paths else None
 
 
-def _word(arcs: ArcStrokes, side: str, place: int) -> Html:
-    token = arcs.tokens[place]
+def _word(arcs: ArcStrokes, side: str, index: int) -> Html:
+    token = arcs.tokens[index]
     drawn = label(token, LONGEST_WORD)
-    whole = titled(token)
-    wrong = (side, place) in arcs.mistaken
-    colored = place in (arcs.queries if side == "query" else arcs.keys)
+    full_text = titled(token)
+    wrong = (side, index) in arcs.mistaken
+    colored = index in (arcs.queries if side == "query" else arcs.keys)
     cross = el("tspan", " ✗" if side == "key" else "✗ ", class_="cross") if wrong else None
-    classes = [name for name, on in (("on", colored), ("special", place in arcs.special)) if on]
+    classes = [name for name, on in (("on", colored), ("special", index in arcs.special)) if on]
     words = [cross, drawn] if side == "query" else [drawn, cross]
     return el(
         "text",
         words,
-        el("title", whole) if whole != drawn else None,
+        el("title", full_text) if full_text != drawn else None,
         x=LEFT - 7 if side == "query" else RIGHT + 7,
-        y=f"{_y(place):g}",
+        y=f"{_y(index):g}",
         text_anchor="end" if side == "query" else None,
         class_=" ".join(classes) or None,
     )

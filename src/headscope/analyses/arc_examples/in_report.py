@@ -3,7 +3,7 @@
 from headscope.analyses.arc_examples.section import arcs_figures, arcs_section
 from headscope.reporting.kit.report_parts import Parts
 
-# How heads were chosen that are shown at work, whatever they find.
+# These terms say how the heads of the examples were selected.
 TERMS = (
     ("Held-out", "a head is chosen on one half of the documents and scored on the other, both ways, over 20 halvings: "
      "what the choice is worth. The head chosen most often is named, with its accuracy on documents that did not "

@@ -26,10 +26,10 @@ from headscope.reporting.kit.words import capital, count, head_name, join, plain
 from headscope.views.markup import Html, el
 
 FILE_WORDS, COLUMN_WORDS = 24, 16
-"""Of a sentence in the file; on one column three stand over one another on a page."""
+"""Most words of a sentence in the file, and in one column of a paper, where a page holds three rows of examples."""
 WHY = "Two of the clearest sentences of each head, and one where it goes wrong."
-SHOWN = 8
-"""How many relations stand open in the page, coreference among them."""
+OPEN_RELATIONS = 8
+"""How many relations are unfolded in the page, coreference among them."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Group:
 
     relation: str
     rows: tuple[pd.Series, ...]
-    found: bool
+    beats: bool
 
     @property
     def first(self) -> pd.Series:
@@ -47,23 +47,27 @@ class Group:
 
 
 def groups_of(run: Measured) -> list[Group]:
-    """Return the relations with examples, in the order of table 1, coreference at the end of those that stand open."""
+    """Return the relations with examples in the order of table 1, with coreference as the last that is unfolded."""
     table = arc_examples(run)
     if table is None or table.empty:
         return []
     by_name: dict[str, list[pd.Series]] = {}
     for _, row in table.iterrows():
         by_name.setdefault(str(row["relation"]), []).append(row)
-    relations = [one for one in relations_of(run) if not one.overall]
-    order = {one.name: place for place, one in enumerate(relations)}
-    found = {one.name for one in relations if one.held_out and one.held_out.beats} | {COREFERENCE}
+    relations = [relation for relation in relations_of(run) if not relation.overall]
+    order = {relation.name: rank for rank, relation in enumerate(relations)}
+    established = {
+        relation.name for relation in relations if relation.held_out and relation.held_out.beats
+    } | {COREFERENCE}
     names = sorted((name for name in by_name if name in order), key=lambda name: order[name])
     names += sorted(name for name in by_name if name not in order and name != COREFERENCE)
     if COREFERENCE in by_name:
-        names.insert(min(SHOWN - 1, len(names)), COREFERENCE)
+        names.insert(min(OPEN_RELATIONS - 1, len(names)), COREFERENCE)
     return [
         Group(
-            name, tuple(sorted(by_name[name], key=lambda row: str(row["outcome"]) != "right")), name in found
+            name,
+            tuple(sorted(by_name[name], key=lambda row: str(row["outcome"]) != "right")),
+            name in established,
         )
         for name in names
     ]
@@ -71,10 +75,10 @@ def groups_of(run: Measured) -> list[Group]:
 
 def figure_examples(run: Measured) -> tuple[pd.DataFrame, dict[str, str]] | None:
     """Return the rows of figure 5 as a file, in order, with each relation's title; None where there is none."""
-    every = groups_of(run)
-    # Where a head is shown to find its relation, those that are not have no place in the figure.
-    groups = [group for group in every if group.found] or every
-    groups = groups[:SHOWN]
+    all_groups = groups_of(run)
+    # Where some heads are shown to find their relation, the figure leaves out those that are not.
+    groups = [group for group in all_groups if group.beats] or all_groups
+    groups = groups[:OPEN_RELATIONS]
     if not groups:
         return None
     rows = pd.DataFrame([row for group in groups for row in group.rows])
@@ -88,7 +92,7 @@ def figure_examples(run: Measured) -> tuple[pd.DataFrame, dict[str, str]] | None
 def arcs_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield figure 5 with the name of its file; none where the run kept no example.
 
-    It is as wide as two columns of a paper and no higher than a page: what is more goes on in `figure-5-2`.
+    The figure is as wide as two columns of a paper and no higher than a page; it continues in `figure-5-2`.
     """
     examples = figure_examples(about.run)
     if examples is None:
@@ -107,11 +111,11 @@ def arcs_section(about: Context) -> list[Section]:
     groups = groups_of(run)
     if not groups:
         return []
-    measured = {one.name: one for one in relations_of(run)}
+    measured = {relation.name: relation for relation in relations_of(run)}
     coreference = antecedents_of(run)
     special = tuple(name for name in (words.cls, words.sep))
-    shown = [_group(group, measured, coreference, special, several) for group in groups[:SHOWN]]
-    folded = [_group(group, measured, coreference, special, several) for group in groups[SHOWN:]]
+    unfolded = [_group(group, measured, coreference, special, several) for group in groups[:OPEN_RELATIONS]]
+    folded = [_group(group, measured, coreference, special, several) for group in groups[OPEN_RELATIONS:]]
     present = [name for name in special if any(name in list(g.first["tokens"]) for g in groups)]
     switch = (
         el("p", el("label", el("input", type="checkbox", id="hide-special"), f" Hide {join(present)}"),
@@ -124,9 +128,9 @@ def arcs_section(about: Context) -> list[Section]:
         if folded
         else None
     )  # fmt: skip
-    parts = [
+    blocks = [
         switch,
-        el("div", shown, class_="arc-groups"),
+        el("div", unfolded, class_="arc-groups"),
         el("p", "On the left the words that attend, on the right those attended to; the darkness of a line is its "
            "weight. In color the words of the relation and the attention that decides; a cross is a wrong choice, "
            "dashed the right one. Percent: the weight of the right lines, on average.", class_="caption"),
@@ -134,7 +138,7 @@ def arcs_section(about: Context) -> list[Section]:
         _table(groups, several),
     ]  # fmt: skip
     files = file_links("figure-5", "Figure 5 of the paper, drawn for this model") if about.links else None
-    return section("arcs", "The best heads at work", WHY, parts, files=files)
+    return section("arcs", "The best heads at work", WHY, blocks, files=files)
 
 
 def _title(relation: str) -> str:
@@ -165,19 +169,27 @@ def _heading(
     known = terms(relation)
     facts: list[Html] = []
     if relation == COREFERENCE:
-        what = "A mention attends to an earlier mention of its entity."
-        own = coreference.held_out if coreference else None
-        if own is not None and own.cells.get("all") is not None and (own.layer, own.head) == (layer, head):
-            facts.append(_fact(own.cells["all"].value, "right antecedents"))
+        description = "A mention attends to an earlier mention of its entity."
+        selected = coreference.held_out if coreference else None
+        if (
+            selected is not None
+            and selected.cells.get("all") is not None
+            and (selected.layer, selected.head) == (layer, head)
+        ):
+            facts.append(_fact(selected.cells["all"].value, "right antecedents"))
             nearest = coreference.systems.get("nearest") if coreference else None
             if nearest is not None and "all" in nearest:
                 facts.append(_fact(nearest["all"].value, "nearest candidate"))
     else:
-        one, two = known or ("dependent", "head word")
+        dependent, head_word = known or ("dependent", "head word")
         turned = str(first["direction"]) == "head->dependent"
-        what = f"The {two} attends to its {one}." if turned else f"The {one} attends to its {two}."
+        description = (
+            f"The {head_word} attends to its {dependent}."
+            if turned
+            else f"The {dependent} attends to its {head_word}."
+        )
         if str(first["direction"]) == "both":
-            what = f"The {one} and its {two}: {DIRECTIONS['both']}."
+            description = f"The {dependent} and its {head_word}: {DIRECTIONS['both']}."
         best = measured[relation].held_out if relation in measured else None
         if best is not None and (best.layer, best.head) == (layer, head):
             facts.append(_fact(best.accuracy.value, "right"))
@@ -189,7 +201,7 @@ def _heading(
     return [
         el("h3", short(relation)),
         el("p", "Head ", head_link(kind, layer, head, several), class_="which"),
-        el("p", what),
+        el("p", description),
         el("ul", facts, class_="facts") if facts else None,
     ]
 
@@ -205,11 +217,11 @@ def _example(row: pd.Series, arcs: ArcStrokes, tall: int) -> Html:
     where = f"words {arcs.first + 1}–{arcs.first + len(arcs.tokens)} of {arcs.total}"
     note = f" · {where}" if arcs.total > len(arcs.tokens) else ""
     pairs = [f"{plain(arcs.tokens[query])} to {plain(arcs.tokens[key])}" for query, key in arcs.arcs[:6]]
-    told = f"{'Right' if right else 'Wrong'}: {', '.join(pairs)}. Mean weight {value}%."
+    label = f"{'Right' if right else 'Wrong'}: {', '.join(pairs)}. Mean weight {value}%."
     return el(
         "figure",
         el("figcaption", caption, f" · {value}%{note}"),
-        drawing(arcs, role=str(row["role"]), label_=told, rows=min(tall, MOST_TOKENS)),
+        drawing(arcs, role=str(row["role"]), label_=label, rows=min(tall, MOST_TOKENS)),
     )  # fmt: skip
 
 

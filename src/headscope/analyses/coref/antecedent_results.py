@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isnan
 from typing import Any
 
 from headscope.analyses.coref.baselines import BASELINES
@@ -81,7 +82,7 @@ def antecedents_of(run: Measured) -> Antecedents | None:
 def _chosen(rows: list[dict[str, Any]], selection: str) -> SelectedHead | None:
     row_by_type = {str(row["mention_type"]): row for row in rows
            if row["model"] == "trained" and row["selection"] == selection
-           and number(row.get("layer")) == number(row.get("layer"))}  # fmt: skip
+           and not isnan(number(row.get("layer")))}  # fmt: skip
     if not row_by_type:
         return None
     main = row_by_type.get("all") or next(iter(row_by_type.values()))

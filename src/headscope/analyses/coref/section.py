@@ -167,7 +167,7 @@ def _gap(run: Measured, several: bool) -> list[Html]:
         selection = row["selection"] if isinstance(row["selection"], str) else ""
         key = (str(row["system"]), selection)
         cells.setdefault(key, {})[(str(row["measure"]), str(row["gender"]))] = cell_of(row, "value")
-        if key[0] == "head" and number(row.get("layer")) == number(row.get("layer")):
+        if key[0] == "head" and not isnan(number(row.get("layer"))):
             names[key] = head_link(str(row["kind"]), int(row["layer"]), int(row["head"]), several)
     body = []
     for key, cell_of_column in cells.items():

@@ -34,34 +34,34 @@ def probe_findings(about: Context) -> list[Sentence]:
         *_parser(lines, run.table("probe_differences")),
         *_selective(lines),
         *_tree(lines),
-        *_listened(run, about.several),
+        *_largest_weights(run, about.several),
     ]
     return [*out, *_layers(run, lines)]
 
 
 def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]:
     """The best that was read off attention, beside what needs no attention and what random weights give."""
-    found = [line for name in ("attention and words", "attention") if (line := line_of(lines, name))]
-    if not found:
+    over_attention = [line for name in ("attention and words", "attention") if (line := line_of(lines, name))]
+    if not over_attention:
         return []
-    best = found[0]
-    how = "attention and its words’ vectors" if best.probe == "attention and words" else "attention alone"
-    parts = [
-        f"a parser over {how} finds the head word of {accuracy_words(best.score, long=True)} of "
+    best = over_attention[0]
+    inputs = "attention and its words’ vectors" if best.probe == "attention and words" else "attention alone"
+    clauses = [
+        f"a parser over {inputs} finds the head word of {accuracy_words(best.score, long=True)} of "
         f"{count(best.score.n, 'word')}"
     ]
-    if len(found) > 1:
-        parts.append(f"over attention alone of {accuracy_words(found[1].score)}")
-    others = (
+    if len(over_attention) > 1:
+        clauses.append(f"over attention alone of {accuracy_words(over_attention[1].score)}")
+    comparisons = (
         ("distances and words", "trained", "without attention, from the words and their distance, {}"),
         (best.probe, "control", "with random weights in the model {}"),
         ("right-branching", "trained", "always the next word {}"),
     )
-    for probe, model, text in others:
+    for probe, model, text in comparisons:
         if line := line_of(lines, probe, model):
-            parts.append(text.format(accuracy_words(line.score)))
+            clauses.append(text.format(accuracy_words(line.score)))
     return [
-        sentence(TOPIC, f"{parts[0]}; {join(parts[1:])}." if len(parts) > 1 else parts[0] + "."),
+        sentence(TOPIC, f"{clauses[0]}; {join(clauses[1:])}." if len(clauses) > 1 else clauses[0] + "."),
         *_better(lines, gaps),
     ]
 
@@ -91,13 +91,13 @@ def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]
 
 
 def _gap(
-    gaps: pd.DataFrame | None, one: tuple[str, str], other: tuple[str, str], *, measure: str = "UAS"
+    gaps: pd.DataFrame | None, first: tuple[str, str], second: tuple[str, str], *, measure: str = "UAS"
 ) -> Comparison | None:
     """The first probe less the second, whichever way round the table has them."""
-    for (probe, model), (against, than), turn in ((one, other, False), (other, one, True)):
-        found = compared(gaps, probe=probe, model=model, than_probe=against, than_model=than, measure=measure)
-        if found is not None:
-            return found.turned() if turn else found
+    for (probe, model), (against, than), turn in ((first, second, False), (second, first, True)):
+        gap = compared(gaps, probe=probe, model=model, than_probe=against, than_model=than, measure=measure)
+        if gap is not None:
+            return gap.turned() if turn else gap
     return None
 
 
@@ -130,8 +130,8 @@ def _selective(lines: list[ProbeLine]) -> list[Sentence]:
 
 def points(cell: Cell) -> str:
     """Return a difference in points with its interval, `12.3 (11.0 to 13.6)`."""
-    shown = [f"{100 * value:.1f}".replace("-", "−") for value in (cell.value, cell.ci_low, cell.ci_high)]
-    return f"{shown[0]} ({shown[1]} to {shown[2]})" if cell.has_interval else shown[0]
+    texts = [f"{100 * value:.1f}".replace("-", "−") for value in (cell.value, cell.ci_low, cell.ci_high)]
+    return f"{texts[0]} ({texts[1]} to {texts[2]})" if cell.has_interval else texts[0]
 
 
 def _tree(lines: list[ProbeLine]) -> list[Sentence]:
@@ -146,26 +146,28 @@ def _tree(lines: list[ProbeLine]) -> list[Sentence]:
     return [sentence(DETAIL, f"{line.system.name}: {join(parts)}.")] if parts else []
 
 
-def _listened(run: Measured, several: bool) -> list[Sentence]:
+def _largest_weights(run: Measured, several: bool) -> list[Sentence]:
     """The heads with the largest weights of the probe over attention alone."""
     rows = [row for row in records(run.table("probe_weights")) if row["probe"] == "attention"]
     rows = [row for row in rows if number(row["weight"]) > 0]
     if not rows:
         return []
     best = sorted(rows, key=lambda row: -number(row["weight"]))
-    parts: list[str | HeadRef] = ["the parser over attention alone gives the most weight to "]
-    seen: list[tuple[str, int, int]] = []
+    fragments: list[str | HeadRef] = ["the parser over attention alone gives the most weight to "]
+    heads: list[tuple[str, int, int]] = []
     for row in best:
-        place = (str(row["kind"]), int(row["layer"]), int(row["head"]))
-        if place not in seen and len(seen) < MOST_HEADS:
-            seen.append(place)
-    for at, place in enumerate(seen):
+        head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
+        if head not in heads and len(heads) < MOST_HEADS:
+            heads.append(head)
+    for at, head in enumerate(heads):
         if at:
-            parts.append(" and " if at == len(seen) - 1 else ", ")
-        ref = numbered(*place)
-        parts.append(HeadRef(*place, f"{place[0]} {ref.text}") if several else ref)
+            fragments.append(" and " if at == len(heads) - 1 else ", ")
+        ref = numbered(*head)
+        fragments.append(HeadRef(*head, f"{head[0]} {ref.text}") if several else ref)
     return [
-        sentence(WEIGHTS, *parts, "; weights of heads that are alike share out, so no single one is a score.")
+        sentence(
+            WEIGHTS, *fragments, "; weights of heads that are alike share out, so no single one is a score."
+        )
     ]
 
 

@@ -22,10 +22,10 @@ def gold_arcs(
         words: number of each word's type, `[word]` for each sentence.
     """
     heads, dependents = [], []
-    for sentence, own in zip(sentences, words, strict=True):
+    for sentence, types in zip(sentences, words, strict=True):
         arcs = sentence.heads > 0
-        heads.append(own[sentence.heads[arcs] - 1])
-        dependents.append(own[arcs])
+        heads.append(types[sentence.heads[arcs] - 1])
+        dependents.append(types[arcs])
     return np.concatenate(heads), np.concatenate(dependents)
 
 
@@ -38,8 +38,8 @@ def weight_rows(probe: str, weights: NDArray[np.float64], heads: Sequence[HeadId
         heads: names of the heads, in the order of the weights.
     """
     rows = [
-        (probe, head.kind, head.layer, head.head, direction, float(weights[place, at]))
+        (probe, head.kind, head.layer, head.head, direction, float(weights[row, at]))
         for at, head in enumerate(heads)
-        for place, direction in enumerate(DIRECTIONS)
+        for row, direction in enumerate(DIRECTIONS)
     ]
     return pd.DataFrame(rows, columns=PROBE_WEIGHTS.names)

@@ -31,16 +31,19 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     means = probes[probes["seed"].isna()]
     for (probe, model), system in SYSTEMS.items():
         rows = means[(means["probe"] == probe) & (means["model"] == model)].to_dict("records")
-        own: dict[str, Any] = {str(row["measure"]): row for row in rows}
-        if system.measure not in own:
+        row_by_measure: dict[str, Any] = {str(row["measure"]): row for row in rows}
+        if system.measure not in row_by_measure:
             continue
-        row = own[system.measure]
-        where = f", {row['vectors']}" if probe == STRUCTURAL else ""
+        row = row_by_measure[system.measure]
+        source = f", {row['vectors']}" if probe == STRUCTURAL else ""
         measure = f" ({system.measure})" if system.measure != "UAS" else ""
         cells = (
-            f"{system.name}{where}{measure}",
+            f"{system.name}{source}{measure}",
             *(percent_or_hyphen(row["value"]), interval_or_hyphen(row), percent_or_hyphen(row["spread"])),
-            *(percent_or_hyphen(own[name]["value"]) if name in own else "-" for name in more),
+            *(
+                percent_or_hyphen(row_by_measure[name]["value"]) if name in row_by_measure else "-"
+                for name in more
+            ),
             f"{row['n']:,}",
         )
         lines.append(cells)

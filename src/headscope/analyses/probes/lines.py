@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isnan
 
 import pandas as pd
 
@@ -44,21 +45,21 @@ def probe_lines(table: pd.DataFrame | None) -> list[ProbeLine]:
     rows = records(table)
     lines = []
     for (probe, model), system in SYSTEMS.items():
-        own = [row for row in rows if row["probe"] == probe and row["model"] == model]
-        means = [row for row in own if number(row["seed"]) != number(row["seed"])]
+        matching = [row for row in rows if row["probe"] == probe and row["model"] == model]
+        means = [row for row in matching if isnan(number(row["seed"]))]
         cells = {str(row["measure"]): cell_of(row, "value") for row in means}
         if system.measure not in cells:
             continue
-        named = [row["vectors"] for row in means if isinstance(row["vectors"], str)]
+        vector_names = [row["vectors"] for row in means if isinstance(row["vectors"], str)]
         lines.append(
             ProbeLine(
                 probe=probe,
                 model=model,
                 system=system,
-                vectors=named[0] if named else "",
+                vectors=vector_names[0] if vector_names else "",
                 cells=cells,
                 spread={str(row["measure"]): number(row["spread"]) for row in means},
-                seeds=len({int(row["seed"]) for row in own if number(row["seed"]) == number(row["seed"])}),
+                seeds=len({int(row["seed"]) for row in matching if not isnan(number(row["seed"]))}),
             )
         )
     return lines
@@ -66,4 +67,4 @@ def probe_lines(table: pd.DataFrame | None) -> list[ProbeLine]:
 
 def line_of(lines: list[ProbeLine], probe: str, model: str = "trained") -> ProbeLine | None:
     """Return one line, or None where it was not measured."""
-    return next((one for one in lines if (one.probe, one.model) == (probe, model)), None)
+    return next((line for line in lines if (line.probe, line.model) == (probe, model)), None)

@@ -47,10 +47,10 @@ def measure_probes(
     stage.right_branching()
     structural = _structural(run, stage, tell)
     tables = {
-        "probes": [*(probe_rows(each, stage.gold) for each in stage.found), structural.probes],
-        "probe_differences": [probe_differences(stage.found, stage.gold), structural.difference],
-        "probe_relations": [relation_rows(each, stage.gold) for each in stage.found],
-        "probe_by_distance": [distance_rows(each, stage.gold) for each in stage.found],
+        "probes": [*(probe_rows(each, stage.gold) for each in stage.answers), structural.probes],
+        "probe_differences": [probe_differences(stage.answers, stage.gold), structural.difference],
+        "probe_relations": [relation_rows(each, stage.gold) for each in stage.answers],
+        "probe_by_distance": [distance_rows(each, stage.gold) for each in stage.answers],
         "probe_weights": stage.weights,
         "probe_layers": [structural.layers],
     }
@@ -134,16 +134,16 @@ def _unsettled(names: Sequence[str], structural: StructuralTables) -> tuple[str,
 
 
 def _notes(bench: ProbeBench, overlap: dict[str, Any]) -> tuple[str, ...]:
-    said = [overlap_line(overlap) if overlap["sentences"] else None]
-    for what, bank in (("train", bench.train), ("dev", bench.dev)):
+    notes = [overlap_line(overlap) if overlap["sentences"] else None]
+    for name, bank in (("train", bench.train), ("dev", bench.dev)):
         if left := len(bank.sentences) - len(bank.numbers):
-            said.append(
-                f"{left:,} of {count(len(bank.sentences), 'sentence')} of {what} "
+            notes.append(
+                f"{left:,} of {count(len(bank.sentences), 'sentence')} of {name} "
                 f"{'was' if left == 1 else 'were'} left out (over the limit)"
             )
         if unknown := bank.known.note():
-            said.append(f"{what}: {unknown}")
-    said.append(too_few(len({sentence.document for sentence in bench.dev.read}), here="dev has"))
+            notes.append(f"{name}: {unknown}")
+    notes.append(too_few(len({sentence.document for sentence in bench.dev.read}), here="dev has"))
     if len({sentence.document for sentence in bench.train.read}) < 2:
-        said.append("train is one document; sentences of it were held out in place of documents")
-    return notes_on("probes", *said)
+        notes.append("train is one document; sentences of it were held out in place of documents")
+    return notes_on("probes", *notes)

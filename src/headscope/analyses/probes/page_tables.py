@@ -65,29 +65,29 @@ def table_3(lines: Sequence[ProbeLine], *, paper: Mapping[str, Any] | None = Non
 
 def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> Html:
     score, spread = line.score, line.spread[line.system.measure]
-    own = line.model == "trained" and line.probe in OVER_ATTENTION
+    is_main = line.model == "trained" and line.probe in OVER_ATTENTION
     seeds = DASH if not line.seeds else f"{line.seeds}"
-    given = printed.get(line.system.paper or "", float("nan"))
+    paper_value = printed.get(line.system.paper or "", float("nan"))
     below = plain(line.vectors) if line.vectors else None
     return el(
         "tr",
         el("th", line.system.name, el("small", below) if below else None, scope="row"),
         el("td", strip(score, role=line.system.role, strong=line.model == "trained"), class_="picture"),
-        el("td", el("b", share(score.value)) if own else share(score.value),
+        el("td", el("b", share(score.value)) if is_main else share(score.value),
            el("small", ends(score)) if score.has_interval else None),
         el("td", seeds, _spread(spread)),
         [_more(line.cells.get(name), line.spread.get(name, float("nan"))) for name in more],
         el("td", f"{score.n:,}"),
-        el("td", DASH if isnan(given) else f"{given:.0f}") if printed else None,
-        class_=None if own else "weak",
+        el("td", DASH if isnan(paper_value) else f"{paper_value:.0f}") if printed else None,
+        class_=None if is_main else "weak",
     )  # fmt: skip
 
 
 def _more(cell: Cell | None, spread: float = float("nan")) -> Html:
     if cell is None or not cell.exists:
         return el("td", DASH)
-    shown = share(cell.value).replace("-", "−")
-    return el("td", shown, el("small", _ends(cell)) if cell.has_interval else None, _spread(spread))
+    text = share(cell.value).replace("-", "−")
+    return el("td", text, el("small", _ends(cell)) if cell.has_interval else None, _spread(spread))
 
 
 def _spread(value: float) -> Html | None:
@@ -110,25 +110,25 @@ def classes_table(table: pd.DataFrame, column: str, *, name: str, summary: str, 
     if not systems:
         return None
     cells = {(str(row[column]), (row["probe"], row["model"])): cell_of(row, "value") for row in rows}
-    counts = {key: max(cell.n for (one, _), cell in cells.items() if one == key) for key, _ in cells}
+    counts = {key: max(cell.n for (label, _), cell in cells.items() if label == key) for key, _ in cells}
     names = (
-        [one for one in DISTANCES if one in counts]
+        [label for label in DISTANCES if label in counts]
         if column == "distance"
-        else sorted(counts, key=lambda one: (-counts[one], one))
+        else sorted(counts, key=lambda label: (-counts[label], label))
     )
     titles = [el("th", header, scope="col"), el("th", "n", scope="col")]
     titles += [el("th", SYSTEMS[key].name + ", %", scope="col") for key in systems]
     body = [
         el(
             "tr",
-            el("th", short(one) if column == "relation" else one, scope="row"),
-            el("td", f"{counts[one]:,}"),
-            [_more(cells.get((one, key))) for key in systems],
+            el("th", short(label) if column == "relation" else label, scope="row"),
+            el("td", f"{counts[label]:,}"),
+            [_more(cells.get((label, key))) for key in systems],
         )
-        for one in names
+        for label in names
     ]
-    made = el("table", el("thead", el("tr", titles)), el("tbody", body), id=name, class_="small")
-    return el("details", el("summary", summary), scrolled(made, summary))
+    element = el("table", el("thead", el("tr", titles)), el("tbody", body), id=name, class_="small")
+    return el("details", el("summary", summary), scrolled(element, summary))
 
 
 def weights_table(table: pd.DataFrame, *, several: bool) -> Html | None:
@@ -146,9 +146,9 @@ def weights_table(table: pd.DataFrame, *, several: bool) -> Html | None:
         return None
     titles = (("head", None), ("who attends", "words"), ("weight", None))
     header = [el("th", title, scope="col", class_=kind) for title, kind in titles]
-    made = el("table", el("thead", el("tr", header)), bodies, id="table-probe-weights", class_="small")
+    element = el("table", el("thead", el("tr", header)), bodies, id="table-probe-weights", class_="small")
     summary = f"Table: the {MOST_WEIGHTS} largest weights of each probe"
-    return el("details", el("summary", summary), scrolled(made, summary))
+    return el("details", el("summary", summary), scrolled(element, summary))
 
 
 def _weight(row: Mapping[str, Any], several: bool) -> Html:
@@ -166,20 +166,24 @@ def layers_table(table: pd.DataFrame) -> Html:
     rows = records(table)
     body = []
     for layer in sorted({int(row["layer"]) for row in rows}):
-        own = {str(row["measure"]): row for row in rows if int(row["layer"]) == layer}
+        row_by_measure = {str(row["measure"]): row for row in rows if int(row["layer"]) == layer}
         line = [f"{layer}, embeddings" if layer == 0 else str(layer)]
         for measure in ("UUAS", "Spearman"):
-            cell = cell_of(own[measure], "value")
+            cell = cell_of(row_by_measure[measure], "value")
             if measure == "UUAS":
-                line += [share(cell.value), ends(cell) or DASH, share(number(own[measure]["held_out"]))]
+                line += [
+                    share(cell.value),
+                    ends(cell) or DASH,
+                    share(number(row_by_measure[measure]["held_out"])),
+                ]
             else:
                 line += [
                     correlation(cell.value),
                     _decimals(cell),
-                    correlation(number(own[measure]["held_out"])),
+                    correlation(number(row_by_measure[measure]["held_out"])),
                 ]
             line.append(f"{cell.n:,}")
-        body.append((*line, "chosen" if any(row["chosen"] for row in own.values()) else ""))
+        body.append((*line, "chosen" if any(row["chosen"] for row in row_by_measure.values()) else ""))
     return Table(
         summary="Table: the structural probe by layer",
         groups=(("", 1), ("UUAS, %", 4), ("Spearman, lengths 5 to 50", 4), ("", 1)),

@@ -13,33 +13,33 @@ from headscope.statistics.confidence import difference_interval, ends_of
 _MEASURE = "UAS"
 
 
-def probe_differences(found: Sequence[ProbeAnswers], gold: GoldWords) -> pd.DataFrame:
+def probe_differences(answers: Sequence[ProbeAnswers], gold: GoldWords) -> pd.DataFrame:
     """Return `probe_differences.parquet`: UAS of each probe less that of each other, means over seeds.
 
     Args:
-        found: what all probes answered, of the same words.
-        gold: the words that were asked about.
+        answers: the answers of all probes on the same words.
+        gold: the words that were scored.
     """
-    asked = np.bincount(gold.groups[gold.counted], minlength=gold.number_of_groups)
+    words = np.bincount(gold.groups[gold.counted], minlength=gold.number_of_groups)
     right = [
         np.bincount(
             gold.groups[gold.counted],
-            weights=one.right[_MEASURE].mean(0)[gold.counted],
+            weights=answer.right[_MEASURE].mean(0)[gold.counted],
             minlength=gold.number_of_groups,
         )
-        for one in found
+        for answer in answers
     ]
     rows = []
-    for one, other in combinations(range(len(found)), 2):
-        gap = difference_interval(right[one], asked, right[other], asked, answers=True)
+    for first, second in combinations(range(len(answers)), 2):
+        gap = difference_interval(right[first], words, right[second], words, answers=True)
         rows.append(
             {
-                "probe": found[one].probe,
-                "model": found[one].model,
-                "than_probe": found[other].probe,
-                "than_model": found[other].model,
+                "probe": answers[first].probe,
+                "model": answers[first].model,
+                "than_probe": answers[second].probe,
+                "than_model": answers[second].model,
                 "measure": _MEASURE,
-                "n": int(asked.sum()),
+                "n": int(words.sum()),
                 **ends_of(gap, (), "difference"),
             }
         )

@@ -43,8 +43,8 @@ class GoldWords:
         names = sorted({s.document for s in sentences})
         if len(names) > GROUPS:
             keys = {name: group_of(name) for name in names}
-            place = {key: at for at, key in enumerate(sorted(set(keys.values())))}
-            group = {name: place[keys[name]] for name in names}
+            index = {key: at for at, key in enumerate(sorted(set(keys.values())))}
+            group = {name: index[keys[name]] for name in names}
         else:
             group = {name: at for at, name in enumerate(names)}
         heads = np.concatenate([s.heads for s in sentences])
@@ -104,7 +104,7 @@ def probe_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
                 {"measure": measure, "seed": line, "n": number, **ends_of(interval, at), "spread": spread}
             )
     table = pd.DataFrame(rows)
-    return _named(table, answers).astype({"seed": "Int64"})[PROBES.names]
+    return _with_probe(table, answers).astype({"seed": "Int64"})[PROBES.names]
 
 
 def relation_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
@@ -119,7 +119,7 @@ def relation_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
         key=lambda at: (-counts[at], str(names[at])),
     )
     table = _classes(answers, gold, codes, [str(name) for name in names], frequent)
-    return _named(table.rename(columns={"class": "relation"}), answers)[PROBE_RELATIONS.names]
+    return _with_probe(table.rename(columns={"class": "relation"}), answers)[PROBE_RELATIONS.names]
 
 
 def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
@@ -127,9 +127,9 @@ def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
 
     The root has no distance and punctuation is no part of UAS.
     """
-    places = list(range(len(DISTANCES)))
-    table = _classes(answers, gold, gold.distances, list(DISTANCES), places)
-    return _named(table.rename(columns={"class": "distance"}), answers)[PROBE_BY_DISTANCE.names]
+    indices = list(range(len(DISTANCES)))
+    table = _classes(answers, gold, gold.distances, list(DISTANCES), indices)
+    return _with_probe(table.rename(columns={"class": "distance"}), answers)[PROBE_BY_DISTANCE.names]
 
 
 def by_documents(
@@ -150,10 +150,10 @@ def _classes(
     chosen: Sequence[int],
 ) -> pd.DataFrame:
     """UAS within classes of words; `codes` numbers the class of each word, -1 for none."""
-    asked = gold.counted & (codes >= 0)
+    is_counted = gold.counted & (codes >= 0)
     shape = (gold.number_of_groups, len(names))
-    cells = gold.groups[asked] * len(names) + codes[asked]
-    right = answers.right["UAS"].mean(0)[asked]
+    cells = gold.groups[is_counted] * len(names) + codes[is_counted]
+    right = answers.right["UAS"].mean(0)[is_counted]
     sums = np.bincount(cells, weights=right, minlength=shape[0] * shape[1]).reshape(shape)
     counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     interval = ratio_interval(sums, counts, scale="share")
@@ -161,5 +161,5 @@ def _classes(
     return pd.DataFrame(rows, columns=["class", "n", "value", "ci_low", "ci_high"])
 
 
-def _named(table: pd.DataFrame, answers: ProbeAnswers) -> pd.DataFrame:
+def _with_probe(table: pd.DataFrame, answers: ProbeAnswers) -> pd.DataFrame:
     return table.assign(probe=answers.probe, model=answers.model, vectors=answers.vectors)

@@ -39,21 +39,21 @@ TERMS = (
 
 def probes_section(about: Context) -> list[Section]:
     """Build the section; none where the run has no probes."""
-    run, found, links = about.run, about.findings, about.links
+    run, findings, links = about.run, about.findings, about.links
     lines = probe_lines(run.table("probes"))
     if not lines:
         return []
-    parts: list[Html | None] = list(linked([one for one in found if one.topic == TOPIC]))
-    parts.append(scrolled(table_3(lines, paper=paper_of(run)), "Heads found by each probe"))
-    parts.append(el("p", f"{read_line(run.manifest)} {_CAPTION}".strip(), class_="caption"))
-    parts += linked([one for one in found if one.topic == DETAIL])
+    blocks: list[Html | None] = list(linked([finding for finding in findings if finding.topic == TOPIC]))
+    blocks.append(scrolled(table_3(lines, paper=paper_of(run)), "Heads found by each probe"))
+    blocks.append(el("p", f"{read_line(run.manifest)} {_CAPTION}".strip(), class_="caption"))
+    blocks += linked([finding for finding in findings if finding.topic == DETAIL])
     if links:
-        parts.append(file_links("probe-scores", "Table 3 of the paper as a figure, for this model"))
+        blocks.append(file_links("probe-scores", "Table 3 of the paper as a figure, for this model"))
     drawings = drawings_of(about)
-    parts += _near_and_far(run, drawings, links)
-    parts += _weights(about, drawings)
-    parts += _layers(run, found, drawings, links)
-    return section("probes", "What all heads know together", WHY, parts)
+    blocks += _near_and_far(run, drawings, links)
+    blocks += _weights(about, drawings)
+    blocks += _layers(run, findings, drawings, links)
+    return section("probes", "What all heads know together", WHY, blocks)
 
 
 _CAPTION = (
@@ -64,20 +64,20 @@ _CAPTION = (
 
 def read_line(manifest: Mapping[str, Any]) -> str:
     """Say what the probes were trained and scored on; keys that are missing say nothing."""
-    told = manifest.get("probes") or {}
-    parts = []
+    facts = manifest.get("probes") or {}
+    clauses = []
     for key, verb in (("train", "Trained on"), ("dev", "scored on")):
-        bank = told.get(key) or {}
+        bank = facts.get(key) or {}
         if "sentences" in bank:
             name = f" of {plain(bank['name'])}" if bank.get("name") else ""
-            parts.append(f"{verb} {count(int(bank['sentences']), 'sentence')}{name}")
-    if not parts:
+            clauses.append(f"{verb} {count(int(bank['sentences']), 'sentence')}{name}")
+    if not clauses:
         return ""
-    out = [", ".join(parts)]
-    if told.get("vectors"):
-        out.append(f"Word vectors: {plain(told['vectors'])}")
-    if told.get("overlap"):
-        out.append(capital(plain(overlap_line(told["overlap"]))))
+    out = [", ".join(clauses)]
+    if facts.get("vectors"):
+        out.append(f"Word vectors: {plain(facts['vectors'])}")
+    if facts.get("overlap"):
+        out.append(capital(plain(overlap_line(facts["overlap"]))))
     return ". ".join(out) + "."
 
 
@@ -119,7 +119,7 @@ def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
         return []
     out: list[Html | None] = [
         el("h3", "Which heads the parser listens to"),
-        *linked([one for one in about.findings if one.topic == WEIGHTS]),
+        *linked([finding for finding in about.findings if finding.topic == WEIGHTS]),
     ]
     for probe, kind in grids:
         name = weights_name(probe, kind, kinds)
@@ -142,7 +142,9 @@ def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
     ]
 
 
-def _layers(run: Measured, found: Sequence[Sentence], drawings: Drawings, links: bool) -> list[Html | None]:
+def _layers(
+    run: Measured, findings: Sequence[Sentence], drawings: Drawings, links: bool
+) -> list[Html | None]:
     table = run.table("probe_layers")
     if table is None:
         return []
@@ -154,7 +156,7 @@ def _layers(run: Measured, found: Sequence[Sentence], drawings: Drawings, links:
     )
     return [
         el("h3", "In which layer"),
-        *linked([one for one in found if one.topic == LAYERS]),
+        *linked([finding for finding in findings if finding.topic == LAYERS]),
         el("figure", inline(figure, name="probe-layers", label=label)),
         el("p", caption, class_="caption"),
         file_links("probe-layers", "These curves as a figure") if links else None,

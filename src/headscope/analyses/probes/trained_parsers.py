@@ -16,7 +16,7 @@ from headscope.analyses.probes.names import RIGHT_BRANCHING
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 from headscope.analyses.probes.parsers.decoding import right_branching
 from headscope.analyses.probes.parsers.label_probe import LabelProbe, root_label
-from headscope.analyses.probes.parsers.learner import ArcProbe, Learner, Seen
+from headscope.analyses.probes.parsers.learner import ArcProbe, Learner, ProbeInputs
 from headscope.analyses.probes.parsers.parses import ArcAnswers, answer
 from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers
 from headscope.analyses.probes.treebanks import ProbeBench
@@ -46,12 +46,14 @@ class ProbeStage:
         options = bench.run.options
         self.device = next(bench.run.loaded.model.parameters()).device
         at_once = _WEIGHTS_AT_ONCE.get(self.device.type, 1 << 23)
-        self.how = TrainingOptions.of(len(bench.train.numbers), weights=at_once, seed=options.seed)
+        self.training_options = TrainingOptions.of(
+            len(bench.train.numbers), weights=at_once, seed=options.seed
+        )
         self.seeds = [options.seed + number for number in range(options.seeds)]
         self.gold = GoldWords.of(bench.dev.read)
         documents = [sentence.document for sentence in bench.train.sentences]
         self.held_out = np.stack([hold_out(documents, seed=seed) for seed in self.seeds])
-        self.found: list[ProbeAnswers] = []
+        self.answers: list[ProbeAnswers] = []
         self.weights: list[pd.DataFrame] = []
         self.records: dict[str, Record] = {}
         self.fits: dict[str, Fitted] = {}
@@ -62,7 +64,7 @@ class ProbeStage:
         parsers = self._parsers(*self._tasks(), attention=True)
         labels = {each.name: self._labeller(each) for each in parsers if each.labeled}
         self._learn(
-            parsers, maps, OVER_MODEL, also={f"labels, {name}": each for name, each in labels.items()}
+            parsers, maps, OVER_MODEL, others={f"labels, {name}": each for name, each in labels.items()}
         )
         for each in parsers:
             self._add(type(each), "trained", self._answer(each, dev, labels=labels.get(each.name)))
@@ -81,7 +83,7 @@ class ProbeStage:
 
     def controls(self) -> None:
         """The parsers over attention on models with random weights, another model for every seed."""
-        found: dict[type[ArcProbe], list[ArcAnswers]] = {}
+        answers: dict[type[ArcProbe], list[ArcAnswers]] = {}
         for number, seed in enumerate(self.seeds):
             with self.bench.control(number) as (maps, dev):
                 parsers = [
@@ -90,8 +92,8 @@ class ProbeStage:
                 what, held_out = f"probes on random weights {number + 1}", self.held_out[number : number + 1]
                 self._learn(parsers, maps, what, held_out=held_out)
                 for each in parsers:
-                    found.setdefault(type(each), []).append(self._answer(each, dev, trees=False))
-        for probe, several in found.items():
+                    answers.setdefault(type(each), []).append(self._answer(each, dev, trees=False))
+        for probe, several in answers.items():
             lines = {
                 key: np.concatenate([getattr(each, key) for each in several]) for key in vars(several[0])
             }
@@ -101,20 +103,20 @@ class ProbeStage:
         """The tree in which every word's head is the next; the last word's is the root."""
         heads = np.concatenate([right_branching(len(sentence)) for sentence in self.bench.dev.read])
         right = (heads == self.gold.heads)[None].astype(np.float64)
-        self.found.append(ProbeAnswers(RIGHT_BRANCHING, "trained", None, {"UAS": right}, seeded=False))
+        self.answers.append(ProbeAnswers(RIGHT_BRANCHING, "trained", None, {"UAS": right}, seeded=False))
 
     def _tasks(self) -> tuple[list[int], list[int]]:
         """Tasks and seeds of runs: every seed at the tree, then the first at the control task, which is dear."""
         return [*(0 for _ in self.seeds), 1], [*self.seeds, self.seeds[0]]
 
     def _parsers(self, tasks: Sequence[int], seeds: Sequence[int], *, attention: bool) -> list[ArcProbe]:
-        seen = Seen(
+        inputs = ProbeInputs(
             heads=len(self.bench.heads),
             vectors=self.bench.vectors.vectors,
             special=self.bench.run.encoder.special_tokens_single > 0,
         )
         wanted = [probe for probe in PROBES if probe.reads_attention == attention]
-        return [probe.of(seen, tasks, seeds=seeds) for probe in wanted]
+        return [probe.of(inputs, tasks, seeds=seeds) for probe in wanted]
 
     def _labeller(self, probe: ArcProbe) -> LabelProbe:
         """Return a probe that names arcs and sees what a parser sees."""
@@ -128,13 +130,13 @@ class ProbeStage:
         maps: WordMaps | None,
         what: str,
         *,
-        also: Mapping[str, Learner] | None = None,
+        others: Mapping[str, Learner] | None = None,
         held_out: NDArray[np.bool_] | None = None,
     ) -> None:
-        """Train parsers side by side with others; what can be fitted to its optimum is."""
+        """Train parsers side by side with others; the probe over attention alone is fitted to its optimum."""
         fitted = [each for each in parsers if isinstance(each, AttentionProbe)]
         learners: dict[str, Learner] = {each.name: each for each in parsers if each not in fitted}
-        if learners := {**learners, **(also or {})}:
+        if learners := {**learners, **(others or {})}:
             self._train(learners, maps, what, held_out=held_out)
         for each in fitted:
             assert maps is not None  # it reads attention
@@ -153,7 +155,7 @@ class ProbeStage:
             learners,
             self.bench.data(self.bench.train, maps),
             self.held_out if held_out is None else held_out,
-            options=self.how,
+            options=self.training_options,
             device=self.device,
             progress=lambda epoch, done: self.bench.tell(f"{what}, epoch {epoch + 1}", done, total),
         )
@@ -172,7 +174,7 @@ class ProbeStage:
             probe,
             self.bench.data(self.bench.train, maps),
             self.held_out if held_out is None else held_out,
-            options=FitOptions(weights=self.how.weights, seed=self.how.seed),
+            options=FitOptions(weights=self.training_options.weights, seed=self.training_options.seed),
             device=self.device,
             progress=lambda number, done: self.bench.tell(
                 f"{what}, {probe.name} alone, pass {number + 1}", done, total
@@ -197,24 +199,24 @@ class ProbeStage:
             self.bench.data(self.bench.dev, maps),
             labels=labels,
             trees=probe.tree_seeds if trees else (),
-            weights=self.how.weights,
+            weights=self.training_options.weights,
             device=self.device,
         )
 
     def _add(self, probe: type[ArcProbe], model: str, answers: ArcAnswers) -> None:
         """Compare answers with the gold trees and, where a run had the control task, with that."""
         runs = len(self.seeds)
-        found: dict[str, NDArray[np.bool_]] = {"UAS": answers.heads[:runs] == self.gold.heads}
+        right_words: dict[str, NDArray[np.bool_]] = {"UAS": answers.heads[:runs] == self.gold.heads}
         if len(answers.trees):
-            found["UAS tree"] = answers.trees == self.gold.heads
+            right_words["UAS tree"] = answers.trees == self.gold.heads
         if len(answers.labels):
-            found["LAS"] = found["UAS"] & (self._labels(answers) == self._gold_labels())
-        right = {measure: value.astype(np.float64) for measure, value in found.items()}
+            right_words["LAS"] = right_words["UAS"] & (self._labels(answers) == self._gold_labels())
+        right = {measure: value.astype(np.float64) for measure, value in right_words.items()}
         if len(answers.heads) > runs:
             right["control accuracy"] = (answers.heads[runs:] == answers.targets[runs:]).astype(np.float64)
             right["selectivity"] = right["UAS"][:1] - right["control accuracy"]
         vectors = self.bench.vectors.name if probe.reads_words else None
-        self.found.append(ProbeAnswers(probe.name, model, vectors, right))
+        self.answers.append(ProbeAnswers(probe.name, model, vectors, right))
 
     def _labels(self, answers: ArcAnswers) -> NDArray[np.int64]:
         """The label of each chosen arc; those from the root bear the one that most such arcs of train do."""

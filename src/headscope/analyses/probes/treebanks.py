@@ -53,7 +53,7 @@ class ProbeTreebank:
 
     def __init__(self, run: ModelRun, corpus: AnnotatedCorpus) -> None:
         options = run.options
-        # In an order of their own, as probes learn from one batch after another.
+        # Documents are sorted, because probes learn from one batch after another.
         documents = sorted(
             corpus.read(sentences=options.max_inputs, seed=options.seed), key=lambda document: document.id
         )
@@ -64,20 +64,20 @@ class ProbeTreebank:
                 f"{self.name} has no dependency tree: expected CoNLL-U with heads, or `word head-label` lines; give "
                 "another treebank"
             )
-        self.place = {sentence.key: number for number, sentence in enumerate(self.sentences)}
+        self.index_of = {sentence.key: number for number, sentence in enumerate(self.sentences)}
         packer = SentencePacker(run.encoder, max_length=options.max_length)
         self.known = KnownPieces(run.encoder, "treebank")
         self.segments: list[Segment] = [
             segment
             for segment in self.known.watch(packer.pack(documents))
-            if (segment.document, segment.index) in self.place
+            if (segment.document, segment.index) in self.index_of
         ]
         if not self.segments:
             raise InputError(
                 f"no sentence of {self.name} fits into --max-length {options.max_length} tokens; raise it"
             )
         self.numbers: NDArray[np.int64] = np.sort(
-            np.array([self.place[segment.document, segment.index] for segment in self.segments])
+            np.array([self.index_of[segment.document, segment.index] for segment in self.segments])
         )
 
     @property
@@ -139,7 +139,7 @@ class ProbeBench:
     def trained(self) -> tuple[WordMaps, WordMaps]:
         """Return the attention of the run's model over train and dev, computed now or before."""
         train, dev = (
-            self.cache.kept(self._key(bank), self._writer(bank, f"attention over {what}"))
+            self.cache.get_or_make(self._key(bank), self._writer(bank, f"attention over {what}"))
             for bank, what in ((self.train, "train"), (self.dev, "dev"))
         )
         return train, dev
@@ -167,7 +167,9 @@ class ProbeBench:
     ) -> Callable[[Path], None]:
         def write(path: Path) -> None:
             writer = ShardWriter(path, heads=len(self.heads))
-            collector = WordMapCollector(writer, self.run.layout, bank.place, pieces=self.run.options.pieces)
+            collector = WordMapCollector(
+                writer, self.run.layout, bank.index_of, pieces=self.run.options.pieces
+            )
 
             def say(done: ScanCounts) -> None:
                 self.tell(what, done.segments, len(bank.segments))
@@ -183,5 +185,5 @@ class ProbeBench:
         signature, options = self.run.signature, self.run.options
         model = {name: signature["model"].get(name) for name in ("weights", "family")}
         shaping = {n: getattr(options, n) for n in ("max_length", "token_types", "dtype", "max_inputs")}
-        parts = {"model": model, "tokenizer": signature["tokenizer"], "treebank": bank.hash, **shaping}
-        return signature_id({**parts, "pieces": options.pieces, "special": SPECIAL})
+        facts = {"model": model, "tokenizer": signature["tokenizer"], "treebank": bank.hash, **shaping}
+        return signature_id({**facts, "pieces": options.pieces, "special": SPECIAL})

@@ -111,7 +111,7 @@ def _relation(name: str, rows: list[dict[str, Any]]) -> Relation:
 
 
 def _best(row: dict[str, Any]) -> Best | None:
-    if number(row.get("layer")) != number(row.get("layer")):
+    if isnan(number(row.get("layer"))):
         return None
     offset = number(row.get("baseline_offset"))
     return Best(

@@ -32,8 +32,8 @@ def control_targets(words: Sequence[str], *, seed: int = 0) -> NDArray[np.int64]
         seed: of the draw (`behavior_of`).
     """
     last = len(words) - 1
-    found = np.zeros(len(words), dtype=np.int64)
-    for place, word in enumerate(words):
+    targets = np.zeros(len(words), dtype=np.int64)
+    for index, word in enumerate(words):
         drawn = behavior_of(word, seed=seed)
-        found[place] = place if drawn == "self" else last if drawn == "last" else 0
-    return found
+        targets[index] = index if drawn == "self" else last if drawn == "last" else 0
+    return targets

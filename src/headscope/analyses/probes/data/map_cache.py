@@ -29,14 +29,14 @@ def cache_limit() -> float:
     Raises:
         OptionError: it is no number above 0.
     """
-    given = os.environ.get(GIB_VARIABLE, "")
+    setting = os.environ.get(GIB_VARIABLE, "")
     try:
-        limit = float(given) if given else CACHE_GIB
+        limit = float(setting) if setting else CACHE_GIB
     except ValueError:
         limit = 0.0
     if not limit > 0:
         raise OptionError(
-            f"{GIB_VARIABLE} is {given!r}; expected how many GiB tables of attention may take, such as 20"
+            f"{GIB_VARIABLE} is {setting!r}; expected how many GiB tables of attention may take, such as 20"
         )
     return limit
 
@@ -53,7 +53,7 @@ class MapCache:
         self.folder, self.gib = folder, gib
 
     def reserve(self, sizes: Mapping[str, int], *, what: str) -> None:
-        """See that sets have room beside each other: give up the others, those first that were not read for longest.
+        """Make room for sets beside each other by removing others, the least recently read first.
 
         Args:
             sizes: bytes of each set by key; sets that are there already stay.
@@ -72,10 +72,10 @@ class MapCache:
         self.folder.mkdir(parents=True, exist_ok=True)
         sweep_scratch(self.folder)
         others = [path for path in contents(self.folder) if path.is_dir() and path.name not in sizes]
-        held = sum(sizes.values()) + sum(_size(path) for path in others)
+        total = sum(sizes.values()) + sum(_size(path) for path in others)
         for path in sorted(others, key=_touched):
-            if held > most:
-                held -= _size(path)
+            if total > most:
+                total -= _size(path)
                 shutil.rmtree(path, ignore_errors=True)
         missing = sum(size for key, size in sizes.items() if not self.has(key))
         free = shutil.disk_usage(self.folder).free
@@ -93,27 +93,29 @@ class MapCache:
             return False
         return True
 
-    def kept(self, key: str, make: Callable[[Path], None]) -> WordMaps:
-        """Return the set of a key, made now or before.
+    def get_or_make(self, key: str, make: Callable[[Path], None]) -> WordMaps:
+        """Return the set of a key, and make it where it is missing.
 
         Args:
             key: says everything that the tables depend on.
             make: writes a set at a path (`ShardWriter`).
         """
-        place = self.folder / key
+        target = self.folder / key
         if not self.has(key):
             with scratch(self.folder, key) as part:
                 make(part)
-                shutil.rmtree(place, ignore_errors=True)  # one that is not whole
-                # No atomic write: gigabytes that can be made again need not reach the disk first, and of two runs
-                # that made the same the first wins, for others may be reading it.
+                # Remove a set that is not whole.
+                shutil.rmtree(target, ignore_errors=True)
+                # The write is not atomic, because gigabytes that can be made again need not reach the disk first. Of
+                # two runs that make the same set the first wins, because others may be reading it.
                 try:
-                    part.rename(place)
+                    part.rename(target)
                 except OSError:
-                    if not self.has(key):  # else another run was quicker
+                    # If the set is there, another run was quicker.
+                    if not self.has(key):
                         raise
-        os.utime(place)
-        return WordMaps(place)
+        os.utime(target)
+        return WordMaps(target)
 
     @contextmanager
     def passing(self, make: Callable[[Path], None]) -> Iterator[WordMaps]:

@@ -17,7 +17,7 @@ _VERSION = 1
 _INDEX, _ABOUT = "index.npy", "about.json"
 _MOST_ABOUT = 1 << 20  # bytes
 # Of a sentence in the index.
-_NUMBER, _SHARD, _OFFSET, _PLACES = range(4)
+_NUMBER, _SHARD, _OFFSET, _WIDTH = range(4)
 
 
 class ShardWriter:
@@ -84,15 +84,15 @@ class WordMaps:
             raise ValueError(f"{folder} is not a set of attention tables ({error}); make it again") from error
         self.heads = int(about["heads"])
         self.about: dict[str, Any] = about
-        ends = (index[:, _OFFSET] + index[:, _PLACES] ** 2 * self.heads) * 2
-        found = [int(ends[index[:, _SHARD] == shard].max(initial=0)) for shard in range(len(sizes))]
-        if about.get("version") != _VERSION or sizes != found:
+        ends = (index[:, _OFFSET] + index[:, _WIDTH] ** 2 * self.heads) * 2
+        expected = [int(ends[index[:, _SHARD] == shard].max(initial=0)) for shard in range(len(sizes))]
+        if about.get("version") != _VERSION or sizes != expected:
             raise ValueError(f"{folder} is of another version or not whole; make it again")
         self.numbers = index[:, _NUMBER]
         self._index = index
-        self._place = {int(number): row for row, number in enumerate(self.numbers)}
-        # Copied on write, which never happens: torch takes no read-only arrays. All are open from here on, so that
-        # a set that another run removes stays readable.
+        self._row_of = {int(number): row for row, number in enumerate(self.numbers)}
+        # The mode is copy-on-write, because torch takes no read-only arrays. All files stay open, so that a set that
+        # another run removes stays readable.
         self._shards = [
             torch.from_numpy(np.memmap(folder / _shard_name(shard), dtype=np.float16, mode="c"))
             if size
@@ -104,10 +104,10 @@ class WordMaps:
         return len(self.numbers)
 
     def table(self, number: int) -> Tensor:
-        """Return a sentence's table, `[place, place, head]` float16, as it lies on the disk."""
-        _, shard, offset, places = self._index[self._place[number]].tolist()
-        size = places * places * self.heads
-        table: Tensor = self._shards[shard][offset : offset + size].view(places, places, self.heads)
+        """Return a sentence's table, `[position, position, head]` float16, as it is stored."""
+        _, shard, offset, width = self._index[self._row_of[number]].tolist()
+        size = width * width * self.heads
+        table: Tensor = self._shards[shard][offset : offset + size].view(width, width, self.heads)
         return table
 
     @property

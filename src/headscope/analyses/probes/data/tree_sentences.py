@@ -70,8 +70,8 @@ def is_punctuation(relation: str) -> bool:
 def numbered(
     sentences: Iterable[TreeSentence], names: Sequence[str], *, relations: bool = False
 ) -> list[NDArray[np.int64]]:
-    """Return the number of each word, or of each word's relation, by its place in `names`; `UNKNOWN` without one."""
-    number = {name: place for place, name in enumerate(names)}
+    """Return the number of each word, or of each word's relation: its index in `names`, `UNKNOWN` for none."""
+    number = {name: index for index, name in enumerate(names)}
     return [
         np.array([number.get(name, UNKNOWN) for name in (s.relations if relations else s.words)])
         for s in sentences
@@ -107,8 +107,8 @@ class WordTable:
         """Look up the words of two treebanks; the first says what is usual."""
         words = kinds_of([*train, *dev])
         table = vectors.of(words).astype(np.float64)
-        places = np.concatenate(numbered(train, words))
-        counts = np.bincount(places, minlength=len(words)).astype(np.float64)[:, None]
+        types = np.concatenate(numbered(train, words))
+        counts = np.bincount(types, minlength=len(words)).astype(np.float64)[:, None]
         table -= (table * counts).sum(0) / counts.sum()
         spread = float(np.sqrt((np.square(table) * counts).sum() / (counts.sum() * table.shape[1])))
         return cls(vectors.name, words, torch.from_numpy((table / max(spread, 1e-12)).astype(np.float32)))

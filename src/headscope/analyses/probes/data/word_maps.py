@@ -77,10 +77,10 @@ class WordMapCollector:
             return
         if tile.kind not in self._axes:
             axis = word_axis(tile.queries.word_ids, tile.queries.valid)
-            self._axes[tile.kind] = axis, table_places(axis, max(self._words))
-        axis, places = self._axes[tile.kind]
+            self._axes[tile.kind] = axis, table_positions(axis, max(self._words))
+        axis, positions = self._axes[tile.kind]
         attention = between_words(tile.weights, axis, axis, pieces=self.pieces)
-        self._layers[tile.kind].append(on_table(attention.half(), places))
+        self._layers[tile.kind].append(on_table(attention.half(), positions))
 
     def end(self, batch: Batch) -> None:
         """Write the batch's tables."""
@@ -93,10 +93,10 @@ class WordMapCollector:
         self._layers = {}
 
 
-def table_places(axis: WordAxis, words: int) -> Tensor:
-    """Return the place on an axis of each place of a table, -1 where there is none, `[batch, 2 + word]`.
+def table_positions(axis: WordAxis, words: int) -> Tensor:
+    """Return the position on an axis of each row of a table, -1 where there is none, `[batch, 2 + word]`.
 
-    The first is that of the first special token, the second that of the last where there are several.
+    The first row is the first special token, the second the last where there are several.
     """
     special = axis.valid & (axis.words == NO_WORD)
     at = torch.arange(axis.words.shape[1], device=axis.words.device)
@@ -107,21 +107,21 @@ def table_places(axis: WordAxis, words: int) -> Tensor:
     return torch.cat([first[:, None], last[:, None], places_of_words(axis, words)], dim=1)
 
 
-def on_table(attention: Tensor, places: Tensor) -> Tensor:
-    """Choose rows and columns of attention between places, 0 where there is none.
+def on_table(attention: Tensor, positions: Tensor) -> Tensor:
+    """Choose rows and columns of attention between positions, 0 where there is none.
 
     Args:
-        attention: `[batch, head, query place, key place]`.
-        places: of each place of the table, -1 for none, `[batch, place]`.
+        attention: `[batch, head, query position, key position]`.
+        positions: the position of each row of the table, -1 for none, `[batch, row]`.
 
     Returns:
-        `[batch, place, head, place]`.
+        `[batch, row, head, row]`.
     """
     rows = attention.transpose(1, 2)
-    batch, size = places.shape
-    items = torch.arange(batch, device=places.device)[:, None]
-    index = places.clamp(min=0)
+    batch, size = positions.shape
+    items = torch.arange(batch, device=positions.device)[:, None]
+    index = positions.clamp(min=0)
     taken = rows[items, index]
     table = taken.gather(3, index[:, None, None].expand(-1, size, taken.shape[2], -1))
-    none = places < 0
+    none = positions < 0
     return table.masked_fill_((none[:, :, None] | none[:, None, :])[:, :, None], 0)

@@ -63,15 +63,15 @@ class FileVectors:
 
     def row(self, word: str) -> int | None:
         """Return the row that a word is served from, or None where it has none."""
-        found = self.rows.get(word)
-        return found if found is not None else self.rows.get(word.lower())
+        exact = self.rows.get(word)
+        return exact if exact is not None else self.rows.get(word.lower())
 
     def of(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of words, `[word, width]`; zeros for those that are not known."""
         out = np.zeros((len(words), self.width), dtype=np.float32)
-        for place, word in enumerate(words):
+        for index, word in enumerate(words):
             if (row := self.row(word)) is not None:
-                out[place] = self.table[row]
+                out[index] = self.table[row]
         return out
 
 
@@ -116,11 +116,11 @@ def read_vectors(
 
 
 def _lines(
-    path: str | Path, name: str, seen: Callable[[bytes], object]
+    path: str | Path, name: str, on_bytes: Callable[[bytes], object]
 ) -> Iterator[tuple[int, str, list[str]]]:
     """Yield (number of the line, word, its numbers as text); every line has as many numbers as the first."""
     lines: Iterator[tuple[int, str]] = enumerate(
-        split_lines(open_text(path, expected=EXPECTED_VECTORS, on_bytes=seen), name=name), 1
+        split_lines(open_text(path, expected=EXPECTED_VECTORS, on_bytes=on_bytes), name=name), 1
     )
     number, first = next(lines)
     first = _tidy(first)
@@ -132,7 +132,7 @@ def _lines(
         lines = chain([(number, first)], lines)
     if not 0 < width <= _MOST_NUMBERS:
         raise InputError(f"{name}, line 1: expected {EXPECTED_VECTORS}; found {shown(first)}")
-    found = 0
+    vectors = 0
     for number, line in lines:
         word, *fields = _tidy(line).rsplit(" ", width)
         if len(fields) < width or (" " in word and _is_number(word.rsplit(" ", 1)[1])):
@@ -141,11 +141,11 @@ def _lines(
                 f"{name}, line {number}: expected a word and {width:,} numbers, found {came:,} "
                 f"number{'' if came == 1 else 's'}; make or fetch the file again"
             )
-        found += 1
+        vectors += 1
         yield number, word, fields
-    if promised is not None and found < promised:
+    if promised is not None and vectors < promised:
         raise InputError(
-            f"{name} ends too early: its first line promises {promised:,} vectors, and {found:,} came; make or fetch "
+            f"{name} ends too early: its first line promises {promised:,} vectors, and {vectors:,} came; make or fetch "
             "it again"
         )
 
@@ -224,9 +224,9 @@ class InputEmbeddings:
     def of(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of words, `[word, width]`."""
         out = np.zeros((len(words), self.width), dtype=np.float32)
-        for place, word in enumerate(words):
+        for index, word in enumerate(words):
             if len(pieces := self._cut(word)):
-                out[place] = self.table[pieces].mean(0)
+                out[index] = self.table[pieces].mean(0)
         return out
 
     def _cut(self, word: str) -> NDArray[np.int64]:

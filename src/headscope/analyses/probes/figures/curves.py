@@ -50,7 +50,7 @@ def probe_distances(by_distance: pd.DataFrame, *, ax: Axes | None = None) -> Fig
             return figure_of(ax)
         ends = []
         for system, rows in lines:
-            x = np.array([DISTANCES.index(str(one)) for one in rows["distance"]], dtype=float)
+            x = np.array([DISTANCES.index(str(distance)) for distance in rows["distance"]], dtype=float)
             order = np.argsort(x)
             values, low, high = (rows[name].to_numpy(float)[order] for name in ("value", "ci_low", "ci_high"))
             color = role_color(system.role)
@@ -122,11 +122,11 @@ def _shares(ax: Axes) -> None:
 def _name(ax: Axes, ends: list[tuple[float, str, str]], *, x: float) -> None:
     """Write each curve's name to the right of its end, pushed apart where ends are close."""
     height = -1.0
-    places = []
+    heights = []
     for value, name, color in sorted(ends):
         height = max(height + _GAP, value)
-        places.append((height, name, color))
-    over = max(places[-1][0] - 0.98, 0.0) if places else 0.0
-    for at, name, color in places:
+        heights.append((height, name, color))
+    over = max(heights[-1][0] - 0.98, 0.0) if heights else 0.0
+    for at, name, color in heights:
         ax.text(x, at - over, name, color=color, fontsize=9, va="center", ha="left", clip_on=False,
                 gid=f"name--{name}")  # fmt: skip

@@ -27,17 +27,17 @@ def drawings_of(about: Context) -> Drawings:
     scores, near, weights, layers = (
         run.table(name) for name in ("probes", "probe_by_distance", "probe_weights", "probe_layers")
     )
-    found: dict[str, Callable[[], Figure]] = {}
+    drawings: dict[str, Callable[[], Figure]] = {}
     if scores is not None and scores_of(scores):
-        found["probe-scores"] = partial(probe_scores, scores, paper=paper_of(run))
+        drawings["probe-scores"] = partial(probe_scores, scores, paper=paper_of(run))
     if near is not None:
-        found["probe-distances"] = partial(probe_distances, near)
+        drawings["probe-distances"] = partial(probe_distances, near)
     if weights is not None:
         for probe, kind in grids_of(weights, kinds):
-            found[weights_name(probe, kind, kinds)] = partial(probe_weights, weights, probe, kind=kind)
+            drawings[weights_name(probe, kind, kinds)] = partial(probe_weights, weights, probe, kind=kind)
     if layers is not None:
-        found["probe-layers"] = partial(probe_layers, layers)
-    return found
+        drawings["probe-layers"] = partial(probe_layers, layers)
+    return drawings
 
 
 def probe_figures(about: Context) -> Iterator[tuple[str, Figure]]:

@@ -19,16 +19,16 @@ from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new
 
 def scores_of(probes: pd.DataFrame) -> list[tuple[System, dict[str, float], list[float]]]:
     """Take each line of table 3 from `tables/probes.parquet`: what it is, its mean's row, its seeds' values."""
-    found = []
+    lines = []
     for (probe, model), system in SYSTEMS.items():
         rows = probes[
             (probes["probe"] == probe) & (probes["model"] == model) & (probes["measure"] == system.measure)
         ]
         mean = rows[rows["seed"].isna()]
         if len(mean):
-            one = {name: float(mean.iloc[0][name]) for name in ("value", "ci_low", "ci_high", "n")}
-            found.append((system, one, [float(v) for v in rows[rows["seed"].notna()]["value"]]))
-    return found
+            mean_row = {name: float(mean.iloc[0][name]) for name in ("value", "ci_low", "ci_high", "n")}
+            lines.append((system, mean_row, [float(v) for v in rows[rows["seed"].notna()]["value"]]))
+    return lines
 
 
 def probe_scores(
@@ -68,7 +68,7 @@ def probe_scores(
                     printed / 100, y, marker="D", markersize=6, markerfacecolor="none", color=INK, gid="paper"
                 )
             ax.text(1.02, y, f"{100 * mean['value']:.1f}", va="center", ha="left", color=INK, clip_on=False)
-        names = [one.name + (" (UUAS)" if one.measure == "UUAS" else "") for one, _, _ in lines]
+        names = [system.name + (" (UUAS)" if system.measure == "UUAS" else "") for system, _, _ in lines]
         ax.set_yticks(
             range(len(lines)), [fill(label(name, 44), 22) if narrow() else label(name, 44) for name in names]
         )

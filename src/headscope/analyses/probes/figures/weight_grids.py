@@ -42,13 +42,13 @@ def probe_weights(
     Raises:
         ValueError: the table has no weight of this probe and kind.
     """
-    own = weights_of(table, probe, kind=kind)
-    if own.empty:
+    weights = weights_of(table, probe, kind=kind)
+    if weights.empty:
         raise ValueError(
             f"Expected weights of the probe on {probe} for {kind} heads, got none; run with --treebank-train."
         )
-    layers, heads = int(own["layer"].max()), int(own["head"].max())
-    most = float(own["weight"].abs().max()) or 1.0
+    layers, heads = int(weights["layer"].max()), int(weights["head"].max())
+    most = float(weights["weight"].abs().max()) or 1.0
     with house_style():
         if axes is None:
             width = min(_CELL * heads + 0.8, 14.0)
@@ -60,7 +60,7 @@ def probe_weights(
             axes = (left, right)
         for (direction, title), ax in zip(TITLES.items(), axes):
             ax.set_title(title)
-            rows = own[own["direction"] == direction]
+            rows = weights[weights["direction"] == direction]
             if rows.empty:
                 say_absent(ax, "This direction has no weight.")
                 continue
@@ -73,9 +73,9 @@ def probe_weights(
 
 def _cell(ax: Axes, kind: str, layer: int, head: int, weight: float, most: float) -> None:
     color = role_color(POSITIVE if weight >= 0 else NEGATIVE)
-    place = (head - 0.44, layer - 0.44)
-    ax.add_patch(Rectangle(place, 0.88, 0.88, facecolor="none", edgecolor=LINE, linewidth=0.8))
-    cell = Rectangle(place, 0.88, 0.88, facecolor=color, alpha=abs(weight) / most, linewidth=0)
+    corner = (head - 0.44, layer - 0.44)
+    ax.add_patch(Rectangle(corner, 0.88, 0.88, facecolor="none", edgecolor=LINE, linewidth=0.8))
+    cell = Rectangle(corner, 0.88, 0.88, facecolor=color, alpha=abs(weight) / most, linewidth=0)
     cell.set_url(f"#{head_anchor(kind, layer, head)}")
     ax.add_patch(cell)
     if weight < 0 and abs(weight) / most >= 0.1:

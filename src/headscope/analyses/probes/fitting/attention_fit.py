@@ -88,9 +88,9 @@ def fit_attention(
         probe: fitted in place.
         data: the treebank.
         held_out: which sentences each run leaves out, as `training.probe_training` takes it.
-        options: how.
-        device: where.
-        progress: told of the pass, from 0, and of how many of its sentences have been seen.
+        options: how the probe is fitted.
+        device: where it is fitted.
+        progress: called with the number of the pass, from 0, and of its sentences that are done.
     """
     fit = _Fit(probe.to(device), data, held_out, options or FitOptions(), device, progress)
     sample = fit.sample()
@@ -98,11 +98,12 @@ def fit_attention(
     for start in _starts(probe):
         rough.append(fit.descend(start, sample, tolerance=_ROUGHLY))
         if all(run.value <= _SAME for run in rough[-1]):
-            break  # no start can do better
+            # No other start can be better.
+            break
     best: list[Levenberg] = []
     for chosen in _candidates(rough):
-        found = fit.descend(chosen, data.numbers, tolerance=fit.how.tolerance)
-        best = [min(pair, key=lambda run: run.value) for pair in zip(best, found)] if best else found
+        fitted = fit.descend(chosen, data.numbers, tolerance=fit.options.tolerance)
+        best = [min(pair, key=lambda run: run.value) for pair in zip(best, fitted)] if best else fitted
     set_weights(probe, _points(best))
     return Fitted(
         loss=np.array([run.value for run in best]),
@@ -113,16 +114,16 @@ def fit_attention(
 
 
 def _starts(probe: AttentionProbe) -> list[Tensor]:
-    """Return where to begin, `[run, parameter]` each: no weight anywhere, the root's shares on a circle.
+    """Return the starting points, `[run, parameter]` each: all weights zero, the root's shares on a circle.
 
-    What the probe was born with plays no part, so that its runs differ by what they hold out alone.
+    The probe's initial weights are not used, so that its runs differ by their held-out sentences alone.
     """
     nothing = torch.zeros_like(flat_weights(probe))
     if probe.root.share is None:
         return [nothing]
-    angles = [2 * math.pi * (place + 0.5) / _AROUND for place in range(_AROUND)]
-    places = [nothing.new_tensor([math.cos(each), math.sin(each)]) for each in angles]
-    return [torch.cat([nothing[:, :-2], _SHARE * place.expand(len(nothing), -1)], dim=1) for place in places]
+    angles = [2 * math.pi * (number + 0.5) / _AROUND for number in range(_AROUND)]
+    shares = [nothing.new_tensor([math.cos(angle), math.sin(angle)]) for angle in angles]
+    return [torch.cat([nothing[:, :-2], _SHARE * share.expand(len(nothing), -1)], dim=1) for share in shares]
 
 
 def _points(runs: Sequence[Levenberg]) -> Tensor:
@@ -130,19 +131,19 @@ def _points(runs: Sequence[Levenberg]) -> Tensor:
 
 
 def _candidates(rough: Sequence[Sequence[Levenberg]]) -> list[Tensor]:
-    """Return what to go on from, each run's best first: another only where it is nearly as good, and elsewhere.
+    """Return the points from which the fit continues: each run's best, and another that is nearly as good elsewhere.
 
     Args:
-        rough: what each start came to, `[start][run]`.
+        rough: the result of each start, `[start][run]`.
     """
-    ranked = [sorted(each, key=lambda one: one.value) for each in zip(*rough)]
-    others = []
-    for own in ranked:
-        near = (one for one in own[1:] if _SAME < one.value - own[0].value < _NEAR)
-        others.append(next(near, own[0]))
-    best = [own[0] for own in ranked]
-    several = any(other is not one for one, other in zip(best, others))
-    return [_points(best), *([_points(others)] if several else [])]
+    ranked = [sorted(each, key=lambda run: run.value) for each in zip(*rough)]
+    alternatives = []
+    for runs in ranked:
+        near = (run for run in runs[1:] if _SAME < run.value - runs[0].value < _NEAR)
+        alternatives.append(next(near, runs[0]))
+    best = [runs[0] for runs in ranked]
+    several = any(alternative is not run for run, alternative in zip(best, alternatives))
+    return [_points(best), *([_points(alternatives)] if several else [])]
 
 
 class _Fit:
@@ -153,12 +154,12 @@ class _Fit:
         probe: AttentionProbe,
         data: ProbeData,
         held_out: NDArray[np.bool_],
-        how: FitOptions,
+        options: FitOptions,
         device: torch.device | str,
         progress: Callable[[int, int], None] | None,
     ) -> None:
-        self.data, self.how, self.device, self.progress = data, how, device, progress
-        # Of heads nearly alike, what tells them apart is lost in float32.
+        self.data, self.options, self.device, self.progress = data, options, device, progress
+        # float32 would lose the differences between heads that are nearly alike.
         self.dtype = torch.float32 if torch.device(device).type == "mps" else torch.float64
         self.probe = deepcopy(probe).to(self.dtype)
         self.mine = ~held_out[np.arange(probe.runs) % len(held_out)]
@@ -167,7 +168,7 @@ class _Fit:
     def sample(self) -> NDArray[np.int64]:
         """Draw sentences with so many words for each weight; all of them where that is nearly all."""
         numbers = self.data.numbers
-        order = np.random.default_rng([self.how.seed, 11]).permutation(numbers)
+        order = np.random.default_rng([self.options.seed, 11]).permutation(numbers)
         words = np.cumsum([len(self.data.words[number]) for number in order.tolist()])
         enough = _PER_WEIGHT * flat_weights(self.probe).shape[1]
         return numbers if 2 * enough > words[-1] else np.sort(order[: np.searchsorted(words, enough) + 1])
@@ -175,34 +176,34 @@ class _Fit:
     def descend(self, start: Tensor, numbers: NDArray[np.int64], *, tolerance: float) -> list[Levenberg]:
         """Go down from a start, `[run, parameter]`, all runs in the same passes over some sentences."""
         runs = [Levenberg(each, tolerance=tolerance) for each in start]
-        for number in range(self.how.passes):
+        for number in range(self.options.passes):
             set_weights(self.probe, torch.stack([run.at for run in runs]))
-            found = self._pass(numbers, number)
-            words = found.words.clamp(min=1)
+            slopes = self._pass(numbers, number)
+            words = slopes.words.clamp(min=1)
             for at, run in enumerate(runs):
                 names = ("gradient", "curvature", "coupling")
                 run.tell(
-                    float(found.loss[at] / words[at]),
-                    *(getattr(found, name)[at] / words[at] for name in names),
+                    float(slopes.loss[at] / words[at]),
+                    *(getattr(slopes, name)[at] / words[at] for name in names),
                 )
             if all(run.done or run.stuck for run in runs):
                 break
         return runs
 
     def _pass(self, numbers: NDArray[np.int64], number: int) -> Slopes:
-        generator = torch.Generator().manual_seed(self.how.seed * 1000 + number)
+        generator = torch.Generator().manual_seed(self.options.seed * 1000 + number)
         exactly = self._exactly(numbers)
         total: Slopes | None = None
-        seen = 0
-        for chosen in self.data.cut(numbers, most=self.how.sentences, weights=self.how.weights // 2):
+        done = 0
+        for chosen in self.data.cut(numbers, most=self.options.sentences, weights=self.options.weights // 2):
             batch = self.data.batch(chosen, device=self.device).to(self.dtype)
             drawn = None if exactly else torch.rand(batch.words.shape, generator=generator).to(self.device)
             mine = torch.from_numpy(self.mine[:, chosen]).to(self.device)
             slopes = attention_slopes(self.probe, batch, mine, drawn=drawn)
             total = slopes if total is None else total + slopes
-            seen += len(chosen)
+            done += len(chosen)
             if self.progress is not None and len(numbers) == len(self.data.numbers):
-                self.progress(self.passes, seen)
+                self.progress(self.passes, done)
         self.passes += len(numbers) == len(self.data.numbers)
         assert total is not None
         return total

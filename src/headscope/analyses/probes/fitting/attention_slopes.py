@@ -52,19 +52,21 @@ def attention_slopes(
     chances = probe.scores(batch).exp()
     targets = batch.targets[list(probe.tasks)].clamp(min=0)[..., None]
     mean, right = _features(probe, batch, torch.cat([chances, _only(chances, targets)])).chunk(2)
-    asked = batch.valid & mine[..., None]
-    loss = -chances.gather(3, targets)[..., 0].clamp(min=1e-30).log() * asked
+    counted = batch.valid & mine[..., None]
+    loss = -chances.gather(3, targets)[..., 0].clamp(min=1e-30).log() * counted
     curvature = (
-        _covariance(probe, batch, chances * asked[..., None], mean)
+        _covariance(probe, batch, chances * counted[..., None], mean)
         if drawn is None
-        else _drawn_covariance(probe, batch, chances, mean, asked, drawn)
+        else _drawn_covariance(probe, batch, chances, mean, counted, drawn)
     )
     return Slopes(
         loss=loss.sum((1, 2)).double().cpu(),
-        words=asked.sum((1, 2)).double().cpu(),
-        gradient=((mean - right) * asked[..., None]).sum((1, 2)).double().cpu(),
+        words=counted.sum((1, 2)).double().cpu(),
+        gradient=((mean - right) * counted[..., None]).sum((1, 2)).double().cpu(),
         curvature=curvature.double().cpu(),
-        coupling=_coupling(probe, batch, (chances[..., 0] - (targets[..., 0] == 0).to(chances.dtype)) * asked)
+        coupling=_coupling(
+            probe, batch, (chances[..., 0] - (targets[..., 0] == 0).to(chances.dtype)) * counted
+        )
         .double()
         .cpu(),
     )
@@ -76,14 +78,14 @@ def _only(chances: Tensor, chosen: Tensor) -> Tensor:
 
 
 def _coupling(probe: AttentionProbe, batch: ProbeBatch, away: Tensor) -> Tensor:
-    """How far off the root is (`[run, batch, dependent]`) times what its score is the product of."""
+    """The error of the root's probability (`[run, batch, dependent]`) times the factors of its score."""
     size = 2 * batch.tables.shape[3]
     shares = 1 if probe.root.share is None else probe.root.share.shape[1]
-    found = away.new_zeros((probe.runs, size + shares, size + shares))
+    coupling = away.new_zeros((probe.runs, size + shares, size + shares))
     if probe.root.share is not None:
-        found[:, :size, size:] = torch.einsum("rbd,bdxk->rkx", away, _specials(batch))
-        found[:, size:, :size] = found[:, :size, size:].transpose(1, 2)
-    return found
+        coupling[:, :size, size:] = torch.einsum("rbd,bdxk->rkx", away, _specials(batch))
+        coupling[:, size:, :size] = coupling[:, :size, size:].transpose(1, 2)
+    return coupling
 
 
 def _covariance(probe: AttentionProbe, batch: ProbeBatch, chances: Tensor, mean: Tensor) -> Tensor:
@@ -91,27 +93,27 @@ def _covariance(probe: AttentionProbe, batch: ProbeBatch, chances: Tensor, mean:
     root = _features(probe, batch, _only(chances, torch.zeros_like(chances[..., :1], dtype=torch.int64)))
     pairs = torch.cat([batch.flipped, batch.tables], dim=3)
     pairs = torch.nn.functional.pad(pairs, (0, mean.shape[3] - pairs.shape[3]))
-    found = []
+    covariances = []
     for run in range(probe.runs):
         off = torch.cat([root[run][:, :, None], pairs], dim=2).sub_(mean[run][:, :, None]).flatten(0, 2)
-        found.append((off * chances[run].reshape(-1, 1)).T @ off)
-    return torch.stack(found)
+        covariances.append((off * chances[run].reshape(-1, 1)).T @ off)
+    return torch.stack(covariances)
 
 
 def _drawn_covariance(
-    probe: AttentionProbe, batch: ProbeBatch, chances: Tensor, mean: Tensor, asked: Tensor, drawn: Tensor
+    probe: AttentionProbe, batch: ProbeBatch, chances: Tensor, mean: Tensor, counted: Tensor, drawn: Tensor
 ) -> Tensor:
-    """The same by one candidate a word.
+    """The covariance estimated from one sampled candidate a word.
 
-    It is drawn half by the softmax and half evenly, and weighed for that: a softmax that is sure would never draw what
-    it is sure against.
+    The candidate is drawn half from the softmax and half from the uniform distribution, and weighted for it, because a
+    confident softmax would never draw the candidates that it rules out.
     """
-    some = (chances > 0).to(chances.dtype)
-    mixed = (chances + some / some.sum(-1, keepdim=True)) / 2
+    possible = (chances > 0).to(chances.dtype)
+    mixed = (chances + possible / possible.sum(-1, keepdim=True)) / 2
     sums = mixed.cumsum(-1)
     sampled = (sums < drawn[..., None] * sums[..., -1:]).sum(-1, keepdim=True)
     off = mean - _features(probe, batch, _only(chances, sampled))
-    rows = off * (chances.gather(3, sampled) / mixed.gather(3, sampled)).sqrt() * asked[..., None]
+    rows = off * (chances.gather(3, sampled) / mixed.gather(3, sampled)).sqrt() * counted[..., None]
     return rows.flatten(1, 2).transpose(1, 2) @ rows.flatten(1, 2)
 
 

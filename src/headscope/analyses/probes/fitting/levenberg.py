@@ -41,29 +41,31 @@ class Levenberg:
         """See `Levenberg`."""
         return not self.done and self._damping > _STUCK
 
-    def tell(self, value: float, gradient: Tensor, curvature: Tensor, rest: Tensor | None = None) -> None:
-        """Take what the function is at `at`, and choose the next place.
+    def tell(
+        self, value: float, gradient: Tensor, curvature: Tensor, remainder: Tensor | None = None
+    ) -> None:
+        """Take the function's value and derivatives at `at`, and choose the next point.
 
         Args:
             value: of the function.
             gradient: `[parameter]` float64.
-            curvature: the part of its second derivatives that is negative in no direction, `[parameter, parameter]`
-                float64: far from the minimum it alone is a guide.
-            rest: the other part, without which the last steps are many and the gap is not known; None for none.
+            curvature: the positive semi-definite part of its second derivatives, `[parameter, parameter]` float64; far
+                from the minimum only this part is used.
+            remainder: the other part, without which the last steps are many and the gap is not known; None for none.
         """
         if self.done or self.stuck:
             return
         if value < self.value:
             self._trust((self.value - value) / self._predicted if self._predicted else 0.5)
             self.point, self.value = self.at, value
-            self._look(gradient, curvature, curvature if rest is None else curvature + rest)
+            self._look(gradient, curvature, curvature if remainder is None else curvature + remainder)
             self.done = self.gap <= self.tolerance
         else:
             self._damping *= _REFUSED
-        own, bend = self._slope
-        while (step := _damped(own, bend, self._damping)) is None:
+        slope, bend = self._slope
+        while (step := _damped(slope, bend, self._damping)) is None:
             self._damping *= _REFUSED
-        self._predicted = float(own @ step - 0.5 * step @ bend @ step)
+        self._predicted = float(slope @ step - 0.5 * step @ bend @ step)
         self.at = self.point if self.done else self.point - step
 
     def _look(self, gradient: Tensor, curvature: Tensor, whole: Tensor) -> None:
@@ -83,7 +85,7 @@ class Levenberg:
 
 def _damped(gradient: Tensor, curvature: Tensor, damping: float) -> Tensor | None:
     """Return the damped step, or None where it would not go down in every direction."""
-    own = curvature.diagonal()
-    held = damping * own.clamp(min=1e-12 * float(own.max()) + 1e-15)
-    factor, failed = torch.linalg.cholesky_ex(curvature + torch.diag(held))
+    diagonal = curvature.diagonal()
+    damped = damping * diagonal.clamp(min=1e-12 * float(diagonal.max()) + 1e-15)
+    factor, failed = torch.linalg.cholesky_ex(curvature + torch.diag(damped))
     return None if failed else torch.cholesky_solve(gradient[:, None], factor)[:, 0]

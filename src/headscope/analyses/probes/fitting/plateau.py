@@ -28,7 +28,7 @@ class Plateau:
     never one of a rate that was still too high to tell.
 
     Args:
-        how: the rate falls.
+        schedule: how the rate falls.
 
     Attributes:
         share: of the first rate that the next epoch has.
@@ -37,8 +37,8 @@ class Plateau:
         done: whether training has ended.
     """
 
-    def __init__(self, how: Falling) -> None:
-        self.how = how
+    def __init__(self, schedule: Falling) -> None:
+        self.schedule = schedule
         self.share, self.best, self.lowest, self.done = 1.0, 0, float("inf"), False
         self._epoch, self._fallen, self._before = 0, 0, float("inf")
 
@@ -53,11 +53,11 @@ class Plateau:
         gained = self.lowest - loss if np.isfinite(loss) else -1.0
         if better := gained > 0:
             self.lowest, self.best = loss, self._epoch
-        if gained >= self.how.least_gain:
+        if gained >= self.schedule.least_gain:
             return better, False
-        if self._fallen >= self.how.falls and not self._before - self.lowest >= self.how.least_gain:
+        if self._fallen >= self.schedule.falls and not self._before - self.lowest >= self.schedule.least_gain:
             self.done = True
         else:
             self._fallen, self._before = self._fallen + 1, self.lowest
-            self.share *= self.how.factor
+            self.share *= self.schedule.factor
         return better, not better

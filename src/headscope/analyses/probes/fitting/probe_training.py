@@ -74,11 +74,11 @@ def hold_out(documents: Sequence[str], *, seed: int) -> NDArray[np.bool_]:
         seed: of the draw.
     """
     names = list(dict.fromkeys(documents))
-    units = list(documents) if len(names) > 1 else [str(place) for place in range(len(documents))]
+    units = list(documents) if len(names) > 1 else [str(index) for index in range(len(documents))]
     names = list(dict.fromkeys(units))
     number = max(1, round(HELD_OUT * len(names)))
     drawn = np.random.default_rng([seed, 10]).permutation(len(names))[:number]
-    chosen = {names[place] for place in drawn.tolist()}
+    chosen = {names[index] for index in drawn.tolist()}
     return np.array([unit in chosen for unit in units])
 
 
@@ -100,29 +100,29 @@ def train(
         data: the treebank.
         held_out: which sentences each run holds out, `[run, sentence]` over the whole treebank; the runs of a probe
             take the lines in order, again from the first where they are more.
-        options: how.
-        device: where.
-        progress: told of the epoch, from 0, and of how many of its sentences have been seen.
+        options: how the probes are trained.
+        device: where they are trained.
+        progress: called with the number of the epoch, from 0, and of its sentences that are done.
     """
-    how = options or TrainingOptions()
+    settings = options or TrainingOptions()
     trained = {
-        name: _Trainee(learner.to(device), held_out, how.falling) for name, learner in learners.items()
+        name: _Trainee(learner.to(device), held_out, settings.falling) for name, learner in learners.items()
     }
     watched = data.numbers[np.logical_or.reduce(held_out)[data.numbers]]
-    for epoch in range(how.epochs):
+    for epoch in range(settings.epochs):
         going = [trainee for trainee in trained.values() if trainee.goes_on]
         if not going:
             break
-        for number in range(how.passes):
+        for number in range(settings.passes):
             done = 0
-            order = (how.seed, epoch * how.passes + number)
-            for batch in _batches(data, data.numbers, how, device=device, seed=order):
+            order = (settings.seed, epoch * settings.passes + number)
+            for batch in _batches(data, data.numbers, settings, device=device, seed=order):
                 for trainee in going:
                     trainee.step(batch)
                 done += len(batch.sentences)
                 if progress is not None:
                     progress(epoch, done)
-        for batch in _batches(data, watched, how, device=device):
+        for batch in _batches(data, watched, settings, device=device):
             for trainee in going:
                 trainee.look(batch)
         for trainee in going:
@@ -169,26 +169,26 @@ class _Trainee:
         """Say which sentences each run holds out, `[run, batch]`."""
         return torch.from_numpy(self.held_out[:, batch.sentences]).to(counts.device)
 
-    def _count(self, loss: Tensor, counts: Tensor, *, held: bool) -> None:
-        for place, each in enumerate((loss, counts)):
-            self.sums[int(held), place] += each.sum(1).detach().double().cpu().numpy()
+    def _count(self, loss: Tensor, counts: Tensor, *, is_held_out: bool) -> None:
+        for row, each in enumerate((loss, counts)):
+            self.sums[int(is_held_out), row] += each.sum(1).detach().double().cpu().numpy()
 
     def step(self, batch: ProbeBatch) -> None:
         """Learn from a batch, every run at its own rate."""
         judged = self.learner.judge(batch)
         mine = ~self._mask(batch, judged.counts)
         loss, counts = judged.loss * mine, judged.counts * mine
-        self._count(loss, counts, held=False)
+        self._count(loss, counts, is_held_out=False)
         self.optimizer.forget_gradients()
         (loss.sum(1) / counts.sum(1).clamp(min=1)).sum().backward()  # type: ignore[no-untyped-call]
         self.optimizer.step(self.rates)
 
     @torch.no_grad()
     def look(self, batch: ProbeBatch) -> None:
-        """Add up the loss on what is held out."""
+        """Add up the loss on the held-out sentences."""
         judged = self.learner.judge(batch)
-        held = self._mask(batch, judged.counts)
-        self._count(judged.loss * held, judged.counts * held, held=True)
+        mask = self._mask(batch, judged.counts)
+        self._count(judged.loss * mask, judged.counts * mask, is_held_out=True)
 
     @torch.no_grad()
     def end_epoch(self) -> None:

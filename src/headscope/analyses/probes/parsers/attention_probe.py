@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headscope.analyses.probes.data.probe_batches import ProbeBatch
-from headscope.analyses.probes.parsers.learner import ArcProbe, Seen
+from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs
 from headscope.analyses.probes.system import System
 
 DIRECTIONS = ("head->dependent", "dependent->head")
@@ -67,9 +67,9 @@ class AttentionProbe(ArcProbe):
         self.root = Root(self.runs, special=special)
 
     @classmethod
-    def of(cls, seen: Seen, tasks: Sequence[int], *, seeds: Sequence[int]) -> "AttentionProbe":
+    def of(cls, inputs: ProbeInputs, tasks: Sequence[int], *, seeds: Sequence[int]) -> "AttentionProbe":
         """See `ArcProbe.of`."""
-        return cls(tasks, seen.heads, special=seen.special, seeds=seeds)
+        return cls(tasks, inputs.heads, special=inputs.special, seeds=seeds)
 
     def raw(self, batch: ProbeBatch) -> Tensor:
         """See `ArcProbe.raw`."""

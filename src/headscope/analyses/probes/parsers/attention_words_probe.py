@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from headscope.analyses.probes.data.probe_batches import ProbeBatch
 from headscope.analyses.probes.parsers.attention_probe import Root, glorot
-from headscope.analyses.probes.parsers.learner import ArcProbe, Seen
+from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs
 from headscope.analyses.probes.system import System
 
 
@@ -58,14 +58,14 @@ class AttentionWordsProbe(ArcProbe):
         self.root = Root(self.runs, special=special)
 
     @classmethod
-    def of(cls, seen: Seen, tasks: Sequence[int], *, seeds: Sequence[int]) -> "AttentionWordsProbe":
+    def of(cls, inputs: ProbeInputs, tasks: Sequence[int], *, seeds: Sequence[int]) -> "AttentionWordsProbe":
         """See `ArcProbe.of`."""
-        return cls(tasks, seen.heads, seen.vectors, special=seen.special, seeds=seeds)
+        return cls(tasks, inputs.heads, inputs.vectors, special=inputs.special, seeds=seeds)
 
     def raw(self, batch: ProbeBatch) -> Tensor:
         """See `ArcProbe.raw`."""
-        own = self.word_weights(batch.words)
-        candidate, dependent = own[:, :, :, 0], own[:, :, :, 1] + self.bias
+        weights = self.word_weights(batch.words)
+        candidate, dependent = weights[:, :, :, 0], weights[:, :, :, 1] + self.bias
         # Attention from i to j lies in row i, column j; from j to i in row j, column i. What rows know is contracted
         # in one go, what columns know in another: `[batch, row or column, the other, 2 x run]`.
         rows = _contract(batch.tables, candidate[:, :, :, 0], dependent[:, :, :, 1])
@@ -83,8 +83,8 @@ class AttentionWordsProbe(ArcProbe):
         """Return each word's share of the heads' weights, `[batch, word, run, role, direction, head]`."""
         runs, width, heads = self.runs, *self.weights.shape[3:]
         flat = self.weights.permute(3, 0, 1, 2, 4).reshape(width, -1)
-        own: Tensor = (self.vectors[words] @ flat).view(*words.shape, runs, 2, 2, heads)
-        return own
+        weights: Tensor = (self.vectors[words] @ flat).view(*words.shape, runs, 2, 2, heads)
+        return weights
 
     @torch.no_grad()
     def head_weights(
@@ -95,9 +95,13 @@ class AttentionWordsProbe(ArcProbe):
             self.vectors[torch.from_numpy(side).to(self.vectors.device)].double().mean(0) for side in arcs
         ]
         weights = self.weights.double()
-        given = sum(torch.einsum("w,rdwk->rdk", mean, weights[:, role]) for role, mean in enumerate(means))
-        found: NDArray[np.float64] = (given + self.bias.double())[list(runs)].mean(0).cpu().numpy()
-        return found
+        from_words = sum(
+            torch.einsum("w,rdwk->rdk", mean, weights[:, role]) for role, mean in enumerate(means)
+        )
+        mean_weights: NDArray[np.float64] = (
+            (from_words + self.bias.double())[list(runs)].mean(0).cpu().numpy()
+        )
+        return mean_weights
 
 
 def _contract(tables: Tensor, *weights: Tensor) -> tuple[Tensor, Tensor]:

@@ -38,12 +38,12 @@ def best_tree(scores: NDArray[np.floating]) -> NDArray[np.int64]:
     loss = exact.max(1, keepdims=True) - exact
     quick = _grown(loss)
     most = loss[np.arange(len(loss)), quick].sum()
-    kept = loss <= most + 1e-9
-    # One arc from the root at most: each costs more than all else together can lose.
-    cost = np.where(kept, loss, 0.0)
+    possible = loss <= most + 1e-9
+    # An arc from the root costs more than all others together can lose, so the tree has only one.
+    cost = np.where(possible, loss, 0.0)
     cost[:, 0] += most + cost.sum() + 1.0
     graph = nx.DiGraph()
-    dependents, candidates = np.nonzero(kept)
+    dependents, candidates = np.nonzero(possible)
     graph.add_nodes_from(range(len(heads) + 1))
     graph.add_weighted_edges_from(
         zip(candidates.tolist(), (dependents + 1).tolist(), cost[dependents, candidates].tolist())
@@ -74,8 +74,8 @@ def _grown(loss: NDArray[np.float64]) -> NDArray[np.int64]:
     outside[root] = False
     cheapest, head = loss[:, root + 1].copy(), np.full(words, root + 1)
     for _ in range(words - 1):
-        place = int(np.where(outside, cheapest, np.inf).argmin())
-        heads[place], outside[place] = head[place], False
-        better = loss[:, place + 1] < cheapest
-        cheapest[better], head[better] = loss[better, place + 1], place + 1
+        word = int(np.where(outside, cheapest, np.inf).argmin())
+        heads[word], outside[word] = head[word], False
+        better = loss[:, word + 1] < cheapest
+        cheapest[better], head[better] = loss[better, word + 1], word + 1
     return heads

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from headscope.analyses.probes.data.probe_batches import ProbeBatch
 from headscope.analyses.probes.parsers.attention_probe import glorot
-from headscope.analyses.probes.parsers.learner import ArcProbe, Seen
+from headscope.analyses.probes.parsers.learner import ArcProbe, ProbeInputs
 from headscope.analyses.probes.parsers.pair_layer import pair_scores
 from headscope.analyses.probes.system import System
 
@@ -56,9 +56,9 @@ class DistanceWordsProbe(ArcProbe):
         self.out = nn.Parameter(glorot((hidden,), hidden, 1, seeds))
 
     @classmethod
-    def of(cls, seen: Seen, tasks: Sequence[int], *, seeds: Sequence[int]) -> "DistanceWordsProbe":
+    def of(cls, inputs: ProbeInputs, tasks: Sequence[int], *, seeds: Sequence[int]) -> "DistanceWordsProbe":
         """See `ArcProbe.of`."""
-        return cls(tasks, seen.vectors, seeds=seeds)
+        return cls(tasks, inputs.vectors, seeds=seeds)
 
     def raw(self, batch: ProbeBatch) -> Tensor:
         """See `ArcProbe.raw`."""

@@ -42,8 +42,8 @@ class LabelProbe(Learner):
         heads = batch.targets[0]
         item, dependent = ((heads > 0) & (batch.labels != UNKNOWN)).nonzero(as_tuple=True)
         head, label = heads[item, dependent] - 1, batch.labels[item, dependent]
-        seen = self._features(batch, item, dependent, head)
-        scores = (seen @ self.weights + self.bias[:, None]).log_softmax(2)
+        features = self._features(batch, item, dependent, head)
+        scores = (features @ self.weights + self.bias[:, None]).log_softmax(2)
         loss = -scores.gather(2, label.expand(self.runs, -1)[..., None])[..., 0]
         right = (scores.argmax(2) == label).to(loss.dtype)
         nothing = loss.new_zeros((self.runs, len(heads)))
@@ -63,12 +63,12 @@ class LabelProbe(Learner):
         Returns:
             Numbers of relations, `UNKNOWN` for arcs from the root and for padding, `[run, batch, word]`.
         """
-        found = torch.full_like(heads, UNKNOWN)
+        labels = torch.full_like(heads, UNKNOWN)
         for run in range(self.runs):
             item, dependent = ((heads[run] > 0) & batch.valid).nonzero(as_tuple=True)
-            seen = self._features(batch, item, dependent, heads[run][item, dependent] - 1)
-            found[run, item, dependent] = (seen @ self.weights[run] + self.bias[run]).argmax(1)
-        return found
+            features = self._features(batch, item, dependent, heads[run][item, dependent] - 1)
+            labels[run, item, dependent] = (features @ self.weights[run] + self.bias[run]).argmax(1)
+        return labels
 
     def _features(self, batch: ProbeBatch, item: Tensor, dependent: Tensor, head: Tensor) -> Tensor:
         """What is seen of arcs, `[arc, 2 heads + 2 width]`."""

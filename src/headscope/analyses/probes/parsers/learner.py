@@ -60,8 +60,8 @@ class Learner(nn.Module, ABC):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
-    """What a probe may see of a model and a treebank.
+class ProbeInputs:
+    """The properties of a model and a treebank on which a probe's shape depends.
 
     Attributes:
         heads: number of heads.
@@ -100,7 +100,7 @@ class ArcProbe(Learner):
 
     @classmethod
     @abstractmethod
-    def of(cls, seen: Seen, tasks: Sequence[int], *, seeds: Sequence[int]) -> "ArcProbe":
+    def of(cls, inputs: ProbeInputs, tasks: Sequence[int], *, seeds: Sequence[int]) -> "ArcProbe":
         """Make the probe of several runs: the task and the seed of the first weights of each."""
 
     def head_weights(
@@ -129,10 +129,10 @@ class ArcProbe(Learner):
         """Answer with the likeliest head; see `Learner.judge`."""
         scores = self.scores(batch)
         targets = batch.targets[list(self.tasks)]
-        found = scores.gather(3, targets.clamp(min=0)[..., None])[..., 0]
+        log_probabilities = scores.gather(3, targets.clamp(min=0)[..., None])[..., 0]
         right = (scores.argmax(-1) == targets) & batch.valid
         return Judged(
-            loss=-torch.where(batch.valid, found, 0.0).sum(2),
+            loss=-torch.where(batch.valid, log_probabilities, 0.0).sum(2),
             right=right.sum(2),
             counts=batch.lengths,
         )

@@ -33,7 +33,7 @@ class _PairScores(torch.autograd.Function):
     def forward(ctx: Any, candidates: Tensor, dependents: Tensor, apart: Tensor, out: Tensor) -> Tensor:
         ctx.save_for_backward(candidates, dependents, apart, out)
         scores = candidates.new_empty((*candidates.shape[:2], candidates.shape[1]))
-        for items, rows, units in _parts(candidates, dependents, apart):
+        for items, rows, units in _chunks(candidates, dependents, apart):
             scores[items, rows] = units @ out
         return scores
 
@@ -42,19 +42,19 @@ class _PairScores(torch.autograd.Function):
         candidates, dependents, apart, out = ctx.saved_tensors
         of_candidates, of_dependents = torch.zeros_like(candidates), torch.empty_like(dependents)
         of_apart, of_out = torch.zeros_like(apart), torch.zeros_like(out)
-        one = out.new_ones(())
-        for items, rows, units in _parts(candidates, dependents, apart):
-            own = gradients[0][items, rows]
-            of_out += own.reshape(-1) @ units.flatten(0, 2)
+        unit = out.new_ones(())
+        for items, rows, units in _chunks(candidates, dependents, apart):
+            gradient = gradients[0][items, rows]
+            of_out += gradient.reshape(-1) @ units.flatten(0, 2)
             # Of tanh: 1 - tanh^2. The weights of the units are the same for all pairs and come in at the end.
-            slopes = torch.addcmul(one, units, units, value=-1.0, out=units).mul_(own[..., None])
+            slopes = torch.addcmul(unit, units, units, value=-1.0, out=units).mul_(gradient[..., None])
             of_candidates[items] += slopes.sum(1)
             of_dependents[items, rows] = slopes.sum(2)
             of_apart[rows] += slopes.sum(0)
         return of_candidates * out, of_dependents * out, of_apart * out, of_out
 
 
-def _parts(candidates: Tensor, dependents: Tensor, apart: Tensor) -> Iterator[tuple[slice, slice, Tensor]]:
+def _chunks(candidates: Tensor, dependents: Tensor, apart: Tensor) -> Iterator[tuple[slice, slice, Tensor]]:
     """Yield the hidden units of some sentences, of some of their words as dependents, in one memory for all.
 
     Short sentences come several at a time, long ones a few words at a time.

@@ -42,21 +42,21 @@ def answer(
     weights: int,
     device: torch.device | str = "cpu",
 ) -> ArcAnswers:
-    """Ask a probe for every word's head.
+    """Predict every word's head with a probe.
 
     Args:
-        probe: trained.
-        data: the sentences; they are answered in the order of `data.numbers`.
-        labels: labels the arcs of the first runs, which must be as many as its own and at the tree.
-        trees: the runs whose best trees are wanted too.
+        probe: the trained probe.
+        data: the sentences, in the order of `data.numbers`.
+        labels: labels the arcs of the first runs, which must be as many as its runs and trained on the tree.
+        trees: the runs whose best trees are predicted too.
         weights: numbers in a batch's tables at most.
         device: where.
     """
     lengths = np.array([len(data.words[number]) for number in data.numbers.tolist()])
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    row = {int(number): place for place, number in enumerate(data.numbers)}
+    row = {int(number): index for index, number in enumerate(data.numbers)}
     total = int(starts[-1])
-    found = ArcAnswers(
+    answers = ArcAnswers(
         heads=np.zeros((probe.runs, total), dtype=np.int64),
         targets=np.zeros((probe.runs, total), dtype=np.int64),
         trees=np.zeros((len(trees), total), dtype=np.int64),
@@ -67,16 +67,16 @@ def answer(
         scores = probe.scores(batch)
         heads = scores.argmax(3)
         targets = batch.targets[list(probe.tasks)].cpu().numpy()
-        named = None if labels is None else labels.answers(batch, heads[: labels.runs]).cpu().numpy()
-        own, exact = heads.cpu().numpy(), scores[list(trees)].cpu().numpy()
+        label_answers = None if labels is None else labels.answers(batch, heads[: labels.runs]).cpu().numpy()
+        head_answers, exact = heads.cpu().numpy(), scores[list(trees)].cpu().numpy()
         for item, number in enumerate(chosen.tolist()):
-            place = row[number]
-            size = int(lengths[place])
-            at = slice(int(starts[place]), int(starts[place]) + size)
-            found.heads[:, at] = own[:, item, :size]
-            found.targets[:, at] = targets[:, item, :size]
-            if named is not None:
-                found.labels[:, at] = named[:, item, :size]
+            index = row[number]
+            size = int(lengths[index])
+            at = slice(int(starts[index]), int(starts[index]) + size)
+            answers.heads[:, at] = head_answers[:, item, :size]
+            answers.targets[:, at] = targets[:, item, :size]
+            if label_answers is not None:
+                answers.labels[:, at] = label_answers[:, item, :size]
             for line in range(len(trees)):
-                found.trees[line, at] = best_tree(exact[line, item, :size, : size + 1])
-    return found
+                answers.trees[line, at] = best_tree(exact[line, item, :size, : size + 1])
+    return answers

@@ -65,9 +65,9 @@ class StructuralProbe:
         Args:
             vectors: as the store gives them, `[sentence, word, width]`.
         """
-        held = torch.from_numpy(vectors.astype(np.float32)).to(self.projection.device)
-        found: NDArray[np.float32] = squared_distances(held, self.projection).cpu().numpy()
-        return found
+        batch = torch.from_numpy(vectors.astype(np.float32)).to(self.projection.device)
+        distances: NDArray[np.float32] = squared_distances(batch, self.projection).cpu().numpy()
+        return distances
 
 
 def squared_distances(vectors: Tensor, projection: Tensor) -> Tensor:
@@ -107,7 +107,7 @@ class SentenceBatches:
     def __init__(self, sentences: Sequence[StoredSentence], *, batch_size: int) -> None:
         self.sentences = list(sentences)
         self.batch_size = batch_size
-        self._gold = [tree_distances(one.heads).astype(np.int16) for one in self.sentences]
+        self._gold = [tree_distances(sentence.heads).astype(np.int16) for sentence in self.sentences]
 
     @property
     def count(self) -> int:
@@ -124,16 +124,16 @@ class SentenceBatches:
             shuffle: draws the order; that of the corpus when None.
         """
         for group in self._groups(shuffle):
-            own = [self.sentences[place] for place in group]
-            longest = max(map(len, own))
-            rows = np.zeros((len(own), longest), dtype=np.int64)
-            known = np.zeros((len(own), longest), dtype=bool)
-            gold = np.zeros((len(own), longest, longest), dtype=np.float32)
-            for item, (place, one) in enumerate(zip(group, own)):
-                rows[item, : len(one)] = np.arange(one.start, one.start + len(one))
-                rows[item, len(one) :] = one.start  # any row: padding is not known
-                known[item, : len(one)] = one.known
-                gold[item, : len(one), : len(one)] = self._gold[place]
+            sentences = [self.sentences[index] for index in group]
+            longest = max(map(len, sentences))
+            rows = np.zeros((len(sentences), longest), dtype=np.int64)
+            known = np.zeros((len(sentences), longest), dtype=bool)
+            gold = np.zeros((len(sentences), longest, longest), dtype=np.float32)
+            for item, (index, sentence) in enumerate(zip(group, sentences)):
+                rows[item, : len(sentence)] = np.arange(sentence.start, sentence.start + len(sentence))
+                rows[item, len(sentence) :] = sentence.start  # any row: padding is not known
+                known[item, : len(sentence)] = sentence.known
+                gold[item, : len(sentence), : len(sentence)] = self._gold[index]
             yield torch.from_numpy(vectors[rows]).float(), torch.from_numpy(gold), torch.from_numpy(known)
 
     def _groups(self, shuffle: np.random.Generator | None) -> list[list[int]]:
@@ -143,11 +143,11 @@ class SentenceBatches:
         groups = []
         for start in range(0, number, window):
             near = sorted(
-                order[start : start + window].tolist(), key=lambda place: len(self.sentences[place])
+                order[start : start + window].tolist(), key=lambda index: len(self.sentences[index])
             )
             groups += [near[at : at + self.batch_size] for at in range(0, len(near), self.batch_size)]
         if shuffle is not None:
-            groups = [groups[place] for place in shuffle.permutation(len(groups))]
+            groups = [groups[index] for index in shuffle.permutation(len(groups))]
         return groups
 
 
@@ -174,26 +174,26 @@ def train_structural(
         options: see `StructuralOptions`.
         device: where to compute.
     """
-    how = options or StructuralOptions()
-    vectors, rank = store.layer(layer), min(how.rank, store.width)
+    settings = options or StructuralOptions()
+    vectors, rank = store.layer(layer), min(settings.rank, store.width)
     generator = torch.Generator().manual_seed(seed)
     first = torch.randn(store.width, rank, generator=generator) * (_TYPICAL / (2 * store.width * rank)) ** 0.5
     projection = first.to(device).requires_grad_()
-    best, plateau, done = first.to(device), Plateau(how.falling), 0
-    steps = max(batches.count, how.least_steps)
-    optimizer = torch.optim.Adam([projection], lr=how.rate)
+    best, plateau, done = first.to(device), Plateau(settings.falling), 0
+    steps = max(batches.count, settings.least_steps)
+    optimizer = torch.optim.Adam([projection], lr=settings.rate)
     coming = _endless(batches, vectors, np.random.default_rng([seed, layer]))
-    while done < how.rounds and not plateau.done:
+    while done < settings.rounds and not plateau.done:
         total = torch.zeros_like(best)
-        for held, gold, known in islice(coming, steps):
-            predicted = squared_distances(held.to(device), projection)
+        for batch, gold, known in islice(coming, steps):
+            predicted = squared_distances(batch.to(device), projection)
             loss = structural_loss(predicted, gold.to(device), known.to(device))
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             total += projection.detach()
         done += 1
-        # The steps' mean: a single step's projection is too noisy to say whether there is progress.
+        # Progress is judged by the mean over steps, because the projection of a single step is too noisy.
         mean = total / steps
         better, back = plateau.tell(mean_loss(vectors, mean, held_out, device=device))
         if better:
@@ -203,7 +203,7 @@ def train_structural(
                 projection.copy_(best)
             optimizer = torch.optim.Adam([projection])
         for group in optimizer.param_groups:
-            group["lr"] = how.rate * plateau.share
+            group["lr"] = settings.rate * plateau.share
     return StructuralProbe(projection=best, loss=plateau.lowest, rounds=done, settled=plateau.done)
 
 
@@ -224,8 +224,8 @@ def mean_loss(
     """Return the loss over sentences, each counted once."""
     total, number = 0.0, 0
     with torch.no_grad():
-        for held, gold, known in batches.of(vectors):
-            predicted = squared_distances(held.to(device), projection)
+        for batch, gold, known in batches.of(vectors):
+            predicted = squared_distances(batch.to(device), projection)
             loss = structural_loss(predicted, gold.to(device), known.to(device))
-            total, number = total + float(loss) * len(held), number + len(held)
+            total, number = total + float(loss) * len(batch), number + len(batch)
     return total / max(number, 1)

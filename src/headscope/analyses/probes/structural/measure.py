@@ -109,24 +109,24 @@ def measure_structural(
         bench = _StructuralBench(*stores, seed=seed, options=options or StructuralOptions(), device=device)
         layers, total = bench.store.layers, bench.store.layers + seeds - 1
         first: list[Sums] = []
-        held: list[Sums] = []
+        held_out_sums: list[Sums] = []
         for layer in range(layers):
             say(TRAINING, layer, total)
             probe = bench.train(layer, 0)
             first.append(bench.score(probe, layer))
-            held.append(bench.score(probe, layer, held_out=True))
-        held_scores = [structural_scores([sums]) for sums in held]
-        chosen = int(np.nanargmax([_or_low(scores["UUAS"].value) for scores in held_scores]))
-        every = [first[chosen]]
+            held_out_sums.append(bench.score(probe, layer, held_out=True))
+        held_out_scores = [structural_scores([sums]) for sums in held_out_sums]
+        chosen = int(np.nanargmax([_or_low(scores["UUAS"].value) for scores in held_out_scores]))
+        seed_sums = [first[chosen]]
         for number in range(1, seeds):
             say(TRAINING, layers + number - 1, total)
-            every.append(bench.score(bench.train(chosen, number), chosen))
+            seed_sums.append(bench.score(bench.train(chosen, number), chosen))
         say(TRAINING, total, total)
         sentences = len(bench.batches.sentences) + len(bench.held_out.sentences)
     facts = {"layer": chosen, "sentences": sentences, "sampled": share, "settled": bench.settled}
     return StructuralTables(
-        probes=_probe_rows(every, chosen),
-        layers=_layer_rows(first, held_scores, chosen),
+        probes=_probe_rows(seed_sums, chosen),
+        layers=_layer_rows(first, held_out_scores, chosen),
         difference=layer_difference(first[chosen], first[0]),
         facts=facts,
     )
@@ -198,12 +198,16 @@ def _fill(
             f"the structural probe needs {needed / 2**30:.1f} GiB for the vectors of train, and there is room for "
             f"{room / 2**30:.1f} GiB in {base.parent}; free some, raise the limit, or take a smaller treebank"
         )
-    taken = (one for one in chain(first, coming) if share_of(one.document, one.index, seed=seed) <= share)
+    taken = (
+        segment
+        for segment in chain(first, coming)
+        if share_of(segment.document, segment.index, seed=seed) <= share
+    )
     stores: list[StateStore] = []
     for name, segments in (("train", taken), ("dev", dev)):
         (base / name).mkdir()
         scales = stores[0].scales if stores else None
-        states = _told(read(segments), f"vectors of {name}", say)
+        states = _with_progress(read(segments), f"vectors of {name}", say)
         stores.append(StateStore(base / name, scales=scales).fill(states))
     for store, name, least in ((stores[0], "train", 2), (stores[1], "dev", 1)):
         if len(store.sentences) < least:
@@ -214,7 +218,7 @@ def _fill(
     return (stores[0], stores[1]), share
 
 
-def _told(states: Iterable[WordStates], what: str, say: Teller) -> Iterator[WordStates]:
+def _with_progress(states: Iterable[WordStates], what: str, say: Teller) -> Iterator[WordStates]:
     for done, state in enumerate(states):
         if done % 256 == 0:
             say(what, done, None)
@@ -236,14 +240,16 @@ def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
     return table.astype({"seed": "Int64"})[PROBES.names]
 
 
-def _layer_rows(first: Sequence[Sums], held: Sequence[dict[str, Score]], chosen: int) -> pd.DataFrame:
+def _layer_rows(
+    first: Sequence[Sums], held_out_scores: Sequence[dict[str, Score]], chosen: int
+) -> pd.DataFrame:
     """Lay out every layer's scores with the first seed."""
     rows: list[dict[str, Any]] = []
     for layer, sums in enumerate(first):
         scores = structural_scores([sums])
         for measure in MEASURES:
             row = {"layer": layer, "measure": measure, **_ends(scores[measure])}
-            rows.append({**row, "held_out": held[layer][measure].value, "chosen": layer == chosen})
+            rows.append({**row, "held_out": held_out_scores[layer][measure].value, "chosen": layer == chosen})
     return pd.DataFrame(rows, columns=PROBE_LAYERS.names)
 
 
@@ -259,5 +265,5 @@ def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
 
 
 def _ends(score: Score) -> dict[str, Any]:
-    told = asdict(score)
-    return {"value": told["value"], "ci_low": told["low"], "ci_high": told["high"], "n": told["n"]}
+    values = asdict(score)
+    return {"value": values["value"], "ci_low": values["low"], "ci_high": values["high"], "n": values["n"]}

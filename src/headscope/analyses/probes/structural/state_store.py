@@ -89,7 +89,7 @@ class StateStore:
         finally:
             for file in files:
                 file.close()
-        self.sentences.sort(key=lambda one: (one.document, one.index))
+        self.sentences.sort(key=lambda sentence: (sentence.document, sentence.index))
         return self
 
     @property
@@ -146,13 +146,16 @@ def split_held_out(
     Returns:
         Two lists in the order they came in; the first is empty only where there are fewer than two sentences.
     """
-    every = list(sentences)
-    documents = sorted({one.document for one in every})
+    all_sentences = list(sentences)
+    documents = sorted({sentence.document for sentence in all_sentences})
     alone = len(documents) < 2
 
-    def key(one: StoredSentence) -> tuple[str, int]:
-        return (one.document, one.index if alone else 0)
+    def key(sentence: StoredSentence) -> tuple[str, int]:
+        return (sentence.document, sentence.index if alone else 0)
 
-    drawn = sorted({key(one) for one in every}, key=lambda place: (share_of(*place, seed=seed), place))
+    drawn = sorted(
+        {key(sentence) for sentence in all_sentences}, key=lambda unit: (share_of(*unit, seed=seed), unit)
+    )
     out = set(drawn[: max(1, round(share * len(drawn)))])
-    return [one for one in every if key(one) not in out], [one for one in every if key(one) in out]
+    train = [sentence for sentence in all_sentences if key(sentence) not in out]
+    return train, [sentence for sentence in all_sentences if key(sentence) in out]

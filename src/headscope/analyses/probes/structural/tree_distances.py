@@ -14,14 +14,15 @@ def tree_distances(heads: Sequence[int]) -> NDArray[np.int32]:
     """
     number = len(heads)
     order = _from_the_root(heads)
-    place = np.empty(number, dtype=np.int64)
-    place[order] = np.arange(number)
-    distances = np.zeros((number, number), dtype=np.int32)  # in that order, and so without gaps to skip
+    index_of = np.empty(number, dtype=np.int64)
+    index_of[order] = np.arange(number)
+    # Words are in the order from the root, so that the rows filled so far are contiguous.
+    distances = np.zeros((number, number), dtype=np.int32)
     for at, word in enumerate(order[1:], 1):
-        # All paths to what came before lead over the head.
-        distances[at, :at] = distances[place[heads[word] - 1], :at] + 1
+        # All paths to earlier words lead over the head.
+        distances[at, :at] = distances[index_of[heads[word] - 1], :at] + 1
         distances[:at, at] = distances[at, :at]
-    return distances[np.ix_(place, place)]
+    return distances[np.ix_(index_of, index_of)]
 
 
 def _from_the_root(heads: Sequence[int]) -> list[int]:
@@ -35,25 +36,25 @@ def _from_the_root(heads: Sequence[int]) -> list[int]:
     return order
 
 
-def closest_trees(distances: NDArray[np.floating], own: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def closest_trees(distances: NDArray[np.floating], included: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return the minimum spanning trees over some words of each sentence, `[sentence, word, word]`, lower word first.
 
     Args:
         distances: between every two words, symmetric and not negative, `[sentence, word, word]`.
-        own: the words that the trees are over, `[sentence, word]`.
+        included: the words that the trees are over, `[sentence, word]`.
     """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    number, words = own.shape
-    pairs = np.triu(own[:, :, None] & own[:, None], k=1)
+    number, words = included.shape
+    pairs = np.triu(included[:, :, None] & included[:, None], k=1)
     item, low, high = pairs.nonzero()
-    # One graph for all: what is not connected gives a tree of its own. scipy takes 0 for no arc; one more on every
-    # arc changes no tree.
+    # One graph holds all sentences, because unconnected parts give separate trees. scipy reads 0 as no arc; adding 1 to
+    # every arc changes no tree.
     weights = distances[pairs].astype(np.float64) + 1
     nodes = number * words
     graph = csr_array((weights, (item * words + low, item * words + high)), shape=(nodes, nodes))
-    found = minimum_spanning_tree(graph).tocoo()
+    spanning = minimum_spanning_tree(graph).tocoo()
     trees = np.zeros((number, words, words), dtype=bool)
-    trees[found.row // words, found.row % words, found.col % words] = True
+    trees[spanning.row // words, spanning.row % words, spanning.col % words] = True
     return trees

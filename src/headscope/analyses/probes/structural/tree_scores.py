@@ -42,12 +42,12 @@ class StructuralScorer:
 
     def __init__(self, sentences: Sequence[StoredSentence]) -> None:
         by_length: dict[int, list[StoredSentence]] = {}
-        for one in sentences:
-            by_length.setdefault(len(one), []).append(one)
+        for sentence in sentences:
+            by_length.setdefault(len(sentence), []).append(sentence)
         self._groups = [
-            _Group.of(own[at : at + _TOGETHER])
-            for _, own in sorted(by_length.items())
-            for at in range(0, len(own), _TOGETHER)
+            _Group.of(group[at : at + _TOGETHER])
+            for _, group in sorted(by_length.items())
+            for at in range(0, len(group), _TOGETHER)
         ]
 
     def sums(self, predict: Callable[[NDArray[np.int64]], NDArray[np.float32]]) -> dict[str, NDArray[Any]]:
@@ -61,14 +61,14 @@ class StructuralScorer:
         sums = GroupedSums({"hits": (), "n_arcs": (), "correlation": (lengths,), "n_words": (lengths,)})
         for group in self._groups:
             predicted, size = predict(group.rows), group.rows.shape[1]
-            trees = closest_trees(predicted, group.own)
+            trees = closest_trees(predicted, group.included)
             hits, arcs = ((group.arcs & trees).sum((1, 2)), group.arcs.sum((1, 2)))
             inside = SHORTEST <= size <= LONGEST
-            found = row_correlations(predicted, group.gold, group.known).sum(1) if inside else hits
+            correlations = row_correlations(predicted, group.gold, group.known).sum(1) if inside else hits
             for item, document in enumerate(group.documents):
                 correlation, words = np.zeros(lengths), np.zeros(lengths, dtype=np.int32)
                 if inside:
-                    correlation[size - SHORTEST], words[size - SHORTEST] = found[item], size
+                    correlation[size - SHORTEST], words[size - SHORTEST] = correlations[item], size
                 counts = {"n_arcs": np.array(arcs[item]), "n_words": words}
                 sums.add(document, hits=np.array(hits[item]), correlation=correlation, **counts)
         stacked = sums.stacked()
@@ -82,21 +82,23 @@ class _Group:
     documents: list[str]
     rows: NDArray[np.int64]
     known: NDArray[np.bool_]
-    own: NDArray[np.bool_]
+    included: NDArray[np.bool_]
     arcs: NDArray[np.bool_]
     gold: NDArray[np.int16]
 
     @classmethod
     def of(cls, sentences: Sequence[StoredSentence]) -> "_Group":
-        known = np.stack([one.known for one in sentences])
-        punctuation = np.stack([one.punctuation for one in sentences])
+        known = np.stack([sentence.known for sentence in sentences])
+        punctuation = np.stack([sentence.punctuation for sentence in sentences])
         return cls(
-            documents=[one.document for one in sentences],
-            rows=np.stack([np.arange(one.start, one.start + len(one)) for one in sentences]),
+            documents=[sentence.document for sentence in sentences],
+            rows=np.stack(
+                [np.arange(sentence.start, sentence.start + len(sentence)) for sentence in sentences]
+            ),
             known=known,
-            own=known & ~punctuation,
-            arcs=np.stack([gold_arcs(one) for one in sentences]),
-            gold=np.stack([tree_distances(one.heads).astype(np.int16) for one in sentences]),
+            included=known & ~punctuation,
+            arcs=np.stack([gold_arcs(sentence) for sentence in sentences]),
+            gold=np.stack([tree_distances(sentence.heads).astype(np.int16) for sentence in sentences]),
         )
 
 
@@ -122,14 +124,14 @@ def row_correlations(
         known: `[sentence, word]`.
     """
     out = np.zeros(known.shape)
-    whole = known.all(1)
-    if whole.any():
-        out[whole] = _correlations(predicted[whole], gold[whole])
-    for item in np.flatnonzero(~whole):
-        own = np.flatnonzero(known[item])
-        if len(own) > 1:
-            inner = np.ix_([item], own, own)
-            out[item, own] = _correlations(predicted[inner], gold[inner])[0]
+    complete = known.all(1)
+    if complete.any():
+        out[complete] = _correlations(predicted[complete], gold[complete])
+    for item in np.flatnonzero(~complete):
+        words = np.flatnonzero(known[item])
+        if len(words) > 1:
+            inner = np.ix_([item], words, words)
+            out[item, words] = _correlations(predicted[inner], gold[inner])[0]
     return out
 
 
@@ -137,8 +139,10 @@ def _correlations(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64
     ranks = [rankdata(table, axis=-1) for table in (left, right)]
     a, b = (table - table.mean(-1, keepdims=True) for table in ranks)
     size = np.sqrt((a**2).sum(-1) * (b**2).sum(-1))
-    found: NDArray[np.float64] = np.divide((a * b).sum(-1), size, out=np.zeros(size.shape), where=size > 0)
-    return found
+    correlations: NDArray[np.float64] = np.divide(
+        (a * b).sum(-1), size, out=np.zeros(size.shape), where=size > 0
+    )
+    return correlations
 
 
 def structural_scores(sums: Sequence[dict[str, NDArray[Any]]]) -> dict[str, Score]:
@@ -147,15 +151,15 @@ def structural_scores(sums: Sequence[dict[str, NDArray[Any]]]) -> dict[str, Scor
     Args:
         sums: `StructuralScorer.sums` of each.
     """
-    mean = {name: np.mean([one[name] for one in sums], axis=0) for name in sums[0]}
-    found = ratio_interval(mean["hits"], mean["arcs"], scale="share")
+    mean = {name: np.mean([probe_sums[name] for probe_sums in sums], axis=0) for name in sums[0]}
+    uuas = ratio_interval(mean["hits"], mean["arcs"], scale="share")
     return {
-        "UUAS": Score(float(found.value), float(found.low), float(found.high), int(mean["arcs"].sum())),
+        "UUAS": Score(float(uuas.value), float(uuas.low), float(uuas.high), int(mean["arcs"].sum())),
         "Spearman": _spearman(mean["correlation"], mean["words"]),
     }
 
 
 def _spearman(correlation: NDArray[np.float64], words: NDArray[np.float64]) -> Score:
     """Average the lengths' means, each length counted once."""
-    found = mean_interval(correlation, words)
-    return Score(float(found.value), float(found.low), float(found.high), int(words.sum()))
+    interval = mean_interval(correlation, words)
+    return Score(float(interval.value), float(interval.low), float(interval.high), int(words.sum()))
