@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.analyses.coref.baselines import BASELINES, baseline_hits, choices
-from headscope.analyses.coref.mention_marks import MentionMarks, MentionQuestions
 from headscope.analyses.coref.mention_rules.agreement import agreement, features_of
 from headscope.analyses.coref.mention_rules.head_rule import rule_agreement
 from headscope.analyses.coref.mention_rules.head_words import head_word
 from headscope.analyses.coref.mention_table import MENTION_TYPES, mention_table
 from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
+from headscope.analyses.coref.scored_mentions import MentionQueries, ScoredMentions
 from headscope.attention.words.word_attention import WordAxis
 from headscope.attention.words.word_rows import WordRows
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
@@ -108,14 +108,15 @@ def test_hits_are_those_of_a_loop_over_mentions_and_heads(batch, strict, at_once
                 best = max(may, key=lambda word: (float(weights[item, each, head, word]), -word))
                 if weights[item, each, head, best] > 0 and table.right_words[row, best]:
                     expected[item, each, [0, kind]] += 1
-    questions = MentionQuestions.of(MentionMarks.of(tables, strict=strict), rows_of(len(tables), 12))
-    import headscope.analyses.coref.mention_marks as marks
+    queries = MentionQueries.of(ScoredMentions.of(tables, strict=strict), rows_of(len(tables), 12))
 
-    before, marks._WEIGHTS_AT_ONCE = marks._WEIGHTS_AT_ONCE, at_once * 36
+    import headscope.analyses.coref.scored_mentions as module
+
+    before, module._WEIGHTS_AT_ONCE = module._WEIGHTS_AT_ONCE, at_once * 36
     try:
-        np.testing.assert_array_equal(questions.hits(weights).numpy(), expected)
+        np.testing.assert_array_equal(queries.hits(weights).numpy(), expected)
     finally:
-        marks._WEIGHTS_AT_ONCE = before
+        module._WEIGHTS_AT_ONCE = before
 
 
 def measured(action):
@@ -150,8 +151,8 @@ def test_thirty_thousand_mentions_on_the_same_hundred_words():
     assert len(table.scored) > 10_000
     assert megabytes < 60  # every pair: 900 for each of six arrays
     assert seconds < 20
-    questions = MentionQuestions.of(MentionMarks.of([table], strict=False), rows_of(1, 100))
-    hits = questions.hits(torch.rand(1, 4, 100, 100))
+    queries = MentionQueries.of(ScoredMentions.of([table], strict=False), rows_of(1, 100))
+    hits = queries.hits(torch.rand(1, 4, 100, 100))
     assert hits.shape == (1, 4, len(MENTION_TYPES))
     assert 0 < int(hits[..., 0].min()) < int(hits[..., 0].max()) < len(table.scored)
 

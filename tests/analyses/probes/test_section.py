@@ -5,8 +5,8 @@ import pytest
 from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures.drawings import probe_figures
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS, probe_findings
-from headscope.analyses.probes.lines import line_of, probe_lines
 from headscope.analyses.probes.page_tables import weights_table
+from headscope.analyses.probes.probe_lines import line_of, probe_lines
 from headscope.analyses.probes.section import probes_section, read_line
 from headscope.prepare.overlap import overlap_facts
 from headscope.study.paper import paper_numbers

@@ -5,7 +5,7 @@ import pytest
 
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.best_heads import DependencyResult
-from headscope.analyses.syntax.details import noop_table
+from headscope.analyses.syntax.detail_tables import noop_table
 from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.analyses.syntax.sums import DependencyOptions
 from headscope.attention.scan import scan

@@ -9,7 +9,7 @@ import pytest
 from headscope.analyses.arc_examples.section import arcs_section, figure_examples, groups_of
 from headscope.analyses.for_report import arc_examples
 from headscope.analyses.syntax.figures.relation_layers import STEPS, on_shade, shade
-from headscope.analyses.syntax.heat import best_offsets, drawn_relations, heat_table
+from headscope.analyses.syntax.heat_table import best_offsets, drawn_relations, heat_table
 from headscope.analyses.syntax.page_tables import main_table
 from headscope.analyses.syntax.relations import relations_of
 from headscope.analyses.syntax.section import syntax_section, treebank_line

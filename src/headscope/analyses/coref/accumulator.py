@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.coref.baselines import BASELINES, baseline_hits
-from headscope.analyses.coref.mention_marks import MentionMarks, MentionQuestions
 from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, MentionTable
+from headscope.analyses.coref.scored_mentions import MentionQueries, ScoredMentions
 from headscope.attention.tile import AttentionTile
 from headscope.attention.words.word_rows import WordRows
 from headscope.encoding.batching import Batch
@@ -37,7 +37,7 @@ class CoreferenceOptions:
 
 @dataclass(frozen=True)
 class CoreferenceSums:
-    """What was counted of one kind of attention.
+    """The counts of one kind of attention.
 
     Attributes:
         kind: `encoder` or `decoder`.
@@ -77,8 +77,8 @@ class CoreferenceAccumulator(Accumulator):
                 f"pieces {self.options.pieces!r} is not known; choose one of {', '.join(PIECES)}"
             )
         self._tables: list[MentionTable | None] = []
-        self._marks: MentionMarks | None = None
-        self._rows: dict[str, tuple[WordRows, MentionQuestions]] = {}
+        self._mentions: ScoredMentions | None = None
+        self._rows: dict[str, tuple[WordRows, MentionQueries]] = {}
         self._layer_hits: dict[str, list[Tensor]] = {}
         super().__init__([part for part in layout if part.kind != "cross"])
 
@@ -95,22 +95,22 @@ class CoreferenceAccumulator(Accumulator):
         """Lay out the batch's mentions."""
         self._tables = [segment.fields.get(FIELD) for segment in batch.segments]
         tables = [table for table in self._tables if table is not None and len(table.scored)]
-        self._marks = MentionMarks.of(self._tables, strict=self.options.strict) if tables else None
+        self._mentions = ScoredMentions.of(self._tables, strict=self.options.strict) if tables else None
         self._rows = {}
         self._layer_hits = {part.kind: [] for part in self.layout}
 
     def update(self, tile: AttentionTile) -> None:
         """Read the antecedents off one layer."""
-        if tile.kind == "cross" or self._marks is None:
+        if tile.kind == "cross" or self._mentions is None:
             return
         if tile.kind not in self._rows:
-            rows = WordRows.of(tile, self._marks.wanted.to(tile.queries.word_ids.device))
-            self._rows[tile.kind] = rows, MentionQuestions.of(self._marks, rows)
-        rows, questions = self._rows[tile.kind]
+            rows = WordRows.of(tile, self._mentions.wanted.to(tile.queries.word_ids.device))
+            self._rows[tile.kind] = rows, MentionQueries.of(self._mentions, rows)
+        rows, queries = self._rows[tile.kind]
         # A decoder's shift may have cut every head word off.
         if rows.rows.shape[1]:
             attention = rows.attention(tile, pieces=self.options.pieces)
-            self._layer_hits[tile.kind].append(questions.hits(attention))
+            self._layer_hits[tile.kind].append(queries.hits(attention))
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to their documents."""
@@ -130,7 +130,7 @@ class CoreferenceAccumulator(Accumulator):
                 n_baselines=right.astype(np.int32) @ types,
                 **{f"n_hits.{kind}": hits[item] for kind, hits in hits_by_kind.items()},
             )
-        self._marks, self._rows, self._layer_hits = None, {}, {}
+        self._mentions, self._rows, self._layer_hits = None, {}, {}
 
     def compute(self) -> tuple[CoreferenceSums, ...]:
         """Return what was counted, by group of documents."""

@@ -1,4 +1,4 @@
-"""What the report shows of coreference."""
+"""The part of the report on coreference."""
 
 from headscope.analyses.coref.findings import TOPIC, coreference_findings
 from headscope.analyses.coref.section import coreference_section

@@ -1,4 +1,4 @@
-"""What a study knows of coreference: the heads that find antecedents, and how many mentions were read."""
+"""The parts of a study on coreference: the heads that find antecedents, and the number of mentions that were read."""
 
 from collections.abc import Mapping
 from typing import Any

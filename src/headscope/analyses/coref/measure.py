@@ -11,7 +11,7 @@ from headscope.analyses.coref.accumulator import CoreferenceAccumulator, Corefer
 from headscope.analyses.coref.mention_rules.head_rule import rule_agreement
 from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
 from headscope.analyses.coref.questions import coreference_questions
-from headscope.analyses.coref.systems import CoreferenceResult
+from headscope.analyses.coref.result_tables import CoreferenceResult
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.model.model_source import TileSource
 from headscope.attention.scan import scan
@@ -43,7 +43,7 @@ def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageRes
 
     Args:
         run: a `ModelRun` with a coreference corpus.
-        watch: told of progress.
+        watch: called with the progress.
 
     Raises:
         InputError: no mention of the corpus can be scored.

@@ -1,4 +1,4 @@
-"""Documents with mentions of entities cut into windows, and what becomes of each mention."""
+"""Documents with mentions of entities, cut into windows, and the counts of mentions that are scored or lost."""
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
@@ -47,7 +47,7 @@ class MentionCounts:
         counted: mentions that are scored, by type.
         lost: mentions with an antecedent that are not scored, by reason.
         unmatched: brackets that match no other; what they would have marked is not among the mentions.
-        unmatched_named: the first `MOST_NAMED` of them, each with its place and what is wrong.
+        unmatched_named: the first `MOST_NAMED` of them, each with its position and what is wrong.
     """
 
     windows: WindowCounts = field(default_factory=WindowCounts)

@@ -1,4 +1,4 @@
-"""What the probes say, in words; one is called better than another by the interval of their difference."""
+"""The findings of the probes; one is better than another where the interval of their difference leaves out zero."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from headscope.analyses.probes.lines import ProbeLine, line_of, probe_lines
+from headscope.analyses.probes.probe_lines import ProbeLine, line_of, probe_lines
 from headscope.counted import count
 from headscope.reporting.kit.comparing import Comparison, compared
 from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, numbered, sentence

@@ -1,4 +1,4 @@
-"""Which heads a probe listens to, as a table: the weight it gives each, in both directions."""
+"""The weights that a probe gives the heads, as a table, in both directions."""
 
 from collections.abc import Iterable, Sequence
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.probes.lines import ProbeLine, probe_lines
+from headscope.analyses.probes.probe_lines import ProbeLine, probe_lines
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.tables.paper_table import (
     PaperColumn,

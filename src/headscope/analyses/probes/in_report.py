@@ -1,4 +1,4 @@
-"""What the report shows of probes."""
+"""The part of the report on probes."""
 
 from headscope.analyses.probes.figures.drawings import probe_figures
 from headscope.analyses.probes.findings import TOPIC, probe_findings

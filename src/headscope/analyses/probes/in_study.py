@@ -1,4 +1,4 @@
-"""What a study knows of probes: the weight that each gives a head."""
+"""The part of a study on probes: the weight that each gives a head."""
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 

@@ -31,7 +31,7 @@ def measure_probes(
 
     Args:
         run: a `ModelRun` with `treebank_train` and `treebank`.
-        watch: told of progress.
+        watch: called with the progress.
         cache: for attention on disk; `cache_folder` within `cache_limit` when None.
 
     Raises:

@@ -10,7 +10,7 @@ import pandas as pd
 
 from headscope.analyses.probes.catalog import OVER_ATTENTION, SYSTEMS
 from headscope.analyses.probes.figures.weight_grids import TITLES
-from headscope.analyses.probes.lines import ProbeLine
+from headscope.analyses.probes.probe_lines import ProbeLine
 from headscope.reporting.kit.links import head_link
 from headscope.reporting.kit.numbers import DASH, correlation, ends, share
 from headscope.reporting.kit.pictures.strip import scale, strip

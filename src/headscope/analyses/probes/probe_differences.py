@@ -1,4 +1,4 @@
-"""Which of two probes finds more heads, word by word on the same documents."""
+"""The differences between two probes, word by word on the same documents."""
 
 from collections.abc import Sequence
 from itertools import combinations

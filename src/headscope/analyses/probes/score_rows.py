@@ -62,7 +62,7 @@ class GoldWords:
 
 @dataclass(frozen=True, eq=False)
 class ProbeAnswers:
-    """What one probe got right on one model.
+    """The right answers of one probe on one model.
 
     Attributes:
         probe: its name in tables.
@@ -87,7 +87,7 @@ def probe_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
 
     Args:
         answers: of one probe.
-        gold: the words that were asked about.
+        gold: the words that were scored.
     """
     rows: list[dict[str, Any]] = []
     number = int(gold.counted.sum())

@@ -8,8 +8,8 @@ from typing import Any
 from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures.drawings import Drawings, drawings_of, grids_of, paper_of, weights_name
 from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS
-from headscope.analyses.probes.lines import probe_lines
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table
+from headscope.analyses.probes.probe_lines import probe_lines
 from headscope.prepare.overlap import overlap_line
 from headscope.reporting.kit.linked_sentences import Sentence
 from headscope.reporting.kit.links import file_links, linked

@@ -1,4 +1,4 @@
-"""How a probe on a model stands in table 3: what its line is called, and whose color it has."""
+"""A line of table 3: the probe and the model, its label and its color."""
 
 from dataclasses import dataclass
 

@@ -21,7 +21,7 @@ from headscope.analyses.probes.parsers.parses import ArcAnswers, answer
 from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers
 from headscope.analyses.probes.treebanks import ProbeBench
 
-# What is said to be done, on the trained model and on none.
+# Labels of the progress, over the trained model and without a model.
 OVER_MODEL, WITHOUT_ATTENTION = "probes", "probes without attention"
 _WEIGHTS_AT_ONCE = {"cpu": 1 << 23, "cuda": 1 << 27, "mps": 1 << 25}
 

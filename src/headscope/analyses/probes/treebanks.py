@@ -1,4 +1,4 @@
-"""What probes are trained and scored on: two treebanks, and any model's attention over them, from the cache."""
+"""The data of the probes: two treebanks, and any model's attention over them, from the cache."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -96,7 +96,7 @@ class ProbeBench:
     Args:
         run: with `treebank_train` and `treebank`.
         cache: for attention on disk.
-        tell: told what is being done, how many sentences are done, and of how many.
+        tell: called with the label, how many sentences are done, and of how many.
 
     Attributes:
         train, dev: the treebanks.
@@ -119,7 +119,7 @@ class ProbeBench:
         self.vectors = WordTable.of(self._vectors(), self.train.sentences, self.dev.sentences)
         self.labels = kinds_of(self.train.sentences, relations=True)
         sizes = {self._key(bank): bank.bytes(len(self.heads)) for bank in (self.train, self.dev)}
-        # One control at a time lies beside the trained model's.
+        # The cache holds the tables of one control at a time beside the trained model's.
         cache.reserve(
             {**sizes, "control": sum(sizes.values())}, what=f"{self.train.name} and {self.dev.name}"
         )

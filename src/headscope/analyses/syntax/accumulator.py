@@ -69,7 +69,7 @@ class DependencyAccumulator(Accumulator):
             "n_arcs": counted(cells),
             "n_offsets": counted(cells, len(OFFSETS)),
             "n_hits": counted(cells, "layer", "head", width),
-            # What the words that attend give special tokens, a number for every head: kept for fewer groups.
+            # Attention to special tokens is a number for every head, so it is kept for fewer groups.
             "special": GroupedSums(
                 {
                     name: shape
@@ -91,12 +91,12 @@ class DependencyAccumulator(Accumulator):
 
     @property
     def words(self) -> int:
-        """How many words there were, an arc each."""
+        """The number of words; each has one arc."""
         return int(self.totals["words"][0])
 
     @property
     def unplaced(self) -> int:
-        """How many of them have no piece of their own."""
+        """The number of words without a piece."""
         return int(self.totals["words"][1])
 
     def begin(self, batch: Batch) -> None:

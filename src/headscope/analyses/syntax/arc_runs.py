@@ -43,7 +43,7 @@ class ArcRuns:
 
 
 def sum_runs(values: Tensor, run_of: NDArray[np.int64], number: int) -> NDArray[Any]:
-    """Sum `[arc, ...]` to `[run, ...]`; what is true counts as 1, exact in float32 far beyond a batch."""
+    """Sum `[arc, ...]` to `[run, ...]`; True counts as 1, and float32 is exact far beyond the size of a batch."""
     flat = values.flatten(1)
     flat = flat.float() if flat.dtype == torch.bool else flat
     total = torch.zeros((number, flat.shape[1]), dtype=flat.dtype, device=flat.device)

@@ -84,7 +84,7 @@ class Answers:
 def read_answers(
     weights: Tensor, pointer: Pointer, *, both: bool = False, compat: bool = False
 ) -> tuple[Answers, ...]:
-    """Read one layer's answers in each direction: dependent->head, head->dependent, and both where asked for.
+    """Read one layer's answers in each direction: dependent->head, head->dependent, and their sum where `both` is set.
 
     Args:
         weights: attention between words, `[batch, head, query word, key word]`.
@@ -131,7 +131,7 @@ def judge(
 
 
 def _candidates_only(table: Tensor, pointer: Pointer, *, self_counts: bool) -> Tensor:
-    """Return a table `[batch, word, head, word]` in which what is no candidate lies below every weight."""
+    """Return a table `[batch, word, head, word]` in which pairs that are no candidates lie below every weight."""
     # Adding is several times faster than filling under a mask; weights, and sums of two, are at most 2.
     allowed = table - 4.0 * pointer.barred[:, :, None].to(table.dtype)
     if self_counts:

@@ -1,4 +1,4 @@
-"""How the best head and the best fixed offset of each relation are chosen: held-out, and as the notebook does."""
+"""The choice of the best head and the best fixed offset of each relation, held-out and as in the notebook."""
 
 from dataclasses import replace
 from typing import Any

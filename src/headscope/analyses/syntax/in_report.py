@@ -1,4 +1,4 @@
-"""What the report shows of dependency heads."""
+"""The part of the report on dependency heads."""
 
 from headscope.analyses.syntax.figures.files import syntax_figures
 from headscope.analyses.syntax.findings import TOPIC, syntax_findings

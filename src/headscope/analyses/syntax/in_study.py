@@ -1,4 +1,4 @@
-"""What a study knows of dependency heads: the relations that heads find, and which trees were read."""
+"""The parts of a study on dependency heads: the relations that heads find, and the trees that were read."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -8,7 +8,7 @@ import pandas as pd
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.best_heads import DependencyResult
-from headscope.analyses.syntax.details import distance_table, noop_table
+from headscope.analyses.syntax.detail_tables import distance_table, noop_table
 from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.analyses.syntax.questions import syntax_questions
 from headscope.analyses.syntax.sums import DependencyOptions
@@ -34,7 +34,7 @@ def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
 
     Args:
         run: with a treebank, or over maps of one.
-        watch: told of progress.
+        watch: called with the progress.
 
     Raises:
         InputError: no sentence could be read, or the maps are not of a treebank.

@@ -1,4 +1,4 @@
-"""What heads are asked of a sentence with a tree, for the examples of figure 5."""
+"""The dependents of a sentence with a tree and their heads, as questions for the examples of figure 5."""
 
 from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.encoding.packing.tree_fields import arcs_of_fields

@@ -1,4 +1,4 @@
-"""What `DependencyAccumulator` counted, summed to the rows of the tables: relations, and totals over them."""
+"""The counts of `DependencyAccumulator`, summed to the rows of the tables: relations, and totals over them."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

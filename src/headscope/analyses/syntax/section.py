@@ -7,7 +7,7 @@ from typing import Any
 
 from headscope.analyses.syntax.figures.distance_curves import distance_panel
 from headscope.analyses.syntax.findings import DETAIL, NOOP, TOPIC, noop_rows
-from headscope.analyses.syntax.heat import heat_key, heat_name, heat_table
+from headscope.analyses.syntax.heat_table import heat_key, heat_name, heat_table
 from headscope.analyses.syntax.page_tables import (
     distance_table,
     main_table,
@@ -29,7 +29,7 @@ from headscope.views.markup import Html, el
 
 WHY = "Does one head find a word’s syntactic head, better than always pointing a fixed number of words away?"
 CURVES = 8
-"""How many relations' curves stand open in the page; the table below has them all."""
+"""How many relations' curves are unfolded in the page; the table below them has all relations."""
 
 
 def syntax_section(about: Context) -> list[Section]:

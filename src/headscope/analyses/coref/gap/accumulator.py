@@ -29,7 +29,7 @@ GAP_MEASURES = ("accuracy", "f1")
 
 @dataclass(frozen=True)
 class GapSums:
-    """What was counted of one kind of attention.
+    """The counts of one kind of attention.
 
     Attributes:
         kind: `encoder` or `decoder`.

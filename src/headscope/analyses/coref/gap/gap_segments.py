@@ -42,7 +42,7 @@ class GapQuestion:
 
     @property
     def genders(self) -> NDArray[np.int32]:
-        """Where the row is counted, `[GENDERS]` of 0 and 1."""
+        """The genders under which the row is counted, `[GENDERS]` of 0 and 1."""
         return np.array([name in ("all", self.gender) for name in GENDERS], dtype=np.int32)
 
     def baselines(self) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from headscope.analyses.coref.gap.accumulator import GapAccumulator
 from headscope.analyses.coref.gap.gap_segments import GapCounts, gap_segments
-from headscope.analyses.coref.systems import gap_table
+from headscope.analyses.coref.result_tables import gap_table
 from headscope.analyses.stage_result import StageResult
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
@@ -16,7 +16,7 @@ def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
 
     Args:
         run: a `ModelRun` with GAP files.
-        watch: told of progress.
+        watch: called with the progress.
 
     Raises:
         InputError: no row fits into an input.

@@ -31,7 +31,7 @@ class Lexicon:
         persons: gender of singular nouns for people.
         plurals: gender of irregular plurals and of plural titles.
         names: gender of first names.
-        things: singular nouns for what is no person.
+        things: singular nouns for things.
         singular_s: words that end in s and are singular.
         plural_words, singular_words: first words of a mention that determine its number.
     """
@@ -137,7 +137,7 @@ def _gender(lowered: list[str], head: int, *, named: bool) -> str:
     noun = lowered[head]
     if named:
         for table in (known.titles, known.names):
-            # Of `Dr Mary Malone` the title leaves open what the name settles.
+            # In `Dr Mary Malone` the title leaves open the gender that the name settles.
             genders = [table[word] for word in lowered[: head + 1] if word in table]
             for gender in genders:
                 if gender != "mf":

@@ -1,1 +1,1 @@
-"""What probes are trained on: sentences, attention and vectors of words, on disk and in batches."""
+"""The training data of probes: sentences, attention and vectors of words, on disk and in batches."""

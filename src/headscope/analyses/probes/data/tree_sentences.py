@@ -37,7 +37,7 @@ class TreeSentence:
 
     @property
     def key(self) -> tuple[str, int]:
-        """What a segment made of it bears: document and index."""
+        """The document and index that a segment of this sentence carries."""
         return self.document, self.index
 
 
@@ -104,7 +104,7 @@ class WordTable:
     def of(
         cls, vectors: WordVectors, train: Sequence[TreeSentence], dev: Sequence[TreeSentence]
     ) -> "WordTable":
-        """Look up the words of two treebanks; the first says what is usual."""
+        """Look up the words of two treebanks; the first determines mean and spread."""
         words = kinds_of([*train, *dev])
         table = vectors.of(words).astype(np.float64)
         types = np.concatenate(numbered(train, words))

@@ -29,7 +29,7 @@ class WordVectors(Protocol):
 
     @property
     def name(self) -> str:
-        """What tables call these vectors."""
+        """The name of these vectors in tables."""
 
     @property
     def width(self) -> int:
@@ -85,7 +85,7 @@ def read_vectors(
 
     Args:
         path: the file; it is read once, line by line, and only the wanted words are kept.
-        wanted: words that will be asked for; all of the file's when None.
+        wanted: the words that are needed; all words of the file when None.
         sha256: of the file as it was looked at before; not compared when None.
 
     Raises:

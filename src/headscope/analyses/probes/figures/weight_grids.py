@@ -1,4 +1,4 @@
-"""What a probe gives each head: a head grid for each direction, so that one sees which heads it listens to."""
+"""The weights that a probe gives the heads: a head grid for each direction."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How probes are trained: Adam whose rate falls, and Newton for attention alone."""
+"""The training of probes: Adam with a falling rate, and Newton's method for the probe over attention alone."""

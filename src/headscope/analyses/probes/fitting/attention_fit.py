@@ -24,7 +24,9 @@ from headscope.analyses.probes.fitting.attention_slopes import (
 from headscope.analyses.probes.fitting.levenberg import Levenberg
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 
-TOLERANCE = 1e-4  # nats a word, by the fit's own estimate; a tenth of what is promised
+TOLERANCE = (
+    1e-4  # Nats a word, as the fit estimates it; a tenth of the tolerance that the documentation promises.
+)
 _ROUGHLY = 2e-4  # nats: the tolerance of the first look
 _SAME = 1e-3  # nats: what two looks at one optimum differ by
 _PER_WEIGHT = 64  # words to a weight: enough of them to tell good starts from bad ones
@@ -55,7 +57,7 @@ class FitOptions:
 
 @dataclass(frozen=True, eq=False)
 class Fitted:
-    """What became of the probe.
+    """The result of fitting the probe.
 
     Attributes:
         loss: on what each run trains on, in nats a word, `[run]`.

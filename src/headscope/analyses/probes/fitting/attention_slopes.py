@@ -1,4 +1,4 @@
-"""How the loss of the probe over attention alone changes with its weights: its gradient and its curvature."""
+"""The gradient and the curvature of the loss of the probe over attention alone."""
 
 from dataclasses import dataclass
 
@@ -73,7 +73,7 @@ def attention_slopes(
 
 
 def _only(chances: Tensor, chosen: Tensor) -> Tensor:
-    """All weight on one candidate, `[run, batch, dependent, 1 + word]`."""
+    """Return chances with all weight on one candidate, `[run, batch, dependent, 1 + word]`."""
     return torch.zeros_like(chances).scatter_(3, chosen, 1.0)
 
 

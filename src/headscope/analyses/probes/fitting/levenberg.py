@@ -12,7 +12,7 @@ _STUCK = 1e9  # damping at which steps are lost in rounding
 
 
 class Levenberg:
-    """Minimizes a function that is never below 0, told its value, gradient and curvature where it asks for them.
+    """Minimizes a function that is never below 0, from its value, gradient and curvature at points that it chooses.
 
     Args:
         start: where to begin, `[parameter]` float64.
@@ -71,7 +71,7 @@ class Levenberg:
     def _look(self, gradient: Tensor, curvature: Tensor, whole: Tensor) -> None:
         down, straight = _damped(gradient, curvature, _RIDGE), _damped(gradient, whole, _RIDGE)
         near = self.value if down is None else float(0.5 * gradient @ down)
-        # Where the whole is not that of a bowl nothing is known of the bottom but that it is not below 0.
+        # Where the second derivatives are not positive definite, the only bound on the minimum is 0.
         ahead = self.value if straight is None else float(0.5 * gradient @ straight)
         self.gap = min(self.value, max(near, ahead))
         self._slope = (gradient, whole if near < _CLOSE else curvature)

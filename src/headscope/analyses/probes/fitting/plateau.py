@@ -21,7 +21,7 @@ class Falling:
 
 
 class Plateau:
-    """One run's rate, by what becomes of its loss.
+    """The learning rate of one run, which falls when its loss stops falling.
 
     At every rate the run goes on until its loss has stopped falling; then it goes back to where it was best and on
     from there at a lower rate. It ends with a rate that gained nothing over the one before, so that the best epoch is

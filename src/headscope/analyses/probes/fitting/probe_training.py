@@ -48,7 +48,7 @@ class TrainingOptions:
 
 @dataclass
 class Record:
-    """What became of one probe.
+    """The result of training one probe.
 
     Attributes:
         losses: on the held-out documents after each epoch, in nats a word, `[run]` each; on what the run trains on
@@ -155,7 +155,7 @@ class _Trainee:
         self._reset()
 
     def _reset(self) -> None:
-        # Nats and words of what is trained on and of what is held out.
+        # Sums of nats and words, of the training sentences and of the held-out sentences.
         self.sums = np.zeros((2, 2, self.learner.runs))
         self.shares = np.array([0.0 if run.done else run.share for run in self.runs])
         self.rates = torch.from_numpy(self.learner.rate * self.shares)

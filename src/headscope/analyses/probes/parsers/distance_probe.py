@@ -64,7 +64,7 @@ class DistanceWordsProbe(ArcProbe):
         """See `ArcProbe.raw`."""
         vectors = self.vectors[batch.words]
         at = torch.arange(batch.words.shape[1], device=batch.words.device)
-        # Of every distance that a batch can hold; a pair picks its own.
+        # The shares of every distance that a batch can hold; each pair takes that of its distance.
         size = len(at)
         steps = torch.arange(1 - size, size, device=at.device)
         picked = at[None, :] - at[:, None] + size - 1

@@ -1,4 +1,4 @@
-"""Which relation an arc bears: a softmax over labels on its attention in both directions, and the two words."""
+"""The relation of an arc: a softmax over labels on its attention in both directions, and the two words."""
 
 from collections.abc import Iterable, Sequence
 
@@ -71,7 +71,7 @@ class LabelProbe(Learner):
         return labels
 
     def _features(self, batch: ProbeBatch, item: Tensor, dependent: Tensor, head: Tensor) -> Tensor:
-        """What is seen of arcs, `[arc, 2 heads + 2 width]`."""
+        """Return the features of arcs, `[arc, 2 heads + 2 width]`."""
         parts = [batch.tables[item, head, dependent], batch.tables[item, dependent, head]]
         if self.vectors is not None:
             parts += [self.vectors[batch.words[item, head]], self.vectors[batch.words[item, dependent]]]

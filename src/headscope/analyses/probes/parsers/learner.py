@@ -1,4 +1,4 @@
-"""What every probe is: several runs of one small classifier, trained side by side on the same batches.
+"""The base of every probe: several runs of one small classifier, trained side by side on the same batches.
 
 A run is one seed at one task. All parameters have the runs as their first axis and meet only in reading a batch, so
 that Adam trains each as if it were alone, while the attention, which is what costs, is read once for all of them.
@@ -20,12 +20,12 @@ from headscope.analyses.probes.system import System
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """How a probe does on a batch.
+    """The loss and the right answers of a probe on a batch.
 
     Attributes:
         loss: summed over a sentence's words, in nats, `[run, batch]`.
         right: words answered rightly, `[run, batch]`.
-        counts: words asked about, `[batch]`.
+        counts: words that were scored, `[batch]`.
     """
 
     loss: Tensor
@@ -56,7 +56,7 @@ class Learner(nn.Module, ABC):
 
     @abstractmethod
     def judge(self, batch: ProbeBatch) -> Judged:
-        """Answer a batch and compare with what is right."""
+        """Answer a batch and compare with the right answers."""
 
 
 @dataclass(frozen=True, kw_only=True)

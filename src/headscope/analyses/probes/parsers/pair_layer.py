@@ -46,7 +46,7 @@ class _PairScores(torch.autograd.Function):
         for items, rows, units in _chunks(candidates, dependents, apart):
             gradient = gradients[0][items, rows]
             of_out += gradient.reshape(-1) @ units.flatten(0, 2)
-            # Of tanh: 1 - tanh^2. The weights of the units are the same for all pairs and come in at the end.
+            # The derivative of tanh is 1 - tanh^2. The units' weights are the same for all pairs and multiply last.
             slopes = torch.addcmul(unit, units, units, value=-1.0, out=units).mul_(gradient[..., None])
             of_candidates[items] += slopes.sum(1)
             of_dependents[items, rows] = slopes.sum(2)

@@ -1,4 +1,4 @@
-"""What trained probes answer on other sentences: heads, trees, labels."""
+"""The answers of trained probes on other sentences: heads, trees, labels."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,12 +17,12 @@ _AT_ONCE = 64
 
 @dataclass(frozen=True, eq=False)
 class ArcAnswers:
-    """The answers of a probe's runs, sentences one behind the other in the order they were asked for.
+    """The answers of a probe's runs, sentences one behind the other in the order of the data.
 
     Attributes:
         heads: each word's best head, 0 for the root, `[run, word]`.
-        targets: what each run was asked for: the tree, or its control task, `[run, word]`.
-        trees: the heads in the best tree; 0 runs where trees were not asked for, `[run, word]`.
+        targets: the right answers of each run's task, the tree or the control task, `[run, word]`.
+        trees: the heads in the best tree; 0 runs where no trees were wanted, `[run, word]`.
         labels: number of the label of each word's best head (`LabelProbe.answers`); 0 runs without a label probe.
     """
 

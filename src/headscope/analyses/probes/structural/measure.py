@@ -37,7 +37,7 @@ from headscope.storage.scratch import scratch
 
 MOST_BYTES = 4 << 30
 TRAINING = "structural probe"
-"""What the caller is told is being done."""
+"""The label of the progress."""
 _LEAST_SHARE = 0.02
 
 StateReader = Callable[[Iterable[Segment]], Iterable[WordStates]]
@@ -47,7 +47,7 @@ Sums = dict[str, NDArray[Any]]
 
 @dataclass(frozen=True)
 class StructuralTables:
-    """What the probe found.
+    """The tables of the structural probe.
 
     Attributes:
         probes: rows for `probes.parquet`: the chosen layer, each seed and their mean (`seed` null), UUAS and Spearman.
@@ -96,7 +96,7 @@ def measure_structural(
         most_bytes: room on disk for train's vectors.
         folder: where that room is; the system's temporary folder when None.
         device: where the probes are trained.
-        tell: told what is being done, how much of it is done, and of how much where that is known.
+        tell: called with the label, how much is done, and of how much where that is known.
 
     Raises:
         InputError: train has fewer than two sentences, or dev none.

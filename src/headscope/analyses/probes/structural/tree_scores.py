@@ -1,4 +1,4 @@
-"""How well predicted distances between words give the gold tree: UUAS, and Spearman's correlation by length."""
+"""Scores of predicted distances between words against the gold tree: UUAS, and Spearman's correlation by length."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ class StructuralScorer:
 
 @dataclass(frozen=True, eq=False)
 class _Group:
-    """Sentences of one length: their documents, rows in the store, and what is right of them."""
+    """Sentences of one length: their documents, rows in the store, and gold distances and arcs."""
 
     documents: list[str]
     rows: NDArray[np.int64]

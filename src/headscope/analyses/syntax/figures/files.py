@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.syntax.figures.distance_curves import curve_pages, distance_curves
 from headscope.analyses.syntax.figures.relation_layers import best_by_layer, relation_layers
-from headscope.analyses.syntax.heat import best_offsets, drawn_relations, heat_name
+from headscope.analyses.syntax.heat_table import best_offsets, drawn_relations, heat_name
 from headscope.analyses.syntax.relations import relations_of
 from headscope.analyses.syntax.section import curve_relations
 from headscope.reporting.kit.report_parts import Context

@@ -23,7 +23,7 @@ STEPS = 9
 LEAST_WIDTH = 4.8
 """Inches that the key needs."""
 TOP = 0.4
-"""How far above the best offset the strongest shade begins to end, as a fraction."""
+"""The margin over the best offset, as a fraction, from which the shade is strongest."""
 
 
 @dataclass(frozen=True)

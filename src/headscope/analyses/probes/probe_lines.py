@@ -36,7 +36,7 @@ class ProbeLine:
 
     @property
     def score(self) -> Cell:
-        """What the line is about: UAS, or UUAS of the structural probe."""
+        """The line's main score: UAS, or UUAS of the structural probe."""
         return self.cells[self.system.measure]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from headscope.analyses.coref.accumulator import CoreferenceSums
 from headscope.analyses.coref.gap.accumulator import GapSums
-from headscope.analyses.coref.systems import (
+from headscope.analyses.coref.result_tables import (
     CoreferenceResult,
     gap_table,
 )

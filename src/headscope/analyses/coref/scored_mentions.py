@@ -15,7 +15,7 @@ _WEIGHTS_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class MentionMarks:
+class ScoredMentions:
     """The scored mentions of a batch, segment after segment, by word.
 
     Attributes:
@@ -35,7 +35,7 @@ class MentionMarks:
     right: Tensor
 
     @classmethod
-    def of(cls, tables: Sequence[MentionTable | None], *, strict: bool) -> "MentionMarks":
+    def of(cls, tables: Sequence[MentionTable | None], *, strict: bool) -> "ScoredMentions":
         """Join the segments' tables, None where a segment has none; `strict` allows all other words."""
         known = [(item, table) for item, table in enumerate(tables) if table is not None]
         words = max(table.candidate_words.shape[1] for _, table in known)
@@ -57,7 +57,7 @@ class MentionMarks:
 
 
 @dataclass(frozen=True, eq=False)
-class MentionQuestions:
+class MentionQueries:
     """The same mentions, by the query and key indices of the word rows that were taken.
 
     Attributes:
@@ -74,16 +74,18 @@ class MentionQuestions:
     right: Tensor
 
     @classmethod
-    def of(cls, marks: MentionMarks, rows: WordRows) -> "MentionQuestions":
-        """Find the indices of the marks among the queries and keys that were taken."""
+    def of(cls, mentions: ScoredMentions, rows: WordRows) -> "MentionQueries":
+        """Find the indices of the mentions among the queries and keys that were taken."""
         device = rows.rows.device
-        items = marks.items.to(device)
+        items = mentions.items.to(device)
         return cls(
             items=items,
-            query_indices=places_of_words(rows.queries, marks.wanted.shape[1])[items, marks.heads.to(device)],
-            types=marks.types.to(device),
-            allowed=on_places(marks.allowed.to(device), items, rows.keys),
-            right=on_places(marks.right.to(device), items, rows.keys),
+            query_indices=places_of_words(rows.queries, mentions.wanted.shape[1])[
+                items, mentions.heads.to(device)
+            ],
+            types=mentions.types.to(device),
+            allowed=on_places(mentions.allowed.to(device), items, rows.keys),
+            right=on_places(mentions.right.to(device), items, rows.keys),
         )
 
     def hits(self, weights: Tensor) -> Tensor:

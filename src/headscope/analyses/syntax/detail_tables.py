@@ -1,4 +1,4 @@
-"""What the best head of each relation does: accuracy by distance, and attention to special tokens (3.2)."""
+"""Tables of the best head of each relation: accuracy by distance, and attention to special tokens (section 3.2)."""
 
 from collections.abc import Iterator
 from typing import Any
