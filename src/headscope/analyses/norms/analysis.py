@@ -7,7 +7,7 @@ ANALYSIS = Analysis(
     name="norms",
     question="How much does each head write?",
     stages=(
-        # 2: what enters the stream, through gates and norms; which heads rest, corrected over heads.
+        # 2: what enters the stream, through gates and norms; which heads are inactive, corrected over heads.
         Stage(
             name="norms",
             measure="measure:measure_norms",
@@ -24,7 +24,7 @@ ANALYSIS = Analysis(
         name="norms",
         help=(
             "Say how much each head writes.\n\nA weight says where a head looks; the length of its output says whether "
-            "it matters. Heads that write little are said to rest."
+            "it matters. Heads that write little are inactive."
         ),
         order=25,
     ),
