@@ -70,7 +70,7 @@ def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
         label = el("th", SYSTEM_NAMES.get(system, plain(system)), scope="row")
         rows.append(el("tr", label, [_cell(cells.get(name), role="mixed") for name in table.types]))
     if table.control:
-        seeds = max(selected.seeds for selected in table.control.values())
+        seeds = max(runs.seeds for runs in table.control.values())
         label = el("th", "Best head, random weights", el("small", f"mean and range of {seeds} seeds" if seeds > 1
                                                          else "one seed"), scope="row")  # fmt: skip
         rows.append(el("tr", label, [_control(table.control.get(name)) for name in table.types]))

@@ -74,19 +74,19 @@ def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]
          "distances"),
         ("attention", "trained", "attention", "control", "what training adds to attention with random weights"),
     )  # fmt: skip
-    for probe, model, against, other, what in pairs:
+    for probe, model, against, other, label in pairs:
         if line_of(lines, probe, model) is None or line_of(lines, against, other) is None:
             continue
         gap = _gap(gaps, (probe, model), (against, other))
         if gap is None:
             continue
-        how = {
+        text = {
             "more": gap.points(),
             "less": f"{gap.points()}, which is a loss",
             "same": f"{gap.at_most()} ({gap.points()})",
             "untested": f"{gap.points()}, not tested: that needs at least {FEWEST_DOCUMENTS} documents",
         }[gap.verdict]
-        out.append(sentence(DETAIL, f"{what}: {how}."))
+        out.append(sentence(DETAIL, f"{label}: {text}."))
     return out
 
 

@@ -193,7 +193,7 @@ class DependencyAccumulator(Accumulator):
         }, runs
 
     def compute(self) -> tuple[DependencySums, ...]:
-        """Return what was counted, by group of documents; tables are made of it in `syntax_tables`."""
+        """Return the counts by group of documents, from which `best_heads` and `detail_tables` make the tables."""
         stacked, special_sums = self.sums.stacked(), self._special_sums.stacked()
         apart = (len(self.table.relations), len(self.options.directions))
         return tuple(

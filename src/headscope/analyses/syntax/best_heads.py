@@ -1,4 +1,4 @@
-"""The tables of section 4.2, made of what `DependencyAccumulator` counted."""
+"""The tables of section 4.2, computed from the counts of `DependencyAccumulator`."""
 
 from collections.abc import Collection
 from functools import cached_property

@@ -174,10 +174,10 @@ def _noop(about: Context, relations: Sequence[Relation]) -> list[Html]:
     present = {str(row["key_class"]) for row in rows}
     tokens = [name for key, name in (("sep", words.sep), ("cls", words.cls)) if key in present]
     return [
-        el("h3", f"At rest on {join(tokens)}"),
-        el("p", "If a head rests there when its relation is not called for, the words that attend in the relation rest "
-           "less.", class_="why"),
-        *linked([relation for relation in about.findings if relation.topic == NOOP]),
+        el("h3", f"Attention to {join(tokens)}"),
+        el("p", "If attention to these tokens is a no-op, the words that attend in a head’s relation give them less of "
+           "it than other words do.", class_="why"),
+        *linked([finding for finding in about.findings if finding.topic == NOOP]),
         el("p", "Relations whose best head beats every fixed offset. Attention from the words that attend in the "
            "relation, in that head, beside that from all others: its dependents where the dependent attends to its "
            "head word, the head words where they attend to their dependents; each word once, the first and the last "

@@ -1,4 +1,4 @@
-"""A folder of attention tables that may hold so much and no more: made once, read again, the oldest given up first."""
+"""A cache of attention tables in a folder of limited size; the least recently read tables are removed first."""
 
 import os
 import shutil

@@ -35,7 +35,7 @@ class RunAdam:
             rates: `[run]` float64, on the processor; a run at 0 stays where it is.
         """
         self._steps += 1
-        # Both corrections for means that began at 0.
+        # Both means begin at 0, so both are corrected.
         size = rates / (1 - _OF_MEAN**self._steps)
         spread = (1 - _OF_SQUARE**self._steps).sqrt()
         for each, mean, square in zip(self.parameters, self._means, self._squares):
@@ -48,7 +48,7 @@ class RunAdam:
 
     @torch.no_grad()
     def forget(self, run: int) -> None:
-        """Take a run for new: what was seen of its gradients elsewhere says nothing of where it stands now."""
+        """Reset a run's means, because gradients from elsewhere say nothing about its present weights."""
         self._steps[run] = 0
         for each in (*self._means, *self._squares):
             each[run] = 0

@@ -24,15 +24,13 @@ from headscope.analyses.probes.fitting.attention_slopes import (
 from headscope.analyses.probes.fitting.levenberg import Levenberg
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 
-TOLERANCE = (
-    1e-4  # Nats a word, as the fit estimates it; a tenth of the tolerance that the documentation promises.
-)
-_ROUGHLY = 2e-4  # nats: the tolerance of the first look
-_SAME = 1e-3  # nats: what two looks at one optimum differ by
+TOLERANCE = 1e-4  # nats a word, as the fit estimates it; a tenth of the documented tolerance
+_ROUGHLY = 2e-4  # nats: the tolerance of the first descent
+_SAME = 1e-3  # nats: by which two descents to one optimum differ
 _PER_WEIGHT = 64  # words to a weight: enough of them to tell good starts from bad ones
 _NEAR = 0.02  # nats; a start that was worse by more on such a sample is no better on all
 _EXACTLY = 2e9  # multiplications of a pass up to which the curvature is read off all candidates
-# The loss is convex for given shares of the root, and where they begin decides where they end: they begin all around.
+# The loss is convex for fixed shares of the root, and their start decides where they end; starts lie on a circle.
 _AROUND, _SHARE = 8, 0.3
 
 

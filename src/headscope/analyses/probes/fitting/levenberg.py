@@ -1,4 +1,4 @@
-"""Newton's method held back where it cannot be trusted: Levenberg 1944, Marquardt 1963."""
+"""Newton's method, damped where its prediction fails: Levenberg 1944, Marquardt 1963."""
 
 import torch
 from torch import Tensor
@@ -6,7 +6,7 @@ from torch import Tensor
 # Shares of the predicted gain above and below which the curvature is trusted more, and less.
 _GOOD, _POOR = 0.75, 0.25
 _EASE, _TIGHTEN, _REFUSED = 0.25, 2.0, 8.0
-_RIDGE = 1e-8  # of the curvature's diagonal: what no data speaks of stays where it is
+_RIDGE = 1e-8  # of the curvature's diagonal, so that weights without data do not move
 _CLOSE = 0.01  # gap below which all of the curvature is taken, not only the part that is never negative
 _STUCK = 1e9  # damping at which steps are lost in rounding
 
@@ -19,8 +19,8 @@ class Levenberg:
         tolerance: how far above its minimum the function may end, by its own estimate.
 
     Attributes:
-        at: where the function is to be measured next.
-        point: the best place so far.
+        at: the point at which the function is evaluated next.
+        point: the best point so far.
         value: of the function there.
         gap: how far that is above the minimum, as a quadratic there would have it: half g' H^-1 g; the value itself
             where that is less.

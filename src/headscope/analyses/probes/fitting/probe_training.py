@@ -40,7 +40,7 @@ class TrainingOptions:
 
     @classmethod
     def of(cls, sentences: int, *, weights: int, seed: int) -> "TrainingOptions":
-        """Choose batches for a treebank of so many sentences: few are seen in small steps, so that steps are many."""
+        """Choose the batch size for a number of sentences; a small treebank has small batches and so enough steps."""
         most = min(_MOST, max(_FEWEST, sentences // _STEPS))
         passes = max(1, -(-_LEAST_STEPS * most // max(sentences, 1)))
         return cls(sentences=most, passes=passes, weights=weights, seed=seed)
@@ -133,12 +133,12 @@ def train(
 def _batches(
     data: ProbeData,
     numbers: NDArray[np.int64],
-    how: TrainingOptions,
+    settings: TrainingOptions,
     *,
     device: torch.device | str,
     seed: Sequence[int] | None = None,
 ) -> Iterator[ProbeBatch]:
-    for chosen in data.cut(numbers, most=how.sentences, weights=how.weights, seed=seed):
+    for chosen in data.cut(numbers, most=settings.sentences, weights=settings.weights, seed=seed):
         yield data.batch(chosen, device=device)
 
 

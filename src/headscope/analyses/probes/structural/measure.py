@@ -137,7 +137,7 @@ def _or_low(value: float) -> float:
 
 
 class _StructuralBench:
-    """The stored vectors, split, and probes made on them."""
+    """The stored vectors, split for training, and the probes trained on them."""
 
     def __init__(
         self,
