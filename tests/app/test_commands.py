@@ -65,7 +65,7 @@ class WiderOptions(RunOptions):
 NEIGHBORS = Analysis(
     name="stats",
     question="Who is near?",
-    stages=(Stage(name="stats", measure="measure:measure_stats", corpora=("text",), options=("nearby",)),),
+    stages=(Stage(name="stats", measure="measure:StatsMeasurement", corpora=("text",), options=("nearby",)),),
     command=Command(name="neighbors", help="Say who is near.\n\nAnd how near."),
 )
 

@@ -5,7 +5,6 @@ import os
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,8 @@ from headscope.analyses.analysis import Analysis
 from headscope.entry_points import installed
 from headscope.errors import ExtensionError
 from support.model_folders import save_tiny_bert
+from support.own_packages import install_example
 
-EXAMPLE = Path(__file__).parents[2] / "examples" / "headscope-reach"
 STORY = "The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left, and it was seen no more.\n\n" * 20
 # Parts and the whole, as `headscope report --shard` and `merge` make them, of two stages alone.
 WORK = """
@@ -61,11 +60,7 @@ print(json.dumps({
 def environment(tmp_path_factory):
     """The environment of a process in which the example is installed."""
     target = tmp_path_factory.mktemp("installed")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation",
-         "--disable-pip-version-check", "--target", target, EXAMPLE],
-        check=True,
-    )  # fmt: skip
+    install_example(target)
     return {**os.environ, "PYTHONPATH": str(target)}
 
 

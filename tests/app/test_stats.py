@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.stats.measure import measure_stats
+from headscope.analyses.stats.measure import StatsMeasurement
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.measures import MEASURES, of_measure
@@ -21,7 +21,7 @@ OPTIONS = ("--packing", "single", "--max-inputs", 14, "-q")
 @pytest.fixture(scope="module")
 def expected():
     options = RunOptions(packing="single", max_inputs=14, stages=("stats",))
-    return measure_stats(prepare(options)).tables["stats"]
+    return StatsMeasurement(prepare(options)).measure().tables["stats"]
 
 
 def read(path):

@@ -120,5 +120,5 @@ def test_a_tokenizer_with_nothing_to_hide_behind_is_refused():
         Denoising(MadeUpTokenizer(mask=False), start=START)
     assert str(refused.value) == (
         "MadeUpTokenizer has neither sentinels (<extra_id_0> ...) nor a mask token, which span denoising needs; "
-        "expected the tokenizer of a T5 or BART, or labels of your own (measure_importance)"
+        "expected the tokenizer of a T5 or BART, or labels of your own (ImportanceMeasurement)"
     )

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
-from headscope.analyses.stats.measure import measure_stats
+from headscope.analyses.stats.measure import StatsMeasurement
 from headscope.attention.scan import scan
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import KeyClass
@@ -232,7 +232,7 @@ def measured():
     run = prepare(RunOptions(max_inputs=24, stages=("stats",)))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(example_inputs, "_SHARE", 1)
-        return run, measure_stats(run)
+        return run, StatsMeasurement(run).measure()
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.analyses.syntax.measure import measure_syntax
+from headscope.analyses.syntax.measure import SyntaxMeasurement
 from headscope.attention.distributions import sum_tolerance, wrong_row
 from headscope.errors import AttentionError, HeadscopeError, InputError
 from headscope.maps.index_reader import read_index
@@ -64,7 +64,7 @@ def test_damaged_maps_are_refused_in_words(case, tmp_path):
 @each(trees())
 def test_maps_without_a_right_tree_are_no_treebank(case, tmp_path):
     def syntax(folder):
-        measure_syntax(prepare(RunOptions(maps=folder, stages=("syntax",))), None)
+        SyntaxMeasurement(prepare(RunOptions(maps=folder, stages=("syntax",)))).measure()
 
     said(case, tmp_path, syntax)
 
@@ -226,7 +226,9 @@ def test_a_link_within_the_folder_is_fine(tmp_path):
 
 def test_what_is_said_of_a_tree(tmp_path):
     place = edited(lambda content: content["entries"][0]["fields"].update(heads=7), tmp_path)
-    assert refused(lambda: measure_syntax(prepare(RunOptions(maps=place, stages=("syntax",))), None)) == (
+    assert refused(
+        lambda: SyntaxMeasurement(prepare(RunOptions(maps=place, stages=("syntax",)))).measure()
+    ) == (
         "segment 1 of document a: expected heads as a list of whole numbers, and relns as a list of names; give a "
         "treebank, or maps that were extracted from one"
     )

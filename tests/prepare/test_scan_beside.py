@@ -71,11 +71,13 @@ def keeping(folder, stage, *, part=None, beside=()):
     )
 
 
-def scanned(first, second, *, folder=None, alike=(), **how):
+def scanned(first, second, *, folder=None, layout_accumulators=(), **how):
     """Scan for both, the second beside the first; return the arrays of each, and the seconds."""
     kept = [None if folder is None else keeping(folder, name, **how) for name in ("first", "second")]
-    beside = [Beside(accumulators=second, kept=kept[1])] if second else []
-    seconds = scan_shards(source_of(), first, kept=kept[0], beside=beside, alike=alike)
+    beside = [Beside(accumulators=second, checkpoint=kept[1])] if second else []
+    seconds = scan_shards(
+        source_of(), first, checkpoint=kept[0], beside=beside, layout_accumulators=layout_accumulators
+    )
     return [[each.state() for each in sums] for sums in (first, second)], seconds
 
 
@@ -101,9 +103,9 @@ def test_both_have_what_each_would_have_alone(computed):
 
 def test_one_that_has_everything_changes_no_digit_of_the_other(computed):
     (one, other), _ = scanned(stats(), distances())
-    (alone, _), _ = scanned(stats(), [], alike=distances())
+    (alone, _), _ = scanned(stats(), [], layout_accumulators=distances())
     same(alone, one)
-    (alone, _), _ = scanned(distances(), [], alike=stats())
+    (alone, _), _ = scanned(distances(), [], layout_accumulators=stats())
     same(alone, other)
 
 
@@ -118,7 +120,7 @@ def test_batches_are_as_small_as_the_other_needs(monkeypatch):
             super().begin(batch)
 
     own = [Sizes(source_of().layout)]
-    scan_shards(source_of(), own, alike=distances())
+    scan_shards(source_of(), own, layout_accumulators=distances())
     assert set(sizes) == {1}
 
 

@@ -55,7 +55,7 @@ class Asked:
 
     def found(self, kept=None, *, segments=SEGMENTS, progress=None):
         source, sums = self.source(segments), self.accumulators()
-        scan_shards(source, sums, kept=kept, progress=progress)
+        scan_shards(source, sums, checkpoint=kept, progress=progress)
         return state_of(source, sums)
 
 

@@ -54,7 +54,7 @@ def drive(base: Path, out: Path, *, without_model: bool = False) -> None:
         if without_model:
             (base / "tiny").rename(base / "away")
         try:
-            write_run(run, out, elsewhere=engine)
+            write_run(run, out, executor=engine)
         finally:
             if without_model:
                 (base / "away").rename(base / "tiny")

@@ -25,12 +25,14 @@ from headscope.study.parts import (
     read_parts,
     write_part,
 )
+from headscope.study.stages import text_scan
 from headscope.study.study import open_study
 from headscope.study.writing import write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from soak import killing
 from soak.tasks import answers, left_behind
 from support.model_folders import save_tiny_masked_lm
+from support.scanning import scanning_stages
 
 PARTS = 3
 GAP = (
@@ -58,9 +60,7 @@ def asked(tmp_path_factory):
         controls=1,
         shuffled=True,
         max_length=64,
-        stages=tuple(
-            {stage.request_name: None for stage in STAGES.values() if stage.scans or stage.name == "map"}
-        ),
+        stages=tuple(dict.fromkeys(stage.request_name for stage in [*scanning_stages(), STAGES["map"]])),
         batch_size=4,
     )
 
@@ -110,10 +110,10 @@ def test_the_parts_give_the_tables_of_one_run(asked, folders, tmp_path, computed
 
 
 @pytest.mark.slow
-def test_every_stage_that_scans_text_in_shards_says_how(asked, folders):
-    """A stage whose scans are not declared would be scanned by whoever joins the parts."""
+def test_every_stage_that_declares_a_scan_is_scanned_in_shards(folders):
+    """A stage that scanned in another way would be scanned by whoever joins the parts."""
     kept = {path.name.split(".")[0] for folder in folders for path in (folder / SHARDS).iterdir()}
-    assert kept == {stage.name for stage in STAGES.values() if stage.scans}
+    assert kept == {stage.name for stage in scanning_stages()}
     scans = {path.name.split(".")[1] for path in (folders[0] / SHARDS).glob("syntax.*")}
     assert scans == {"trained", "control-0", "shuffled"}
 
@@ -158,7 +158,8 @@ def test_a_part_that_was_killed_goes_on_with_its_shards(asked, folders, tmp_path
     whole = {path.name: path.read_bytes() for path in (folders[0] / SHARDS).iterdir()}
     assert {path.name: path.read_bytes() for path in (out / SHARDS).iterdir()} == whole
     # What several stages lack of a shard of text is computed once.
-    text = {f"{stage.name}.trained" for stage in STAGES.values() if stage.sums}
+    run = ModelRun(asked)
+    text = {f"{stage.name}.trained" for stage in scanning_stages() if text_scan(stage, run) is not None}
     lacking = [name.split(".") for name in whole.keys() - kept]
     scans = [(f"{stage}.{scan}", number) for stage, scan, number, _ in lacking]
     assert len(computed) == len({("text" if scan in text else scan, number) for scan, number in scans})

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from importlib import import_module
 
 import pandas as pd
 import pytest
@@ -11,6 +10,7 @@ from headscope.analyses import OF_STAGE, STAGES
 from headscope.errors import OutputError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.study import writing
 from headscope.study.stage_signature import stage_signature
 from headscope.study.stages import stages_of
 from headscope.study.study import open_study
@@ -60,18 +60,15 @@ def measured(monkeypatch):
     """The names of the stages that are measured, in order; a stage named in `stop` is killed before it begins."""
     names: list[str] = []
     stop: set[str] = set()
-    for stage in STAGES.values():
-        analysis = OF_STAGE[stage.name]
-        measure = analysis.function(stage)
-        module, _, function = stage.measure.partition(":")
+    plain = writing.measure_stage
 
-        def record(*given, name=stage.name, measure=measure):
-            if name in stop:
-                raise KeyboardInterrupt
-            names.append(name)
-            return measure(*given)
+    def record(stage, *given):
+        if stage.name in stop:
+            raise KeyboardInterrupt
+        names.append(stage.name)
+        return plain(stage, *given)
 
-        monkeypatch.setattr(import_module(f"headscope.analyses.{analysis.name}.{module}"), function, record)
+    monkeypatch.setattr(writing, "measure_stage", record)
     return names, stop
 
 

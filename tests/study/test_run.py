@@ -12,7 +12,7 @@ import torch
 
 import headscope as hs
 from headscope.analyses import ANALYSES
-from headscope.analyses.stats.measure import measure_stats
+from headscope.analyses.stats.measure import StatsMeasurement
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
 from headscope.encoding.encoder import Encoder
@@ -314,9 +314,11 @@ def test_opening_what_is_no_study(tmp_path):
 
 def test_batch_size_is_not_part_of_the_answer():
     tables = [
-        measure_stats(
+        StatsMeasurement(
             prepare(RunOptions(packing="single", max_inputs=30, batch_size=size, stages=("stats",)))
-        ).tables["stats"]
+        )
+        .measure()
+        .tables["stats"]
         for size in (1, 7)
     ]
     for column in ("value", "ci_low", "ci_high", "uniform"):
@@ -348,7 +350,7 @@ def test_the_reference_figures_on_wikipedia(tmp_path):
     """The independent loop's figures: first 200 pairs of consecutive lines that fit in 128 tokens."""
     path = beginning(data("wiki-sample/wiki_sample.txt"), 200, tmp_path)
     options = RunOptions(text=(str(path),), packing="paragraphs", too_long="skip")
-    stats = of_measure(measure_stats(prepare(options)).tables["stats"])
+    stats = of_measure(StatsMeasurement(prepare(options)).measure().tables["stats"])
     table = stats.set_index(["statistic", "layer", "head"]).value
     expected = {
         ("previous", 1, 3): 0.973,

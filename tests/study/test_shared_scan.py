@@ -8,20 +8,17 @@ import pytest
 
 from headscope.analyses import STAGES
 from headscope.analyses.analysis import TEXT_INPUTS
-from headscope.analyses.stats.measure import scan_stats
 from headscope.attention.model.model_pass import ModelPass
 from headscope.encoding import shards as cutting
 from headscope.prepare import sharded_scan
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.study import writing
-from headscope.study.stages import measure, shared_scan
+from headscope.study.stages import measure, measure_stage, measurement_of, scan_runner, text_scan
 from headscope.study.study import open_study
 from headscope.study.writing import write_run
 from soak.tasks import answers
 from support.model_folders import save_tiny_masked_lm
-
-SHARING = [name for name, stage in STAGES.items() if stage.sums]
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +41,13 @@ def asked(tmp_path_factory):
     )
 
 
+@pytest.fixture(scope="module")
+def sharing(asked):
+    """The stages that have a scan of the text."""
+    run = prepare(asked)
+    return [name for name, stage in STAGES.items() if text_scan(stage, run) is not None]
+
+
 @pytest.fixture(autouse=True, scope="module")
 def small_shards():
     with pytest.MonkeyPatch.context() as patch:
@@ -52,9 +56,9 @@ def small_shards():
 
 
 @pytest.fixture(scope="module")
-def every(asked):
+def every(asked, sharing):
     """A run of all stages that share."""
-    return replace(asked, stages=tuple(SHARING))
+    return replace(asked, stages=tuple(sharing))
 
 
 @pytest.fixture(scope="module")
@@ -123,13 +127,12 @@ def same_but_for_rounding(out, other):
         pd.testing.assert_frame_equal(one.table(table), two.table(table), rtol=1e-4, atol=1e-5)
 
 
-def test_which_stages_share():
-    assert len(SHARING) > 1
-    for name in SHARING:
+def test_which_stages_share(sharing):
+    assert len(sharing) > 1
+    for name in sharing:
         # They read the same inputs: nothing but these options shapes a scan, and how many controls there are no input.
         assert STAGES[name].corpora == ("text",)
         assert set(STAGES[name].options) - {"controls"} == set(TEXT_INPUTS)
-        assert STAGES[name].scans
 
 
 def test_nothing_is_read_twice(asked, tmp_path, read):
@@ -140,19 +143,19 @@ def test_nothing_is_read_twice(asked, tmp_path, read):
     assert len(models) == 2  # importance's, with its head, reads the same text with tokens masked
 
 
-def test_each_has_what_it_finds_by_itself(asked, whole, tmp_path):
-    for stage in SHARING:
+def test_each_has_what_it_finds_by_itself(asked, whole, tmp_path, sharing):
+    for stage in sharing:
         write_run(prepare(replace(asked, stages=(stage,))), tmp_path / stage)
         same_but_for_rounding(tmp_path / stage, whole)
 
 
-def test_a_finished_stage_is_not_computed_and_changes_no_digit(every, tmp_path, computed):
+def test_a_finished_stage_is_not_computed_and_changes_no_digit(every, tmp_path, computed, sharing):
     """The table of one is damaged: it alone is computed again, to the same digits."""
     found, _ = computed
     write_run(prepare(every), tmp_path / "out")
     expected = answers(tmp_path / "out")
     number = len(found)
-    assert found == [len(SHARING)] * number
+    assert found == [len(sharing)] * number
     for table in ("stats", "norms", "head_distances", "behaviors"):
         path = tmp_path / "out" / "tables" / f"{table}.parquet"
         path.write_bytes(path.read_bytes()[:-9])
@@ -164,7 +167,7 @@ def test_a_finished_stage_is_not_computed_and_changes_no_digit(every, tmp_path, 
         assert {**again, "manifest.json": None} == {**expected, "manifest.json": None}
 
 
-def test_a_stopped_run_goes_on_with_all(every, whole, shards, tmp_path, computed):
+def test_a_stopped_run_goes_on_with_all(every, whole, shards, tmp_path, computed, sharing):
     found, at = computed
     number = len(shards)
     for stop in (1, 3):
@@ -175,7 +178,7 @@ def test_a_stopped_run_goes_on_with_all(every, whole, shards, tmp_path, computed
     found.clear()
     at.clear()
     write_run(prepare(every), tmp_path / "out")
-    assert found == [len(SHARING)] * (number - 4)
+    assert found == [len(sharing)] * (number - 4)
     assert answers(tmp_path / "out") == answers(whole)
 
 
@@ -198,23 +201,21 @@ def test_stopped_between_stages_no_other_is_computed_again(every, whole, tmp_pat
     assert answers(tmp_path / "out") == answers(whole)
 
 
-def test_each_has_a_clock(every):
+def test_each_has_a_clock(every, sharing):
     """What the first stage spent for another is the other's: neither has nothing, and nothing is counted twice."""
     run = prepare(every)
-    run.shared = shared_scan(run)
-    scan_stats(run)
-    assert set(run.shared.owed) == set(SHARING)
-    assert min(run.shared.owed[name] for name in SHARING[1:]) > 0
-    assert sum(run.shared.owed.values()) == pytest.approx(0)
+    runner = scan_runner(run)
+    runner.run("stats", measurement_of(STAGES["stats"], run).scans())
+    owed = {name: runner.owed(name) for name in sharing}
+    assert min(owed[name] for name in sharing[1:]) > 0
+    assert sum(owed.values()) == pytest.approx(0)
     results = {result.name: result.seconds for result in measure(run)}
-    assert run.shared is None
-    assert set(results) == set(SHARING)
+    assert set(results) == set(sharing)
     assert min(results.values()) > 0
 
 
 def test_a_stage_that_reads_by_itself_has_its_digits_too(asked):
     """A run in which nothing is shared, as whoever calls a stage has it."""
     run = prepare(replace(asked, stages=("stats",)))
-    assert run.shared is None
-    (result,) = measure(run)
+    result = measure_stage(STAGES["stats"], run, {}, None)
     assert len(result.tables["stats"])

@@ -26,7 +26,7 @@ class Stage:
 
     Attributes:
         name: as in the manifest.
-        measure: `module:function` within the analysis's folder, imported when the stage is measured.
+        measure: `module:Class` of its `Measurement` within the analysis's folder, imported when the stage is measured.
         tables: `module:name` of the schemas of the tables that it makes, imported when they are needed.
         corpora: that it reads, by their names in the signature; `text` for the text itself.
         options: those of `RunOptions` that shape its numbers, beyond those that shape every stage.
@@ -41,9 +41,6 @@ class Stage:
         by_name: whether it is measured only where it is requested by name.
         order: of its request among all requests, which signatures keep; stages of equal order go by the report's.
         refusal: why it cannot be measured over saved maps, and what to do; empty where it can.
-        scans: `module:function` of what does its scans alone, as a part of a run does; empty where it does none.
-        sums: `module:function` from a run to the accumulators that it reads the text with (`read_text`), for the one
-            scan that all such stages share; empty where it reads nothing, or by itself.
     """
 
     name: str
@@ -60,8 +57,6 @@ class Stage:
     by_name: bool = False
     order: int = 0
     refusal: str = ""
-    scans: str = ""
-    sums: str = ""
 
     @property
     def request_name(self) -> str:
@@ -119,10 +114,10 @@ class Analysis:
     paper: Mapping[int, str] = field(default_factory=dict)
     package: str = ""
 
-    def function(self, stage: Stage) -> Callable[..., Any]:
-        """Import the function of a run, results of the stages that it reads and a watcher, which measures a stage."""
-        function: Callable[..., Any] = self.load(stage.measure)
-        return function
+    def measurement(self, stage: Stage) -> Callable[..., Any]:
+        """Import the class that measures a stage (`analyses.measurement.Measurement`)."""
+        measurement: Callable[..., Any] = self.load(stage.measure)
+        return measurement
 
     def tables(self, stage: Stage) -> tuple[TableSchema, ...]:
         """Import the schemas of the tables that a stage makes."""

@@ -50,7 +50,7 @@ def run_report(
         if engine is not None and isinstance(run, ModelRun):
             engine.serve(run)
         folders = [each.folder for each in parts]
-        write_run(run, out, watch=watch, further=1, parts=folders, elsewhere=engine)
+        write_run(run, out, watch=watch, further=1, parts=folders, executor=engine)
         study = open_study(out)
         lock.check()
         steps = len(stages_of(run)) + 1

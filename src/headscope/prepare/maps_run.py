@@ -16,10 +16,7 @@ from headscope.maps.maps_source import MapsSource
 from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.compat import pieces_of_maps
-from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.options import RunOptions
-from headscope.prepare.shard_checkpoint import ShardCheckpoint
-from headscope.prepare.shared_scan import SharedScan
 from headscope.prepare.signature import make_signature
 from headscope.statistics.confidence import too_few
 
@@ -49,9 +46,6 @@ class MapsRun:
                 "--maps holds what a model made of the words as they were joined; leave --spacing out"
             )
         assert options.maps is not None
-        # Maps are read as a whole: that is quickly done again.
-        self.kept: ShardCheckpoint | OneScan | None = None
-        self.shared: SharedScan | None = None
         self._source = MapsSource(options.maps)
         index = self._source.index
         pieces = pieces_of_maps(index.word_level, given=options.pieces, compat=options.compat)

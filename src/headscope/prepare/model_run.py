@@ -30,12 +30,9 @@ from headscope.models.loading import LoadedModel, load_model
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.annotated import AnnotatedText
 from headscope.prepare.annotated_inputs import open_annotated
-from headscope.prepare.elsewhere import OneScan
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, tell
-from headscope.prepare.shard_checkpoint import ShardCheckpoint
-from headscope.prepare.shared_scan import SharedScan
 from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import TextCorpus, TextInMemory
 from headscope.statistics.confidence import too_few
@@ -59,8 +56,6 @@ class ModelRun:
         layout: the model's kinds of attention.
         total: documents in the corpus; None where a limit makes the number meaningless.
         passed_over: documents of which the reading at hand made no inputs: they are another part's.
-        kept: where the stage at hand keeps the shards that it has scanned; None where it keeps none.
-        shared: the scan of the text that the stages share; None where each reads by itself.
 
     Raises:
         HeadscopeError: the model, the corpus or an option is not as it should be.
@@ -74,8 +69,6 @@ class ModelRun:
         text_read: tuple[int, str] | None = None,
     ) -> None:
         self.options = options
-        self.kept: ShardCheckpoint | OneScan | None = None
-        self.shared: SharedScan | None = None
         self.keeper = SentenceKeeper()
         tell(watch, "reading the corpus")
         # The corpora first: a broken file is found before a large model is loaded.

@@ -12,12 +12,12 @@ from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
 from headscope.prepare.progress import Watcher, tell
-from headscope.prepare.shared_scan import Readable
+from headscope.prepare.scan_declaration import ReadableRun
 
 
 @runtime_checkable
-class Stream(Readable, Protocol):
-    """What a scan of a run's text needs."""
+class Stream(ReadableRun, Protocol):
+    """What one scan of a run's text asks of it."""
 
     @property
     def layout(self) -> tuple[KindLayout, ...]:

@@ -8,7 +8,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from headscope.prepare.elsewhere import Elsewhere
 from headscope.prepare.shard_sums import TOGETHER
 from headscope.prepare.signature_id import signature_id
 from headscope.storage.checked_arrays import read_checked, write_checked
@@ -65,7 +64,6 @@ class ShardCheckpoint:
         opened: called before anything is written.
         beside: folders of other parts of the run, read only.
         part: where this run is one of several.
-        elsewhere: others that compute the shards; None where they are computed here.
     """
 
     def __init__(
@@ -79,10 +77,8 @@ class ShardCheckpoint:
         opened: Callable[[], None],
         beside: Sequence[Path] = (),
         part: Part | None = None,
-        elsewhere: Elsewhere | None = None,
     ) -> None:
         self.folder, self.stage, self.beside, self.part = folder, stage, beside, part
-        self.elsewhere = elsewhere
         self._key = signature_id({"stage": signature, "versions": dict(versions), "together": TOGETHER})
         self._seconds = minutes * 60.0
         self._opened = opened

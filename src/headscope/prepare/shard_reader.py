@@ -13,7 +13,7 @@ class ShardReader:
 
     Args:
         sums: get all of it in the end.
-        kept: where shards are kept; None keeps none.
+        checkpoint: where shards are kept; None keeps none.
         scan_name: which scan of its stage it is.
 
     Attributes:
@@ -21,10 +21,12 @@ class ShardReader:
         seconds: that the scan spent for this stage; of what several share, its part.
     """
 
-    def __init__(self, sums: ShardSums, kept: ShardCheckpoint | None, scan_name: str) -> None:
+    def __init__(self, sums: ShardSums, checkpoint: ShardCheckpoint | None, scan_name: str) -> None:
         self.sums, self.seconds = sums, 0.0
-        self._kept, self._name = kept, scan_name
-        self._found = None if kept is None or kept.part is not None else kept.prefix(scan_name)
+        self._checkpoint, self._name = checkpoint, scan_name
+        self._prefix: Prefix | None = None
+        if checkpoint is not None and checkpoint.part is None:
+            self._prefix = checkpoint.prefix(scan_name)
         self._tree, self._chain, self._written = SumsTree(sums), EMPTY, 0
 
     def lacks(self, shard: Shard) -> bool:
@@ -33,20 +35,20 @@ class ShardReader:
         Raises:
             InputError: the shards are not those of the run that was stopped.
         """
-        kept = self._kept
-        if kept is not None and kept.part is not None:
-            own = kept.part.has(shard.number)
-            return own and kept.shard(self._name, shard.number, shard.digest) is None
+        checkpoint = self._checkpoint
+        if checkpoint is not None and checkpoint.part is not None:
+            in_part = checkpoint.part.has(shard.number)
+            return in_part and checkpoint.shard(self._name, shard.number, shard.digest) is None
         self._chain = extend_chain(self._chain, shard)
-        if self._found is not None and shard.number < self._found.shards:
-            if shard.number + 1 == self._found.shards:
-                if self._chain != self._found.chain:
-                    refuse_other_shards(self._found.shards)
-                self._tree = SumsTree.read(self.sums, self._found.arrays, shards=self._found.shards)
-                self._written = self._found.shards
+        if self._prefix is not None and shard.number < self._prefix.shards:
+            if shard.number + 1 == self._prefix.shards:
+                if self._chain != self._prefix.chain:
+                    refuse_other_shards(self._prefix.shards)
+                self._tree = SumsTree.read(self.sums, self._prefix.arrays, shards=self._prefix.shards)
+                self._written = self._prefix.shards
             return False
         # As another part of the run kept it.
-        arrays = None if kept is None else kept.shard(self._name, shard.number, shard.digest)
+        arrays = None if checkpoint is None else checkpoint.shard(self._name, shard.number, shard.digest)
         if arrays is None:
             return True
         self._join(self.sums.read(arrays))
@@ -54,8 +56,8 @@ class ShardReader:
 
     def add(self, shard: Shard, sums: ShardSums) -> None:
         """Take what was computed of a shard that it lacked."""
-        if self._kept is not None and self._kept.part is not None:
-            self._kept.keep_shard(self._name, shard.number, shard.digest, sums.state())
+        if self._checkpoint is not None and self._checkpoint.part is not None:
+            self._checkpoint.keep_shard(self._name, shard.number, shard.digest, sums.state())
         else:
             self._join(sums)
 
@@ -65,8 +67,8 @@ class ShardReader:
         Raises:
             InputError: there were fewer shards than the run that was stopped had read.
         """
-        if self._found is not None and self._tree.shards < self._found.shards:
-            refuse_other_shards(self._found.shards)
+        if self._prefix is not None and self._tree.shards < self._prefix.shards:
+            refuse_other_shards(self._prefix.shards)
         if self._written < self._tree.shards:
             self._keep(last=True)
         self._tree.join()
@@ -76,6 +78,8 @@ class ShardReader:
         self._keep(last=False)
 
     def _keep(self, *, last: bool) -> None:
-        if self._kept is not None and self._kept.is_due(last=last):
-            self._kept.keep_prefix(self._name, Prefix(self._tree.shards, self._chain, self._tree.state()))
+        if self._checkpoint is not None and self._checkpoint.is_due(last=last):
+            self._checkpoint.keep_prefix(
+                self._name, Prefix(self._tree.shards, self._chain, self._tree.state())
+            )
             self._written = self._tree.shards

@@ -10,10 +10,10 @@ from headscope.attention.model.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
-from headscope.prepare.elsewhere import OneScan
-from headscope.prepare.scan_elsewhere import scan_elsewhere
+from headscope.prepare.executor_scan import scan_with_executor
 from headscope.prepare.scan_progress import ProgressReport, ScanProgress
 from headscope.prepare.shard_checkpoint import ShardCheckpoint
+from headscope.prepare.shard_executor import ShardExecutor
 from headscope.prepare.shard_reader import ShardReader
 from headscope.prepare.shard_sums import ShardSums
 from headscope.statistics.accumulator import Accumulator
@@ -25,37 +25,38 @@ class Beside:
 
     Attributes:
         accumulators: updated in place.
-        kept: where the other stage keeps its shards; None where it keeps none.
+        checkpoint: where the other stage keeps its shards; None where it keeps none.
     """
 
     accumulators: Sequence[Accumulator]
-    kept: ShardCheckpoint | None = None
+    checkpoint: ShardCheckpoint | None = None
 
 
 def scan_shards(
     source: TileSource,
     accumulators: Sequence[Accumulator],
     *,
-    kept: ShardCheckpoint | OneScan | None = None,
+    checkpoint: ShardCheckpoint | None = None,
+    executor: ShardExecutor | None = None,
     scan_name: str = "trained",
     progress: ProgressReport | None = None,
     beside: Sequence[Beside] = (),
-    alike: Sequence[TileAccumulator] = (),
+    layout_accumulators: Sequence[TileAccumulator] = (),
 ) -> list[float]:
     """Feed every tile of a source to every accumulator, as `scan` does, but by shards.
 
-    The same digits come out whether shards are kept, found again, or were computed elsewhere. Where the run is one part
-    of several only its own shards are computed and kept, and the accumulators stay empty, as they do where the run is a
-    worker that looks for one scan.
+    The same digits come out whether shards are kept, found again, or were computed by an executor. Where the run is one
+    part of several only its own shards are computed and kept, and the accumulators stay empty.
 
     Args:
         source: a model over sharded inputs; any other is scanned as a whole.
         accumulators: updated in place.
-        kept: where shards are kept; None keeps none.
+        checkpoint: where shards are kept; None keeps none.
+        executor: computes the shards in place of this process; needs a checkpoint, and takes no other stage beside.
         scan_name: which scan of its stage it is, in letters, digits and `-`.
         progress: called after each batch, and after each shard that was found.
         beside: other stages that read the same tiles: a shard is computed once for all that lack it.
-        alike: accumulators that get nothing; tiles and batches are as if they did, as they may in another such scan.
+        layout_accumulators: those that another such scan feeds: tiles and batches are as if they were fed here, too.
 
     Returns:
         The seconds that were spent for this stage and for each beside it; what they share is parted among them.
@@ -63,27 +64,28 @@ def scan_shards(
     Raises:
         AttentionError: as `scan`.
         InputError: the inputs are not those of the run that was stopped.
-        ScanFound: it is the scan that a worker looks for.
     """
     if not isinstance(source, ModelSource | GradientSource) or not isinstance(source.batches, ShardedBatches):
         parts = [accumulators, *(stage.accumulators for stage in beside)]
         every = [each for part in parts for each in part]
-        counts = scan(source, every, progress=progress, layout_accumulators=[*every, *alike])
+        counts = scan(source, every, progress=progress, layout_accumulators=[*every, *layout_accumulators])
         return _parted(counts, [len(part) for part in parts])
-    if isinstance(kept, OneScan):
-        kept.meet(scan_name, source, ShardSums.of(source, accumulators), alike=alike)
-        return [0.0]
     told = ScanProgress(progress)
-    stages = [Beside(accumulators=accumulators, kept=kept), *beside]
-    if kept is not None and kept.elsewhere is not None and kept.part is None:
+    if executor is not None:
+        assert checkpoint is not None
         began = time.perf_counter()
-        scan_elsewhere(source.batches.shards(), ShardSums.of(source, accumulators), kept, scan_name, told)
+        sums = ShardSums.of(source, accumulators)
+        scan_with_executor(source.batches.shards(), sums, executor, checkpoint, scan_name, told)
         return [time.perf_counter() - began]
+    stages = [Beside(accumulators=accumulators, checkpoint=checkpoint), *beside]
     readers = [
-        ShardReader(ShardSums.of(source, stage.accumulators), stage.kept, scan_name) for stage in stages
+        ShardReader(ShardSums.of(source, stage.accumulators), stage.checkpoint, scan_name) for stage in stages
     ]
     # A stage that lacks nothing of a shard changes no digit of those that do.
-    layout_accumulators = [*alike, *(each for reader in readers for each in reader.sums.accumulators)]
+    every_accumulator = [
+        *layout_accumulators,
+        *(each for reader in readers for each in reader.sums.accumulators),
+    ]
     shards = source.batches.shards()
     if next(source.model.parameters()).device.type != "cpu":
         # The next shard is read and tokenized while an accelerator computes.
@@ -92,10 +94,10 @@ def scan_shards(
         lacking = [reader for reader in readers if reader.lacks(shard)]
         if not lacking:
             # Another part's is not even made into inputs, where that can be helped.
-            if kept is None or kept.part is None:
+            if checkpoint is None or checkpoint.part is None:
                 told.skip(shard)
             continue
-        made = _computed(shard, source, [reader.sums for reader in lacking], layout_accumulators, told)
+        made = _computed(shard, source, [reader.sums for reader in lacking], every_accumulator, told)
         for reader, sums in zip(lacking, made.sums, strict=True):
             reader.add(shard, sums)
         for reader, seconds in zip(lacking, made.seconds, strict=True):
@@ -110,7 +112,7 @@ def compute_shard(
     source: ModelSource | GradientSource,
     like: ShardSums,
     *,
-    alike: Sequence[TileAccumulator] = (),
+    layout_accumulators: Sequence[TileAccumulator] = (),
 ) -> ShardSums:
     """Return what one shard adds up to.
 
@@ -118,9 +120,9 @@ def compute_shard(
         shard: its inputs.
         source: the model that reads them, over sharded inputs of the same run.
         like: sums with the scan's options.
-        alike: as `scan_shards` takes them.
+        layout_accumulators: as `scan_shards` takes them.
     """
-    made = _computed(shard, source, [like], [*alike, *like.accumulators], ScanProgress(None))
+    made = _computed(shard, source, [like], [*layout_accumulators, *like.accumulators], ScanProgress(None))
     return made.sums[0]
 
 

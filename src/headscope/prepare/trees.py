@@ -1,8 +1,9 @@
 """The sentences with trees of a run: a treebank read by a model, or saved maps of one."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from functools import singledispatch
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial, singledispatch
 from itertools import islice
 from typing import Any, Protocol, runtime_checkable
 
@@ -18,10 +19,8 @@ from headscope.examples.example_inputs import example_inputs
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.scan_declaration import ScanCorpus
 from headscope.prepare.segment_cache import SegmentCache
-from headscope.prepare.sharded_scan import scan_shards
-from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.control_documents import ControlDocuments
 
 _USUAL_LENGTH = 32  # tokens of a typical sentence, for the batch size
@@ -47,8 +46,8 @@ class Trees(Protocol):
     def source(self) -> TileSource:
         """Return the stream of tiles over all sentences."""
 
-    def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
-        """Yield each control's name, its number and its tiles."""
+    def controls(self) -> Iterator[tuple[str, int | None, Callable[[], TileSource]]]:
+        """Yield each control's name, its number and what opens the stream of its tiles."""
 
     def example_source(self) -> TileSource:
         """Return the tiles of short sentences."""
@@ -97,14 +96,20 @@ class TreebankTrees:
         segments = self._cache.watch(self.known.watch(self._segments(packer)))
         return self.run.over(segments, length=_USUAL_LENGTH)
 
-    def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
-        """Yield each control's name, its number and its tiles."""
-        selected = self.control_documents.segments
+    def controls(self) -> Iterator[tuple[str, int | None, Callable[[], TileSource]]]:
+        """Yield each control's name, its number and what opens the stream of its tiles."""
         for seed in range(self.run.options.controls):
-            yield "control", seed, self.run.over(selected(self._again()), length=_USUAL_LENGTH, control=seed)
+            yield "control", seed, partial(self._control, seed)
         if self.run.options.shuffled:
-            shuffled = selected(self._segments(self._packer(shuffle=True)))
-            yield "shuffled", None, self.run.over(shuffled, length=_USUAL_LENGTH)
+            yield "shuffled", None, self._shuffled
+
+    def _control(self, seed: int) -> TileSource:
+        segments = self.control_documents.segments(self._again())
+        return self.run.over(segments, length=_USUAL_LENGTH, control=seed)
+
+    def _shuffled(self) -> TileSource:
+        segments = self.control_documents.segments(self._segments(self._packer(shuffle=True)))
+        return self.run.over(segments, length=_USUAL_LENGTH)
 
     def example_source(self) -> TileSource:
         """Return the tiles of short sentences, of as many documents as there are."""
@@ -164,8 +169,8 @@ class MapsTrees:
         """Return the stream of tiles over all sentences."""
         return self.run.source()
 
-    def controls(self) -> Iterator[tuple[str, int | None, TileSource]]:
-        """Return no controls, because maps have none."""
+    def controls(self) -> Iterator[tuple[str, int | None, Callable[[], TileSource]]]:
+        """Maps have none."""
         return iter(())
 
     def example_source(self) -> TileSource:
@@ -202,34 +207,37 @@ def _short(segments: Iterable[Segment], sentences: int) -> Iterator[Segment]:
     return islice(short, example_inputs(sentences))
 
 
-def scan_trees(
-    run: Run,
-    trees: Trees,
-    accumulators: Sequence[Accumulator],
-    *,
-    said: str,
-    watch: Watcher | None,
-    source: TileSource | None = None,
-    scan_name: str = "trained",
-) -> None:
-    """Scan sentences with trees.
+@dataclass(frozen=True)
+class TreesCorpus(ScanCorpus):
+    """Sentences with trees as the corpus of a scan.
 
-    Args:
-        run: keeps the shards.
+    Attributes:
+        run: that they are of.
         trees: the sentences.
-        accumulators: updated in place.
-        said: the current activity, in a word or two.
-        watch: called with the progress.
-        source: of tiles; by default the trained model's.
-        scan_name: name of the scan within its stage.
+        read: opens the stream of their tiles: `trees.source`, or that of a control.
     """
 
-    def documents(segments: int) -> int:
-        return trees.documents * segments // max(1, trees.sentences)
+    run: Run
+    trees: Trees
+    read: Callable[[], TileSource]
 
-    tell = scan_teller(watch, said, documents, total=trees.documents, limit=run.options.max_inputs)
-    tiles = trees.source() if source is None else source
-    scan_shards(tiles, accumulators, kept=run.kept, scan_name=scan_name, progress=tell)
+    def source(self) -> TileSource:
+        """Return the stream of tiles."""
+        return self.read()
+
+    def documents_read(self, inputs: int) -> int:
+        """Return about how many documents so many sentences make up."""
+        return self.trees.documents * inputs // max(1, self.trees.sentences)
+
+    @property
+    def total(self) -> int:
+        """The number of documents."""
+        return self.trees.documents
+
+    @property
+    def limit(self) -> int | None:
+        """The largest number of sentences."""
+        return self.run.options.max_inputs
 
 
 @singledispatch

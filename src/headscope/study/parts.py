@@ -6,7 +6,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from headscope.analyses import OF_STAGE
 from headscope.analyses.option import options_of
 from headscope.corpora.opening import read_once
 from headscope.errors import InputError, OptionError, OutputError
@@ -17,7 +16,7 @@ from headscope.prepare.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.storage.unfinished import contents, sweep
-from headscope.study.stages import shared_scan, stage_signatures, watched_stages
+from headscope.study.stages import measurement_of, scan_runner, stage_signatures, watched_stages
 
 PART = "part.json"
 _MOST = 100_000
@@ -109,14 +108,9 @@ def _scan(run: ModelRun, lock: Held, part: Part, watch: Watcher | None) -> None:
             part=part,
         )
 
-    run.shared = shared_scan(run, keep=keep)
-    try:
-        for stage, stage_watch in watched_stages(run, watch):
-            if stage.scans:
-                run.kept = keep(stage.name)
-                OF_STAGE[stage.name].load(stage.scans)(run, stage_watch)
-    finally:
-        run.kept = run.shared = None
+    runner = scan_runner(run, checkpoint=keep)
+    for stage, stage_watch in watched_stages(run, watch):
+        runner.run(stage.name, measurement_of(stage, run, watch=stage_watch).scans(), stage_watch)
 
 
 def read_parts(folders: Sequence[Path]) -> list[FinishedPart]:

@@ -9,13 +9,16 @@ from typing import Any
 
 from headscope.analyses import OF_STAGE, STAGES
 from headscope.analyses.analysis import Stage
+from headscope.analyses.measurement import NO_RESULTS, Measurement
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher, in_step, tell
+from headscope.prepare.scan_declaration import RunText, Scan
+from headscope.prepare.scan_runner import ScanRunner
 from headscope.prepare.shard_checkpoint import ShardCheckpoint
-from headscope.prepare.shared_scan import SharedScan
+from headscope.prepare.shard_executor import ShardExecutor
 from headscope.statistics.table_check import check_table
 from headscope.study.stage_signature import stage_signature
 
@@ -52,13 +55,10 @@ def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
         watch: told of progress after each batch.
     """
     earlier: dict[str, StageResult] = {}
-    run.shared = shared_scan(run)
-    try:
-        for stage, stage_watch in watched_stages(run, watch):
-            earlier[stage.name] = measure_stage(stage, run, earlier, stage_watch)
-            yield earlier[stage.name]
-    finally:
-        run.shared = None
+    runner = scan_runner(run)
+    for stage, stage_watch in watched_stages(run, watch):
+        earlier[stage.name] = measure_stage(stage, run, earlier, stage_watch, runner)
+        yield earlier[stage.name]
 
 
 def stage_signatures(run: Run) -> dict[str, str]:
@@ -69,25 +69,51 @@ def stage_signatures(run: Run) -> dict[str, str]:
     return ids
 
 
-def shared_scan(
+def measurement_of(
+    stage: Stage,
+    run: Run,
+    *,
+    earlier: Mapping[str, StageResult] = NO_RESULTS,
+    watch: Watcher | None = None,
+) -> Measurement[Any]:
+    """Return what measures a stage of a run."""
+    measurement: Measurement[Any] = OF_STAGE[stage.name].measurement(stage)(run, earlier=earlier, watch=watch)
+    return measurement
+
+
+def text_scan(stage: Stage, run: Run) -> Scan | None:
+    """Return a stage's scan of the run's text, with empty accumulators; None where it has none."""
+    scans = measurement_of(stage, run).scans() if "text" in stage.corpora else ()
+    return next((scan for scan in scans if isinstance(scan.corpus, RunText)), None)
+
+
+def scan_runner(
     run: Run,
     *,
     finished: Collection[str] = (),
-    keep: Callable[[str], ShardCheckpoint | None] = lambda _: None,
-) -> SharedScan:
-    """Return the one scan of a run's text that its stages share.
+    checkpoint: Callable[[str], ShardCheckpoint | None] | None = None,
+    executor: ShardExecutor | None = None,
+) -> ScanRunner:
+    """Return what runs the scans of a run's stages, those of the text in one pass.
 
     Args:
         run: from `prepare`.
         finished: names of stages that are not measured again.
-        keep: says where a stage keeps its shards.
+        checkpoint: returns where a stage keeps its shards; None keeps none.
+        executor: computes the shards; None where this process does.
     """
-    sums = {
-        stage.name: partial(OF_STAGE[stage.name].load(stage.sums), run)
-        for stage in stages_of(run)
-        if stage.sums
+
+    def make(stage: Stage) -> Scan:
+        scan = text_scan(stage, run)
+        assert scan is not None
+        return scan
+
+    text_scans = {
+        stage.name: partial(make, stage) for stage in stages_of(run) if text_scan(stage, run) is not None
     }
-    return SharedScan(sums, lacking=[name for name in sums if name not in finished], keep=keep)
+    if checkpoint is None:
+        return ScanRunner(text_scans, finished=finished, executor=executor)
+    return ScanRunner(text_scans, finished=finished, checkpoint=checkpoint, executor=executor)
 
 
 def check_maps(stage: Stage, options: RunOptions) -> None:
@@ -101,9 +127,20 @@ def check_maps(stage: Stage, options: RunOptions) -> None:
 
 
 def measure_stage(
-    stage: Stage, run: Run, earlier: Mapping[str, StageResult], watch: Watcher | None
+    stage: Stage,
+    run: Run,
+    earlier: Mapping[str, StageResult],
+    watch: Watcher | None,
+    runner: ScanRunner | None = None,
 ) -> StageResult:
-    """Measure one stage, with what it reads of the stages before it.
+    """Run the scans of one stage, and compute its tables with what it reads of the stages before it.
+
+    Args:
+        stage: the stage.
+        run: from `prepare`.
+        earlier: results of the stages before it, by name.
+        watch: told of progress.
+        runner: runs the scans of all stages of the run; None, and those of this stage are passes of their own.
 
     Raises:
         OptionError: it cannot be measured over saved maps.
@@ -111,14 +148,12 @@ def measure_stage(
     """
     check_maps(stage, run.options)
     tell(watch, stage.name)
-    arguments = [earlier] if stage.after else []
+    runner = runner or ScanRunner()
     began = time.perf_counter()
-    result: StageResult = OF_STAGE[stage.name].function(stage)(run, *arguments, watch)
+    measurement = measurement_of(stage, run, earlier=earlier, watch=watch)
+    result = measurement.compute(runner.run(stage.name, measurement.scans(), watch))
     check_tables(result)
-    seconds = time.perf_counter() - began
-    if run.shared is not None:
-        seconds += run.shared.owed.get(stage.name, 0.0)
-    return replace(result, seconds=seconds)
+    return replace(result, seconds=time.perf_counter() - began + runner.owed(stage.name))
 
 
 def check_tables(result: StageResult) -> None:

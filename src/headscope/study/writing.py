@@ -7,10 +7,10 @@ from typing import Any
 
 from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
-from headscope.prepare.elsewhere import Elsewhere
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.progress import Watcher
 from headscope.prepare.shard_checkpoint import ShardCheckpoint, forget_shards
+from headscope.prepare.shard_executor import ShardExecutor
 from headscope.storage.files import read_arrays, write_arrays, write_parquet
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import Sealed
@@ -21,7 +21,7 @@ from headscope.study.stages import (
     manifest_of,
     measure_stage,
     notes_of,
-    shared_scan,
+    scan_runner,
     stage_signatures,
     watched_stages,
     with_stage,
@@ -36,7 +36,7 @@ def write_run(
     watch: Watcher | None = None,
     further: int = 0,
     parts: Sequence[Path] = (),
-    elsewhere: Elsewhere | None = None,
+    executor: ShardExecutor | None = None,
 ) -> None:
     """Measure a run's stages and write their tables; a stage whose signature the folder holds already is kept.
 
@@ -44,16 +44,13 @@ def write_run(
     of the folder that this run does not ask for stay. A finished stage whose files are not as they were written is
     measured again, with a note. Only the last writing of the manifest says that the run is whole. `further` says how
     many steps follow, such as drawing, for the watcher. Shards that the folders of `parts` hold are not scanned
-    again; others are computed `elsewhere`, where that is given.
+    again; others are computed by the executor, where one is given.
 
     Raises:
         OutputError: the folder holds something else, or another run holds it.
     """
     with folder_held(out) as lock:
-        try:
-            _write(run, lock, watch, further, parts, elsewhere)
-        finally:
-            run.shared = None
+        _write(run, lock, watch, further, parts, executor)
 
 
 def _write(
@@ -62,7 +59,7 @@ def _write(
     watch: Watcher | None,
     further: int,
     parts: Sequence[Path],
-    elsewhere: Elsewhere | None,
+    executor: ShardExecutor | None,
 ) -> None:
     out = lock.folder
     earlier_manifest, words = _usable_manifest(check_out(out, run.signature), out, run)
@@ -79,21 +76,16 @@ def _write(
             minutes=run.options.shard_minutes,
             opened=partial(_open, lock, {**manifest, "complete": False}),
             beside=parts,
-            elsewhere=elsewhere,
         )
 
-    run.shared = shared_scan(run, finished=finished, keep=keep)
+    runner = scan_runner(run, finished=finished, checkpoint=keep, executor=executor)
     before: list[str] = []
     for stage, stage_watch in watched_stages(run, watch, further=further):
         earlier = _Written(out, list(before))
         before.append(stage.name)
         if stage.name in finished:
             continue
-        run.kept = keep(stage.name)
-        try:
-            result = measure_stage(stage, run, earlier, stage_watch)
-        finally:
-            run.kept = None
+        result = measure_stage(stage, run, earlier, stage_watch, runner)
         lock.check()
         manifest = _without(manifest, stage)
         files = _write_stage(out, manifest, result)

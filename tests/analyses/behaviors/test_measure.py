@@ -8,6 +8,7 @@ import pytest
 
 from headscope.analyses import STAGES
 from headscope.analyses.behaviors import measure
+from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL
 from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
 from headscope.analyses.behaviors.verdict_rule import stands_out
@@ -15,6 +16,7 @@ from headscope.analyses.for_study import head_columns
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.prepare.scan_runner import ScanRunner
 from headscope.statistics.confidence import Interval
 from headscope.statistics.measures import of_measure, with_measure
 from headscope.study.extraction import MapOptions, extract
@@ -76,7 +78,8 @@ def test_every_behavior_of_the_model_and_of_each_control(result):
 def test_a_control_is_a_model_of_random_weights(asked, result):
     run = prepare(asked)
     run.loaded.model.load_state_dict(with_random_weights(run.loaded.model, seed=1).state_dict())
-    alone = measure.scan_trained(run, None).compute()[0]
+    sums = ScanRunner().run("behaviors", measure.BehaviorsMeasurement(run).scans())
+    alone = sums.of(BehaviorAccumulator).compute()[0]
     own = heads_of(result, "control")
     own = own[(own["seed"] == 1) & own["head"].notna() & (own["behavior"] == "local")]
     found = alone.heads.value[..., NAMES.index("local")]

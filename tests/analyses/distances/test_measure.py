@@ -12,8 +12,8 @@ from transformers import AutoModel
 from headscope.analyses.coref.tables import COREF
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.map_tables import map_tables
-from headscope.analyses.distances.measure import measure_distances
-from headscope.analyses.distances.measure_map import compute_head_map
+from headscope.analyses.distances.measure import DistancesMeasurement
+from headscope.analyses.distances.measure_map import HeadMapMeasurement
 from headscope.analyses.distances.pair_table import matrix_of, pair_table
 from headscope.analyses.distances.tables import HEAD_DISTANCES
 from headscope.analyses.stage_result import StageResult
@@ -50,7 +50,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def distances(run):
-    return measure_distances(run)
+    return DistancesMeasurement(run).measure()
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +96,7 @@ def test_the_state_gives_the_table_again(distances, run):
 
 def test_progress_is_told(run):
     told: list[Progress] = []
-    measure_distances(run, told.append)
+    DistancesMeasurement(run, watch=told.append).measure()
     assert told[-1].stage == "head distances"
     assert told[-1].documents == told[-1].total == 12
 
@@ -107,8 +107,6 @@ class HandMadeRun:
 
     hand_made: HandMadeSource
     options: RunOptions
-    kept: None = None
-    shared: None = None
 
     @property
     def layout(self):
@@ -130,7 +128,7 @@ def test_a_causal_model_by_hand():
     segments = made_up_segments(5, longest=7)
     maps = {id(segment): random_map(segment, causal=True) for segment in segments}
     source = HandMadeSource(segments, lambda segment: maps[id(segment)], kind="decoder")
-    found = measure_distances(HandMadeRun(source, RunOptions())).tables["head_distances"]
+    found = DistancesMeasurement(HandMadeRun(source, RunOptions())).measure().tables["head_distances"]
     total, rows = np.zeros((6, 6)), 0
     for segment in segments:
         own = maps[id(segment)].reshape(6, len(segment), len(segment))
@@ -146,9 +144,9 @@ def test_a_causal_model_by_hand():
 
 @pytest.fixture(scope="module")
 def stats(run):
-    from headscope.analyses.stats.measure import measure_stats
+    from headscope.analyses.stats.measure import StatsMeasurement
 
-    return measure_stats(run)
+    return StatsMeasurement(run).measure()
 
 
 def test_the_map_is_made_of_what_earlier_stages_found(run, distances, stats):
@@ -171,7 +169,7 @@ def test_the_map_is_made_of_what_earlier_stages_found(run, distances, stats):
         "syntax": StageResult(name="syntax", tables={"syntax_best": best}),
         "coref": StageResult(name="coref", tables={"coref": coreference}),
     }
-    found = compute_head_map(run, earlier)
+    found = HeadMapMeasurement(run, earlier=earlier).measure()
     assert found.name == "map"
     assert list(found.tables) == ["head_map", "head_clusters", "layer_effect"]
     table = found.tables["head_map"].set_index(["layer", "head"])
@@ -193,14 +191,14 @@ def test_the_map_is_made_of_what_earlier_stages_found(run, distances, stats):
 
 
 def test_the_map_of_distances_alone(run, distances):
-    table = compute_head_map(run, {"distances": distances}).tables["head_map"]
+    table = HeadMapMeasurement(run, earlier={"distances": distances}).measure().tables["head_map"]
     assert table[["role", "finds"]].isna().all(axis=None)
     assert table[["x", "y", "cluster"]].notna().all(axis=None)
 
 
 def test_a_map_without_distances_is_refused(run, stats):
     with pytest.raises(OptionError) as refused:
-        compute_head_map(run, {"stats": stats})
+        HeadMapMeasurement(run, earlier={"stats": stats}).measure()
     assert str(refused.value) == (
         "the map of heads is made of their distances; ask for the stage distances as well"
     )
@@ -210,7 +208,7 @@ def test_one_layer_is_noted():
     segments = made_up_segments(3, longest=5)
     source = HandMadeSource(segments, lambda segment: random_map(segment, layers=1))
     run = HandMadeRun(source, RunOptions())
-    found = compute_head_map(run, {"distances": measure_distances(run)})
+    found = HeadMapMeasurement(run, earlier={"distances": DistancesMeasurement(run).measure()}).measure()
     assert found.notes == (
         "map: whether heads of a layer are alike cannot be said of encoder attention: there is one layer, and no pair "
         "of heads of different layers",

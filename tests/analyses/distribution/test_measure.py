@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import headscope as hs
-from headscope.analyses.distribution.measure import measure_distribution
+from headscope.analyses.distribution.measure import DistributionMeasurement
 from headscope.analyses.distribution.tables import DISTRIBUTION, EXAMPLES
 from headscope.encoding.tokenizer.readable import readable_tokens
 from headscope.prepare.options import RunOptions
@@ -32,7 +32,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def result(run):
-    return measure_distribution(run)
+    return DistributionMeasurement(run).measure()
 
 
 def test_tables_are_as_they_are_declared(result):

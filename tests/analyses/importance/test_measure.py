@@ -12,10 +12,10 @@ import transformers as tf
 from headscope.analyses import STAGES
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import (
+    ImportanceMeasurement,
     gradient_batch_size,
     importance_differences,
     importance_table,
-    measure_importance,
 )
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.attention.model.gradients import GradientSource
@@ -72,7 +72,7 @@ def options(model, text, **given):
 def test_an_encoders_table_is_that_of_its_own_scan(bert, text):
     run = prepare(options(bert, text, seed=4))
     told = []
-    result = measure_importance(run, told.append)
+    result = ImportanceMeasurement(run, watch=told.append).measure()
     loaded = load_task_model(bert, loss="mlm", device="cpu")
     anatomy = examine(loaded.model, run.encoder.vocabulary)
     segments = list(run.segments())
@@ -115,7 +115,7 @@ def test_an_encoders_table_is_that_of_its_own_scan(bert, text):
 
 def test_the_batch_size_changes_nothing(bert, text):
     tables = [
-        measure_importance(prepare(options(bert, text, batch_size=size))).tables["importance"]
+        ImportanceMeasurement(prepare(options(bert, text, batch_size=size))).measure().tables["importance"]
         for size in (1, 9)
     ]
     for column in ("value", "ci_low", "ci_high"):
@@ -125,7 +125,7 @@ def test_the_batch_size_changes_nothing(bert, text):
 def test_a_decoder_predicts_the_next_token(folder, text):
     model = str(save_tiny_gpt2(folder / "gpt2", LINES))
     run = prepare(options(model, text))
-    result = measure_importance(run)
+    result = ImportanceMeasurement(run).measure()
     segments = list(run.segments())
     assert result.facts["importance"]["loss"] == "clm"
     assert result.facts["importance"]["targets"] == sum(len(segment) - 1 for segment in segments)
@@ -137,7 +137,7 @@ def test_a_decoder_predicts_the_next_token(folder, text):
 
 
 def test_an_encoder_decoder_writes_what_was_hidden(t5, text):
-    result = measure_importance(prepare(options(t5, text, loss="denoise")))
+    result = ImportanceMeasurement(prepare(options(t5, text, loss="denoise"))).measure()
     table = result.tables["importance"]
     assert result.facts["importance"]["loss"] == "denoise"
     assert list(dict.fromkeys(table["kind"])) == ["encoder", "decoder", "cross"]
@@ -156,7 +156,7 @@ def test_labels_of_the_users_own(folder, t5):
     def labels(segment):
         return tokenizer(segment.fields["summary"])["input_ids"]
 
-    result = measure_importance(run, labels=labels)
+    result = ImportanceMeasurement(run, labels=labels).measure()
     facts = result.facts["importance"]
     assert facts["loss"] == "labels"
     assert facts["targets"] == sum(len(tokenizer(entry["summary"])["input_ids"]) for entry in entries)
@@ -173,7 +173,7 @@ def test_labels_of_the_users_own(folder, t5):
 
 def test_labels_for_a_model_without_a_decoder_are_refused(bert, text):
     with pytest.raises(OptionError) as refused:
-        measure_importance(prepare(options(bert, text)), labels=lambda segment: [1])
+        ImportanceMeasurement(prepare(options(bert, text)), labels=lambda segment: [1]).measure()
     assert str(refused.value) == (
         "labels are what the decoder behind an encoder writes, and bert has none; leave them out"
     )
@@ -182,12 +182,12 @@ def test_labels_for_a_model_without_a_decoder_are_refused(bert, text):
 def test_a_checkpoint_without_its_head_is_refused(folder, text):
     save_tiny_bert(folder / "bare")
     with pytest.raises(ModelError, match=r"^bare has no trained masked-LM head: "):
-        measure_importance(prepare(options(str(folder / "bare"), text)))
+        ImportanceMeasurement(prepare(options(str(folder / "bare"), text))).measure()
 
 
 def test_a_loss_of_another_kind_is_refused(bert, text):
     with pytest.raises(OptionError) as refused:
-        measure_importance(prepare(options(bert, text, loss="clm")))
+        ImportanceMeasurement(prepare(options(bert, text, loss="clm"))).measure()
     assert str(refused.value) == "loss clm is for decoders, and bert is an encoder; choose loss mlm"
 
 
@@ -209,7 +209,7 @@ def test_few_documents_are_noted_and_inputs_with_nothing_to_predict_counted(fold
         word_ids=first.word_ids[[0, -1]],
     )
     monkeypatch.setattr(run, "segments", lambda: iter([empty, *rest]))
-    result = measure_importance(run)
+    result = ImportanceMeasurement(run).measure()
     documents = len({segment.document for segment in rest})
     assert result.notes == (
         "importance: inputs left out because there is nothing to predict in them: 1",
@@ -219,7 +219,7 @@ def test_few_documents_are_noted_and_inputs_with_nothing_to_predict_counted(fold
     assert result.tables["importance"]["ci_low"].isna().all()
     monkeypatch.setattr(run, "segments", lambda: iter([empty]))
     with pytest.raises(InputError) as refused:
-        measure_importance(run)
+        ImportanceMeasurement(run).measure()
     assert str(refused.value) == (
         "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
     )

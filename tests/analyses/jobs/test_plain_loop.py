@@ -12,13 +12,15 @@ from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 from sklearn.metrics import adjusted_rand_score
 
+from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.jobs.head_jobs import head_jobs
 from headscope.analyses.jobs.job_tables import job_tables
-from headscope.analyses.jobs.measure import scan_text
+from headscope.analyses.jobs.measure import JobsMeasurement
 from headscope.analyses.jobs.tables import TEXT
 from headscope.encoding.vocabulary import KeyClass
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.prepare.scan_runner import ScanRunner
 from support.plain_vectors import plain_vectors
 from support.shared_data import data
 
@@ -36,7 +38,8 @@ def run():
 
 @pytest.fixture(scope="module")
 def found(run):
-    (kept,) = scan_text(run).compute()
+    text_scan = next(JobsMeasurement(run).scans())
+    (kept,) = ScanRunner().run("jobs", [text_scan]).of(ActiveRowAccumulator).compute()
     return kept, list(head_jobs(kept, seed=0))
 
 

@@ -9,7 +9,7 @@ import pytest
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, features, informative_features
 from headscope.analyses.jobs.head_jobs import head_jobs
-from headscope.analyses.jobs.measure_trees import scan_tree_jobs
+from headscope.analyses.jobs.measure_trees import TreeJobsMeasurement
 from headscope.analyses.jobs.row_facts import TAG_NUMBERS, TAGGED
 from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
 from headscope.attention.scan import scan
@@ -19,6 +19,7 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.prepare.scan_runner import ScanRunner
 from headscope.prepare.trees import trees_of
 from support.hand_made import WritingNoise
 from support.inputs import made_up_segments, vocabulary
@@ -157,7 +158,9 @@ def test_tags_of_a_real_treebank():
     """Each row's tag is that of the word whose letters its token is of, as another reader of the file has it."""
     path = data("ud-english-ewt/en_ewt-ud-dev.conllu")
     run = prepare(RunOptions(treebank=(str(path),), max_inputs=60, stages=("tree_jobs",)))
-    (kept,) = scan_tree_jobs(run).compute()
+    measurement = TreeJobsMeasurement(run)
+    sums = ScanRunner().run("tree_jobs", measurement.scans())
+    (kept,) = sums.of(TaggedRowAccumulator).compute()
     sentences = {}
     for sentence in conllu.parse(path.read_text(encoding="utf-8")):
         words = [word for word in sentence if isinstance(word["id"], int)]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.analyses.stats.measure import measure_stats
+from headscope.analyses.stats.measure import StatsMeasurement
 from headscope.maps.maps_source import MapsSource
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -38,7 +38,7 @@ def test_saved_maps_give_the_maps_own_weights(folder, level):
     )  # fmt: skip
     assert code == 0, err
     run = prepare(RunOptions(maps=out, stages=("stats",)))
-    table = measure_stats(run).tables["clearest"]
+    table = StatsMeasurement(run).measure().tables["clearest"]
     source = MapsSource(out)
     entries = {(entry.document, entry.index): entry for entry in source.index.entries}
     heads = sum(part.layers * part.heads for part in source.layout)
@@ -68,7 +68,7 @@ def test_every_kind_of_attention(folder, tmp_path, save, kinds):
         model=str(model), text=(str(tmp_path / "text.txt"),), packing="single", stages=("stats",)
     )
     run = prepare(options)
-    table = measure_stats(run).tables["clearest"]
+    table = StatsMeasurement(run).measure().tables["clearest"]
     assert [part.kind for part in run.layout] == kinds
     for part in run.layout:
         own = table[table["kind"] == part.kind]

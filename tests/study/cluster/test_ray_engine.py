@@ -94,7 +94,7 @@ def test_the_cluster_gives_the_tables_of_one_process(
 ):
     run = prepare(asked)
     engine.serve(run)
-    write_run(run, tmp_path / "run", elsewhere=engine)
+    write_run(run, tmp_path / "run", executor=engine)
     assert answers(tmp_path / "run") == whole
     assert left_behind(tmp_path / "run") == []
     assert len({worker.process for worker in engine._workers} - {os.getpid()}) == 2
@@ -120,7 +120,7 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_digit(
             os.kill(busy[-1].process, signal.SIGKILL)
 
     monkeypatch.setattr(RayEngine, "_hand_out", handing_out)
-    write_run(run, tmp_path / "run", elsewhere=engine)
+    write_run(run, tmp_path / "run", executor=engine)
     assert len(set(killed)) == 2
     assert lost
     assert answers(tmp_path / "run") == whole
@@ -144,6 +144,6 @@ def test_a_run_that_was_stopped_goes_on_in_the_cluster_and_the_other_way_round(
         write_run(prepare(text_alone), tmp_path / "run")
     run = prepare(text_alone)
     engine.serve(run)
-    write_run(run, tmp_path / "run", elsewhere=engine)
+    write_run(run, tmp_path / "run", executor=engine)
     assert min(job.numbers.start for job in done_there) == 5
     assert answers(tmp_path / "run") == answers(tmp_path / "plain")

@@ -10,9 +10,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="reach",
-            measure="measure:measure_reach",
-            scans="measure:scan_reach",
-            sums="measure:reach_sums",
+            measure="measure:ReachMeasurement",
             corpora=("text",),
             options=TEXT_INPUTS,
         ),

@@ -1,32 +1,29 @@
-"""The stage: what it sums over the text, and the table that is made of it."""
+"""The stage: what it sums over the text, and the table that is made of the sums."""
+
+from collections.abc import Iterator
 
 import pandas as pd
 
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult
 from headscope.prepare.prepared_run import Stream
-from headscope.prepare.progress import Watcher
-from headscope.prepare.shared_scan import read_text
+from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.confidence import ends_of
 from headscope_reach.accumulator import ReachAccumulator
 from headscope_reach.tables import REACH
 
 
-def measure_reach(run: Stream, watch: Watcher | None = None) -> StageResult:
-    """Measure how far away what each head attends to the most is."""
-    sums = scan_reach(run, watch)
-    return StageResult(name="reach", tables={"reach": reach_table(sums)}, state=sums.state())
+class ReachMeasurement(Measurement[Stream]):
+    """How far away what each head attends to the most is."""
 
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the text."""
+        yield Scan(RunText(self.run), [ReachAccumulator()])
 
-def scan_reach(run: Stream, watch: Watcher | None = None) -> ReachAccumulator:
-    """Sum over the text, in the one scan that all stages share."""
-    (sums,) = reach_sums(run)
-    read_text(run, [sums], stage="reach", said="reach", watch=watch)
-    return sums
-
-
-def reach_sums(run: Stream) -> tuple[ReachAccumulator]:
-    """Return what the stage keeps of the text."""
-    return (ReachAccumulator(run.layout),)
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the table."""
+        reach = sums.of(ReachAccumulator)
+        return StageResult(name="reach", tables={"reach": reach_table(reach)}, state=reach.state())
 
 
 def reach_table(sums: ReachAccumulator) -> pd.DataFrame:

@@ -11,9 +11,7 @@ ANALYSIS = Analysis(
         # documents that did not choose it, and what heads show is corrected over them.
         Stage(
             name="behaviors",
-            measure="measure:measure_behaviors",
-            scans="measure:scan_behaviors",
-            sums="measure:behavior_sums",
+            measure="measure:BehaviorsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             order=4,

@@ -12,16 +12,14 @@ ANALYSIS = Analysis(
         # examples come from fewer windows.
         Stage(
             name="coref",
-            measure="measure:measure_coreference",
-            scans="measure:scan_coreference",
+            measure="measure:CoreferenceMeasurement",
             corpora=("coreference",),
             options=("spacing", "pieces", "controls", "windows", "singletons", "strict"),
             version=5,
         ),
         Stage(
             name="gap",
-            measure="gap.measure:measure_gap",
-            scans="gap.measure:scan_gap",
+            measure="gap.measure:GapMeasurement",
             tables="tables:GAP_TABLES",
             corpora=("gap",),
             requested_as="coref",

@@ -1,7 +1,9 @@
 """The stage of section 4.3: which head finds antecedents."""
 
 from collections import Counter
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any
 
@@ -12,6 +14,7 @@ from headscope.analyses.coref.mention_rules.head_rule import rule_agreement
 from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
 from headscope.analyses.coref.questions import coreference_questions
 from headscope.analyses.coref.result_tables import CoreferenceResult
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.model.model_source import TileSource
 from headscope.attention.scan import scan
@@ -29,74 +32,88 @@ from headscope.examples.arc_examples import (
 )
 from headscope.examples.example_inputs import example_inputs
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.scan_declaration import Scan, ScanCorpus, ScanSums
 from headscope.prepare.segment_cache import SegmentCache
-from headscope.prepare.sharded_scan import scan_shards
 from headscope.statistics.confidence import too_few
 from headscope.statistics.control_documents import ControlDocuments
 
 _EXAMPLE_TOKENS = 28
 
 
-def measure_coreference(run: ModelRun, watch: Watcher | None = None) -> StageResult:
-    """Score every head on antecedents, for the trained model and its controls, with baselines and examples.
+class CoreferenceMeasurement(Measurement[ModelRun]):
+    """How often every head finds antecedents, for the trained model and its controls, with baselines and examples."""
 
-    Args:
-        run: a `ModelRun` with a coreference corpus.
-        watch: called with the progress.
+    @cached_property
+    def bench(self) -> "_CoreferenceBench":
+        """The corpus and how it is read."""
+        return _CoreferenceBench(self.run)
 
-    Raises:
-        InputError: no mention of the corpus can be scored.
-    """
-    bench = _CoreferenceBench(run, watch)
-    counts = MentionCounts()
-    known = KnownPieces(run.encoder, "coreference corpus")
-    sums = bench.trained(counts, known)
-    if not counts.counted.total():
-        raise InputError(_nothing(bench.name, counts))
-    seed = run.options.seed
-    result = CoreferenceResult(sums.compute(), seed=seed)
-    systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
-    for number, control in bench.controls():
-        # The documents of a control may hold no mention that is scored.
-        if not len(control.sums):
-            continue
-        same = bench.control_documents.paired(sums, control)
-        control_result = CoreferenceResult(control.compute(), model="control", control_seed=number, seed=seed)
-        systems.append(control_result.systems())
-        heads.append(control_result.heads())
-        gaps.append(CoreferenceResult(same.compute(), seed=seed).against(control_result))
-    facts = {"name": bench.name, **bench.facts(counts)}
-    # One document gives no held-out rows, and joining a table without rows would turn the others' counts to fractions.
-    nonempty = [gap for gap in gaps if len(gap)]
-    return StageResult(
-        name="coref",
-        tables={
-            "coref": pd.concat(systems, ignore_index=True),
-            "coref_heads": pd.concat(heads, ignore_index=True),
-            "coref_differences": pd.concat(nonempty or gaps, ignore_index=True),
-            "coref_examples": bench.examples(result),
-        },
-        facts={"coreference": facts},
-        notes=(*_notes(facts), *filter(None, [known.note()])),
-        state=sums.state(),
-    )
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the windows by the trained model, and those by its controls."""
+        bench, controls = self.bench, self.run.options.controls
 
+        def sums() -> CoreferenceAccumulator:
+            return CoreferenceAccumulator(self.run.layout, bench.options)
 
-def scan_coreference(run: ModelRun, watch: Watcher | None = None) -> None:
-    """Scan this part's shards, with the trained model and its controls."""
-    bench = _CoreferenceBench(run, watch)
-    bench.trained(MentionCounts(), KnownPieces(run.encoder, "coreference corpus"))
-    for _ in bench.controls():
-        pass
+        yield Scan(MentionWindows(bench, bench.trained), [sums()], label="coreference heads")
+        for number in range(controls):
+            corpus = MentionWindows(bench, partial(bench.control, number))
+            label = f"coreference, control {number + 1} of {controls}"
+            yield Scan(corpus, [sums()], f"control-{number}", label=label)
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the tables.
+
+        Raises:
+            InputError: no mention of the corpus can be scored.
+        """
+        bench, seed = self.bench, self.run.options.seed
+        if not bench.counts.counted.total():
+            raise InputError(_nothing(bench.name, bench.counts))
+        trained = sums.of(CoreferenceAccumulator)
+        result = CoreferenceResult(trained.compute(), seed=seed)
+        systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
+        for number in range(self.run.options.controls):
+            control = sums.of(CoreferenceAccumulator, f"control-{number}")
+            # The documents of a control may hold no mention that is scored.
+            if not len(control.sums):
+                continue
+            same = bench.control_documents.paired(trained, control)
+            control_result = CoreferenceResult(
+                control.compute(), model="control", control_seed=number, seed=seed
+            )
+            systems.append(control_result.systems())
+            heads.append(control_result.heads())
+            gaps.append(CoreferenceResult(same.compute(), seed=seed).against(control_result))
+        facts = {"name": bench.name, **bench.facts()}
+        # One document gives no held-out rows, and joining a table without rows would turn the others' counts to
+        # fractions.
+        nonempty = [gap for gap in gaps if len(gap)]
+        return StageResult(
+            name="coref",
+            tables={
+                "coref": pd.concat(systems, ignore_index=True),
+                "coref_heads": pd.concat(heads, ignore_index=True),
+                "coref_differences": pd.concat(nonempty or gaps, ignore_index=True),
+                "coref_examples": bench.examples(result),
+            },
+            facts={"coreference": facts},
+            notes=(*_notes(facts), *filter(None, [bench.known.note()])),
+            state=trained.state(),
+        )
 
 
 class _CoreferenceBench:
-    """The corpus, the model that reads it, and the options by which antecedents are read off attention."""
+    """The corpus, the model that reads it, and the options by which antecedents are read off attention.
 
-    def __init__(self, run: ModelRun, watch: Watcher | None) -> None:
+    Attributes:
+        counts, known: what became of the mentions, and which tokens are unknown; filled as the trained model reads.
+    """
+
+    def __init__(self, run: ModelRun) -> None:
         assert run.coreference is not None
-        self.run, self.corpus, self.watch = run, run.coreference, watch
+        self.run, self.corpus = run, run.coreference
+        self.counts, self.known = MentionCounts(), KnownPieces(run.encoder, "coreference corpus")
         self.name = self.corpus.name
         self.options = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
         self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
@@ -126,31 +143,14 @@ class _CoreferenceBench:
             self._drawn[length] = spread(windows, limit=options.max_inputs, seed=options.seed)
         return cut(counts, self._drawn[length])
 
-    def trained(self, counts: MentionCounts, known: KnownPieces) -> CoreferenceAccumulator:
-        """Count what the trained model's heads find."""
-        source = self.run.over(self._segment_cache.watch(known.watch(self.segments(counts))))
-        return self.count(source, "coreference heads", "trained")
+    def trained(self) -> TileSource:
+        """Return the stream of tiles over all windows, by the trained model."""
+        return self.run.over(self._segment_cache.watch(self.known.watch(self.segments(self.counts))))
 
-    def controls(self) -> Iterator[tuple[int, CoreferenceAccumulator]]:
-        """Count what the heads of each control find; yield its number with it."""
-        for number in range(self.run.options.controls):
-            segments = self._segment_cache.again(lambda: self.segments(MentionCounts()))
-            source = self.run.over(self.control_documents.segments(segments), control=number)
-            label = f"coreference, control {number + 1} of {self.run.options.controls}"
-            yield number, self.count(source, label, f"control-{number}")
-
-    def count(self, source: TileSource, stage: str, scan_name: str) -> CoreferenceAccumulator:
-        sums = CoreferenceAccumulator(self.run.layout, self.options)
-        documents = self.corpus.documents
-        # The estimate of the number of windows follows from the number of words.
-        windows = max(1, self.corpus.words * 4 // (3 * self.run.options.max_length))
-
-        def read(segments: int) -> int:
-            return min(documents, documents * segments // windows)
-
-        tell = scan_teller(self.watch, stage, read, total=documents, limit=self.run.options.max_inputs)
-        scan_shards(source, [sums], kept=self.run.kept, scan_name=scan_name, progress=tell)
-        return sums
+    def control(self, number: int) -> TileSource:
+        """Return the stream of tiles over the windows of a control's documents, by a model with random weights."""
+        segments = self._segment_cache.again(lambda: self.segments(MentionCounts()))
+        return self.run.over(self.control_documents.segments(segments), control=number)
 
     def examples(self, result: CoreferenceResult) -> pd.DataFrame:
         """Return examples of the best head on short windows, which are read in a scan of their own."""
@@ -168,8 +168,8 @@ class _CoreferenceBench:
             scan(self.run.over(islice(short, most), length=_EXAMPLE_TOKENS), [examples])
         return examples.table()
 
-    def facts(self, counts: MentionCounts) -> dict[str, Any]:
-        treebank = self.run.treebank
+    def facts(self) -> dict[str, Any]:
+        treebank, counts = self.run.treebank, self.counts
         lost = counts.lost
         trees = self.corpus.trees
         rule: dict[str, Any] = {"from": "trees" if trees else "rule", "n": 0, "agreement": None}
@@ -194,6 +194,40 @@ class _CoreferenceBench:
             "head_rule": rule,
             "strict": self.run.options.strict,
         }
+
+
+@dataclass(frozen=True)
+class MentionWindows(ScanCorpus):
+    """The windows of a coreference corpus as the corpus of a scan.
+
+    Attributes:
+        bench: the corpus.
+        read: opens the stream of their tiles.
+    """
+
+    bench: _CoreferenceBench
+    read: Callable[[], TileSource]
+
+    def source(self) -> TileSource:
+        """Return the stream of tiles."""
+        return self.read()
+
+    def documents_read(self, inputs: int) -> int:
+        """Return about how many documents so many windows make up."""
+        corpus = self.bench.corpus
+        # The estimate of the number of windows follows from the number of words.
+        windows = max(1, corpus.words * 4 // (3 * self.bench.run.options.max_length))
+        return min(corpus.documents, corpus.documents * inputs // windows)
+
+    @property
+    def total(self) -> int:
+        """The number of documents."""
+        return self.bench.corpus.documents
+
+    @property
+    def limit(self) -> int | None:
+        """The largest number of windows."""
+        return self.bench.run.options.max_inputs
 
 
 def _nothing(name: str, counts: MentionCounts) -> str:

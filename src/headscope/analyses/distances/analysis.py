@@ -14,9 +14,7 @@ ANALYSIS = Analysis(
         # documents and rows of a sample by the number of heads.
         Stage(
             name="distances",
-            measure="measure:measure_distances",
-            scans="measure:scan_distances",
-            sums="measure:distance_sums",
+            measure="measure:DistancesMeasurement",
             tables="tables:DISTANCE_TABLES",
             corpora=("text",),
             options=TEXT_INPUTS,
@@ -26,7 +24,7 @@ ANALYSIS = Analysis(
         # 3: resamples have one draw fewer than documents.
         Stage(
             name="map",
-            measure="measure_map:compute_head_map",
+            measure="measure_map:HeadMapMeasurement",
             tables="tables:MAP_TABLES",
             after=("distances", "stats", "syntax", "coref"),
             version=4,

@@ -11,48 +11,53 @@ from headscope.analyses.distances.layer_effect import PERMUTATIONS
 from headscope.analyses.distances.map_tables import HeadNumber, map_tables
 from headscope.analyses.distances.stability import RESAMPLES
 from headscope.analyses.for_study import finders
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import Stream
-from headscope.prepare.progress import Watcher
+from headscope.prepare.scan_declaration import ScanSums
 from headscope.statistics.roles import roles
 
 
-def compute_head_map(
-    run: Stream, earlier: Mapping[str, StageResult], watch: Watcher | None = None
-) -> StageResult:
-    """Embed and cluster the heads of each kind, and name their roles and what they find.
+class HeadMapMeasurement(Measurement[Stream]):
+    """The heads of each kind embedded and clustered, with their roles and what they find; it reads nothing.
 
-    Args:
-        run: a `ModelRun` or a `MapsRun`; its seed is taken.
-        earlier: `distances`; `stats` for roles; `syntax` and `coref` for what heads find. Without `stats`
-            roles are null, without both of the last two `finds` is.
-        watch: not used, because this takes seconds.
-
-    Raises:
-        OptionError: distances were not measured.
+    It comes after `distances`; `stats` for roles; `syntax` and `coref` for what heads find. Without `stats` roles
+    are null, without both of the last two `finds` is.
     """
-    if "distances" not in earlier:
-        raise OptionError("the map of heads is made of their distances; ask for the stage distances as well")
-    results = DivergenceAccumulator.from_state(earlier["distances"].state).compute()
-    tables = map_tables(results, roles=roles_in(earlier), finds=finds_in(earlier), seed=run.options.seed)
-    reasons = tables["layer_effect"].dropna(subset=["reason"])
-    notes = [
-        f"map: whether heads of a layer are alike cannot be said of {kind} attention: {reason}"
-        for kind, reason in zip(reasons["kind"], reasons["reason"], strict=True)
-    ]
-    facts = {
-        "permutations": PERMUTATIONS,
-        "resamples": RESAMPLES,
-        "fewest_clusters": FEWEST_CLUSTERS,
-        "most_clusters": MOST_CLUSTERS,
-    }
-    return StageResult(
-        name="map",
-        tables=tables,
-        facts={"map": facts},
-        notes=tuple(notes),
-    )
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the tables.
+
+        Raises:
+            OptionError: distances were not measured.
+        """
+        earlier = self.earlier
+        if "distances" not in earlier:
+            raise OptionError(
+                "the map of heads is made of their distances; ask for the stage distances as well"
+            )
+        results = DivergenceAccumulator.from_state(earlier["distances"].state).compute()
+        tables = map_tables(
+            results, roles=roles_in(earlier), finds=finds_in(earlier), seed=self.run.options.seed
+        )
+        reasons = tables["layer_effect"].dropna(subset=["reason"])
+        notes = [
+            f"map: whether heads of a layer are alike cannot be said of {kind} attention: {reason}"
+            for kind, reason in zip(reasons["kind"], reasons["reason"], strict=True)
+        ]
+        facts = {
+            "permutations": PERMUTATIONS,
+            "resamples": RESAMPLES,
+            "fewest_clusters": FEWEST_CLUSTERS,
+            "most_clusters": MOST_CLUSTERS,
+        }
+        return StageResult(
+            name="map",
+            tables=tables,
+            facts={"map": facts},
+            notes=tuple(notes),
+        )
 
 
 def roles_in(earlier: Mapping[str, StageResult]) -> dict[HeadNumber, str]:

@@ -9,9 +9,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="distribution",
-            measure="measure:measure_distribution",
-            scans="measure:scan_distribution",
-            sums="measure:distribution_sums",
+            measure="measure:DistributionMeasurement",
             corpora=("text",),
             version=3,
             options=TEXT_INPUTS,

@@ -1,6 +1,6 @@
 """The stage of distributions over rows: a scan of the text, and its tables."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -11,43 +11,33 @@ from headscope.analyses.distribution.deciles import DECILES, decile_interval
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
 from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.analyses.distribution.tables import DISTRIBUTION
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult
-from headscope.prepare.prepared_run import Run, Stream
-from headscope.prepare.progress import Watcher
-from headscope.prepare.shared_scan import read_text
+from headscope.prepare.prepared_run import Run
+from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
 
 
-def measure_distribution(run: Run, watch: Watcher | None = None) -> StageResult:
-    """Measure the distribution of every head over its rows.
+class DistributionMeasurement(Measurement[Run]):
+    """How often every head does how much."""
 
-    Args:
-        run: a `ModelRun` over text, or a `MapsRun`.
-        watch: told of progress.
-    """
-    sums, examples = scan_distribution(run, watch)
-    counted = sums.compute()
-    return StageResult(
-        name="distribution",
-        tables={
-            "distribution": distribution_table(counted),
-            "distribution_examples": examples_table(run, examples.compute(), counted),
-        },
-        state=sums.state(),
-    )
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the text: its rows counted by strength, and some rows of every strength."""
+        layout = self.run.layout
+        examples = ExampleAccumulator(layout, seed=self.run.options.seed)
+        yield Scan(RunText(self.run), [DistributionAccumulator(layout), examples], label="rows of heads")
 
-
-def scan_distribution(
-    run: Stream, watch: Watcher | None = None
-) -> tuple[DistributionAccumulator, ExampleAccumulator]:
-    """Count the text's rows, and sample some of every strength."""
-    sums, examples = distribution_sums(run)
-    read_text(run, [sums, examples], stage="distribution", said="rows of heads", watch=watch)
-    return sums, examples
-
-
-def distribution_sums(run: Stream) -> tuple[DistributionAccumulator, ExampleAccumulator]:
-    """Return the accumulators of the text."""
-    return DistributionAccumulator(run.layout), ExampleAccumulator(run.layout, seed=run.options.seed)
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the table of deciles, and examples of them."""
+        rows = sums.of(DistributionAccumulator)
+        counted, examples = rows.compute(), sums.of(ExampleAccumulator).compute()
+        return StageResult(
+            name="distribution",
+            tables={
+                "distribution": distribution_table(counted),
+                "distribution_examples": examples_table(self.run, examples, counted),
+            },
+            state=rows.state(),
+        )
 
 
 def distribution_table(results: Sequence[DistributionResult]) -> pd.DataFrame:

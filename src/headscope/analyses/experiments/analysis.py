@@ -12,7 +12,7 @@ ANALYSIS = Analysis(
         # over them.
         Stage(
             name="experiments",
-            measure="measure:measure_experiments",
+            measure="measure:ExperimentsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             order=5,

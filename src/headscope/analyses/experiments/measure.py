@@ -1,6 +1,7 @@
 """The stage: behaviors of every head in each experiment, and those of models with random weights."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property, partial
 from heapq import nsmallest
 from typing import Any
 
@@ -23,13 +24,14 @@ from headscope.analyses.experiments.experiment_inputs import (
 )
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.analyses.experiments.tables import EXPERIMENTS_BEST, EXPERIMENTS_TABLE
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.attention.scan import scan
 from headscope.encoding.packing.frame import Frame
 from headscope.encoding.segment import Segment
 from headscope.models.loading import longest_input
+from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.progress import Watcher, scan_teller
+from headscope.prepare.scan_declaration import Scan, ScanSums
 from headscope.statistics.groups import group_of
 
 SHUFFLED_INPUTS = 128
@@ -44,41 +46,70 @@ _SUMS: Mapping[str, Callable[..., NormBehaviorAccumulator]] = {
 }
 
 
-def measure_experiments(run: ModelRun, watch: Watcher | None = None) -> StageResult:
-    """Do each experiment that the model allows, with the model and its controls.
+class ExperimentsMeasurement(Measurement[ModelRun]):
+    """Each experiment that the model allows, with the model and its controls."""
 
-    Args:
-        run: of a model.
-        watch: told of progress.
-    """
-    inputs, delimiters = inputs_of(run), delimiters_of_tokenizer(run.loaded.tokenizer)
-    heads: list[pd.DataFrame] = []
-    best: list[pd.DataFrame] = []
-    notes = list(_left_out(inputs, run))
-    for model, number in [("trained", None), *(("control", seed) for seed in range(run.options.controls))]:
-        for name, segments in inputs.items():
-            if segments:
-                read = segments if model == "trained" else control_inputs(segments)
-                sums = _SUMS[name](run.layout, delimiters)
-                _scan(run, sums, name, read, watch, number)
-                if model == "trained":
-                    notes += norm_notes(sums, where=EXPERIMENTS[name].where)
-                results, behaviors = sums.compute(), EXPERIMENTS[name].behaviors
+    @cached_property
+    def inputs(self) -> dict[str, list[Segment]]:
+        """The inputs of each experiment, made once for all models."""
+        return inputs_of(self.run)
+
+    @cached_property
+    def control_inputs(self) -> dict[str, list[Segment]]:
+        """Those of them that controls read."""
+        return {name: control_inputs(segments) for name, segments in self.inputs.items()}
+
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of each experiment by each model; of one that has no inputs nothing is read."""
+        run, delimiters = self.run, delimiters_of_tokenizer(self.run.loaded.tokenizer)
+        for number in _models(run):
+            for name, kind in _SUMS.items():
+                corpus = DrawnInputs(run, partial(self._inputs, name, number), control=number, fitted=True)
+                label = name if number is None else f"{name}: control {number + 1} of {run.options.controls}"
+                yield Scan(corpus, [kind(run.layout, delimiters)], _scan_name(name, number), label=label)
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the tables of all heads, and of the best head of each behavior."""
+        heads: list[pd.DataFrame] = []
+        best: list[pd.DataFrame] = []
+        notes = list(_left_out(self.inputs, self.run))
+        for number in _models(self.run):
+            for name, segments in self.inputs.items():
+                if not segments:
+                    continue
+                filled = sums.of(NormBehaviorAccumulator, _scan_name(name, number))
+                if number is None:
+                    notes += norm_notes(filled, where=EXPERIMENTS[name].where)
+                results, behaviors = filled.compute(), EXPERIMENTS[name].behaviors
                 tables = (
                     heads_table(results, behaviors),
-                    best_table(results, behaviors, seed=run.options.seed),
+                    best_table(results, behaviors, seed=self.run.options.seed),
                 )
+                model = "trained" if number is None else "control"
                 for kept, table in zip((heads, best), tables, strict=True):
                     kept.append(_of_experiment(name, of_model(table, model, number)))
-    return StageResult(
-        name="experiments",
-        tables={
-            "experiments": _concatenated(heads, EXPERIMENTS_TABLE.names),
-            "experiments_best": _concatenated(best, EXPERIMENTS_BEST.names),
-        },
-        facts={"experiments": {name: facts_of(segments) for name, segments in inputs.items()}},
-        notes=notes_on("experiments", *dict.fromkeys(notes)),
-    )
+        return StageResult(
+            name="experiments",
+            tables={
+                "experiments": _concatenated(heads, EXPERIMENTS_TABLE.names),
+                "experiments_best": _concatenated(best, EXPERIMENTS_BEST.names),
+            },
+            facts={"experiments": {name: facts_of(segments) for name, segments in self.inputs.items()}},
+            notes=notes_on("experiments", *dict.fromkeys(notes)),
+        )
+
+    def _inputs(self, name: str, number: int | None) -> list[Segment]:
+        return (self.inputs if number is None else self.control_inputs)[name]
+
+
+def _models(run: ModelRun) -> list[int | None]:
+    """Return the trained model, which has no number, and the seeds of the controls."""
+    return [None, *range(run.options.controls)]
+
+
+def _scan_name(name: str, number: int | None) -> str:
+    """Return what the scan of an experiment is called."""
+    return name if number is None else f"{name}-control-{number}"
 
 
 def inputs_of(run: ModelRun) -> dict[str, list[Segment]]:
@@ -121,24 +152,6 @@ def facts_of(segments: list[Segment]) -> dict[str, Any]:
         "tokens": sum(map(len, segments)),
         "longest": max(map(len, segments), default=0),
     }
-
-
-def _scan(
-    run: ModelRun,
-    sums: NormBehaviorAccumulator,
-    name: str,
-    segments: list[Segment],
-    watch: Watcher | None,
-    number: int | None,
-) -> None:
-    label = name if number is None else f"{name}: control {number + 1} of {run.options.controls}"
-    facts = facts_of(segments)
-
-    def documents(done: int) -> int:
-        return int(facts["documents"]) * done // int(facts["inputs"])
-
-    tell = scan_teller(watch, label, documents, total=facts["documents"], limit=len(segments))
-    scan(run.over(segments, length=facts["longest"], control=number), [sums], progress=tell)
 
 
 def _of_experiment(name: str, table: pd.DataFrame) -> pd.DataFrame:

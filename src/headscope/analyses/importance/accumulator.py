@@ -104,7 +104,7 @@ class ImportanceAccumulator(Accumulator):
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "gradient"})
 
-    def __init__(self, layout: Sequence[KindLayout]) -> None:
+    def __init__(self, layout: Sequence[KindLayout] | None = None) -> None:
         super().__init__(layout)
         self._segment_sums: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
 

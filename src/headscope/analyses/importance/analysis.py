@@ -13,8 +13,7 @@ ANALYSIS = Analysis(
         # itself.
         Stage(
             name="importance",
-            measure="measure:measure_importance",
-            scans="measure:scan_importance",
+            measure="measure:ImportanceMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss"),
             version=4,

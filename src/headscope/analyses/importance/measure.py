@@ -1,6 +1,6 @@
 """The stage of section 3.2: how much the loss depends on attention to each class of key."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from headscope.analyses.importance.accumulator import (
     ImportanceResult,
 )
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.model.gradients import GradientSource, LossCounts
 from headscope.encoding.questions.loss_questions import GivenLabels
@@ -25,8 +26,7 @@ from headscope.models.losses import ask_of, choose_loss
 from headscope.models.task_heads import given_task_model, load_task_model
 from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.sharded_scan import scan_shards
+from headscope.prepare.scan_declaration import Scan, ScanCorpus, ScanSums
 from headscope.statistics.confidence import too_few
 
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
@@ -34,74 +34,109 @@ _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one 
 Labels = Callable[[Segment], Sequence[int]]
 
 
-def measure_importance(
-    run: ModelRun, watch: Watcher | None = None, *, labels: Labels | None = None
-) -> StageResult:
-    """Take the gradient of the model's loss with respect to its attention, over the run's text.
+class LossText(ScanCorpus):
+    """The text of a run, read by the model with a head whose loss is taken; the model is loaded when it is read.
+
+    Args:
+        run: whose text it is.
+        labels: as `ImportanceMeasurement` takes them.
+
+    Attributes:
+        loss: the name of the loss, and `counts` what it was taken of; known once the source is opened.
+    """
+
+    def __init__(self, run: ModelRun, labels: Labels | None) -> None:
+        self.run, self.labels = run, labels
+        self.loss, self.counts = "", LossCounts()
+
+    def source(self) -> GradientSource:
+        """Return the stream of tiles, with the gradient of the loss by each weight."""
+        run, options, name = self.run, self.run.options, self.run.loaded.name
+        self.loss = loss = choose_loss(options.loss, run.anatomy, name=name)
+        if self.labels is not None and not run.anatomy.encoder_decoder:
+            raise OptionError(
+                f"labels are what the decoder behind an encoder writes, and {name} has none; leave them out"
+            )
+        if options.loaded_model is not None:
+            loaded = given_task_model(options.loaded_model, loss=loss)
+        else:
+            loaded = load_task_model(
+                options.model,
+                loss=loss,
+                revision=options.revision,
+                dtype=options.dtype,
+                device=options.device,
+            )
+        anatomy = examine(loaded.model, run.encoder.vocabulary)
+        if self.labels is None:
+            ask = ask_of(loss, loaded.tokenizer, anatomy, seed=options.seed)
+        else:
+            assert anatomy.decoder_start is not None
+            ask = GivenLabels(self.labels, start=anatomy.decoder_start)
+        size = options.batch_size or gradient_batch_size(options.max_length, anatomy, loaded)
+        source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, run.batches(size), ask)
+        self.counts = source.counts
+        return source
+
+    def documents_read(self, inputs: int) -> int:
+        """Return about how many documents so many inputs make up."""
+        return self.run.done(inputs)
+
+    @property
+    def total(self) -> int | None:
+        """The number of documents in the text; None where it is not known."""
+        return self.run.total
+
+    @property
+    def limit(self) -> int | None:
+        """The largest number of inputs."""
+        return self.run.options.max_inputs
+
+
+class ImportanceMeasurement(Measurement[ModelRun]):
+    """The gradient of the model's loss with respect to its attention, over the run's text.
+
+    The scan raises `ModelError` where the checkpoint has no trained head for the loss, or the model's attention takes
+    no gradient; `OptionError` for a loss for another kind of model, or labels for one without a decoder of its own.
 
     Args:
         run: a `ModelRun`; its option `loss` names the loss, and `none` leaves the choice to the model's kind.
-        watch: told of progress.
         labels: for an encoder-decoder, the token ids that its decoder shall write for a segment (its closing token
             included), in place of span denoising; an entry's own fields are in `segment.fields`.
-
-    Raises:
-        ModelError: the checkpoint has no trained head for the loss, or the model's attention takes no gradient.
-        OptionError: a loss for another kind of model, or labels for one without a decoder of its own.
-        InputError: there was nothing to predict.
+        **more: as `Measurement` takes it.
     """
-    loss, source, sums = scan_importance(run, watch, labels=labels)
-    if not source.counts.segments:
-        raise InputError(
-            "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
-        )
-    facts = _facts("labels" if labels is not None else loss, source.counts)
-    results = sums.compute()
-    return StageResult(
-        name="importance",
-        tables={
-            "importance": importance_table(results),
-            "importance_differences": importance_differences(results),
-        },
-        facts={"importance": facts},
-        notes=_notes(facts, len(sums.sums)),
-        state=sums.state(),
-    )
 
+    def __init__(self, run: ModelRun, *, labels: Labels | None = None, **more: Any) -> None:
+        super().__init__(run, **more)
+        self.text = LossText(run, labels)
 
-def scan_importance(
-    run: ModelRun, watch: Watcher | None = None, *, labels: Labels | None = None
-) -> tuple[str, GradientSource, ImportanceAccumulator]:
-    """Sum gradients over the text; return the name of the loss, the source that counted it, and the sums."""
-    options, name = run.options, run.loaded.name
-    loss = choose_loss(options.loss, run.anatomy, name=name)
-    if labels is not None and not run.anatomy.encoder_decoder:
-        raise OptionError(
-            f"labels are what the decoder behind an encoder writes, and {name} has none; leave them out"
-        )
-    if options.loaded_model is not None:
-        loaded = given_task_model(options.loaded_model, loss=loss)
-    else:
-        loaded = load_task_model(
-            options.model, loss=loss, revision=options.revision, dtype=options.dtype, device=options.device
-        )
-    anatomy = examine(loaded.model, run.encoder.vocabulary)
-    if labels is None:
-        ask = ask_of(loss, loaded.tokenizer, anatomy, seed=options.seed)
-    else:
-        assert anatomy.decoder_start is not None
-        ask = GivenLabels(labels, start=anatomy.decoder_start)
-    size = options.batch_size or gradient_batch_size(options.max_length, anatomy, loaded)
-    source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, run.batches(size), ask)
-    sums = ImportanceAccumulator(anatomy.layout)
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the text."""
+        yield Scan(self.text, [ImportanceAccumulator()], label="importance")
 
-    scan_shards(
-        source,
-        [sums],
-        kept=run.kept,
-        progress=scan_teller(watch, "importance", run.done, total=run.total, limit=options.max_inputs),
-    )
-    return loss, source, sums
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the tables.
+
+        Raises:
+            InputError: there was nothing to predict.
+        """
+        counts, gradients = self.text.counts, sums.of(ImportanceAccumulator)
+        if not counts.segments:
+            raise InputError(
+                "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
+            )
+        facts = _facts("labels" if self.text.labels is not None else self.text.loss, counts)
+        results = gradients.compute()
+        return StageResult(
+            name="importance",
+            tables={
+                "importance": importance_table(results),
+                "importance_differences": importance_differences(results),
+            },
+            facts={"importance": facts},
+            notes=_notes(facts, len(gradients.sums)),
+            state=gradients.state(),
+        )
 
 
 def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:

@@ -11,9 +11,7 @@ ANALYSIS = Analysis(
             name="jobs",
             # 3: a test for a valley between jobs, and a count for random weights.
             version=3,
-            measure="measure:measure_jobs",
-            scans="measure:scan_jobs",
-            sums="measure:job_sums",
+            measure="measure:JobsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             order=7,
@@ -22,8 +20,7 @@ ANALYSIS = Analysis(
         Stage(
             name="tree_jobs",
             version=2,
-            measure="measure_trees:measure_tree_jobs",
-            scans="measure_trees:scan_tree_jobs",
+            measure="measure_trees:TreeJobsMeasurement",
             tables="tables:TREE_TABLES",
             corpora=("treebank",),
             options=("spacing",),

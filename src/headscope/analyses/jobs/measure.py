@@ -1,35 +1,57 @@
 """The stage of jobs: a scan of the text, a scan of some of it with random weights, and the tables."""
 
-from functools import partial
+from collections.abc import Iterator
+from functools import cached_property
 
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.jobs.head_jobs import head_jobs
 from headscope.analyses.jobs.job_tables import Samples, job_counts, job_tables
 from headscope.analyses.jobs.tables import TEXT
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult
+from headscope.encoding.segment import Segment
+from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.prepared_run import Run, Stream
-from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.sharded_scan import scan_shards
-from headscope.prepare.shared_scan import read_text
+from headscope.prepare.prepared_run import Run
+from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
 
 CONTROL_INPUTS = 256
 """Number of inputs read with random weights, enough for 2,048 rows of a head where inputs are long."""
+CONTROL = "control-0"
 
 
-def measure_jobs(run: Run, watch: Watcher | None = None) -> StageResult:
-    """Find the jobs of every head.
+class JobsMeasurement(Measurement[Run]):
+    """The jobs of every head, and how many would be found with random weights."""
 
-    Args:
-        run: a `ModelRun` over text, or a `MapsRun`.
-        watch: told of progress.
-    """
-    rows = scan_text(run, watch)
-    samples, control = samples_with_jobs(run, rows), scan_control(run, watch)
-    counts = job_counts(samples, None if control is None else samples_with_jobs(run, control))
-    tables = {**job_tables(run, samples, corpus=TEXT), "job_counts": counts}
-    return StageResult(name="jobs", tables=tables, state=rows.state())
+    @cached_property
+    def control_inputs(self) -> list[Segment]:
+        """The part of the text that is read with random weights."""
+        assert isinstance(self.run, ModelRun)
+        return self.run.sample(CONTROL_INPUTS)
+
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the text, and that of a part of it with random weights.
+
+        One random model is enough, because what is compared is a count over its many heads.
+        """
+        run, seed = self.run, self.run.options.seed
+        rows = ActiveRowAccumulator(run.layout, seed=seed)
+        yield Scan(RunText(run), [rows], label="jobs of heads")
+        if isinstance(run, ModelRun) and run.options.controls:
+            inputs = DrawnInputs(run, lambda: self.control_inputs, control=0)
+            rows = ActiveRowAccumulator(run.layout, seed=seed)
+            yield Scan(inputs, [rows], CONTROL, label="jobs of heads: control")
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the tables."""
+        rows = sums.of(ActiveRowAccumulator)
+        samples = samples_with_jobs(self.run, rows)
+        control = None
+        if CONTROL in sums:
+            control = samples_with_jobs(self.run, sums.of(ActiveRowAccumulator, CONTROL))
+        tables = {**job_tables(self.run, samples, corpus=TEXT), "job_counts": job_counts(samples, control)}
+        return StageResult(name="jobs", tables=tables, state=rows.state())
 
 
 def samples_with_jobs(run: Run, rows: ActiveRowAccumulator) -> Samples:
@@ -47,48 +69,3 @@ def samples_with_jobs(run: Run, rows: ActiveRowAccumulator) -> Samples:
     # A head has few rows, for which threads cost more than they save.
     with threadpool_limits(1):
         return [(sample, list(head_jobs(sample, seed=seed, same_ids=same_ids))) for sample in rows.compute()]
-
-
-def scan_jobs(run: Run, watch: Watcher | None = None) -> None:
-    """Scan this part's shards, with the trained model and with random weights."""
-    scan_text(run, watch)
-    scan_control(run, watch)
-
-
-def scan_control(run: Run, watch: Watcher | None = None) -> ActiveRowAccumulator | None:
-    """Return a sample of the rows of a model with random weights over some of the text; None where there is no model.
-
-    One random model is enough, because what is compared is a count over its many heads.
-    """
-    if not isinstance(run, ModelRun) or not run.options.controls:
-        return None
-    segments = run.sample(CONTROL_INPUTS)
-    (rows,) = job_sums(run)
-    source = run.over(segments, control=0)
-    documents = len({segment.document for segment in segments})
-    tell = scan_teller(
-        watch,
-        "jobs of heads: control",
-        partial(_documents, documents, len(segments)),
-        total=documents,
-        limit=len(segments),
-    )
-    scan_shards(source, [rows], kept=run.kept, scan_name="control-0", progress=tell)
-    return rows
-
-
-def _documents(documents: int, segments: int, done: int) -> int:
-    """Estimate the number of documents in the inputs that are done."""
-    return documents * done // max(1, segments)
-
-
-def scan_text(run: Stream, watch: Watcher | None = None) -> ActiveRowAccumulator:
-    """Return a sample of the text's rows."""
-    (rows,) = job_sums(run)
-    read_text(run, [rows], stage="jobs", said="jobs of heads", watch=watch)
-    return rows
-
-
-def job_sums(run: Stream) -> tuple[ActiveRowAccumulator]:
-    """Return the accumulators of the text."""
-    return (ActiveRowAccumulator(run.layout, seed=run.options.seed),)

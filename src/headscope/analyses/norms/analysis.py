@@ -10,9 +10,7 @@ ANALYSIS = Analysis(
         # 2: what enters the stream, through gates and norms; which heads are inactive, corrected over heads.
         Stage(
             name="norms",
-            measure="measure:measure_norms",
-            scans="measure:scan_norms",
-            sums="measure:norm_sums",
+            measure="measure:NormsMeasurement",
             corpora=("text",),
             options=TEXT_INPUTS,
             order=1,

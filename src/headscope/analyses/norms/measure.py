@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.norms.accumulator import KEY_CLASSES, NormAccumulator, NormResult
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, VALUE
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
-from headscope.prepare.progress import Watcher
-from headscope.prepare.shared_scan import read_text
+from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.confidence import Interval, mapped
 from headscope.statistics.thresholds import YES_NO
 
@@ -27,33 +27,23 @@ UNTRACED = (
 )
 
 
-def measure_norms(run: Stream, watch: Watcher | None = None) -> StageResult:
-    """Measure how much every head writes.
+class NormsMeasurement(Measurement[Stream]):
+    """How much every head writes."""
 
-    Args:
-        run: a `ModelRun` over text.
-        watch: told of progress.
-    """
-    sums = scan_norms(run, watch)
-    results = sums.compute()
-    return StageResult(
-        name="norms",
-        tables={"norms": norm_table(results)},
-        notes=notes_on("norms", *output_notes(results)),
-        state=sums.state(),
-    )
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the text."""
+        yield Scan(RunText(self.run), [NormAccumulator(self.run.layout)], label="what heads write")
 
-
-def scan_norms(run: Stream, watch: Watcher | None = None) -> NormAccumulator:
-    """Sum what heads write over the text."""
-    (sums,) = norm_sums(run)
-    read_text(run, [sums], stage="norms", said="what heads write", watch=watch)
-    return sums
-
-
-def norm_sums(run: Stream) -> tuple[NormAccumulator]:
-    """Return the accumulator of the stage, empty."""
-    return (NormAccumulator(run.layout),)
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the table."""
+        norms = sums.of(NormAccumulator)
+        results = norms.compute()
+        return StageResult(
+            name="norms",
+            tables={"norms": norm_table(results)},
+            notes=notes_on("norms", *output_notes(results)),
+            state=norms.state(),
+        )
 
 
 def norm_table(results: tuple[NormResult, ...]) -> pd.DataFrame:

@@ -9,9 +9,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="pca",
-            measure="measure:measure_pca",
-            scans="measure:scan_pca",
-            sums="measure:pca_sums",
+            measure="measure:PcaMeasurement",
             corpora=("text",),
             version=2,
             options=TEXT_INPUTS,

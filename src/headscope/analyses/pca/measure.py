@@ -7,6 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.distribution.hash_sample import PADDING
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.pca.accumulator import (
     KEY,
     ROW,
@@ -21,42 +22,31 @@ from headscope.encoding.tokenizer.readable import joined_pieces, readable_tokens
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.prepared_run import Stream
-from headscope.prepare.progress import Watcher
-from headscope.prepare.shared_scan import read_text
+from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
 
 UNKNOWN = "the model hands out its weights alone, so that queries, keys and outputs are not known"
 
 
-def measure_pca(run: ModelRun, watch: Watcher | None = None) -> StageResult:
-    """Find the directions in which every head's queries, keys and outputs vary.
+class PcaMeasurement(Measurement[ModelRun]):
+    """The directions in which every head's queries, keys and outputs vary."""
 
-    Args:
-        run: of a model over text.
-        watch: told of progress.
-    """
-    results = scan_pca(run, watch).compute()
-    return StageResult(
-        name="pca",
-        tables={
-            "pca": pca_table(results),
-            "pca_map": map_table(results),
-            "pca_tokens": tokens_table(run, results),
-        },
-        notes=notes_on("pca", *_lacking(results, run.layout)),
-    )
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the text."""
+        vectors = PcaAccumulator(self.run.layout, seed=self.run.options.seed)
+        yield Scan(RunText(self.run), [vectors], label="queries, keys and outputs")
 
-
-def scan_pca(run: Stream, watch: Watcher | None = None) -> PcaAccumulator:
-    """Sum the vectors of the text's tokens."""
-    (sums,) = pca_sums(run)
-    read_text(run, [sums], stage="pca", said="queries, keys and outputs", watch=watch)
-    return sums
-
-
-def pca_sums(run: Stream) -> tuple[PcaAccumulator]:
-    """Return the accumulators of the text."""
-    return (PcaAccumulator(run.layout, seed=run.options.seed),)
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the tables."""
+        results = sums.of(PcaAccumulator).compute()
+        return StageResult(
+            name="pca",
+            tables={
+                "pca": pca_table(results),
+                "pca_map": map_table(results),
+                "pca_tokens": tokens_table(self.run, results),
+            },
+            notes=notes_on("pca", *_lacking(results, self.run.layout)),
+        )
 
 
 def _lacking(results: Sequence[PcaResult], layout: Sequence[KindLayout]) -> Iterator[str]:

@@ -10,7 +10,7 @@ ANALYSIS = Analysis(
         # 2: trained until their loss has stopped falling; intervals that keep their level, the table of differences.
         Stage(
             name="probes",
-            measure="measure:measure_probes",
+            measure="measure:ProbesMeasurement",
             corpora=("treebank", "treebank_train"),
             options=("spacing", "seeds", "vectors_hash", "fold_labels", "pieces", "compat"),
             version=5,

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.probes.data.map_cache import MapCache, cache_folder, cache_limit
 from headscope.analyses.probes.fitting.attention_fit import Fitted
 from headscope.analyses.probes.probe_differences import probe_differences
@@ -21,57 +22,64 @@ from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import overlap_facts, overlap_line
 from headscope.prepare.progress import Progress, Watcher
+from headscope.prepare.scan_declaration import ScanSums
 from headscope.statistics.confidence import too_few
 
 
-def measure_probes(
-    run: ModelRun, watch: Watcher | None = None, *, cache: MapCache | None = None
-) -> StageResult:
-    """Train probes on one treebank and score them on another, beside their controls.
+class ProbesMeasurement(Measurement[ModelRun]):
+    """Probes trained on one treebank and scored on another, beside their controls; it trains, and sums nothing up.
 
     Args:
         run: a `ModelRun` with `treebank_train` and `treebank`.
-        watch: called with the progress.
         cache: for attention on disk; `cache_folder` within `cache_limit` when None.
-
-    Raises:
-        InputError: no treebank to train on, or one without a tree.
-        OutputError: the attention of the treebanks has no room on disk.
+        **more: as `Measurement` takes it.
     """
-    tell = _Teller(watch)
-    bench = ProbeBench(run, cache or MapCache(cache_folder(), gib=cache_limit()), tell)
-    stage = ProbeStage(bench)
-    stage.attention()
-    stage.without_attention()
-    stage.controls()
-    stage.right_branching()
-    structural = _structural(run, stage, tell)
-    tables = {
-        "probes": [*(probe_rows(each, stage.gold) for each in stage.answers), structural.probes],
-        "probe_differences": [probe_differences(stage.answers, stage.gold), structural.difference],
-        "probe_relations": [relation_rows(each, stage.gold) for each in stage.answers],
-        "probe_by_distance": [distance_rows(each, stage.gold) for each in stage.answers],
-        "probe_weights": stage.weights,
-        "probe_layers": [structural.layers],
-    }
-    train, dev = ([sentence.words for sentence in bank.read] for bank in (bench.train, bench.dev))
-    overlap = overlap_facts(train, dev, bench.shared)
-    facts = {
-        "vectors": bench.vectors.name,
-        "seeds": run.options.seeds,
-        "train": _facts(bench.train),
-        "dev": _facts(bench.dev),
-        "overlap": overlap,
-        "epochs": {name: record.best.tolist() for name, record in stage.records.items()},
-        "fits": {name: _fit(each) for name, each in stage.fits.items()},
-        "structural": structural.facts,
-    }
-    return StageResult(
-        name="probes",
-        tables={name: pd.concat(rows, ignore_index=True) for name, rows in tables.items()},
-        facts={"probes": facts},
-        notes=(*_notes(bench, overlap), *_unsettled(stage.unsettled(), structural)),
-    )
+
+    def __init__(self, run: ModelRun, *, cache: MapCache | None = None, **more: Any) -> None:
+        super().__init__(run, **more)
+        self.cache = cache
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Train the probes, and return their tables.
+
+        Raises:
+            InputError: no treebank to train on, or one without a tree.
+            OutputError: the attention of the treebanks has no room on disk.
+        """
+        tell = _Teller(self.watch)
+        bench = ProbeBench(self.run, self.cache or MapCache(cache_folder(), gib=cache_limit()), tell)
+        stage = ProbeStage(bench)
+        stage.attention()
+        stage.without_attention()
+        stage.controls()
+        stage.right_branching()
+        structural = _structural(self.run, stage, tell)
+        tables = {
+            "probes": [*(probe_rows(each, stage.gold) for each in stage.answers), structural.probes],
+            "probe_differences": [probe_differences(stage.answers, stage.gold), structural.difference],
+            "probe_relations": [relation_rows(each, stage.gold) for each in stage.answers],
+            "probe_by_distance": [distance_rows(each, stage.gold) for each in stage.answers],
+            "probe_weights": stage.weights,
+            "probe_layers": [structural.layers],
+        }
+        train, dev = ([sentence.words for sentence in bank.read] for bank in (bench.train, bench.dev))
+        overlap = overlap_facts(train, dev, bench.shared)
+        facts = {
+            "vectors": bench.vectors.name,
+            "seeds": self.run.options.seeds,
+            "train": _facts(bench.train),
+            "dev": _facts(bench.dev),
+            "overlap": overlap,
+            "epochs": {name: record.best.tolist() for name, record in stage.records.items()},
+            "fits": {name: _fit(each) for name, each in stage.fits.items()},
+            "structural": structural.facts,
+        }
+        return StageResult(
+            name="probes",
+            tables={name: pd.concat(rows, ignore_index=True) for name, rows in tables.items()},
+            facts={"probes": facts},
+            notes=(*_notes(bench, overlap), *_unsettled(stage.unsettled(), structural)),
+        )
 
 
 def _structural(run: ModelRun, stage: ProbeStage, tell: "_Teller") -> StructuralTables:

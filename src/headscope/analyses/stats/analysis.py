@@ -15,9 +15,7 @@ ANALYSIS = Analysis(
         # 6: `clearest` is of a tenth of the text, or 1,024 tokens.
         Stage(
             name="stats",
-            measure="measure:measure_stats",
-            scans="measure:scan_stats",
-            sums="measure:stats_sums",
+            measure="measure:StatsMeasurement",
             corpora=("text",),
             options=TEXT_INPUTS,
             version=6,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.layout import stats_table
@@ -16,47 +17,43 @@ from headscope.examples.collector import ExampleCollector, examples_table
 from headscope.examples.example_inputs import example_tokens
 from headscope.examples.example_tables import CLEAREST
 from headscope.examples.excerpts import ExcerptCollector, inputs_to_read
-from headscope.prepare.prepared_run import Run, Stream
-from headscope.prepare.progress import Watcher
-from headscope.prepare.shared_scan import read_text
+from headscope.prepare.prepared_run import Run
+from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
 
 
-def measure_stats(run: Run, watch: Watcher | None = None) -> StageResult:
-    """Measure what heads look at in text: one scan, the table, and sentences to draw heads on."""
-    sums, clearest = scan_stats(run, watch)
-    table = stats_table(sums.compute())
-    stats = of_measure(table)
-    named = roles(stats)
-    collector = ExampleCollector()
-    scan(run.example_source(), [collector])
-    examples = examples_table(collector.maps, stats, named, names=run.names)
-    return StageResult(
-        name="stats",
-        tables={
-            "stats": table,
-            "stats_differences": stats_differences(sums),
-            "examples": examples,
-            "clearest": clearest_table(run, clearest, named),
-        },
-        notes=notes_on("stats", *_left_out(sums)),
-        state={**sums.state(), **clearest.state()},
-    )
+class StatsMeasurement(Measurement[Run]):
+    """What heads look at in text: the table, and sentences to draw heads on."""
 
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the text: the statistics, and the segments that show a head's work best."""
+        layout = self.run.layout
+        # Saved maps hold no values.
+        kind = NormStatsAccumulator if self.run.options.maps is None else StatsAccumulator
+        accumulators = [kind(layout), ClearestAccumulator(layout)]
+        yield Scan(RunText(self.run), accumulators, label="reading heads")
 
-def scan_stats(run: Run, watch: Watcher | None = None) -> tuple[StatsAccumulator, ClearestAccumulator]:
-    """Sum the statistics over the text, and keep the clearest segments."""
-    sums, clearest = stats_sums(run)
-    read_text(run, [sums, clearest], stage="stats", said="reading heads", watch=watch)
-    return sums, clearest
-
-
-def stats_sums(run: Stream) -> tuple[StatsAccumulator, ClearestAccumulator]:
-    """Return the accumulators of the stage, empty."""
-    # Saved maps hold no values.
-    kind = NormStatsAccumulator if run.options.maps is None else StatsAccumulator
-    return kind(run.layout), ClearestAccumulator(run.layout)
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the tables; the sentences are read again, a few at a time, for the maps of them."""
+        stats, clearest = sums.of(StatsAccumulator), sums.of(ClearestAccumulator)
+        table = stats_table(stats.compute())
+        of_heads = of_measure(table)
+        named = roles(of_heads)
+        collector = ExampleCollector()
+        scan(self.run.example_source(), [collector])
+        examples = examples_table(collector.maps, of_heads, named, names=self.run.names)
+        return StageResult(
+            name="stats",
+            tables={
+                "stats": table,
+                "stats_differences": stats_differences(stats),
+                "examples": examples,
+                "clearest": clearest_table(self.run, clearest, named),
+            },
+            notes=notes_on("stats", *_left_out(stats)),
+            state={**stats.state(), **clearest.state()},
+        )
 
 
 def _left_out(sums: StatsAccumulator) -> Iterator[str]:

@@ -13,8 +13,7 @@ ANALYSIS = Analysis(
         # controls read a quarter of the documents, examples come from fewer sentences.
         Stage(
             name="syntax",
-            measure="measure:measure_syntax",
-            scans="measure:scan_syntax",
+            measure="measure:SyntaxMeasurement",
             corpora=("treebank",),
             options=(
                 *("spacing", "fold_labels", "pieces", "special_tokens", "both_directions"),

@@ -1,10 +1,12 @@
 """The stage of section 4.2: which head finds which dependency relation."""
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.best_heads import DependencyResult
@@ -13,7 +15,6 @@ from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.analyses.syntax.questions import syntax_questions
 from headscope.analyses.syntax.sums import DependencyOptions
 from headscope.analyses.syntax.tables import SYNTAX_DIFFERENCES
-from headscope.attention.model.model_source import TileSource
 from headscope.attention.scan import scan
 from headscope.counted import count
 from headscope.errors import InputError
@@ -21,125 +22,109 @@ from headscope.examples.arc_examples import (
     ArcExamples,
     wanted_heads,
 )
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.progress import Watcher
-from headscope.prepare.trees import scan_trees, trees_of
+from headscope.prepare.scan_declaration import Scan, ScanSums
+from headscope.prepare.trees import Trees, TreesCorpus, trees_of
 from headscope.statistics.confidence import too_few
 from headscope.statistics.kept import in_single_precision
 
 
-def measure_syntax(run: Run, watch: Watcher | None = None) -> StageResult:
-    """Score every head on every relation, for the trained model and its controls, and choose examples.
+class SyntaxMeasurement(Measurement[Run]):
+    """How often every head finds every relation, for the trained model and its controls, with examples.
 
-    Args:
-        run: with a treebank, or over maps of one.
-        watch: called with the progress.
-
-    Raises:
-        InputError: no sentence could be read, or the maps are not of a treebank.
+    The scan raises `InputError` where the treebank has no tree, or the maps are not of one.
     """
-    options: RunOptions = run.options
-    scans = _Scans(run, watch)
-    bench, how = scans.bench, scans.how
-    sums = scans.with_words(scans.trained())
-    result = DependencyResult(sums, seed=options.seed)
-    relations = result.relations
-    best = result.best()
-    heads, choices, gaps = [result.heads()], [best], []
-    for name, number, control in scans.controls():
-        if not control.words:  # none of its documents could be read
-            continue
-        same = bench.control_documents.paired(sums, control)
-        other = DependencyResult(
-            control, model=name, control_seed=number, seed=options.seed, relations=relations
-        )
-        heads.append(other.heads())
-        choices.append(other.best())
-        gaps.append(DependencyResult(same, seed=options.seed, relations=relations).against(other))
-    examples = ArcExamples(
-        wanted_heads(best),
-        syntax_questions(folded=options.fold_labels),
-        special=bench.special,
-        pieces=how.pieces,
-    )
-    scan(bench.example_source(), [examples])
-    tables = {
-        "syntax": pd.concat(heads, ignore_index=True),
-        "syntax_best": pd.concat(choices, ignore_index=True),
-        "syntax_differences": pd.concat(gaps or [pd.DataFrame(columns=SYNTAX_DIFFERENCES.names)]),
-        "syntax_baselines": result.baselines(),
-        "syntax_by_distance": distance_table(result, best),
-        "syntax_noop": noop_table(result, best),
-        "syntax_examples": examples.table(),
-    }
-    facts = {
-        **bench.facts(),
-        "folded": options.fold_labels,
-        "pieces": how.pieces,
-        "compat": options.compat,
-        "special_kept": options.special_tokens,
-        "special_changes": result.counted.special_changes(),
-    }
-    return StageResult(
-        name="syntax",
-        tables=tables,
-        facts={"treebank": facts},
-        notes=(*_notes(facts), *bench.notes()),
-        state=in_single_precision(sums.state()),
-    )
 
+    @cached_property
+    def trees(self) -> Trees:
+        """The sentences."""
+        return trees_of(self.run)
 
-def scan_syntax(run: Run, watch: Watcher | None = None) -> None:
-    """Scan this part's shards, with the trained model and its controls."""
-    scans = _Scans(run, watch)
-    scans.trained()
-    for _ in scans.controls():
-        pass
-
-
-class _Scans:
-    """The sentences with trees, read by the trained model and by each control."""
-
-    def __init__(self, run: Run, watch: Watcher | None) -> None:
-        options = run.options
-        self.run, self.watch, self.bench = run, watch, trees_of(run)
-        compat = options.compat == "original"
-        self.table = ArcTable.of(self.bench.relations, folded=options.fold_labels, compat=compat)
-        self.how = DependencyOptions(
+    @cached_property
+    def how(self) -> DependencyOptions:
+        """How arcs are read off."""
+        options = self.run.options
+        return DependencyOptions(
             pieces=options.pieces,
             special=options.special_tokens,
             both=options.both_directions,
-            compat=compat,
+            compat=options.compat == "original",
         )
 
-    def trained(self) -> DependencyAccumulator:
-        """Count what the trained model's heads find."""
-        return self._count(self.bench.source(), "dependency heads", "trained")
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the sentences by the trained model, and those by its controls."""
+        options, trees = self.run.options, self.trees
+        table = ArcTable.of(trees.relations, folded=options.fold_labels, compat=self.how.compat)
 
-    def controls(self) -> Iterator[tuple[str, int | None, DependencyAccumulator]]:
-        """Count what the heads of each control find; yield its name and number with it."""
-        for name, number, source in self.bench.controls():
-            label = name if number is None else f"{name} {number + 1} of {self.run.options.controls}"
-            scan_name = name if number is None else f"{name}-{number}"
-            yield name, number, self._count(source, label, scan_name)
+        def sums() -> DependencyAccumulator:
+            return DependencyAccumulator(self.run.layout, table, self.how)
 
-    def with_words(self, sums: DependencyAccumulator) -> DependencyAccumulator:
-        """Return sums over some words.
+        yield Scan(TreesCorpus(self.run, trees, trees.source), [sums()], label="dependency heads")
+        for name, number, read in trees.controls():
+            label = name if number is None else f"{name} {number + 1} of {options.controls}"
+            corpus = TreesCorpus(self.run, trees, read)
+            yield Scan(corpus, [sums()], _scan_name(name, number), label=label)
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the tables.
 
         Raises:
-            InputError: they are of none.
+            InputError: no sentence could be read.
         """
-        if not sums.words:
-            raise InputError(self.bench.nothing())
-        return sums
-
-    def _count(self, source: TileSource, stage: str, scan_name: str) -> DependencyAccumulator:
-        sums = DependencyAccumulator(self.run.layout, self.table, self.how)
-        scan_trees(
-            self.run, self.bench, [sums], said=stage, watch=self.watch, source=source, scan_name=scan_name
+        options, trees, trained = self.run.options, self.trees, sums.of(DependencyAccumulator)
+        if not trained.words:
+            raise InputError(trees.nothing())
+        result = DependencyResult(trained, seed=options.seed)
+        relations = result.relations
+        best = result.best()
+        heads, choices, gaps = [result.heads()], [best], []
+        for name, number, _ in trees.controls():
+            control = sums.of(DependencyAccumulator, _scan_name(name, number))
+            if not control.words:  # none of its documents could be read
+                continue
+            same = trees.control_documents.paired(trained, control)
+            other = DependencyResult(
+                control, model=name, control_seed=number, seed=options.seed, relations=relations
+            )
+            heads.append(other.heads())
+            choices.append(other.best())
+            gaps.append(DependencyResult(same, seed=options.seed, relations=relations).against(other))
+        examples = ArcExamples(
+            wanted_heads(best),
+            syntax_questions(folded=options.fold_labels),
+            special=trees.special,
+            pieces=self.how.pieces,
         )
-        return sums
+        scan(trees.example_source(), [examples])
+        tables = {
+            "syntax": pd.concat(heads, ignore_index=True),
+            "syntax_best": pd.concat(choices, ignore_index=True),
+            "syntax_differences": pd.concat(gaps or [pd.DataFrame(columns=SYNTAX_DIFFERENCES.names)]),
+            "syntax_baselines": result.baselines(),
+            "syntax_by_distance": distance_table(result, best),
+            "syntax_noop": noop_table(result, best),
+            "syntax_examples": examples.table(),
+        }
+        facts = {
+            **trees.facts(),
+            "folded": options.fold_labels,
+            "pieces": self.how.pieces,
+            "compat": options.compat,
+            "special_kept": options.special_tokens,
+            "special_changes": result.counted.special_changes(),
+        }
+        return StageResult(
+            name="syntax",
+            tables=tables,
+            facts={"treebank": facts},
+            notes=(*_notes(facts), *trees.notes()),
+            state=in_single_precision(trained.state()),
+        )
+
+
+def _scan_name(name: str, number: int | None) -> str:
+    """Return what the scan of a control is called."""
+    return name if number is None else f"{name}-{number}"
 
 
 def _notes(facts: dict[str, Any]) -> tuple[str, ...]:

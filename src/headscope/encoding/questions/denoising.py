@@ -44,7 +44,7 @@ class Denoising:
         if not self.by_sentinel and self.mask is None:
             raise ModelError(
                 f"{type(tokenizer).__name__} has neither sentinels (<extra_id_0> ...) nor a mask token, which span "
-                "denoising needs; expected the tokenizer of a T5 or BART, or labels of your own (measure_importance)"
+                "denoising needs; expected the tokenizer of a T5 or BART, or labels of your own (ImportanceMeasurement)"
             )
         self.end: int | None = tokenizer.eos_token_id
         self.special = special_ids(tokenizer)

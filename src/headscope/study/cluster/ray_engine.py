@@ -16,8 +16,8 @@ from typing import Any
 from headscope.encoding.shards import Shard
 from headscope.errors import HeadscopeError, ModelError, OptionError
 from headscope.installing import how_to_install
-from headscope.prepare.elsewhere import Node
 from headscope.prepare.model_run import ModelRun
+from headscope.prepare.shard_executor import ShardNode
 from headscope.study.cluster.cluster_options import ClusterOptions
 from headscope.study.cluster.shard_jobs import Job, ShardJobs
 from headscope.study.cluster.shard_worker import ShardWorker, WorkersRun
@@ -124,8 +124,10 @@ class RayEngine:
             options=options, text=(text.get("documents", 0), text.get("hash", "")), signature=run.signature
         )
 
-    def nodes(self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int) -> Iterator[Node]:
-        """Yield what shards add up to, as `Elsewhere` says.
+    def nodes(
+        self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int
+    ) -> Iterator[ShardNode]:
+        """Yield what shards add up to, as `ShardExecutor` says.
 
         Raises:
             ModelError: no worker is left, or a shard ends every worker that computes it.
@@ -293,7 +295,7 @@ class RayEngine:
         else:
             scan.jobs.done(job, result)
 
-    def _fetched(self, jobs: ShardJobs) -> Node | None:
+    def _fetched(self, jobs: ShardJobs) -> ShardNode | None:
         """Return the next node in order, here; None where it is not there yet."""
         while (job := jobs.ready()) is not None:
             try:
@@ -302,7 +304,7 @@ class RayEngine:
                 jobs.again(job.numbers)
                 return None
             jobs.take(job)
-            return Node(job.numbers, job.level, arrays)
+            return ShardNode(job.numbers, job.level, arrays)
         return None
 
 

@@ -1,20 +1,22 @@
 """A worker of a cluster: one process that holds the model and computes the shards it is given."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from headscope.analyses import OF_STAGE, STAGES
+from headscope.analyses import STAGES
+from headscope.attention.model.gradients import GradientSource
+from headscope.attention.model.model_source import ModelSource
 from headscope.encoding.shards import Shard
 from headscope.errors import ModelError
-from headscope.prepare.elsewhere import OneScan, ScanFound
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
-from headscope.prepare.shard_sums import joined
+from headscope.prepare.shard_sums import ShardSums, joined
 from headscope.prepare.sharded_scan import compute_shard
+from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.kept import State
-from headscope.study.stages import shared_scan
+from headscope.study.stages import measurement_of, scan_runner
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +34,21 @@ class WorkersRun:
     signature: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class _OpenScan:
+    """A scan, ready to be computed.
+
+    Attributes:
+        source: the model that it reads with.
+        sums: empty, with the scan's options.
+        layout_accumulators: of other stages, as `scan_shards` takes them.
+    """
+
+    source: ModelSource | GradientSource
+    sums: ShardSums
+    layout_accumulators: Sequence[Accumulator]
+
+
 class ShardWorker:
     """Computes shards of a run; it is loaded when first needed, so that one that was started anew loads again.
 
@@ -42,7 +59,7 @@ class ShardWorker:
     def __init__(self, run_description: WorkersRun) -> None:
         self._run_description = run_description
         self._at: tuple[str, str] | None = None
-        self._open_scan: ScanFound | None = None
+        self._open_scan: _OpenScan | None = None
 
     @cached_property
     def run(self) -> ModelRun:
@@ -77,33 +94,36 @@ class ShardWorker:
     def shard(self, stage: str, scan_name: str, shard: Shard) -> State:
         """Return the state of what one shard adds up to."""
         scan = self._scan(stage, scan_name)
-        return compute_shard(shard, scan.source, scan.sums, alike=scan.alike).state()
+        return compute_shard(
+            shard, scan.source, scan.sums, layout_accumulators=scan.layout_accumulators
+        ).state()
 
     def join(self, stage: str, scan_name: str, *states: State) -> State:
         """Return the state of several shards that follow one another."""
         return joined(self._scan(stage, scan_name).sums, states)
 
-    def _scan(self, stage: str, scan_name: str) -> ScanFound:
+    def _scan(self, stage: str, scan_name: str) -> _OpenScan:
         """Return the model and the empty sums of a scan; those of the last one stay at hand."""
         if self._open_scan is None or self._at != (stage, scan_name):
             self._open_scan = None  # its model may be large, and another comes
-            self._open_scan = self._look_for(stage, scan_name)
+            self._open_scan = _open(self.run, stage, scan_name)
             self._at = stage, scan_name
         return self._open_scan
 
-    def _look_for(self, stage: str, scan_name: str) -> ScanFound:
-        run = self.run
-        run.kept = OneScan(scan_name)
-        run.shared = shared_scan(run)
-        try:
-            OF_STAGE[stage].load(STAGES[stage].scans)(run, None)
-        except ScanFound as scan:
-            return scan
-        finally:
-            run.kept = run.shared = None
+
+def _open(run: ModelRun, stage: str, scan_name: str) -> _OpenScan:
+    """Look a scan up among those that its stage declares, and make ready to compute shards of it."""
+    scans = {scan.name: scan for scan in measurement_of(STAGES[stage], run).scans()}
+    if scan_name not in scans:
         raise ValueError(
-            f"stage {stage} has no scan {scan_name!r}; every scan of a stage is done by its `scans`"
+            f"stage {stage} declares no scan {scan_name!r} on a worker, but {', '.join(scans) or 'none'}; `scans` must "
+            "yield the same scans in every process"
         )
+    scan = scans[scan_name]
+    source = scan.corpus.source()
+    assert isinstance(source, ModelSource | GradientSource)
+    sums = ShardSums.of(source, scan.accumulators)
+    return _OpenScan(source, sums, scan_runner(run).layout_accumulators(stage, scan))
 
 
 def _essential(signature: Mapping[str, Any]) -> dict[str, str]:

@@ -1,65 +1,93 @@
 """The stage on GAP: which head points a pronoun at the right one of two names."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from headscope.analyses.coref.gap.accumulator import GapAccumulator
 from headscope.analyses.coref.gap.gap_segments import GapCounts, gap_segments
 from headscope.analyses.coref.result_tables import gap_table
+from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult
+from headscope.attention.model.model_source import TileSource
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.sharded_scan import scan_shards
+from headscope.prepare.scan_declaration import Scan, ScanCorpus, ScanSums
 
 
-def measure_gap(run: ModelRun, watch: Watcher | None = None) -> StageResult:
-    """Score every head on GAP's rows, by gender.
+class GapRows(ScanCorpus):
+    """The rows of GAP that a run was given.
 
     Args:
         run: a `ModelRun` with GAP files.
-        watch: called with the progress.
 
-    Raises:
-        InputError: no row fits into an input.
+    Attributes:
+        rows: the files.
+        counts, known: what became of the rows, and which of their tokens are unknown; filled as they are read.
     """
-    assert run.gap is not None
-    counts, known = GapCounts(), KnownPieces(run.encoder, "GAP")
-    sums = _scanned(run, watch, counts, known)
-    if not counts.used:
-        raise InputError(
-            f"no row of {run.gap.name} fits into --max-length {run.options.max_length} tokens; raise it"
+
+    def __init__(self, run: ModelRun) -> None:
+        assert run.gap is not None
+        self.run, self.rows = run, run.gap
+        self.counts, self.known = GapCounts(), KnownPieces(run.encoder, "GAP")
+
+    def source(self) -> TileSource:
+        """Return the stream of tiles over the rows."""
+        options = self.run.options
+        segments = gap_segments(
+            self.rows.read(limit=options.max_inputs, seed=options.seed),
+            self.run.encoder,
+            max_length=options.max_length,
+            counts=self.counts,
         )
-    lost = dict(sorted(counts.lost.items()))
-    facts = {
-        "name": run.gap.name,
-        "kinds": [part.kind for part in sums.layout],
-        "rows": counts.rows,
-        "used": counts.used,
-        "shortened": counts.shortened,
-    }
-    return StageResult(
-        name="gap",
-        tables={"gap": gap_table(sums.compute(), seed=run.options.seed)},
-        facts={"gap": {**facts, "lost": lost}},
-        notes=tuple(filter(None, [known.note()])),
-        state=sums.state(),
-    )
+        return self.run.over(self.known.watch(segments))
+
+    def documents_read(self, inputs: int) -> int:
+        """Return the number of rows: each is an input."""
+        return inputs
+
+    @property
+    def limit(self) -> int | None:
+        """The largest number of rows."""
+        return self.run.options.max_inputs
 
 
-def scan_gap(run: ModelRun, watch: Watcher | None = None) -> None:
-    """Scan this part's shards of GAP's rows."""
-    _scanned(run, watch, GapCounts(), KnownPieces(run.encoder, "GAP"))
+class GapMeasurement(Measurement[ModelRun]):
+    """How often every head points the pronoun of a row of GAP at the right name, by gender."""
 
+    def __init__(self, run: ModelRun, **more: Any) -> None:
+        super().__init__(run, **more)
+        self.corpus = GapRows(run)
 
-def _scanned(run: ModelRun, watch: Watcher | None, counts: GapCounts, known: KnownPieces) -> GapAccumulator:
-    assert run.gap is not None
-    sums = GapAccumulator(run.layout, pieces=run.options.pieces)
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of the rows."""
+        yield Scan(
+            self.corpus, [GapAccumulator(self.run.layout, pieces=self.run.options.pieces)], label="GAP"
+        )
 
-    tell = scan_teller(watch, "GAP", int, total=None, limit=run.options.max_inputs)
-    segments = gap_segments(
-        run.gap.read(limit=run.options.max_inputs, seed=run.options.seed),
-        run.encoder,
-        max_length=run.options.max_length,
-        counts=counts,
-    )
-    scan_shards(run.over(known.watch(segments)), [sums], kept=run.kept, progress=tell)
-    return sums
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the table.
+
+        Raises:
+            InputError: no row fits into an input.
+        """
+        counts, name, heads = self.corpus.counts, self.corpus.rows.name, sums.of(GapAccumulator)
+        if not counts.used:
+            raise InputError(
+                f"no row of {name} fits into --max-length {self.run.options.max_length} tokens; raise it"
+            )
+        lost = dict(sorted(counts.lost.items()))
+        facts = {
+            "name": name,
+            "kinds": [part.kind for part in heads.layout],
+            "rows": counts.rows,
+            "used": counts.used,
+            "shortened": counts.shortened,
+        }
+        return StageResult(
+            name="gap",
+            tables={"gap": gap_table(heads.compute(), seed=self.run.options.seed)},
+            facts={"gap": {**facts, "lost": lost}},
+            notes=tuple(filter(None, [self.corpus.known.note()])),
+            state=heads.state(),
+        )

@@ -1,4 +1,4 @@
-"""A scan whose shards others compute: they are handed out in their order, and what comes back is joined in one tree."""
+"""A scan whose shards an executor computes: they are handed out in order, and their sums are joined in one tree."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -7,30 +7,36 @@ from headscope.encoding.shards import Shard
 from headscope.prepare.scan_progress import ScanProgress
 from headscope.prepare.shard_chain import EMPTY, extend_chain, refuse_other_shards
 from headscope.prepare.shard_checkpoint import Prefix, ShardCheckpoint
+from headscope.prepare.shard_executor import ShardExecutor
 from headscope.prepare.shard_sums import ShardSums, SumsTree
 
 
-def scan_elsewhere(
-    shards: Iterator[Shard], sums: ShardSums, kept: ShardCheckpoint, scan_name: str, told: ScanProgress
+def scan_with_executor(
+    shards: Iterator[Shard],
+    sums: ShardSums,
+    executor: ShardExecutor,
+    checkpoint: ShardCheckpoint,
+    scan_name: str,
+    progress: ScanProgress,
 ) -> None:
-    """Have the shards of a scan computed by `kept.elsewhere`, and join what they add up to.
+    """Have the shards of a scan computed by an executor, and join their sums.
 
     Args:
         shards: of the scan, in their order.
         sums: get all of it in the end.
-        kept: where what came is kept, and who computes.
+        executor: computes the shards.
+        checkpoint: where the sums are kept as they come; names the stage.
         scan_name: which scan of its stage it is.
-        told: of progress.
+        progress: called with the counts as they come.
 
     Raises:
         InputError: the first shards are not those of the run that was stopped.
     """
-    assert kept.elsewhere is not None
-    found = kept.prefix(scan_name)
-    walk, tree = _Walk(shards, found, told), SumsTree(sums)
-    if found is not None:
-        walk.skip_found()
-        tree = SumsTree.read(sums, found.arrays, shards=found.shards)
+    prefix = checkpoint.prefix(scan_name)
+    walk, tree = _Walk(shards, prefix, progress), SumsTree(sums)
+    if prefix is not None:
+        walk.skip_prefix()
+        tree = SumsTree.read(sums, prefix.arrays, shards=prefix.shards)
     written = tree.shards
     sizes: dict[int, tuple[int, int]] = {}
 
@@ -39,22 +45,22 @@ def scan_elsewhere(
             sizes[shard.number] = (len(shard.segments), sum(map(len, shard.segments)))
             yield shard
 
-    for node in kept.elsewhere.nodes(kept.stage, scan_name, counted(), first=walk.number):
-        told.add([sizes.pop(number) for number in node.numbers])
+    for node in executor.nodes(checkpoint.stage, scan_name, counted(), first=walk.number):
+        progress.add([sizes.pop(number) for number in node.numbers])
         tree.add(sums.read(node.arrays), level=node.level)
-        if kept.is_due(last=False):
-            kept.keep_prefix(scan_name, Prefix(tree.shards, walk.chain(tree.shards), tree.state()))
+        if checkpoint.is_due(last=False):
+            checkpoint.keep_prefix(scan_name, Prefix(tree.shards, walk.chain(tree.shards), tree.state()))
             written = tree.shards
-    if written < tree.shards and kept.is_due(last=True):
-        kept.keep_prefix(scan_name, Prefix(tree.shards, walk.chain(tree.shards), tree.state()))
+    if written < tree.shards and checkpoint.is_due(last=True):
+        checkpoint.keep_prefix(scan_name, Prefix(tree.shards, walk.chain(tree.shards), tree.state()))
     tree.join()
 
 
 class _Walk:
     """The shards of a scan in their order, with a hash over those that have come."""
 
-    def __init__(self, shards: Iterator[Shard], found: Prefix | None, told: ScanProgress) -> None:
-        self.shards, self.found, self.told = shards, found, told
+    def __init__(self, shards: Iterator[Shard], prefix: Prefix | None, progress: ScanProgress) -> None:
+        self.shards, self.prefix, self.progress = shards, prefix, progress
         self.number, self._chains = 0, {0: EMPTY}
 
     def __iter__(self) -> Iterator[Shard]:
@@ -69,15 +75,15 @@ class _Walk:
         self._chains = {number: chain for number, chain in self._chains.items() if number >= shards}
         return self._chains[shards]
 
-    def skip_found(self) -> None:
+    def skip_prefix(self) -> None:
         """Go through the shards that were kept of an earlier run.
 
         Raises:
             InputError: they are others now.
         """
-        found = self.found
-        assert found is not None
-        for shard in islice(self, found.shards):
-            self.told.skip(shard)
-        if self.number != found.shards or self.chain(found.shards) != found.chain:
-            refuse_other_shards(found.shards)
+        prefix = self.prefix
+        assert prefix is not None
+        for shard in islice(self, prefix.shards):
+            self.progress.skip(shard)
+        if self.number != prefix.shards or self.chain(prefix.shards) != prefix.chain:
+            refuse_other_shards(prefix.shards)
