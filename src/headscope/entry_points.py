@@ -1,7 +1,8 @@
-"""What installed packages add to the lists of headscope: entry points of theirs, in groups named after the lists."""
+"""Lists whose members are named and not loaded: `module:NAME`, and entry points that installed packages add."""
 
+from importlib import import_module
 from importlib.metadata import entry_points
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from headscope.errors import ExtensionError
 
@@ -42,3 +43,9 @@ def installed(group: str, kind: type[Member], *, taken: frozenset[str]) -> tuple
         names.add(name)
         members.append(member)
     return tuple(members)
+
+
+def load(where: str, *, package: str = "headscope") -> Any:
+    """Import what `module:NAME` names, the module counted from a package."""
+    module, _, name = where.partition(":")
+    return getattr(import_module(f"{package}.{module}"), name)

@@ -17,8 +17,8 @@ from headscope.reporting.card_sentences import joined
 from headscope.reporting.from_study import measured_in
 from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.payload import data_block, maps_block
+from headscope.views.markup import json_text
 from headscope.views.quantize import read_weights
-from headscope.views.script_data import json_text
 from support.measured import about
 
 

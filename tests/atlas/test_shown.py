@@ -12,7 +12,7 @@ from headscope.atlas.blocks import atlas_blocks
 from headscope.atlas.shown import SHOWS, showings_block
 from headscope.reporting.payload import data_block
 from headscope.statistics.measures import of_measure
-from headscope.views.script_data import json_text
+from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import about
 from support.mock_behaviors import place_of, with_behaviors

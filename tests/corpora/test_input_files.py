@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from headscope.corpora.files import MAX_LINE, expand, open_lines, open_text, split_lines
-from headscope.corpora.gunzip import CHUNK, gunzip
+from headscope.corpora.opening import CHUNK, gunzip
 from headscope.errors import InputError
 
 GIVE = "give a text file, a .json features file, a directory of them, or - for standard input"

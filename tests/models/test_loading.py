@@ -15,10 +15,10 @@ import headscope as hs
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
 from headscope.models.examination import examine
-from headscope.models.families import WORKING_FAMILIES
 from headscope.models.hashing import weights_hash
 from headscope.models.loading import LoadedModel, load_model, longest_input
 from headscope.models.loading_errors import in_words
+from headscope.models.reads_text import WORKING_FAMILIES
 from support.hub_server import HubServer
 from support.inputs import PAD, eager_maps, vocabulary
 from support.model_folders import save_tiny_bert

@@ -120,7 +120,7 @@ DEFECTS = [
         "statistics/test_roles.py"),
     _in("statistics/significance.py", "[first - 1 : -1].argmax(1)", "[first:].argmax(1)",
         "statistics/test_significance.py", "statistics/test_calibration.py"),
-    _in("statistics/layer_means.py", "sums.mean(2, keepdims=True)", "sums.sum(2, keepdims=True)",
+    _in("statistics/groups.py", "sums.mean(2, keepdims=True)", "sums.sum(2, keepdims=True)",
         "statistics/test_layer_means.py"),
     _in("statistics/table_check.py", "if came != schema.names:", "if set(came) != set(schema.names):",
         "statistics/test_table_check.py"),
@@ -137,7 +137,7 @@ DEFECTS = [
     _in("prepare/shard_checkpoint.py", "return shard % self.of == self.number - 1",
         "return shard % self.of == self.number", "study/test_parts.py::test_numbers_of_parts"),
     # figures
-    _in("figures/layer_colors.py", "share = (layer - 1) / (layers - 1) if layers > 1 else 0.0",
+    _in("figures/style.py", "share = (layer - 1) / (layers - 1) if layers > 1 else 0.0",
         "share = layer / (layers + 1)", "figures/test_palette.py", "figures/test_stats_points.py"),
     _in("figures/label_places.py", "return across and self.bottom < other.top and other.bottom < self.top",
         "return across and self.bottom < other.top", "figures/test_label_places.py"),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from headscope.views.script_data import json_text
+from headscope.views.markup import json_text
 from headscope.views.view_payload import payload
 from support.views import hand_made_view, pair_view, read_maps, read_neuron, three_kinds_view
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headscope.views import bundle
-from headscope.views.script_data import json_text
+from headscope.views.markup import json_text
 from headscope.views.view_payload import payload
 from support.attention_pages import VIEWS, ink, settled
 from support.made_maps import HOSTILE

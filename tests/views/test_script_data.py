@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headscope.views.script_data import json_script, json_text
+from headscope.views.markup import json_script, json_text
 
 
 @given(st.recursive(st.text() | st.integers() | st.booleans() | st.none(), st.lists, max_leaves=8))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headscope.analyses.command import Command
-from headscope.named import load
+from headscope.entry_points import load
 from headscope.statistics.table_schema import TableSchema
 
 # Options that shape every stage over a corpus. Saved maps fix all but the last.

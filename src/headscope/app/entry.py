@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
+from typing import Any
 
-from headscope.app.settings_files import hide_settings_files
 from headscope.app.stopping import leave, take_signals
 from headscope.errors import ExtensionError
 
@@ -86,3 +86,22 @@ def _warning_line(
     from headscope.visible import printable
 
     return printable(f"{category.__name__}: {message}") + "\n"
+
+
+_READ_FROM_THE_CURRENT_FOLDER = frozenset({"matplotlibrc"})
+
+
+def hide_settings_files() -> None:
+    """Let matplotlib begin with the settings that it ships, whoever else left some.
+
+    It looks in the current folder before anywhere else, which no setting of its own turns off: so the bare name is
+    not there for it. For a program of our own alone, since it holds for the whole process.
+    """
+    exists = os.path.exists
+
+    def exists_elsewhere(path: Any) -> bool:
+        # A path in any other form than the bare name is one that somebody gave.
+        return not (isinstance(path, str) and path in _READ_FROM_THE_CURRENT_FOLDER) and exists(path)
+
+    os.path.exists = exists_elsewhere
+    os.environ["MATPLOTLIBRC"] = os.devnull

@@ -11,7 +11,7 @@ import traitlets
 
 from headscope.views.attention_page import ATTENTION_STYLE, attention_page
 from headscope.views.bundle import script, source
-from headscope.views.script_data import json_text
+from headscope.views.markup import json_text
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
 from headscope.views.static_page import HEIGHT, frame, save_page
 from headscope.views.view_payload import payload

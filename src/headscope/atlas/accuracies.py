@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.reporting.kit.json_numbers import numbers
 from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.numbers import json_numbers
 from headscope.reporting.kit.targets import WAYS, Selected, Target
 
 
@@ -29,7 +29,7 @@ def _target_fields(target: Target, heads: pd.DataFrame, kinds: Sequence[Kind]) -
         "name": target.what.name,
         "label": target.what.label,
         "overall": target.overall,
-        "baseline": numbers(np.array([target.baseline]))[0],
+        "baseline": json_numbers(np.array([target.baseline]))[0],
         "role": target.role,
         "says": target.what.says,
         "n": target.n,
@@ -43,7 +43,7 @@ def _best(kinds: Sequence[Kind], best: Selected) -> dict[str, Any] | None:
     if width is None:
         return None
     index = (best.layer - 1) * width + best.head - 1
-    shown = numbers(np.array([float("nan") if best.accuracy is None else best.accuracy.value]))[0]
+    shown = json_numbers(np.array([float("nan") if best.accuracy is None else best.accuracy.value]))[0]
     return {
         "kind": best.kind,
         "index": index,
@@ -64,7 +64,7 @@ def _columns(rows: pd.DataFrame, kind: Kind) -> dict[str, Any] | None:
         table = np.full(kind.size, np.nan)
         table[index] = better[column].to_numpy(dtype=np.float64, na_value=np.nan)
         if name == "value" or np.isfinite(table).any():
-            out[name] = numbers(table.round(4))
+            out[name] = json_numbers(table.round(4))
     if "direction" in better:
         ways = np.full(kind.size, -1)
         ways[index] = [WAYS.index(way) for way in better["direction"]]

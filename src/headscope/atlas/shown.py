@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.reporting.kit.json_numbers import numbers
 from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.numbers import json_numbers
 from headscope.reporting.kit.showings import Showing
 
 SHOWS = {"yes": 1, "no": 0}
@@ -55,7 +55,7 @@ def _columns(showing: Showing, kind: Kind) -> dict[str, Any]:
         table = np.full(kind.size, np.nan)
         table[index] = rows[column].to_numpy(dtype=np.float64, na_value=np.nan)
         if name == "uniform" or np.isfinite(table).any():
-            values = numbers(table.round(4))
+            values = json_numbers(table.round(4))
             out[name] = values[0] if name == "uniform" and len(set(values)) == 1 else values
     shows: list[int | None] = [None] * kind.size
     for at, said in zip(index.tolist(), rows["shows"]):
@@ -67,7 +67,7 @@ def _columns(showing: Showing, kind: Kind) -> dict[str, Any]:
         if strongest is None
         else {
             "index": kind.head_index(strongest.layer, strongest.head),
-            "chance": numbers(np.array([strongest.chance]).round(4))[0],
+            "chance": json_numbers(np.array([strongest.chance]).round(4))[0],
             "tested": strongest.tested,
         },
     }

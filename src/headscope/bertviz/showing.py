@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headscope.errors import OptionError
+from headscope.palette import SCHEMES
 
 if TYPE_CHECKING:
     from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
 
 ACTIONS = ("view", "return")
-SCHEMES = ("light", "dark")
 
 
 def show_page(

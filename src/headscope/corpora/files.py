@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Literal
 
 from headscope.corpora.formats import TEXT
-from headscope.corpora.gunzip import GZIP_MAGIC, gunzip
 from headscope.corpora.opening import (
     GIVE,
+    GZIP_MAGIC,
     file_chunks,
+    gunzip,
     is_pipe,
     missing,
     other_than_file,

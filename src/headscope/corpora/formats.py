@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.document import Document
-from headscope.named import load
+from headscope.entry_points import load
 
 # What has another ending is plain text.
 TEXT: Mapping[str, str] = {

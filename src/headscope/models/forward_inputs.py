@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from headscope.encoding.batching import Batch, collate
@@ -63,3 +64,18 @@ def shift_right(segment: Segment, start: int) -> Segment:
 def no_cache(anatomy: Anatomy) -> dict[str, bool]:
     """Return the argument that keeps a model from remembering keys and values, where it has one."""
     return {"use_cache": False} if "use_cache" in anatomy.parameters else {}
+
+
+def made_up_segment(length: int, vocabulary: Vocabulary, *, size: int, generator: torch.Generator) -> Segment:
+    """Return an input of random tokens, none of them padding.
+
+    Args:
+        length: in tokens.
+        vocabulary: of the tokenizer.
+        size: ids are below it.
+        generator: of the tokens.
+    """
+    ids = torch.randint(0, size, (length,), generator=generator)
+    ids = torch.where(ids == vocabulary.pad_id, (ids + 1) % size, ids)
+    zeros = torch.zeros_like(ids).numpy()
+    return Segment(document="probe", index=0, ids=ids.numpy(), token_types=zeros, word_ids=zeros)

@@ -8,8 +8,7 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
-from headscope.models.forward_inputs import model_inputs, no_cache
-from headscope.models.made_up import made_up_segment
+from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
 from headscope.models.returned_weights import weights_in
 
 _LENGTHS = (11, 5)

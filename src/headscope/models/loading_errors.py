@@ -5,10 +5,10 @@ from contextlib import contextmanager
 
 from headscope.corpora.fetch.hub_trouble import trouble_of
 from headscope.errors import ModelError
-from headscope.models.families import WORKING_FAMILIES
 from headscope.models.folder.no_fetching import nothing_fetched
 from headscope.models.folder.own_code import own_code
 from headscope.models.folder.shown import shown
+from headscope.models.reads_text import WORKING_FAMILIES
 
 
 @contextmanager

@@ -20,9 +20,8 @@ from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.stream import StreamNorms
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy, CallSite
-from headscope.models.forward_inputs import model_inputs, no_cache
+from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
 from headscope.models.frozen_norms import FrozenNorm, frozen_norm
-from headscope.models.made_up import made_up_segment
 
 Gate = Literal["none", "head", "channel"]
 _TOKENS = 6

@@ -1,11 +1,10 @@
-"""Whether a model reads text at all, known before anything of it is run."""
+"""Whether a model reads text at all, known before anything of it is run; and the families that work, for messages."""
 
 import inspect
 
 from torch import nn
 
 from headscope.errors import ModelError
-from headscope.models.families import WORKING_FAMILIES
 from headscope.models.folder.shown import shown
 
 
@@ -27,3 +26,9 @@ def check_reads_text(model: nn.Module) -> None:
             f"{name} has no numbers: it lies on the meta device, as a model made to be filled later does; load its "
             "weights with from_pretrained"
         )
+
+
+WORKING_FAMILIES = (
+    "BERT, DistilBERT, RoBERTa, XLM-R, CamemBERT, ELECTRA, ALBERT, ModernBERT, GPT-2, GPT-NeoX, OPT, Llama, Mistral, "
+    "Qwen3, Gemma 2 and 3, Phi-3, T5, BART, DeBERTa-v2, MPNet"
+)

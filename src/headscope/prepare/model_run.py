@@ -15,7 +15,7 @@ from headscope.encoding.packing.line_packing import Packer, PackingCounts
 from headscope.encoding.packing.spread import documents_read
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard, ShardedBatches
-from headscope.encoding.tokenizer.readable import joined_pieces, readable_tokens
+from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
 from headscope.examples.collector import MOST_TOKENS, ExampleMaps

@@ -12,9 +12,9 @@ import pandas as pd
 from headscope.analyses.for_report import every_part, showings_of, targets_of
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
-from headscope.reporting.kit.json_numbers import numbers
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.measured import Measured
+from headscope.reporting.kit.numbers import json_numbers
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.showings import shown_by_head
 from headscope.reporting.kit.targets import Target
@@ -106,7 +106,7 @@ def _accuracies(target: Target, kind: Kind) -> list[float | int | None]:
     if target.heads is not None:
         rows = target.heads[target.heads["kind"] == kind.name]
         np.fmax.at(out, kind.head_indices(rows), rows["accuracy"].to_numpy(np.float64, na_value=np.nan))
-    return numbers(out.round(4))
+    return json_numbers(out.round(4))
 
 
 def finds_of(run: Measured, kind: Kind, targets: Mapping[str, Target]) -> dict[int, list[dict[str, Any]]]:
@@ -126,7 +126,7 @@ def _find(target: Target) -> dict[str, Any]:
     cell = target.best.accuracy if target.best is not None else None
     known = cell is not None and cell.exists
     ends = [cell.ci_low, cell.ci_high] if cell is not None and cell.has_interval else [float("nan")] * 2
-    values = numbers(np.array([cell.value if cell is not None and known else float("nan"), *ends]))
+    values = json_numbers(np.array([cell.value if cell is not None and known else float("nan"), *ends]))
     return {
         "name": target.what.label,
         "says": target.what.says,
@@ -145,10 +145,10 @@ def _role_words(role: Role, words: Words) -> dict[str, Any]:
 
 def _columns(kind: Kind, statistic: str) -> dict[str, Any]:
     values = kind.heads[statistic].reshape(-1, 5)
-    out: dict[str, Any] = {"value": numbers(values[:, 0])}
+    out: dict[str, Any] = {"value": json_numbers(values[:, 0])}
     if np.isfinite(values[:, 1]).any():
-        out["low"], out["high"] = numbers(values[:, 1]), numbers(values[:, 2])
-    out["uniform"], out["n"] = _constant(numbers(values[:, 3])), _constant(numbers(values[:, 4]))
+        out["low"], out["high"] = json_numbers(values[:, 1]), json_numbers(values[:, 2])
+    out["uniform"], out["n"] = _constant(json_numbers(values[:, 3])), _constant(json_numbers(values[:, 4]))
     return out
 
 

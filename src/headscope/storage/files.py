@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headscope.errors import OptionError
 from headscope.storage.atomic import write_bytes
 from headscope.storage.bounded import check_regular
 from headscope.storage.lock import place_held
@@ -68,3 +69,13 @@ def read_arrays(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]]":
     with safe_open(str(path), framework="numpy") as file:
         arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         return unpack(arrays), dict(file.metadata() or {})
+
+
+def check_file_place(option: str, path: Path) -> None:
+    """Refuse a place that no file can be written to, before anything is computed for it.
+
+    Raises:
+        OptionError: a folder stands there, or it is in none.
+    """
+    if path.is_dir() or not path.resolve().parent.is_dir():
+        raise OptionError(f"{option} {path} is no place for a file; give a file in a folder that exists")

@@ -10,8 +10,7 @@ from typing import Any
 
 from headscope.palette import palette
 from headscope.views.bundle import script, style
-from headscope.views.markup import Html, el, raw, text
-from headscope.views.script_data import json_script
+from headscope.views.markup import Html, el, json_script, raw, text
 
 
 @dataclass(frozen=True)

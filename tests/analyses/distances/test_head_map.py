@@ -10,9 +10,8 @@ from headscope.analyses.distances.figures import head_map as module
 from headscope.analyses.distances.figures.head_map import head_map, map_panel, mark_size
 from headscope.analyses.distances.figures.plane import height_of
 from headscope.analyses.distances.tables import HEAD_MAP
-from headscope.figures.layer_colors import contrast, layer_color, on_layer
 from headscope.figures.saving import svg_text
-from headscope.figures.style import role_color, role_outline
+from headscope.figures.style import contrast, layer_color, on_layer, role_color, role_outline
 from support import mock_inputs
 from support.mock_distances import with_distances
 from support.stand_ins import stand_in

@@ -6,7 +6,7 @@ import pytest
 import headscope as hs
 from headscope.analyses.distribution.measure import DistributionMeasurement
 from headscope.analyses.distribution.tables import DISTRIBUTION, EXAMPLES
-from headscope.encoding.tokenizer.readable import readable_tokens
+from headscope.encoding.tokenizer.token_names import readable_tokens
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.table_check import check_table

@@ -14,7 +14,7 @@ from headscope.analyses.distribution.row_measures import MEASURES, NAMES
 from headscope.analyses.distribution.section import distribution_figures, distribution_section
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.kinds import kinds_of
-from headscope.views.script_data import json_text
+from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_distribution import WORDS, empty_examples, with_distribution

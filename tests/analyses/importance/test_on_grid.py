@@ -7,7 +7,7 @@ import pytest
 from headscope.analyses.importance.on_grid import importance_measures
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.payload import data_block
-from headscope.views.script_data import json_text
+from headscope.views.markup import json_text
 from support import mock_inputs
 from support.mock_importance import with_importance
 

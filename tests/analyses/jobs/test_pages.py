@@ -10,7 +10,7 @@ from headscope.analyses.jobs.section import IN_TREES, job_findings, job_section
 from headscope.analyses.jobs.tables import COUNTS, EXAMPLES, JOBS, TOKENS, TREES
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.kit.kinds import kinds_of
-from headscope.views.script_data import json_text
+from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_jobs import with_jobs_in_trees

@@ -7,7 +7,7 @@ import pytest
 
 from headscope.analyses.pca.on_cards import MANY_HEADS, MOST_TOKENS, pca_cards
 from headscope.reporting.kit.kinds import kinds_of
-from headscope.views.script_data import json_text
+from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_pca import WORDS, with_pca

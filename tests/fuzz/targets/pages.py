@@ -9,8 +9,7 @@ from fuzz.sample import Sample
 from fuzz.target import Check, Target
 from headscope.views.attention_page import attention_page
 from headscope.views.figure_call import figure_call
-from headscope.views.markup import el, text
-from headscope.views.script_data import json_script, json_text
+from headscope.views.markup import el, json_script, json_text, text
 from headscope.views.snapshot.given_arrays import raw_view
 from headscope.views.state import opening
 from headscope.views.view_catalog import view_names

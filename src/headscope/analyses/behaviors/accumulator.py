@@ -18,8 +18,8 @@ from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
+from headscope.statistics.groups import with_layer_means
 from headscope.statistics.kept import Declared, State, counted, summed
-from headscope.statistics.layer_means import with_layer_means
 from headscope.statistics.measures import WEIGHT
 
 _SCALES: Mapping[str, Scale] = {"share": "share", "tokens": "positive"}

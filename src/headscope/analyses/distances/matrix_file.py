@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headscope.errors import OptionError
-from headscope.storage.file_place import check_file_place
+from headscope.storage.files import check_file_place
 
 if TYPE_CHECKING:
     from headscope.analyses.stage_result import StageResult

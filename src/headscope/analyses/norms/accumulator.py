@@ -17,8 +17,8 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, ratio_interval
+from headscope.statistics.groups import with_layer_means
 from headscope.statistics.kept import Declared, counted, summed
-from headscope.statistics.layer_means import with_layer_means
 from headscope.statistics.thresholds import passing
 
 INACTIVE_BELOW = 0.25

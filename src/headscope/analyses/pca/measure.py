@@ -18,7 +18,7 @@ from headscope.analyses.pca.accumulator import (
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE, SHARE_NAMES, TOKENS
 from headscope.analyses.pca.token_sample import BEFORE
 from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.encoding.tokenizer.readable import joined_pieces, readable_tokens
+from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.model_run import ModelRun

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from headscope.analyses.option import choose
 from headscope.counted import count
-from headscope.storage.file_place import check_file_place
+from headscope.storage.files import check_file_place
 
 if TYPE_CHECKING:
     import pandas as pd

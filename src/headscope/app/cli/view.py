@@ -11,7 +11,7 @@ from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
 from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
-from headscope.storage.file_place import check_file_place
+from headscope.storage.files import check_file_place
 from headscope.views.view_catalog import needs_neuron, view_names
 
 VIEWS = view_names()

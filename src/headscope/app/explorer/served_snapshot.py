@@ -67,7 +67,7 @@ def take_look(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Look:
         Refusal: 422 the text does not suit the model, 413 it is too long for the explorer.
     """
     from headscope.views.figure_call import figure_call
-    from headscope.views.script_data import json_text
+    from headscope.views.markup import json_text
     from headscope.views.view_payload import layers_of, payload
 
     named = shelf.named[request.model]

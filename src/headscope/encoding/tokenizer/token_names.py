@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 # Byte-level BPE's space and line break, SentencePiece's space.
 _SPACE, _NEW_LINE, _BLOCK = "\u0120", "\u010a", "\u2581"
@@ -119,3 +122,35 @@ def _bytes() -> dict[str, int]:
     others = [byte for byte in range(256) if byte not in set(printed)]
     table.update({chr(256 + index): byte for index, byte in enumerate(others)})
     return table
+
+
+def readable_tokens(tokenizer: Any, ids: NDArray[np.int64]) -> list[str]:
+    """Name tokens for display: without byte-level marks, with WordPiece's `##` kept.
+
+    A piece of a character (byte-level tokenizers cut emoji) keeps its raw name; an id beyond the tokenizer's is `⟨98⟩`.
+    """
+    numbers = [int(i) for i in ids]
+    named = []
+    for raw, number in zip(tokenizer.convert_ids_to_tokens(numbers), numbers):
+        if raw is None:
+            named.append(f"⟨{number}⟩")
+            continue
+        raw = str(raw)
+        text = (
+            tokenizer.decode([number]).strip()
+            if raw.startswith(("\u0120", "\u2581", "\u010a")) or not raw.isascii()
+            else raw
+        )
+        named.append(text if text and "\ufffd" not in text else raw)
+    return named
+
+
+def joined_pieces(tokenizer: Any, ids: NDArray[np.int64]) -> list[int]:
+    """Return the places of tokens that go on with the word of the token before them, from 0, ascending.
+
+    Args:
+        tokenizer: of transformers.
+        ids: of tokens one after another in a text.
+    """
+    raw = tokenizer.convert_ids_to_tokens([int(i) for i in ids])
+    return joined_tokens(["" if token is None else str(token) for token in raw])

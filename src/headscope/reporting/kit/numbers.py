@@ -174,3 +174,9 @@ def nats_to_four_ends(low: float, high: float) -> str:
 def two_digits(value: float) -> str:
     """Return a number for a terminal with two digits that count below 10, and whole from there."""
     return HYPHEN if isnan(value) else f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+
+def json_numbers(values: np.ndarray) -> list[float | int | None]:
+    """Return numbers for JSON: six decimals, null for NaN, whole ones without a point."""
+    rounded = [None if np.isnan(value) else round(float(value), 6) for value in values]
+    return [int(value) if value is not None and value == int(value) else value for value in rounded]

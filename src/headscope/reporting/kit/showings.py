@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
-from headscope.reporting.kit.json_numbers import numbers
 from headscope.reporting.kit.kinds import Kind
+from headscope.reporting.kit.numbers import json_numbers
 from headscope.visible import capital
 
 
@@ -94,7 +94,7 @@ def shown_by_head(showings: Sequence[Showing], kind: Kind) -> dict[int, list[dic
         rows = showing.heads[(showing.heads["kind"] == kind.name) & (showing.heads["shows"] == "yes")]
         for row in rows.to_dict("records") if showing.what.words else ():
             index = kind.head_index(row["layer"], row["head"])
-            value, low, high, written = numbers(
+            value, low, high, written = json_numbers(
                 np.array([row[name] for name in ("value", "ci_low", "ci_high", "written")], dtype=np.float64)
             )
             fields = {

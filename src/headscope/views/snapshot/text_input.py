@@ -12,7 +12,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.tokenizer.alignment import align
 from headscope.encoding.tokenizer.pieces import Pieces, text_places
-from headscope.encoding.tokenizer.readable import readable_tokens
+from headscope.encoding.tokenizer.token_names import readable_tokens
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.views.snapshot.attention_snapshot import Axis

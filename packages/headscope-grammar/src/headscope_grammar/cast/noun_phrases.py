@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from headscope_grammar.cast.entities import Entity
-from headscope_grammar.tree import Edge, Node, Ref, comma, with_case, word
+from headscope_grammar.tree import Edge, Node, Ref, comma, word
 from headscope_grammar.words.inflection import article
 
 CASE = "'s"
@@ -85,11 +85,6 @@ def conjunct(text: str) -> Node:
     node = word(first, "ADV" if rest else "CCONJ")
     tags = ("ADV", "ADP")
     return node.with_after(*(("fixed", word(part, tag)) for part, tag in zip(rest, tags, strict=False)))
-
-
-def prepositional(preposition: str, child: Node | Ref) -> Node | Ref:
-    """Return a noun phrase behind a preposition."""
-    return with_case(preposition, child)
 
 
 def _first(node: Node) -> str:

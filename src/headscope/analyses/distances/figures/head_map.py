@@ -14,7 +14,6 @@ from headscope.attention.head_id import head_anchor, head_label
 from headscope.figures.axes import say_absent
 from headscope.figures.finders import EDGE_COLOR, finder_name, marked, worn
 from headscope.figures.label_places import LabelPlace, WantedLabel, place_labels
-from headscope.figures.layer_colors import layer_color, on_layer
 from headscope.figures.paper import LEAST_POINTS, across, paper_width
 from headscope.figures.style import (
     INK,
@@ -22,7 +21,9 @@ from headscope.figures.style import (
     TICK,
     figure_of,
     house_style,
+    layer_color,
     new_figure,
+    on_layer,
     role_color,
     role_outline,
 )
