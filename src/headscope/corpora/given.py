@@ -6,6 +6,8 @@ the name of one. Each text is a document of its own; blank lines part one into s
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import isnan
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -131,7 +133,9 @@ def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
     number = 0
     for number, text in enumerate(texts, 1):
         if not isinstance(text, str):
-            missing = text is None or text != text  # NaN: what pandas has where nothing is
+            missing = text is None or (
+                isinstance(text, Real) and isnan(text)
+            )  # what pandas has where nothing is
             remedy = "; leave missing texts out first, as column.dropna()" if missing else ""
             what = "nothing" if missing else f"a {type(text).__name__}"
             raise OptionError(

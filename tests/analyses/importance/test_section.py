@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from headscope.analyses.importance.findings import importance_findings, layer_means
-from headscope.analyses.importance.section import importance_section, loss_line, signed, thousandths
+from headscope.analyses.importance.section import importance_section, loss_line
+from headscope.reporting.kit.numbers import thousandths
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.mock_importance import CLASSES, FACTOR, with_importance
@@ -152,7 +153,7 @@ def test_the_table_of_differences_is_the_frame(inputs):
                 expected = [1000 * own[column] for column in ("difference", "ci_low", "ci_high")]
                 assert read == pytest.approx(expected, rel=5e-3)
                 place += 2
-    assert signed(-0.0123456) == "−12.3"
+    assert thousandths(-0.0123456) == "−12.3"
 
 
 def test_tables_hold_the_layers_means(inputs):

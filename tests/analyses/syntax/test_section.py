@@ -149,7 +149,7 @@ def test_noop_and_distance_tables_are_the_frames(inputs, tables):
         )
         assert float(row[4]) == pytest.approx(100 * here["attending"], abs=0.051)
         assert float(row[6]) == pytest.approx(100 * here["others"], abs=0.051)
-        assert float(row[8]) == pytest.approx(100 * here["difference"], abs=0.051)
+        assert float(row[8].replace("−", "-")) == pytest.approx(100 * here["difference"], abs=0.051)
     rows = tables["table-syntax-distance"][1:]
     distances = inputs.table("syntax_by_distance")
     assert len(rows) == len(distances)

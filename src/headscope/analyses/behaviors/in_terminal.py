@@ -11,7 +11,7 @@ from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads
 from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.numbers import percent_or_hyphen
+from headscope.reporting.kit.numbers import terminal_ends, terminal_share
 from headscope.reporting.kit.tables.terminal import Grid
 
 _COLUMNS = (
@@ -44,7 +44,7 @@ def render_chosen_heads(
     yield Grid(list(zip(_COLUMNS, sides, strict=True)), [_row(head, several=several) for head in chosen])
     # One more column would be too wide for most terminals.
     by_norm = [
-        f"{f'{head.kind} ' if several else ''}{head.behavior.name} {percent_or_hyphen(head.by_norm.value)}"
+        f"{f'{head.kind} ' if several else ''}{head.behavior.name} {terminal_share(head.by_norm.value)}"
         for head in chosen
         if head.by_norm is not None
     ]
@@ -58,12 +58,12 @@ def _row(head: ChosenHead, *, several: bool) -> list[str]:
     return [
         head.behavior.name,
         f"{head.kind} {name}" if several else name,
-        percent_or_hyphen(estimate.value),
-        f"{100 * estimate.ci_low:.1f} to {100 * estimate.ci_high:.1f}" if estimate.has_interval else "-",
-        percent_or_hyphen(estimate.uniform),
-        "-" if head.control is None else percent_or_hyphen(head.control.mean),
-        percent_or_hyphen(head.all_documents.value),
-        percent_or_hyphen(head.held_out.value),
+        terminal_share(estimate.value),
+        terminal_ends(estimate.ci_low, estimate.ci_high),
+        terminal_share(estimate.uniform),
+        "-" if head.control is None else terminal_share(head.control.mean),
+        terminal_share(head.all_documents.value),
+        terminal_share(head.held_out.value),
         f"{len(head.heads):,}" if head.tested else "-",
         f"{estimate.n:,}",
     ]

@@ -10,7 +10,7 @@ import pandas as pd
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
-from headscope.reporting.kit.numbers import interval_or_hyphen, percent_or_hyphen, q_words
+from headscope.reporting.kit.numbers import q_words, terminal_ends, terminal_share
 from headscope.reporting.kit.tables.terminal import Grid
 
 
@@ -55,8 +55,8 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
     if len(held_out):
         yield (
             "held-out: the head that halves of the documents choose most often, on documents that did not choose it; "
-            f"on all documents {percent_or_hyphen(all_documents.iloc[0])}; what is chosen on one half is right for "
-            f"{percent_or_hyphen(held_out.iloc[0])} on the other; q: one-sided test of the choice against nearest and "
+            f"on all documents {terminal_share(all_documents.iloc[0])}; what is chosen on one half is right for "
+            f"{terminal_share(held_out.iloc[0])} on the other; q: one-sided test of the choice against nearest and "
             "against head match, else nearest"
         )
     for why, number in facts["lost_why"].items():
@@ -66,8 +66,9 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
 def _accuracy_text(rows: pd.DataFrame) -> str:
     """Return the accuracy with its interval, or of several rows the mean of the held-out accuracies."""
     if len(rows) == 1:
-        return f"{percent_or_hyphen(rows['accuracy'].mean())} ({interval_or_hyphen(rows.iloc[0].to_dict())})"
-    return percent_or_hyphen(rows["held_out" if rows["held_out"].notna().all() else "accuracy"].mean())
+        row = rows.iloc[0]
+        return f"{terminal_share(row['accuracy'])} ({terminal_ends(row['ci_low'], row['ci_high'])})"
+    return terminal_share(rows["held_out" if rows["held_out"].notna().all() else "accuracy"].mean())
 
 
 def _name(row: dict[Any, Any], *, several: bool) -> str:
@@ -98,7 +99,7 @@ def _gap(result: StageResult) -> Iterator[Grid | str]:
     lines = []
     for name, group in labeled.groupby("name", sort=False):
         values = group.set_index(["measure", "gender"])["value"]
-        lines.append([str(name), *(percent_or_hyphen(values.get(key, float("nan"))) for key in measures)])
+        lines.append([str(name), *(terminal_share(values.get(key, float("nan"))) for key in measures)])
     columns = [("system", "left"), *((f"{measure}, {gender}", "right") for measure, gender in measures)]
     yield Grid(columns, lines)
     yield (

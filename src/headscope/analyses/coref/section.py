@@ -9,7 +9,7 @@ from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHea
 from headscope.analyses.coref.findings import TOPIC, TYPES, lost
 from headscope.reporting.kit.links import head_link, linked
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import DASH, accuracy_words, ends, percent, share
+from headscope.reporting.kit.numbers import DASH, accuracy_words, ends, formatted, joined, percent, share
 from headscope.reporting.kit.pictures.strip import scale, strip
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.tables.cells import Cell, Runs, cell_of, number, records
@@ -107,7 +107,7 @@ def _cell(cell: Cell | None, *, role: str, note: Html | None = None, bold: bool 
 def _control(runs: Runs | None) -> Html:
     if runs is None:
         return el("td", DASH, class_="picture")
-    span = f"{share(runs.lowest)}–{share(runs.highest)}"
+    span = joined(runs.lowest, runs.highest)
     nothing = Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
     return el("td", share(runs.mean), " ", el("small", span, class_="beside") if runs.seeds > 1 else None,
               strip(nothing, control=runs, role="mixed"), class_="picture")  # fmt: skip
@@ -121,7 +121,7 @@ def _paper(printed: Mapping[str, Mapping[str, object]], types: Sequence[str]) ->
     for system, values in printed.items():
         name = f"Head {system}" if system[:1].isdigit() else capital(system)
         printed_here = [number(values.get(mention_type)) for mention_type in types]
-        texts = [DASH if isnan(value) else f"{value:.0f}" for value in printed_here]
+        texts = [formatted(value, ".0f") for value in printed_here]
         numbers = [el("td", text, class_="picture") for text in texts]
         rows.append(el("tr", el("th", name, scope="row"), numbers))
     return el("tbody", heading, rows)

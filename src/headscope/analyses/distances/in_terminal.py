@@ -15,7 +15,7 @@ from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
-from headscope.reporting.kit.numbers import HYPHEN, nats_to_four, nats_to_four_ends
+from headscope.reporting.kit.numbers import HYPHEN, formatted, joined, nats_to_four
 from headscope.reporting.kit.tables.terminal import Grid
 
 MOST_HEADS, MOST_PAIRS = 14, 8
@@ -50,7 +50,7 @@ def effect_line(effect: dict[Any, Any]) -> str:
     if isnan(effect["effect"]):
         return f"within and between layers: not comparable, {effect['reason']}"
     within, between, less = (nats_to_four(effect[name]) for name in ("within", "between", "effect"))
-    ends = nats_to_four_ends(effect["ci_low"], effect["ci_high"])
+    ends = joined(effect["ci_low"], effect["ci_high"], nats_to_four, between=" to ")
     return (
         f"divergence within layers {within}, between {between}: between less within "
         f"{less}{f' ({ends})' if ends else ''} nats, p = {effect['p']:.4f}"
@@ -94,7 +94,7 @@ def _clusters(clusters: pd.DataFrame, heads: pd.DataFrame) -> Grid:
         roles = members["role"].dropna().value_counts()
         role_counts = ", ".join(f"{role} {number}" for role, number in roles.items()) or "-"
         stable, silhouette = (
-            "-" if row[name] != row[name] else f"{row[name]:.2f}" for name in ("stability", "silhouette")
+            formatted(row[name], ".2f", missing=HYPHEN) for name in ("stability", "silhouette")
         )
         stable = "not tested" if stable == "-" and row["size"] > 1 else stable
         which = " ".join(names[:MOST_HEADS]) + more
@@ -111,7 +111,7 @@ def _pairs(nearest: pd.DataFrame) -> Grid:
             [
                 pair,
                 nats_to_four(row["divergence"]),
-                nats_to_four_ends(row["ci_low"], row["ci_high"]) or HYPHEN,
+                joined(row["ci_low"], row["ci_high"], nats_to_four, between=" to ", missing=HYPHEN),
             ]
         )
     return Grid(columns, lines)

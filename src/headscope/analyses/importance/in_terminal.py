@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from headscope.analyses.stage_result import StageResult
 from headscope.counted import count
-from headscope.reporting.kit.numbers import formatted_or_hyphen
+from headscope.reporting.kit.numbers import HYPHEN, formatted
 from headscope.reporting.kit.tables.terminal import Grid
 
 _NAMES = {"cls": "cls", "sep": "sep", "punctuation": ". ,", "other": "other"}
@@ -25,7 +25,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     for (kind, layer), rows in means.groupby(["kind", "layer"], sort=False):
         value = rows.set_index(["measure", "key_class"])["value"]
         cells = [
-            formatted_or_hyphen(1000 * value[m, name], "#.3g")
+            formatted(1000 * value[m, name], "#.3g", missing=HYPHEN)
             for m in ("gradient", "weight_times_gradient")
             for name in _NAMES
         ]

@@ -17,10 +17,9 @@ from headscope.analyses.importance.figure import (
 )
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
 from headscope.reporting.kit.links import figure_links, linked
-from headscope.reporting.kit.numbers import thousandths, thousandths_ends
+from headscope.reporting.kit.numbers import DASH, ends, thousandths
 from headscope.reporting.kit.pictures.drawing import inline
 from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.cells import Cell
 from headscope.reporting.kit.tables.page_rows import Table
 from headscope.reporting.kit.words import Words, capital, count
 from headscope.views.markup import Html, el
@@ -106,7 +105,7 @@ def layer_mean_table(
             row += (
                 ["–", "–", "0"]
                 if cell is None
-                else [thousandths(cell.value), thousandths_ends(cell), f"{cell.n:,}"]
+                else [thousandths(cell.value), ends(cell, thousandths, missing=DASH), f"{cell.n:,}"]
             )
         rows.append(tuple(row))
     whose = f" ({kind})" if several else ""
@@ -133,7 +132,11 @@ def differences_table(table: pd.DataFrame, kind: str, names: Mapping[str, str], 
         row = [str(layer)]
         for cells in present.values():
             cell = cells.get(layer)
-            row += ["–", "–"] if cell is None else [signed(cell.value), span(cell)]
+            row += (
+                ["–", "–"]
+                if cell is None
+                else [thousandths(cell.value), ends(cell, thousandths, between=" to ", missing=DASH)]
+            )
         rows.append(tuple(row))
     whose = f" ({kind})" if several else ""
     units = {"gradient": "gradient", "weight_times_gradient": "weight × gradient"}
@@ -165,13 +168,3 @@ def loss_line(manifest: Mapping[str, Any]) -> str:
         f"The loss is that of {_LOSSES[facts['loss']]}: {facts['loss_mean']:.2f} nats a token on average over "
         f"{count(int(facts['segments']), 'segment')}, {count(int(facts['targets']), 'token')} predicted."
     )
-
-
-def signed(value: float) -> str:
-    """Write a difference in thousandths with a true minus sign."""
-    return f"−{thousandths(-value)}" if value < 0 else thousandths(value)
-
-
-def span(cell: Cell) -> str:
-    """Write the interval of a difference in thousandths, or a dash."""
-    return f"{signed(cell.ci_low)} to {signed(cell.ci_high)}" if cell.has_interval else "–"

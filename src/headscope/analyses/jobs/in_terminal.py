@@ -9,6 +9,7 @@ import pandas as pd
 from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
 from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.tables.cells import records
 from headscope.reporting.kit.tables.terminal import Grid
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
@@ -54,7 +55,7 @@ def _grid(result: StageResult, corpus: JobTables) -> Grid:
     rows = []
     for row in records(table):
         job = (row["kind"], int(row["layer"]), int(row["head"]), int(row["job"]))
-        name = f"{job[1]}-{job[2]}"
+        name = head_label(job[1], job[2])
         rows.append(
             [
                 f"{row['kind']} {name}" if several else name,

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isnan
 
 import pandas as pd
 
 from headscope.analyses.jobs.clusters import FEWEST_ROWS
 from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
+from headscope.attention.head_id import head_label
 from headscope.reporting.kit.claim_rules import WHERE
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.reporting.kit.links import linked
+from headscope.reporting.kit.numbers import DASH, joined, share
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.tables.cells import records
 from headscope.reporting.kit.tables.page_rows import Table
@@ -131,13 +132,12 @@ def job_table(
     rows = []
     for row in records(jobs.sort_values(["layer", "head", "job"])):
         job = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
-        low, high = 100 * row["ci_low"], 100 * row["ci_high"]
         rows.append(
             (
-                f"{job[1]}-{job[2]}",
+                head_label(job[1], job[2]),
                 f"{job[3]} of {int(row['jobs'])}",
-                f"{100 * row['share']:.1f}",
-                "–" if isnan(low) else f"{low:.1f} to {high:.1f}",
+                share(row["share"]),
+                joined(row["ci_low"], row["ci_high"], between=" to ", missing=DASH),
                 capital(str(row["says"])),
                 *(" ".join(distinctive.get((*job, side), ())) or "–" for side in ("row", "key")),
             )

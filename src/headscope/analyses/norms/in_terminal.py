@@ -8,7 +8,7 @@ from headscope.analyses.norms.accumulator import INACTIVE_BELOW
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.numbers import formatted_or_hyphen
+from headscope.reporting.kit.numbers import HYPHEN, formatted
 from headscope.reporting.kit.tables.terminal import Grid
 
 
@@ -23,13 +23,14 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         means = of_layer[of_layer["head"].isna()].set_index("statistic")["value"]
         inactive = relative[relative["inactive"] == "yes"]["head"]
         lowest, highest = (
-            formatted_or_hyphen(end, ".3g") for end in (relative["value"].min(), relative["value"].max())
+            formatted(end, ".3g", missing=HYPHEN)
+            for end in (relative["value"].min(), relative["value"].max())
         )
         rows.append(
             [
                 f"{kind} {layer}" if several else str(layer),
-                formatted_or_hyphen(means[OUTPUT], ".3g"),
-                formatted_or_hyphen(means[IN_STREAM], ".3g"),
+                formatted(means[OUTPUT], ".3g", missing=HYPHEN),
+                formatted(means[IN_STREAM], ".3g", missing=HYPHEN),
                 f"{lowest} to {highest}",
                 ", ".join(head_label(layer, head) for head in inactive) or "-",
             ]

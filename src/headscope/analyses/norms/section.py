@@ -16,7 +16,7 @@ from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
 from headscope.attention.head_id import head_label
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.links import figure_file, kind_links, linked
-from headscope.reporting.kit.numbers import interval_or_dash, percent, rounded
+from headscope.reporting.kit.numbers import DASH, ends, percent, rounded, two_decimals
 from headscope.reporting.kit.pictures.drawing import inline_file
 from headscope.reporting.kit.report_parts import Context, Section, section
 from headscope.reporting.kit.tables.cells import Cell, cell_of, records
@@ -108,7 +108,7 @@ def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) 
             head_label(layer, head),
             rounded(cells[OUTPUT].value),
             rounded(cells[IN_LAYER].value),
-            interval_or_dash(cells[IN_LAYER]),
+            ends(cells[IN_LAYER], two_decimals, between=" to ", missing=DASH),
             rounded(cells[IN_STREAM].value),
             *(rounded(cells[name].value) for name in classes),
         )

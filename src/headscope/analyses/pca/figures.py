@@ -9,6 +9,7 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.pca.accumulator import SIDES
 from headscope.analyses.pca.tables import EFFECTIVE
+from headscope.attention.head_id import head_anchor
 from headscope.figures.series import roles_of
 from headscope.figures.style import INK, LINE, house_style, new_figure, role_color, role_outline
 
@@ -55,7 +56,7 @@ def _panel(ax: Axes, table: pd.DataFrame, side: str, kind: str, roles: pd.DataFr
             linewidths=0.0, zorder=3, clip_on=False,
         )  # fmt: skip
         points.set_paths([role_outline(role)])
-        points.set_urls([f"#{kind}-{names[index][0]}-{names[index][1]}" for index in these])
+        points.set_urls([f"#{head_anchor(kind, *names[index])}" for index in these])
         points.set_gid(f"heads--{kind}--pca-{side}--{role}")
     ax.set_ylim(0, None)
     ax.set_title(f"{TITLES[side]}, directions", loc="left", fontsize=10, color=INK)

@@ -8,7 +8,7 @@ from headscope.analyses.pca.accumulator import SIDES
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.numbers import formatted_or_hyphen
+from headscope.reporting.kit.numbers import HYPHEN, formatted
 from headscope.reporting.kit.tables.terminal import Grid
 
 
@@ -21,8 +21,8 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         by_side = values_of_head.set_index(["vectors", "statistic"])["value"]
         name = head_label(layer, head)
         cells = [
-            f"{formatted_or_hyphen(by_side[side, EFFECTIVE], '.1f')} "
-            f"({formatted_or_hyphen(by_side[side, SHARE_NAMES[0]], '.0%')})"
+            f"{formatted(by_side[side, EFFECTIVE], '.1f', missing=HYPHEN)} "
+            f"({formatted(by_side[side, SHARE_NAMES[0]], '.0%', missing=HYPHEN)})"
             for side in SIDES
         ]
         rows.append([f"{kind} {name}" if several else name, *cells])

@@ -11,7 +11,7 @@ from headscope.counted import count
 from headscope.reporting.kit.comparing import Comparison, compared
 from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, numbered, sentence
 from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import accuracy_words
+from headscope.reporting.kit.numbers import accuracy_words, points, two_decimals, with_ends
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.tables.cells import Cell, number, records
 from headscope.reporting.kit.words import join, plain
@@ -109,7 +109,7 @@ def _selective(lines: list[ProbeLine]) -> list[Sentence]:
         cell = line.cells["selectivity"]
         control = line.cells.get("control accuracy")
         beside = f" (control task {accuracy_words(control)})" if control is not None else ""
-        measured = f"{line.system.name}: selectivity {points(cell)} points"
+        measured = f"{line.system.name}: selectivity {with_ends(cell, points)} points"
         if not cell.has_interval:
             untested = (
                 f"{measured}{beside}; whether that is more than it learns by heart was not tested: that needs at least "
@@ -126,12 +126,6 @@ def _selective(lines: list[ProbeLine]) -> list[Sentence]:
         )
         out.append(sentence(DETAIL, f"{measured}, {meaning}{beside}."))
     return out
-
-
-def points(cell: Cell) -> str:
-    """Return a difference in points with its interval, `12.3 (11.0 to 13.6)`."""
-    texts = [f"{100 * value:.1f}".replace("-", "−") for value in (cell.value, cell.ci_low, cell.ci_high)]
-    return f"{texts[0]} ({texts[1]} to {texts[2]})" if cell.has_interval else texts[0]
 
 
 def _tree(lines: list[ProbeLine]) -> list[Sentence]:
@@ -176,7 +170,11 @@ def _layers(run: Measured, lines: Sequence[ProbeLine]) -> list[Sentence]:
     if line is None:
         return []
     spearman = line.cells.get("Spearman")
-    beside = f", and distances that correlate with the tree’s at {correlation(spearman)}" if spearman else ""
+    beside = (
+        f", and distances that correlate with the tree’s at {with_ends(spearman, two_decimals)}"
+        if spearman
+        else ""
+    )
     out = [
         sentence(
             LAYERS,
@@ -205,9 +203,3 @@ def cell_of_layer(row: dict[str, object]) -> Cell:
     """Read a layer's number with its interval."""
     value, low, high = (number(row[name]) for name in ("value", "ci_low", "ci_high"))
     return Cell(value, low, high, float("nan"), int(number(row["n"])))
-
-
-def correlation(cell: Cell) -> str:
-    """Return a correlation with its interval, `0.76 (0.75 to 0.77)`."""
-    ends = f" ({cell.ci_low:.2f} to {cell.ci_high:.2f})" if cell.has_interval else ""
-    return f"{cell.value:.2f}{ends}"

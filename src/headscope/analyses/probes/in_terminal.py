@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from headscope.analyses.probes.catalog import SYSTEMS
-from headscope.analyses.probes.findings import cell_of_layer, correlation
+from headscope.analyses.probes.findings import cell_of_layer
 from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.stage_result import StageResult
 from headscope.counted import count
-from headscope.reporting.kit.numbers import interval_or_hyphen, percent_or_hyphen
+from headscope.reporting.kit.numbers import terminal_ends, terminal_share, two_decimals, with_ends
 from headscope.reporting.kit.tables.terminal import Grid
 
 _MORE = {
@@ -39,9 +39,11 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         measure = f" ({system.measure})" if system.measure != "UAS" else ""
         cells = (
             f"{system.name}{source}{measure}",
-            *(percent_or_hyphen(row["value"]), interval_or_hyphen(row), percent_or_hyphen(row["spread"])),
+            terminal_share(row["value"]),
+            terminal_ends(row["ci_low"], row["ci_high"]),
+            terminal_share(row["spread"]),
             *(
-                percent_or_hyphen(row_by_measure[name]["value"]) if name in row_by_measure else "-"
+                terminal_share(row_by_measure[name]["value"]) if name in row_by_measure else "-"
                 for name in more
             ),
             f"{row['n']:,}",
@@ -64,4 +66,4 @@ def _spearman(means: Any) -> str:
     rows = means[(means["probe"] == STRUCTURAL) & (means["measure"] == "Spearman")]
     if rows.empty or rows.iloc[0]["value"] != rows.iloc[0]["value"]:
         return ""
-    return f"; structural probe's distances, Spearman: {correlation(cell_of_layer(dict(rows.iloc[0])))}"
+    return f"; structural probe's distances, Spearman: {with_ends(cell_of_layer(dict(rows.iloc[0])), two_decimals)}"

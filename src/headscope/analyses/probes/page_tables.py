@@ -12,7 +12,7 @@ from headscope.analyses.probes.catalog import OVER_ATTENTION, SYSTEMS
 from headscope.analyses.probes.figures.weight_grids import TITLES
 from headscope.analyses.probes.probe_lines import ProbeLine
 from headscope.reporting.kit.links import head_link
-from headscope.reporting.kit.numbers import DASH, correlation, ends, share
+from headscope.reporting.kit.numbers import DASH, correlation, ends, formatted, points, share
 from headscope.reporting.kit.pictures.strip import scale, strip
 from headscope.reporting.kit.relation_names import short
 from headscope.reporting.kit.tables.cells import Cell, cell_of, number, records
@@ -78,7 +78,7 @@ def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> 
         el("td", seeds, _spread(spread)),
         [_more(line.cells.get(name), line.spread.get(name, float("nan"))) for name in more],
         el("td", f"{score.n:,}"),
-        el("td", DASH if isnan(paper_value) else f"{paper_value:.0f}") if printed else None,
+        el("td", formatted(paper_value, ".0f")) if printed else None,
         class_=None if is_main else "weak",
     )  # fmt: skip
 
@@ -86,13 +86,14 @@ def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> 
 def _more(cell: Cell | None, spread: float = float("nan")) -> Html:
     if cell is None or not cell.exists:
         return el("td", DASH)
-    text = share(cell.value).replace("-", "−")
-    return el("td", text, el("small", _ends(cell)) if cell.has_interval else None, _spread(spread))
+    return el(
+        "td", share(cell.value), el("small", ends(cell)) if cell.has_interval else None, _spread(spread)
+    )
 
 
 def _spread(value: float) -> Html | None:
     """The standard deviation over seeds, in points, where there are several."""
-    return el("small", f"± {100 * value:.1f}") if not isnan(value) else None
+    return el("small", f"± {points(value)}") if not isnan(value) else None
 
 
 def classes_table(table: pd.DataFrame, column: str, *, name: str, summary: str, header: str) -> Html | None:
@@ -152,12 +153,11 @@ def weights_table(table: pd.DataFrame, *, several: bool) -> Html | None:
 
 
 def _weight(row: Mapping[str, Any], several: bool) -> Html:
-    weight = f"{number(row['weight']):#.3g}".replace("-", "−")
     return el(
         "tr",
         el("th", head_link(str(row["kind"]), int(row["layer"]), int(row["head"]), several), scope="row"),
         el("td", TITLES.get(str(row["direction"]), plain(row["direction"])), class_="words"),
-        el("td", weight),
+        el("td", formatted(number(row["weight"]), "#.3g")),
     )
 
 
@@ -173,13 +173,13 @@ def layers_table(table: pd.DataFrame) -> Html:
             if measure == "UUAS":
                 line += [
                     share(cell.value),
-                    ends(cell) or DASH,
+                    ends(cell, missing=DASH),
                     share(number(row_by_measure[measure]["held_out"])),
                 ]
             else:
                 line += [
                     correlation(cell.value),
-                    _decimals(cell),
+                    ends(cell, correlation, missing=DASH),
                     correlation(number(row_by_measure[measure]["held_out"])),
                 ]
             line.append(f"{cell.n:,}")
@@ -192,12 +192,3 @@ def layers_table(table: pd.DataFrame) -> Html:
         name="table-probe-layers",
         words=(9,),
     ).html()
-
-
-def _ends(cell: Cell) -> str:
-    """Return an interval; with a minus sign in it a dash would read as another."""
-    return ends(cell).replace("–", " to " if cell.ci_low < 0 else "–").replace("-", "−")
-
-
-def _decimals(cell: Cell) -> str:
-    return f"{correlation(cell.ci_low)}–{correlation(cell.ci_high)}" if cell.has_interval else DASH

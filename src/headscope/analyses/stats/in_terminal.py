@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import isnan
 
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.stats.by_norm import by_norm
 from headscope.attention.head_id import head_label
+from headscope.reporting.kit.numbers import HYPHEN, table_number
 from headscope.reporting.kit.tables.terminal import Grid
 from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
@@ -33,7 +33,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     for row in rows.to_dict("records"):
         label = head_label(row["layer"], row["head"])
         cells = [
-            _cell(row.get(statistic.name, float("nan")), share=statistic.unit is Unit.SHARE)
+            table_number(row.get(statistic.name, float("nan")), statistic.name, missing=HYPHEN)
             for statistic in columns
         ]
         roles_of_head = roles_by_norm.get((row["kind"], row["layer"], row["head"]))
@@ -58,10 +58,3 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     ]
     norms = ["by norm: the role by what it writes, where that is another"] if roles_by_norm else []
     yield "; ".join(["percent of attention", *nats, *explained, *norms])
-
-
-def _cell(value: float, *, share: bool) -> str:
-    """Write nats with two digits, shares as percent, and what cannot occur as a dash."""
-    if isnan(value):
-        return "-"
-    return f"{100 * value:.1f}" if share else f"{value:.2f}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
-from headscope.reporting.kit.numbers import interval_or_hyphen, percent_or_hyphen, q_words
+from headscope.reporting.kit.numbers import q_words, terminal_ends, terminal_share
 from headscope.reporting.kit.tables.terminal import Grid
 from headscope.statistics.arc_bins import FEWEST_ARCS, TOTALS
 
@@ -34,11 +34,15 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         head = head_label(row["layer"], row["head"])
         cells = (
             *(row["relation"], f"{row['n']:,}", f"{row['kind']} {head}" if several else head),
-            *(row["direction"], percent_or_hyphen(row["accuracy"]), interval_or_hyphen(row)),
-            *(f"{row['baseline_offset']:+d}", percent_or_hyphen(row["baseline_accuracy"])),
-            *(percent_or_hyphen(row["margin"]), interval_or_hyphen(row, "margin_")),
-            *([percent_or_hyphen(row["held_out"])] if is_held_out else []),
-            *([percent_or_hyphen(chance.get(row["relation"], float("nan")))] if len(chance) else []),
+            *(
+                row["direction"],
+                terminal_share(row["accuracy"]),
+                terminal_ends(row["ci_low"], row["ci_high"]),
+            ),
+            *(f"{row['baseline_offset']:+d}", terminal_share(row["baseline_accuracy"])),
+            *(terminal_share(row["margin"]), terminal_ends(row["margin_ci_low"], row["margin_ci_high"])),
+            *([terminal_share(row["held_out"])] if is_held_out else []),
+            *([terminal_share(chance.get(row["relation"], float("nan")))] if len(chance) else []),
             "" if row["relation"] in TOTALS else q_words(row["q_value"]),
         )
         rows.append(cells)

@@ -9,7 +9,7 @@ from typing import Any
 from headscope.analyses.syntax.relations import Best, Relation
 from headscope.attention.head_id import head_label
 from headscope.reporting.kit.links import head_link, numbered
-from headscope.reporting.kit.numbers import DASH, ends, offset_words, percent, q_words, share
+from headscope.reporting.kit.numbers import DASH, ends, joined, offset_words, percent, points, q_words, share
 from headscope.reporting.kit.pictures.strip import scale, strip
 from headscope.reporting.kit.relation_names import DIRECTIONS, gloss, short
 from headscope.reporting.kit.tables.cells import Runs, number
@@ -62,8 +62,8 @@ def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
 def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
     below = gloss(relation.name)
     strong = best.beats
-    margin = DASH if isnan(best.margin) else f"{100 * best.margin:+.1f}".replace("-", "−")
-    reach = ends(best.gap).replace("–", " to ").replace("-", "−")
+    margin = points(best.margin, signed=True)
+    reach = ends(best.gap, between=" to ")
     often = "" if isnan(best.share) else f"chosen {percent(best.share, 0)}"
     return el(
         "tr",
@@ -89,7 +89,7 @@ def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
 def _runs(runs: Runs | None) -> Html:
     if runs is None:
         return el("td", DASH)
-    span = f"{share(runs.lowest)}–{share(runs.highest)}" if runs.seeds > 1 else ""
+    span = joined(runs.lowest, runs.highest) if runs.seeds > 1 else ""
     return numbered(share(runs.mean), span)
 
 
@@ -108,7 +108,7 @@ def same_data_table(relations: Sequence[Relation], *, several: bool) -> Html | N
                 el("td", head_link(best.kind, best.layer, best.head, several)),
                 el("td", DIRECTIONS.get(best.direction, best.direction), class_="words"),
                 numbered(share(best.accuracy.value)),
-                el("td", ends(best.accuracy) or DASH),
+                el("td", ends(best.accuracy, missing=DASH)),
                 el("td", share(best.baseline.value)),
                 el("td", offset_words(best.offset)),
                 el("td", q_words(best.q)),
@@ -150,7 +150,7 @@ def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, An
         rows.append(
             (
                 short(str(line["relation"])),
-                head_label(best.layer, best.head), share(best.accuracy.value), ends(best.accuracy) or DASH,
+                head_label(best.layer, best.head), share(best.accuracy.value), ends(best.accuracy, missing=DASH),
                 f"{share(best.baseline.value)} ({offset_words(best.offset)})",
                 str(line["head"]), f"{line['accuracy']:.1f}",
                 f"{line['baseline_accuracy']:.1f} ({offset_words(int(line['baseline_offset']))})",
@@ -183,7 +183,7 @@ def noop_table(rows: Sequence[Mapping[str, Any]], words: Words, *, several: bool
                 short(str(row["relation"])), name, DIRECTIONS.get(str(row["direction"]), DASH),
                 key_words(str(row["key_class"]), words), share(number(row["attending"])), f"{int(row['n']):,}",
                 share(number(row["others"])), f"{int(row['n_other']):,}", share(number(row["difference"])),
-                DASH if isnan(low) else f"{share(low)} to {share(high)}",
+                joined(low, high, between=" to ", missing=DASH),
             )
         )  # fmt: skip
     return Table(
@@ -215,7 +215,7 @@ def distance_table(rows: Sequence[Mapping[str, Any]], *, several: bool) -> Html:
         body.append(
             (
                 short(str(row["relation"])), name, str(row["distance"]), f"{int(row['n']):,}",
-                share(number(row["accuracy"])), DASH if isnan(low) else f"{share(low)}–{share(high)}",
+                share(number(row["accuracy"])), joined(low, high, missing=DASH),
                 share(number(row["baseline_accuracy"])),
             )
         )  # fmt: skip

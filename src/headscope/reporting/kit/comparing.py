@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
+from headscope.reporting.kit.numbers import points
 from headscope.reporting.kit.tables.cells import Cell, number, records
 
 Verdict = Literal["more", "less", "same", "untested"]
@@ -53,9 +54,7 @@ class Comparison:
             signed: with a plus where it is above 0.
             within: to stand in brackets itself, `+3.4 points, 1.7 to 5.2`.
         """
-        value, low, high = (
-            f"{100 * each:.1f}".replace("-", "−") for each in (self.difference, self.low, self.high)
-        )
+        value, low, high = (points(each) for each in (self.difference, self.low, self.high))
         sign = "+" if signed and self.difference > 0 else ""
         ends = f", {low} to {high}" if within else f" ({low} to {high})"
         if self.verdict == "untested":
@@ -64,7 +63,7 @@ class Comparison:
 
     def at_most(self) -> str:
         """Return how far apart the two can be, `no difference larger than 1.2 points`."""
-        return f"no difference larger than {100 * self.bound:.1f} points"
+        return f"no difference larger than {points(self.bound)} points"
 
 
 def compared(table: pd.DataFrame | None, **keys: Any) -> Comparison | None:

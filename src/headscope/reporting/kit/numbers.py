@@ -6,9 +6,8 @@ numbers with a true minus sign; a terminal, which may lack both, gets `HYPHEN`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from math import inf, isnan
-from typing import Any
 
 import numpy as np
 
@@ -18,14 +17,42 @@ from headscope.statistics.statistic_catalog import is_share
 DASH, HYPHEN = "–", "-"
 
 
-def share(value: float) -> str:
-    """Return a fraction as tables print it, `75.2`, or a dash where it is null."""
-    return DASH if isnan(value) else f"{100 * value:.1f}"
+def formatted(value: float, form: str, *, missing: str = DASH) -> str:
+    """Return a number in a form of `format`, or what stands for a missing one; `HYPHEN` for a terminal."""
+    if isnan(value):
+        return missing
+    text = f"{value:{form}}"
+    return text if missing == HYPHEN else text.replace("-", "−")
 
 
-def ends(cell: Cell) -> str:
-    """Return an interval, `72.9–77.4`, or nothing without one."""
-    return f"{share(cell.ci_low)}–{share(cell.ci_high)}" if cell.has_interval else ""
+def share(value: float, *, missing: str = DASH) -> str:
+    """Return a fraction as tables print it, `75.2`, or what stands for a missing one; `HYPHEN` for a terminal."""
+    return formatted(100 * value, ".1f", missing=missing)
+
+
+def points(value: float, *, signed: bool = False) -> str:
+    """Return a difference of shares in points, `3.4`; `+3.4` where it is to have its sign."""
+    return formatted(100 * value, "+.1f" if signed else ".1f")
+
+
+def joined(
+    low: float, high: float, write: Callable[[float], str] = share, *, between: str = "–", missing: str = ""
+) -> str:
+    """Return the ends of an interval, each as `write` writes it; ` to ` between them where one has a minus sign."""
+    if isnan(low) or isnan(high):
+        return missing
+    return f"{write(low)}{' to ' if low < 0 else between}{write(high)}"
+
+
+def ends(cell: Cell, write: Callable[[float], str] = share, *, between: str = "–", missing: str = "") -> str:
+    """Return the interval of a cell, `72.9–77.4`, or what stands for a missing one."""
+    return joined(cell.ci_low, cell.ci_high, write, between=between, missing=missing)
+
+
+def with_ends(cell: Cell, write: Callable[[float], str]) -> str:
+    """Return a number with its interval in brackets, `12.3 (11.0 to 13.6)`."""
+    interval_text = ends(cell, write, between=" to ")
+    return write(cell.value) + (f" ({interval_text})" if interval_text else "")
 
 
 def q_words(q: float) -> str:
@@ -37,7 +64,12 @@ def q_words(q: float) -> str:
 
 def offset_words(offset: int | None) -> str:
     """Return an offset with its sign, `+1` or `−2`."""
-    return DASH if offset is None else f"{offset:+d}".replace("-", "−")
+    return DASH if offset is None else formatted(float(offset), "+.0f")
+
+
+def two_decimals(value: float) -> str:
+    """Return a number with two digits after the point."""
+    return formatted(value, ".2f")
 
 
 def nats(value: float) -> str:
@@ -94,22 +126,19 @@ def interval(low: float, high: float, statistic: str) -> str:
     return f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}"
 
 
-def table_number(value: float, statistic: str) -> str:
-    """Return a value as tables print it: percent with one decimal without its sign, nats with two, `–` for null."""
-    if isnan(value):
-        return DASH
-    return f"{100 * value:.1f}" if is_share(statistic) else f"{value:.2f}"
+def table_number(value: float, statistic: str, *, missing: str = DASH) -> str:
+    """Return a value as tables print it: percent with one decimal without its sign, nats with two."""
+    return share(value, missing=missing) if is_share(statistic) else formatted(value, ".2f", missing=missing)
 
 
-def percent_or_hyphen(value: float) -> str:
-    """Write a share in percent without its sign, and what is not known as a hyphen: terminals may not have a dash."""
-    return HYPHEN if isnan(value) else f"{100 * value:.1f}"
+def terminal_share(value: float) -> str:
+    """Return a share as a terminal shows it, which may have neither a dash nor a true minus sign."""
+    return share(value, missing=HYPHEN)
 
 
-def interval_or_hyphen(row: Mapping[Any, Any], prefix: str = "") -> str:
-    """Write a row's interval in percent, `72.9 to 77.4`, a hyphen for none."""
-    low, high = row[f"{prefix}ci_low"], row[f"{prefix}ci_high"]
-    return HYPHEN if isnan(low) else f"{100 * low:.1f} to {100 * high:.1f}"
+def terminal_ends(low: float, high: float) -> str:
+    """Return an interval of a share as a terminal shows it, `72.9 to 77.4`."""
+    return joined(low, high, terminal_share, between=" to ", missing=HYPHEN)
 
 
 def nats_to_four(value: float) -> str:
@@ -117,24 +146,9 @@ def nats_to_four(value: float) -> str:
     return f"{value:.4f}" if abs(value) >= 0.01 or value == 0 else f"{value:.3g}"
 
 
-def formatted(value: float, form: str) -> str:
-    """Return a number in a form of `format`, or a dash where it is NaN."""
-    return DASH if isnan(value) else f"{value:{form}}"
-
-
-def formatted_or_hyphen(value: float, form: str) -> str:
-    """Return a number for a terminal in a form of `format`, or a hyphen where it is NaN."""
-    return HYPHEN if isnan(value) else f"{value:{form}}"
-
-
 def bracketed_interval(low: float, high: float, *, form: str, scale: float = 1.0) -> str:
     """Return ` (2.31 to 2.35)`, each end times `scale`, as it follows a number; empty without an interval."""
     return "" if isnan(low) else f" ({scale * low:{form}} to {scale * high:{form}})"
-
-
-def interval_or_dash(cell: Cell) -> str:
-    """Return an interval with two digits after the point, `0.91 to 0.95`, or a dash without one."""
-    return f"{cell.ci_low:.2f} to {cell.ci_high:.2f}" if cell.has_interval else DASH
 
 
 def rounded(value: float, *, whole_from: float = inf) -> str:
@@ -146,29 +160,13 @@ def rounded(value: float, *, whole_from: float = inf) -> str:
 
 def correlation(value: float) -> str:
     """Return a correlation with three digits, or a dash where it is null."""
-    return formatted(value, ".3f").replace("-", "−")
+    return formatted(value, ".3f")
 
 
 def thousandths(value: float) -> str:
     """Return a value in thousandths with three digits that count."""
-    return np.format_float_positional(1000 * value, precision=3, fractional=False, trim="k").rstrip(".")
-
-
-def thousandths_ends(cell: Cell) -> str:
-    """Return an interval in thousandths, or a dash without one."""
-    return f"{thousandths(cell.ci_low)}–{thousandths(cell.ci_high)}" if cell.has_interval else DASH
-
-
-def statistic_ends(cell: Cell, statistic: str) -> str:
-    """Return the interval of a statistic as tables print it, `97.8–98.0`, or a dash without one."""
-    if not cell.has_interval:
-        return DASH
-    return f"{table_number(cell.ci_low, statistic)}–{table_number(cell.ci_high, statistic)}"
-
-
-def nats_to_four_ends(low: float, high: float) -> str:
-    """Return the interval of a divergence, `0.0912 to 0.0931`; empty without one."""
-    return "" if isnan(low) else f"{nats_to_four(low)} to {nats_to_four(high)}"
+    text = np.format_float_positional(1000 * value, precision=3, fractional=False, trim="k").rstrip(".")
+    return text.replace("-", "−")
 
 
 def two_digits(value: float) -> str:

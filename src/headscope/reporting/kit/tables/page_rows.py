@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.numbers import statistic_ends, table_number
+from headscope.reporting.kit.numbers import DASH, ends, table_number
 from headscope.reporting.kit.words import Words, capital, count, head_name
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.statistic_catalog import is_share
@@ -79,7 +80,7 @@ def layer_table(
             cell = kind.cell(statistic, layer)
             row += [
                 table_number(cell.value, statistic),
-                statistic_ends(cell, statistic),
+                ends(cell, partial(table_number, statistic=statistic), missing=DASH),
                 table_number(cell.uniform, statistic),
                 f"{cell.n:,}",
             ]

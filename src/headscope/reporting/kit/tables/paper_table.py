@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.reporting.kit.numbers import offset_words, q_words
+from headscope.reporting.kit.numbers import joined, offset_words, points, q_words
 from headscope.reporting.kit.tables.cells import Cell
 
 # A backslash first would be escaped again: all at once.
@@ -113,13 +113,8 @@ def percent_column(title: str, name: str, *, signed: bool = False) -> PaperColum
 
     def text(row: dict[str, Any]) -> str:
         value, low, high = (float(row[each]) for each in (name, f"{name}_ci_low", f"{name}_ci_high"))
-        if isnan(value):
-            return "–"
-        shown = f"{100 * value:{'+' if signed else ''}.1f}"
-        if not isnan(low) and not isnan(high):
-            between = " to " if low < 0 else "–"
-            shown += f" ({100 * low:.1f}{between}{100 * high:.1f})"
-        return shown.replace("-", "−")
+        between = joined(low, high)
+        return points(value, signed=signed) + (f" ({between})" if between and not isnan(value) else "")
 
     return PaperColumn(title, text)
 
