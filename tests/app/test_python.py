@@ -135,7 +135,12 @@ def test_every_head_is_a_row(study):
     heads = study.heads
     assert len(heads) == 12
     assert list(heads.columns[:6]) == ["kind", "layer", "head", "role", "finds", "shows"]
-    assert {"norm role", "output_norm", "norm behavior local", "repeated induction"} < set(heads)
+    assert {
+        "stats.role.norm",
+        "norms.output_norm",
+        "behaviors.local.norm",
+        "experiments.repeated.induction",
+    } < set(heads)
     assert heads.groupby(["kind", "layer", "head"]).size().eq(1).all()
     assert heads.columns.is_unique
     for name in ("previous", "entropy"):
@@ -224,7 +229,7 @@ def test_files_of_a_command_are_written(mine, tmp_path):
     out = tmp_path / "matrix.npy"
     found = hs.distances(model, tokenizer=tokenizer, text=TEXTS, max_length=64, matrix=out)
     assert np.load(out).shape == (12, 12)
-    assert {"map x", "map y", "map cluster", "previous"} <= set(found.heads.columns)
+    assert {"distances.x", "distances.y", "distances.cluster", "stats.previous"} <= set(found.heads.columns)
 
 
 @pytest.mark.parametrize(

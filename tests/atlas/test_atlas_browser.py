@@ -171,12 +171,12 @@ def test_heads_are_found_by_what_they_show(visit):
     first = page.locator(".at-list tbody tr").first.inner_text()
     assert induction in first
     assert "62.0" in first
-    page.click("[data-name='behavior.duplicate']")
+    page.click("[data-name='behaviors.duplicate']")
     assert "No head is found" in page.locator(".at-found").inner_text()
     page.get_by_text("Show all heads").click()
-    page.click("[data-name='behavior.duplicate']")
+    page.click("[data-name='behaviors.duplicate']")
     assert found(page) == [duplicate]
-    page.select_option(".at-color select", "behavior.distance")
+    page.select_option(".at-color select", "behaviors.distance")
     assert "tokens" in page.locator("section[aria-label='Grid of heads'] .readout").inner_text()
 
 

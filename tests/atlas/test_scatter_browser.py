@@ -36,7 +36,7 @@ def test_points_lie_where_both_measures_say(visit, studies):
         slope, start = np.polyfit(values, places, 1)
         assert np.sign(slope) == sign
         np.testing.assert_allclose(slope * values + start, places, atol=0.5)
-    page.select_option("select[data-axis=x]", "decile entropy 5")
+    page.select_option("select[data-axis=x]", "distribution.entropy.decile_5")
     slope, start = np.polyfit(medians["entropy"], x := [points(page)[index][0] for index in range(72)], 1)
     np.testing.assert_allclose(slope * medians["entropy"] + start, x, atol=0.5)
 
@@ -114,16 +114,16 @@ def test_each_kind_of_attention_is_drawn_by_measures_that_it_has(visit_file, tmp
     )
     page = visit_file(write_report(run, tmp_path))
     axes = lambda: [page.locator(f"#head-scatter select[data-axis={one}]").input_value() for one in "xy"]  # noqa: E731
-    assert axes() == ["decile content 5", "decile entropy 5"]
+    assert axes() == ["distribution.content.decile_5", "distribution.entropy.decile_5"]
     page.locator("[role=tab][data-kind=cross]").click()
     assert not [name for name in axes() if name.startswith("decile")]
     assert (
         page.locator("#head-scatter .scatter-point").count() == page.locator("#grid [data-index]").count() > 0
     )
     page.locator("[role=tab][data-kind=encoder]").click()
-    assert axes() == ["decile content 5", "decile entropy 5"]
+    assert axes() == ["distribution.content.decile_5", "distribution.entropy.decile_5"]
     # What the reader has picked stays, also where it has no numbers.
-    page.select_option("#head-scatter select[data-axis=y]", "decile content 9")
+    page.select_option("#head-scatter select[data-axis=y]", "distribution.content.decile_9")
     page.locator("[role=tab][data-kind=cross]").click()
-    assert axes() == ["decile content 5", "decile content 9"]
+    assert axes() == ["distribution.content.decile_5", "distribution.content.decile_9"]
     assert "No head has both" in page.locator("#head-scatter").inner_text()

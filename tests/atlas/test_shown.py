@@ -29,7 +29,7 @@ def test_every_number_is_the_tables(make):
     run = with_behaviors(make())
     data, shown = blocks_of(run)
     measures = {one["name"]: one for one in data["measures"]}
-    assert set(measures) == {*shown, *(f"norm {name}" for name in shown)}
+    assert set(measures) == {*shown, *(f"{name}.norm" for name in shown)}
     width = {part["kind"]: part["heads"] for part in run.manifest["kinds"]}
     seen = Counter()
     for table, of in (("behaviors", "behavior"), ("experiments", "experiment")):
@@ -38,9 +38,9 @@ def test_every_number_is_the_tables(make):
         keys = ["kind", "layer", "head", "behavior", *(["experiment"] if of == "experiment" else [])]
         norms = of_measure(own, "norm").set_index(keys)["value"]
         for row in of_measure(own).to_dict("records"):
-            where = of if table == "behaviors" else row["experiment"]
-            if where == "shuffled":
+            if row.get("experiment") == "shuffled":
                 continue
+            where = table if table == "behaviors" else f"experiments.{row['experiment']}"
             name = f"{where}.{row['behavior']}"
             place = (row["layer"] - 1) * width[row["kind"]] + row["head"] - 1
             columns = shown[name]["heads"][row["kind"]]
@@ -51,18 +51,22 @@ def test_every_number_is_the_tables(make):
             assert columns["uniform"] == row["uniform"]
             written = norms[tuple(row[key] for key in keys)]
             np.testing.assert_allclose(columns["written"][place], written, atol=6e-5)
-            assert measures[f"norm {name}"]["values"][row["kind"]][place] == pytest.approx(written, rel=1e-3)
+            assert measures[f"{name}.norm"]["values"][row["kind"]][place] == pytest.approx(written, rel=1e-3)
             assert columns["shows"][place] == SHOWS.get(row["shows"])
             seen[name] += 1
-    assert set(seen) == set(shown) >= {"behavior.induction", "repeated.previous", "needle.retrieval"}
-    assert "behavior.blank" not in shown  # it cannot occur
+    assert (
+        set(seen)
+        == set(shown)
+        >= {"behaviors.induction", "experiments.repeated.previous", "experiments.needle.retrieval"}
+    )
+    assert "behaviors.blank" not in shown  # it cannot occur
 
 
 def test_the_head_that_shows_it_is_named_with_its_number_and_chance():
     run = with_behaviors(mock_inputs.section_4(4, 8))
     data, shown = blocks_of(run)
     (kind,) = data["kinds"]
-    for name in ("behavior.induction", "repeated.induction"):
+    for name in ("behaviors.induction", "experiments.repeated.induction"):
         layer, head = place_of("induction", 4, 8)
         place = (layer - 1) * 8 + head - 1
         (one,) = [each for each in kind["shows"][str(place)] if each["id"] == name]
@@ -73,17 +77,17 @@ def test_the_head_that_shows_it_is_named_with_its_number_and_chance():
         assert sum(each["id"] == name for own in kind["shows"].values() for each in own) == 1
     layer, head = place_of("first", 4, 8)
     (first,) = [
-        one for one in kind["shows"][str((layer - 1) * 8 + head - 1)] if one["id"] == "behavior.first"
+        one for one in kind["shows"][str((layer - 1) * 8 + head - 1)] if one["id"] == "behaviors.first"
     ]
     assert (first["value"], first["written"]) == (0.62, 0.062)
-    assert shown["behavior.distance"]["heads"]["encoder"]["strongest"] is None
+    assert shown["behaviors.distance"]["heads"]["encoder"]["strongest"] is None
     assert not any(one["id"].startswith("shuffled") for own in kind["shows"].values() for one in own)
 
 
 def test_without_intervals_nothing_is_shown_and_nothing_was_tested():
     data, shown = blocks_of(with_behaviors(mock_inputs.section_4(2, 3), interval=False))
     assert data["kinds"][0]["shows"] == {}
-    own = shown["behavior.first"]["heads"]["encoder"]
+    own = shown["behaviors.first"]["heads"]["encoder"]
     assert "low" not in own
     assert set(own["shows"]) == {None}
     assert own["strongest"]["tested"] is False
@@ -93,13 +97,13 @@ def test_words_to_ask_with(studies):
     atlas = {name: atlas_blocks(studies[name])["atlas"] for name in ("doing", "bare")}
     asked = {name: {one["name"]: one for one in told["vocabulary"]} for name, told in atlas.items()}
     for behavior in NATURAL:
-        name = f"behavior.{behavior}"
+        name = f"behaviors.{behavior}"
         sort = None if behavior == "distance" else "unmeasured" if behavior == "blank" else "showing"
         assert asked["doing"].get(name, {}).get("what") == sort
-    assert "induction" in asked["doing"]["repeated.induction"]["words"]
-    assert asked["bare"]["behavior.induction"]["what"] == "unmeasured"
-    assert asked["bare"]["behavior.induction"]["missing"] == "behaviors"
-    assert asked["bare"]["needle.retrieval"]["missing"] == "experiments"
+    assert "induction" in asked["doing"]["experiments.repeated.induction"]["words"]
+    assert asked["bare"]["behaviors.induction"]["what"] == "unmeasured"
+    assert asked["bare"]["behaviors.induction"]["missing"] == "behaviors"
+    assert asked["bare"]["experiments.needle.retrieval"]["missing"] == "experiments"
     assert asked["bare"]["obj"]["missing"] == "relations"
     assert atlas["bare"]["missing"]["behaviors"] == "run headscope report again"
     assert atlas["doing"]["missing"]["behaviors"] is None

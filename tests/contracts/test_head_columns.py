@@ -18,8 +18,9 @@ from support.stand_ins import schemas, stand_in
 PLACE = ("kind", "layer", "head")
 SCHEMAS = schemas()
 OF_HEADS = {name: schema for name, schema in SCHEMAS.items() if set(PLACE) <= set(schema.key)}
-PARTS = [analysis.load(analysis.study) for analysis in ANALYSES if analysis.study]
-MEASURES = [measures for parts in PARTS for measures in parts.heads]
+PARTS = {analysis.name: analysis.load(analysis.study) for analysis in ANALYSES if analysis.study}
+MEASURES_BY_ANALYSIS = [(name, measures) for name, parts in PARTS.items() for measures in parts.heads]
+MEASURES = [measures for _, measures in MEASURES_BY_ANALYSIS]
 # Tables with rows of heads that hold no measure of a single head.
 NO_MEASURE = {
     "stats_differences": "a head less another",
@@ -110,39 +111,35 @@ def test_a_row_a_head_and_a_column_a_measure(tables):
     assert found.columns.is_unique
     by_head = found.set_index("head")
     expected = defaultdict(dict)
-    for measures in MEASURES:
+    for analysis, measures in MEASURES_BY_ANALYSIS:
         rows = tables[measures.table]
         for row in rows[rows["head"].notna()].to_dict("records"):
             if all(row[column] == value for column, value in measures.where.items()):
                 for value in measures.values:
-                    told = [measures.first, *(row[each] for each in measures.by)]
-                    told += [value] if len(measures.values) > 1 else []
-                    name = " ".join(str(each) for each in told if not pd.isna(each) and each != "")
+                    words = [analysis, measures.measure]
+                    for column in measures.by:
+                        if isinstance(row[column], str):
+                            words.append(row[column].replace("->", "_to_"))
+                        elif not pd.isna(row[column]):
+                            words.append(f"{column}_{row[column]}")
+                    words += [value] if len(measures.values) > 1 else []
+                    name = ".".join(word for word in [*words, measures.suffix] if word)
                     assert row["head"] not in expected[name], name
                     expected[name][row["head"]] = row[value]
     for name, values in expected.items():
         assert by_head[name].to_dict() == values, name
-    further = {"norm role", "best relation", "best relation margin"}
+    further = {"stats.role.norm", "syntax.best_relation", "syntax.best_relation_margin"}
     assert set(found) - set(expected) - set(PLACE) <= further
     # One of each kind, as they are called.
     for name in (
-        *(
-            "previous",
-            "norm entropy",
-            "output_norm",
-            "value_norm cls",
-            "behavior first",
-            "norm behavior first",
-        ),
-        *("repeated induction", "norm repeated induction", "needle retrieval", "norm needle retrieval"),
-        *("decile written 5", "weight_times_gradient sep"),
-        *(
-            "a relation dependent->head",
-            "a probe head->dependent",
-            "coreference pronoun",
-            "map x",
-            "map cluster",
-        ),
+        *("stats.previous", "stats.entropy.norm", "norms.output_norm", "norms.value_norm.cls"),
+        *("behaviors.first", "behaviors.first.norm"),
+        *("experiments.repeated.induction", "experiments.repeated.induction.norm"),
+        *("experiments.needle.retrieval", "experiments.needle.retrieval.norm"),
+        *("distribution.written.decile_5", "importance.weight_times_gradient.sep"),
+        *("jobs.jobs", "jobs.share.job_1", "jobs.share.job_1.treebank", "pca.query.effective_dimension"),
+        *("syntax.a relation.dependent_to_head", "probes.a probe.head_to_dependent", "coref.pronoun"),
+        *("distances.x", "distances.cluster"),
     ):
         assert name in expected
 
@@ -150,11 +147,12 @@ def test_a_row_a_head_and_a_column_a_measure(tables):
 def test_what_a_head_shows_is_by_weights(tables):
     found = verdicts_by_head(tables.get)
     expected = defaultdict(list)
-    for name, first in (("behaviors", "behavior"), ("experiments", None)):
+    for name in ("behaviors", "experiments"):
         rows = tables[name]
         own = rows[(rows["model"] == "trained") & rows["head"].notna() & (rows["shows"] == "yes")]
         for row in own[own["measure"] == "weight"].to_dict("records"):
-            expected["decoder", 2, row["head"]].append(f"{first or row['experiment']} {row['behavior']}")
+            words = [name, *([row["experiment"]] if name == "experiments" else []), row["behavior"]]
+            expected["decoder", 2, row["head"]].append(".".join(words))
     assert found == expected
     assert all(found.values())
     assert verdicts_by_head({}.get) is None
@@ -185,7 +183,7 @@ def test_the_role_by_what_is_written_where_that_is_known():
         for value in [0.9 if name == best else 0.02]
     ]
     table = stand_in(SCHEMAS["stats"], *rows)
-    assert norm_roles({"stats": table}.get)["norm role"].to_dict() == {("encoder", 1, 1): "next"}
+    assert norm_roles({"stats": table}.get)["role.norm"].to_dict() == {("encoder", 1, 1): "next"}
     assert norm_roles({"stats": table[table["measure"] == "weight"]}.get) is None
     assert norm_roles({}.get) is None
 
@@ -220,8 +218,8 @@ def test_the_best_relation_is_the_one_farthest_above_the_best_offset():
         ),
     )
     found = best_relations({"syntax": heads, "syntax_baselines": baselines}.get)
-    assert found["best relation"].tolist() == ["nsubj dependent->head", "det head->dependent"]
-    assert found["best relation margin"].round(9).tolist() == [0.3, -0.03]
+    assert found["best_relation"].tolist() == ["nsubj dependent->head", "det head->dependent"]
+    assert found["best_relation_margin"].round(9).tolist() == [0.3, -0.03]
     assert best_relations({"syntax": heads}.get) is None
     assert best_relations({"syntax": heads[:0], "syntax_baselines": baselines}.get) is None
 

@@ -2,12 +2,17 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
-from headscope.analyses.for_report import every_part
+from headscope.analyses.for_report import every_part, showings_of
+from headscope.analyses.for_study import head_columns
 from support import mock_inputs
 from support.measured import about
 from support.mock_behaviors import with_behaviors
+from support.mock_distribution import with_distribution
+from support.mock_importance import with_importance
 from support.mock_norms import with_norms
+from support.mock_pca import with_pca
 
 
 def measures_of(run):
@@ -20,12 +25,12 @@ def test_behaviors_by_what_is_written_are_numbers_of_their_table():
     found, context = measures_of(run)
     table = run.table("behaviors")
     own = table[(table["measure"] == "norm") & table["head"].notna() & (table["n"] > 0)]
-    assert {name for name in found if name.startswith("norm behavior.")} == {
-        f"norm behavior.{name}" for name in own["behavior"]
+    assert {name for name in found if name.startswith("behaviors.")} == {
+        f"behaviors.{name}.norm" for name in own["behavior"]
     }
     for kind in context.kinds:
         for name, rows in own[own["kind"] == kind.name].groupby("behavior"):
-            one = found[f"norm behavior.{name}"]
+            one = found[f"behaviors.{name}.norm"]
             expected = rows.sort_values(["layer", "head"])["value"]
             np.testing.assert_array_equal(one.values[kind.name], expected)
             assert (one.share, one.unit) == ((False, "tokens") if name == "distance" else (True, ""))
@@ -33,7 +38,7 @@ def test_behaviors_by_what_is_written_are_numbers_of_their_table():
 
 def test_without_what_is_written_there_are_none():
     found, _ = measures_of(with_behaviors(mock_inputs.section_4(2, 3), unwritten=None))
-    assert not [name for name in found if name.startswith("norm ")]
+    assert not [name for name in found if name.endswith(".norm")]
 
 
 def test_outputs_and_statistics_of_what_is_written():
@@ -46,11 +51,25 @@ def test_outputs_and_statistics_of_what_is_written():
     norms = run.table("norms")
     for name in ("output_norm", "output_norm_in_layer", "output_norm_in_stream"):
         rows = norms[(norms["statistic"] == name) & norms["head"].notna()].sort_values(["layer", "head"])
-        np.testing.assert_array_equal(found[name].values[kind.name], rows["value"])
-        assert found[name].unit
+        np.testing.assert_array_equal(found[f"norms.{name}"].values[kind.name], rows["value"])
+        assert found[f"norms.{name}"].unit
     for name in ("previous", "entropy"):
         rows = written[(written["statistic"] == name) & written["head"].notna()].sort_values(
             ["layer", "head"]
         )
-        np.testing.assert_array_equal(found[f"norm {name}"].values[kind.name], rows["value"])
-        assert found[f"norm {name}"].share == (name == "previous")
+        np.testing.assert_array_equal(found[f"stats.{name}.norm"].values[kind.name], rows["value"])
+        assert found[f"stats.{name}.norm"].share == (name == "previous")
+
+
+@pytest.mark.parametrize("add", [with_behaviors, with_norms, with_distribution, with_pca, with_importance])
+def test_each_has_the_name_and_the_numbers_of_its_column_in_a_study(add):
+    run = add(mock_inputs.section_4(2, 3))
+    found, context = measures_of(run)
+    columns = head_columns(run.table)
+    assert found
+    for name, measure in found.items():
+        for kind, values in measure.values.items():
+            of_kind = columns[columns["kind"] == kind].sort_values(["layer", "head"])
+            np.testing.assert_array_equal(values, of_kind[name].astype(float), err_msg=name)
+    shown = {showing.what.name for showing in showings_of(context.run)}
+    assert shown <= set(columns)

@@ -13,16 +13,17 @@ HeadNumber = tuple[str, int, int]
 _HEAD = ["kind", "layer", "head"]
 
 
-def _every_study_part() -> Iterator[StudyParts]:
+def _every_study_part() -> Iterator[tuple[str, StudyParts]]:
+    """Yield what each analysis adds, with the name of the analysis."""
     for analysis in ANALYSES:
         if analysis.study:
             parts: StudyParts = analysis.load(analysis.study)
-            yield parts
+            yield analysis.name, parts
 
 
 def summaries(manifest: Mapping[str, Any]) -> list[str]:
     """Return descriptions of what a run read beside text, in a few words each."""
-    return [words for parts in _every_study_part() for words in parts.summary(manifest)]
+    return [words for _, parts in _every_study_part() for words in parts.summary(manifest)]
 
 
 def head_columns(read: Read) -> pd.DataFrame:
@@ -36,9 +37,10 @@ def head_columns(read: Read) -> pd.DataFrame:
         such number.
     """
     tables = []
-    for study_part in _every_study_part():
-        tables += [_columns(measures, rows) for measures, rows in _measured(study_part, read)]
-        tables += [further] if (further := study_part.further(read)) is not None else []
+    for name, parts in _every_study_part():
+        tables += [_columns(name, measures, rows) for measures, rows in _measured(parts, read)]
+        if (further := parts.further(read)) is not None:
+            tables.append(further.add_prefix(f"{name}."))
     tables = [table for table in tables if len(table)]
     if not tables:
         return pd.DataFrame({name: [] for name in _HEAD})
@@ -57,7 +59,7 @@ def _measured(parts: StudyParts, read: Read) -> Iterator[tuple[HeadMeasures, pd.
         yield measures, rows.astype({"layer": "int64", "head": "int64"})
 
 
-def _columns(measures: HeadMeasures, of_measure: pd.DataFrame) -> pd.DataFrame:
+def _columns(analysis: str, measures: HeadMeasures, of_measure: pd.DataFrame) -> pd.DataFrame:
     """Pivot a table's numbers of single heads, indexed by `kind layer head`."""
     columns: dict[str, pd.Series] = {}
     # A missing value counts as a group: the norm over all tokens has no class of token.
@@ -66,7 +68,7 @@ def _columns(measures: HeadMeasures, of_measure: pd.DataFrame) -> pd.DataFrame:
     )
     for names, group in groups:
         for value in measures.values:
-            columns[measures.named(names, value)] = group.set_index(_HEAD)[value]
+            columns[measures.named(analysis, names, value)] = group.set_index(_HEAD)[value]
     return pd.DataFrame(columns)
 
 
@@ -81,13 +83,13 @@ def verdicts_by_head(read: Read) -> dict[HeadNumber, list[str]] | None:
     """
     names_by_head: dict[HeadNumber, list[str]] = {}
     any_verdict = False
-    for parts in _every_study_part():
+    for analysis, parts in _every_study_part():
         for measures, rows in _measured(parts, read):
             if not measures.verdict:
                 continue
             any_verdict = True
             for row in rows[rows[measures.verdict] == "yes"].to_dict("records"):
-                name = measures.named([row[column] for column in measures.by])
+                name = measures.named(analysis, [row[column] for column in measures.by])
                 names_by_head.setdefault((row["kind"], row["layer"], row["head"]), []).append(name)
     return names_by_head if any_verdict else None
 
@@ -103,7 +105,7 @@ def finders(read: Read) -> dict[HeadNumber, list[str]] | None:
     """
     names_by_head: dict[HeadNumber, list[str]] = {}
     any_chosen = False
-    for parts in _every_study_part():
+    for _, parts in _every_study_part():
         table = read(parts.chosen) if parts.chosen else None
         if table is None:
             continue

@@ -17,10 +17,11 @@ class HeadMeasures:
 
     Attributes:
         table: its name; has `kind`, `layer` and `head`.
-        values: the columns to take; one alone goes without its name in that of the column of `study.heads`.
+        values: the columns to take; one alone is not named in the columns of `study.heads`.
         by: the columns whose values make up the name, in this order.
         where: conditions on rows, as column and value; other rows are left out.
-        first: the first word of the names; empty for none.
+        measure: what the numbers are, where neither `by` nor `values` says so.
+        suffix: ends the names: `norm` for norm-weighted attention, `treebank` for what was read there.
         verdict: the column that is `yes` where a head shows what is measured; empty where there is none.
     """
 
@@ -28,18 +29,28 @@ class HeadMeasures:
     values: tuple[str, ...] = ("value",)
     by: tuple[str, ...] = ()
     where: Mapping[str, Any] = field(default_factory=dict)
-    first: str = ""
+    measure: str = ""
+    suffix: str = ""
     verdict: str = ""
 
-    def named(self, names: Sequence[Any], value: str = "") -> str:
-        """Return the name of a column of `study.heads`.
+    def named(self, analysis: str, names: Sequence[Any], value: str = "") -> str:
+        """Return the name of a column of `study.heads`: `analysis.measure`, then the class where there is one.
 
         Args:
+            analysis: the name of the analysis.
             names: the values of the columns `by`; a missing one has no name.
             value: of `values`.
         """
-        words = [str(name) for name in names if not pd.isna(name)]
-        return " ".join(filter(None, [self.first, *words, value if len(self.values) > 1 else ""]))
+        classes = [
+            _word(column, name) for column, name in zip(self.by, names, strict=True) if not pd.isna(name)
+        ]
+        own_value = value if len(self.values) > 1 else ""
+        return ".".join(filter(None, [analysis, self.measure, *classes, own_value, self.suffix]))
+
+
+def _word(column: str, name: Any) -> str:
+    """A number stands behind the name of its column, as `decile_5`; an arrow is written out."""
+    return str(name).replace("->", "_to_") if isinstance(name, str) else f"{column}_{name}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,9 +93,9 @@ class Study:
         """A row for each head, a column for each measure of every analysis that the run made.
 
         Columns `kind layer head` (1-based); `role` and `finds` where statistics were measured; `shows`, the
-        behaviors that it shows, where they were; and the measures as each analysis names them: `previous`, `norm
-        previous`, `behavior induction`, `nsubj dependent->head`, `coreference pronoun` ... Units are those of the
-        tables that they come from; which they are stands in docs/python.md.
+        behaviors that it shows, where they were; and the measures, `analysis.measure` with the class behind it where
+        there is one: `stats.previous`, `stats.previous.norm`, `behaviors.induction`, `syntax.nsubj.dependent_to_head`,
+        `coref.pronoun` ... Units are those of the tables that they come from; which they are stands in docs/python.md.
         """
         table = head_columns(self.optional_table)
         first = table[_HEAD_COLUMNS]

@@ -39,14 +39,14 @@ def cells_of(figures):
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
 def test_each_cell_is_a_head(run, kind):
     table = run.table("behaviors")
-    cells = cells_of(draw() for draw in behavior_grids(table, kind, EVERY, prefix="behavior"))
+    cells = cells_of(draw() for draw in behavior_grids(table, kind, EVERY, prefix="behaviors"))
     own = heads_of(table, kind)
-    assert set(cells) == {f"behavior.{one.name}" for one in drawable(table, kind, EVERY)}
-    assert ("behavior.induction" in cells) == (kind == "encoder")
-    assert "behavior.distance" not in cells
-    assert "behavior.blank" not in cells  # it cannot occur
+    assert set(cells) == {f"behaviors.{one.name}" for one in drawable(table, kind, EVERY)}
+    assert ("behaviors.induction" in cells) == (kind == "encoder")
+    assert "behaviors.distance" not in cells
+    assert "behaviors.blank" not in cells  # it cannot occur
     for name, one in cells.items():
-        rows = own["behavior." + own["behavior"] == name]
+        rows = own["behaviors." + own["behavior"] == name]
         assert len(one.get_paths()) == len(rows)
         np.testing.assert_allclose(one.get_facecolor()[:, 3], rows["value"])
         assert one.get_urls() == [f"#{kind}-{row.layer}-{row.head}" for row in rows.itertuples()]
@@ -55,7 +55,7 @@ def test_each_cell_is_a_head(run, kind):
         np.testing.assert_array_equal(np.array(one.get_linewidths()) > 0, rows["shows"] == "yes")
         assert (rows["shows"] == "yes").sum() == 1
         dotted = [pattern is not None for _, pattern in one.get_linestyles()]
-        assert sum(dotted) == (name == "behavior.first")  # of which the head that shows it writes little
+        assert sum(dotted) == (name == "behaviors.first")  # of which the head that shows it writes little
         assert not any(dotted) or dotted.index(True) == (rows["shows"] == "yes").to_numpy().argmax()
 
 
@@ -66,7 +66,7 @@ def test_what_cannot_occur_has_no_grid(run):
 def test_what_does_not_fit_on_a_page_goes_on():
     table = with_behaviors(mock_inputs.section_4(12, 12)).table("behaviors")
     with on_paper(WIDTHS["one"]):
-        figures = [draw() for draw in behavior_grids(table, "encoder", EVERY, prefix="behavior")]
+        figures = [draw() for draw in behavior_grids(table, "encoder", EVERY, prefix="behaviors")]
     assert len(figures) > 1
     assert all(figure.get_figheight() <= PAGE_INCHES for figure in figures)
     assert len(cells_of(figures)) == len(NATURAL) - 2

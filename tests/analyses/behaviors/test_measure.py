@@ -135,11 +135,11 @@ def test_saved_maps_give_the_same_numbers(asked, result, tmp_path, by_word):
 def test_each_behavior_is_a_column_of_a_study(result):
     """Of the model alone; `study.heads` is made of it."""
     columns = head_columns(result.tables.get)
-    for of, first in (("weight", "behavior"), ("norm", "norm behavior")):
+    for of, suffix in (("weight", ""), ("norm", ".norm")):
         own = heads_of(result, measure=of)
         local = own[(own["behavior"] == "local") & own["head"].notna()]
-        np.testing.assert_array_equal(columns[f"{first} local"], local["value"])
-        assert {f"{first} {name}" for name in NATURAL} <= set(columns)
+        np.testing.assert_array_equal(columns[f"behaviors.local{suffix}"], local["value"])
+        assert {f"behaviors.{name}{suffix}" for name in NATURAL} <= set(columns)
 
 
 def test_a_table_of_before_is_of_weights(result):

@@ -137,14 +137,17 @@ def test_a_terminal_has_a_line_a_head(run):
 
 def test_the_grid_can_be_colored_by_the_middle_and_the_ninth_decile(run):
     found = {one.name: one for one in decile_measures(about(run))}
-    assert list(found) == [f"decile {name} {decile}" for name in NAMES for decile in (5, 9)]
+    assert list(found) == [f"distribution.{name}.decile_{decile}" for name in NAMES for decile in (5, 9)]
     table = run.table("distribution").set_index(["measure", "decile"]).sort_index()
     for name, one in found.items():
-        _, measure, decile = name.split()
-        rows = table.loc[(measure, int(decile))].sort_values(["layer", "head"])
+        _, measure, decile = name.split(".")
+        rows = table.loc[(measure, int(decile.removeprefix("decile_")))].sort_values(["layer", "head"])
         np.testing.assert_array_equal(one.values["encoder"], rows["value"])
     without = with_distribution(mock_inputs.encoder(2, 3), known=("entropy",))
-    assert [one.name for one in decile_measures(about(without))] == ["decile entropy 5", "decile entropy 9"]
+    assert [one.name for one in decile_measures(about(without))] == [
+        "distribution.entropy.decile_5",
+        "distribution.entropy.decile_9",
+    ]
     assert list(decile_measures(about(mock_inputs.encoder(2, 3)))) == []
 
 

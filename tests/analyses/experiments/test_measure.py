@@ -80,8 +80,8 @@ def test_every_experiment_is_done_on_a_decoder_and_its_control(result):
 
 def test_each_behavior_of_each_experiment_is_a_column_of_a_study(result):
     columns = head_columns(result.tables.get)
-    expected = {f"{name} {each}" for name, one in EXPERIMENTS.items() for each in one.behaviors}
-    assert expected | {f"norm {name}" for name in expected} <= set(columns)
+    expected = {f"experiments.{name}.{each}" for name, one in EXPERIMENTS.items() for each in one.behaviors}
+    assert expected | {f"{name}.norm" for name in expected} <= set(columns)
     assert len(columns) == 4  # 2 layers of 2 heads
 
 

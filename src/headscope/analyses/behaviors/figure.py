@@ -58,7 +58,7 @@ def behavior_grids(
         heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
         kind: of attention.
         behaviors: that are drawn.
-        prefix: begins the names by which a page knows the measures: `behavior`.
+        prefix: begins the names by which a page knows the measures, those of `study.heads`: `behaviors`.
     """
     present, rows_of_kind = drawable(heads, kind, behaviors), _with_norm_verdicts(heads, kind)
     if not present:
@@ -153,7 +153,7 @@ def render_grids(
                 about.pictures,
                 _file(name, kind, page, first=first),
                 draw,
-                name=f"{prefix}-{kind}-{page}",
+                name=f"{name}-{kind}-{page}",
                 label=description,
             ),
         )

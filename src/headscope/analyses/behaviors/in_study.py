@@ -1,4 +1,4 @@
-"""Columns of `study.heads`: each behavior, and after the word `norm` each norm-weighted one."""
+"""Columns of `study.heads`: each behavior, and each norm-weighted one."""
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 from headscope.statistics.measures import NORM, WEIGHT
@@ -9,14 +9,13 @@ STUDY = StudyParts(
             table="behaviors",
             by=("behavior",),
             where={"model": "trained", "measure": WEIGHT},
-            first="behavior",
             verdict="shows",
         ),
         HeadMeasures(
             table="behaviors",
             by=("behavior",),
             where={"model": "trained", "measure": NORM},
-            first="norm behavior",
+            suffix=NORM,
         ),
     )
 )

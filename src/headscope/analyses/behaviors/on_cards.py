@@ -21,7 +21,7 @@ def showable(behavior: Behavior, *, where: str, topic: str, beside: str = "") ->
 
     Args:
         behavior: which.
-        where: begins its name: `behavior`, or the experiment's.
+        where: begins its name in `study.heads`: the analysis, with the experiment behind it.
         topic: what stands above it.
         beside: what its label says beyond its name; empty in text.
     """
@@ -37,7 +37,7 @@ def showable(behavior: Behavior, *, where: str, topic: str, beside: str = "") ->
 
 
 IN_TEXT = {
-    name: showable(BEHAVIORS[name], where="behavior", topic=TOPIC) for name in NATURAL
+    name: showable(BEHAVIORS[name], where="behaviors", topic=TOPIC) for name in NATURAL
 }  # fmt: skip
 
 

@@ -42,7 +42,7 @@ def measures_by_norm(
         rows = written[written["behavior"] == behavior.name]
         if rows["value"].notna().any():
             yield HeadMeasure(
-                name=f"norm {what.name}",
+                name=f"{what.name}.{NORM}",
                 label=f"{capital(what.label)}, by what is written",
                 topic=topic,
                 unit=what.unit,

@@ -64,7 +64,7 @@ def behaviors_section(about: Context) -> list[Section]:
         )
         blocks.append(best_heads(chosen, name=f"table-behaviors-best-{kind.name}", several=about.several))
         grids = render_grids(
-            about, heads, kind.name, _NATURAL, prefix="behavior", name="behaviors", where="in text"
+            about, heads, kind.name, _NATURAL, prefix="behaviors", name="behaviors", where="in text"
         )
         by_norm = any(head.by_norm is not None for head in chosen)
         key = f"{KEY} {NORM_KEY}" if by_norm else KEY
@@ -85,7 +85,7 @@ def behaviors_section(about: Context) -> list[Section]:
 def behaviors_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield the heads by behaviors with the names of their files; none where behaviors were not measured."""
     kinds = [kind.name for kind in about.kinds]
-    yield from figures_of(about.run.table("behaviors"), kinds, _NATURAL, prefix="behavior", name="behaviors")
+    yield from figures_of(about.run.table("behaviors"), kinds, _NATURAL, prefix="behaviors", name="behaviors")
 
 
 def _chosen_heads(about: Context, kind: str) -> list[ChosenHead]:

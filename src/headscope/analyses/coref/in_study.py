@@ -27,7 +27,6 @@ STUDY = StudyParts(
             values=("accuracy",),
             by=("mention_type",),
             where={"model": "trained"},
-            first="coreference",
         ),
     ),
 )

@@ -2,4 +2,4 @@
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 
-STUDY = StudyParts(heads=(HeadMeasures(table="head_map", values=("x", "y", "cluster"), first="map"),))
+STUDY = StudyParts(heads=(HeadMeasures(table="head_map", values=("x", "y", "cluster")),))

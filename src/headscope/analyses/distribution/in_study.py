@@ -2,4 +2,4 @@
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 
-STUDY = StudyParts(heads=(HeadMeasures(table="distribution", by=("measure", "decile"), first="decile"),))
+STUDY = StudyParts(heads=(HeadMeasures(table="distribution", by=("measure", "decile")),))

@@ -24,7 +24,7 @@ def decile_measures(about: Context) -> Iterator[HeadMeasure]:
             rows = table[(table["measure"] == name) & (table["decile"] == decile)]
             if rows["value"].notna().any():
                 yield HeadMeasure(
-                    name=f"decile {name} {decile}",
+                    name=f"distribution.{name}.decile_{decile}",
                     label=f"{capital(measure.label)}, {says}",
                     topic=TOPIC,
                     unit=_UNITS.get(measure.unit, "units of length"),

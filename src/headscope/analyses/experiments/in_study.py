@@ -1,4 +1,4 @@
-"""Columns of `study.heads`: each behavior in each experiment, and after the word `norm` each norm-weighted one."""
+"""Columns of `study.heads`: each behavior in each experiment, and each norm-weighted one."""
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 from headscope.statistics.measures import NORM, WEIGHT
@@ -15,7 +15,7 @@ STUDY = StudyParts(
             table="experiments",
             by=("experiment", "behavior"),
             where={"model": "trained", "measure": NORM},
-            first="norm",
+            suffix=NORM,
         ),
     )
 )

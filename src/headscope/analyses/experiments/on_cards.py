@@ -18,7 +18,9 @@ def _of(experiment: Experiment) -> list[tuple[Behavior, Showable]]:
     return [
         (
             BEHAVIORS[name],
-            showable(BEHAVIORS[name], where=experiment.name, topic=TOPIC, beside=experiment.beside),
+            showable(
+                BEHAVIORS[name], where=f"experiments.{experiment.name}", topic=TOPIC, beside=experiment.beside
+            ),
         )
         for name in experiment.behaviors
     ]

@@ -82,7 +82,7 @@ def experiments_figures(about: Context) -> Iterator[tuple[str, Figure]]:
             _rows(about, "experiments", experiment),
             kinds,
             behaviors,
-            prefix=experiment.name,
+            prefix=f"experiments.{experiment.name}",
             name=f"behaviors-{experiment.name}",
         )
 
@@ -120,7 +120,7 @@ def _blocks(about: Context, experiment: Experiment) -> list[Html]:
                 heads,
                 kind.name,
                 behaviors,
-                prefix=experiment.name,
+                prefix=f"experiments.{experiment.name}",
                 name=f"behaviors-{experiment.name}",
                 where=experiment.where,
             )

@@ -27,7 +27,7 @@ def importance_measures(about: Context) -> Iterator[HeadMeasure]:
             values = {kind.name: in_head_order(rows[rows["kind"] == kind.name], kind) for kind in about.kinds}
             if any(np.isfinite(column).any() for column in values.values()):
                 yield HeadMeasure(
-                    name=f"{measure} {key_class}",
+                    name=f"importance.{measure}.{key_class}",
                     label=f"{title}: {names[key_class]}",
                     topic=TOPIC,
                     unit=_UNITS[measure],

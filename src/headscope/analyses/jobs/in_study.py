@@ -7,10 +7,9 @@ from headscope.analyses.study_parts import HeadMeasures, StudyParts
 _OF_THE_HEAD = {"job": 1}  # values that are the same in all rows of a head
 
 
-def _of(table: str, first: str) -> Iterator[HeadMeasures]:
-    yield HeadMeasures(table=table, values=("jobs",), where=_OF_THE_HEAD, first=f"{first}jobs")
-    yield HeadMeasures(table=table, values=("agreement", "active"), where=_OF_THE_HEAD, first=f"{first}jobs")
-    yield HeadMeasures(table=table, values=("share",), by=("job",), first=f"{first}job share")
+def _of(table: str, suffix: str = "") -> Iterator[HeadMeasures]:
+    yield HeadMeasures(table=table, values=("jobs", "agreement", "active"), where=_OF_THE_HEAD, suffix=suffix)
+    yield HeadMeasures(table=table, values=("share",), by=("job",), measure="share", suffix=suffix)
 
 
-STUDY = StudyParts(heads=(*_of("jobs", ""), *_of("tree_jobs", "treebank ")))
+STUDY = StudyParts(heads=(*_of("jobs"), *_of("tree_jobs", "treebank")))

@@ -32,4 +32,4 @@ def output_measures(about: Context) -> Iterator[HeadMeasure]:
         rows = table[(table["statistic"] == name) & table["key_class"].isna()]
         if rows["value"].notna().any() and (traced or name != OUTPUT):
             values = {kind.name: in_head_order(rows[rows["kind"] == kind.name], kind) for kind in about.kinds}
-            yield HeadMeasure(name=name, label=label, topic=TOPIC, unit=unit, values=values)
+            yield HeadMeasure(name=f"norms.{name}", label=label, topic=TOPIC, unit=unit, values=values)

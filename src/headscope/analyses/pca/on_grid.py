@@ -22,7 +22,7 @@ def pca_measures(about: Context) -> Iterator[HeadMeasure]:
         rows = table[(table["vectors"] == side) & (table["statistic"] == EFFECTIVE)]
         if rows["value"].notna().any():
             yield HeadMeasure(
-                name=f"pca {side}",
+                name=f"pca.{side}.{EFFECTIVE}",
                 label=f"Directions of its {TITLES[side]}",
                 topic=TOPIC,
                 unit="directions",

@@ -1,4 +1,4 @@
-"""Columns of `study.heads`: each statistic, and after the word `norm` each of norm-weighted attention."""
+"""Columns of `study.heads`: each statistic, and each of norm-weighted attention."""
 
 import pandas as pd
 
@@ -10,7 +10,7 @@ _PLACE = ["kind", "layer", "head"]
 
 
 def norm_roles(read: Read) -> pd.DataFrame | None:
-    """Return the role of each head by norm-weighted attention, `norm role`, where that is known."""
+    """Return the role of each head by norm-weighted attention, `role.norm`, where that is known."""
     table = read("stats")
     written = None if table is None else of_measure(table, NORM)
     if table is None or written is None or written.empty:
@@ -20,13 +20,13 @@ def norm_roles(read: Read) -> pd.DataFrame | None:
     named = named.merge(
         known[_PLACE].drop_duplicates().astype({"layer": "int64", "head": "int64"}), on=_PLACE
     )
-    return named.set_index(_PLACE).rename(columns={"role": "norm role"})
+    return named.set_index(_PLACE).rename(columns={"role": f"role.{NORM}"})
 
 
 STUDY = StudyParts(
     heads=(
         HeadMeasures(table="stats", by=("statistic",), where={"measure": WEIGHT}),
-        HeadMeasures(table="stats", by=("statistic",), where={"measure": NORM}, first="norm"),
+        HeadMeasures(table="stats", by=("statistic",), where={"measure": NORM}, suffix=NORM),
     ),
     further=norm_roles,
 )

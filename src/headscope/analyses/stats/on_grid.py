@@ -23,7 +23,7 @@ def norm_measures(about: Context) -> Iterator[HeadMeasure]:
         rows = written[written["statistic"] == statistic.name]
         if rows["value"].notna().any():
             yield HeadMeasure(
-                name=f"norm {statistic.name}",
+                name=f"stats.{statistic.name}.{NORM}",
                 label=f"{capital(about.words.statistics[statistic.name])}, by what is written",
                 topic=TOPIC,
                 unit="" if statistic.unit is Unit.SHARE else "nats",

@@ -21,7 +21,7 @@ def summary(manifest: Mapping[str, Any]) -> list[str]:
 def best_relations(read: Read) -> pd.DataFrame | None:
     """Return the relation at which each head lies highest above the best fixed offset, and by how much.
 
-    Columns `best relation`, with its direction, and `best relation margin`, a share; on all documents, so that the best
+    Columns `best_relation`, with its direction, and `best_relation_margin`, a share; on all documents, so that the best
     of many is an optimistic number: what is established stands in `finds`.
     """
     heads, baselines = read("syntax"), read("syntax_baselines")
@@ -37,8 +37,8 @@ def best_relations(read: Read) -> pd.DataFrame | None:
     best = rows.loc[rows.groupby(_HEAD)["margin"].idxmax()].set_index(_HEAD)
     return pd.DataFrame(
         {
-            "best relation": best["relation"] + " " + best["direction"],
-            "best relation margin": best["margin"],
+            "best_relation": best["relation"] + " " + best["direction"],
+            "best_relation_margin": best["margin"],
         }
     )
 

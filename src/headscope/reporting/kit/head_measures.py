@@ -17,7 +17,7 @@ class HeadMeasure:
     """One number a head, from 0 upwards.
 
     Attributes:
-        name: unique among all that the grid can be colored by.
+        name: that of its column in `study.heads`.
         label: as it is called in the list, with a capital.
         topic: what stands above it and its like in the list.
         unit: of the number, in words; empty for a share.
