@@ -145,10 +145,12 @@ def test_every_head_is_a_row(study):
     assert heads.columns.is_unique
     for name in ("previous", "entropy"):
         np.testing.assert_array_equal(
-            heads.set_index(["layer", "head"])[name].unstack().to_numpy(), study[name].to_numpy()
+            heads.set_index(["layer", "head"])[f"stats.{name}"].unstack().to_numpy(), study[name].to_numpy()
         )
     own = study.table("importance").query("measure == 'gradient' and key_class == 'sep' and head.notna()")
-    np.testing.assert_array_equal(heads["gradient sep"], own.sort_values(["layer", "head"])["value"])
+    np.testing.assert_array_equal(
+        heads["importance.gradient.sep"], own.sort_values(["layer", "head"])["value"]
+    )
 
 
 def test_a_study_shows_its_grid_findings_and_page(study, monkeypatch):
@@ -219,7 +221,7 @@ def test_a_command_finds_what_the_command_line_finds(tmp_path):
     assert len(heads) == 72
     own = found.table("syntax").query("relation == 'all' and direction == 'dependent->head'")
     own = own.set_index(["layer", "head"])["accuracy"]
-    assert heads.set_index(["layer", "head"])["all dependent->head"].to_dict() == own.to_dict()
+    assert heads.set_index(["layer", "head"])["syntax.all.dependent_to_head"].to_dict() == own.to_dict()
     assert "Tables in" in found._repr_html_()
     assert open_study(found.path).tables == found.tables
 
