@@ -31,7 +31,7 @@ from support.shared_data import data
 
 pytestmark = pytest.mark.slow
 
-TRAIN, TEST = 180, 200
+TRAIN, TEST = 260, 200
 
 
 @pytest.fixture(scope="module")

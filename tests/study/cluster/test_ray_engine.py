@@ -25,12 +25,12 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("clustered")
-    write_conllu(synthetic_documents(6), folder / "dev.conllu")
+    write_conllu(synthetic_documents(10), folder / "dev.conllu")
     lines = [
         "The cat sat on the mat.\nIt slept.\n\n",
         "A dog came by.\nIt left, and it was seen no more.\n\n",
     ]
-    (folder / "text.txt").write_text("".join(lines) * 48)
+    (folder / "text.txt").write_text("".join(lines) * 64)
     return RunOptions(
         model=str(save_tiny_masked_lm(folder / "tiny")),
         text=(str(folder / "text.txt"),),
