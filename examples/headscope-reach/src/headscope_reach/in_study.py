@@ -2,4 +2,4 @@
 
 from headscope.analyses.study_parts import HeadMeasures, StudyParts
 
-STUDY = StudyParts(heads=(HeadMeasures(table="reach", first="reach"),))
+STUDY = StudyParts(heads=(HeadMeasures(table="reach"),))
