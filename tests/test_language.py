@@ -67,7 +67,7 @@ GIVEN_UP = {
     "KeptShards": "ShardCheckpoint",
 }
 # Options that were renamed: what they are called now.
-GIVEN_UP_OPTIONS = {"limit": "max_inputs"}
+GIVEN_UP_OPTIONS = {"limit": "max_inputs", "pieces": "pooling"}
 # No noun of the field: a value is called by what it is.
 NO_NOUNS = ("own", "place", "one", "found", "told", "asked", "held", "seen", "made", "given")
 # Folders whose values are still called so; each leaves the list once its names are changed.

@@ -58,7 +58,7 @@ def test_words_are_sums_over_keys_and_means_over_queries():
     row = (keys[..., 2:3, :] + keys[..., 3:4, :]) / 2
     rows = np.concatenate([keys[..., :2, :], row, keys[..., 4:, :]], axis=-2)
     np.testing.assert_allclose(found.values, rows, atol=1e-6, rtol=0)
-    first = hs.attention("the dogs ran", model=model, tokenizer=tokenizer, level="word", pieces="first")
+    first = hs.attention("the dogs ran", model=model, tokenizer=tokenizer, level="word", pooling="first")
     np.testing.assert_allclose(first.sel(query="dogs"), keys[..., 2, :], atol=1e-6, rtol=0)
 
 

@@ -28,12 +28,12 @@ PARAMETERS = {
     "behaviors": ["files", "out", *TEXT, "maps", *PACKED, "controls"],
     "experiments": ["files", "out", *TEXT, *PACKED, "controls"],
     "syntax": [
-        *("out", "treebank", "model", "revision", "maps", "spacing", "fold_labels", "pieces"),
+        *("out", "treebank", "model", "revision", "maps", "spacing", "fold_labels", "pooling"),
         "special_tokens",
         *("both_directions", "compat", "controls", "shuffled", "strict_input"),
     ],
     "coref": [
-        *("out", "coref", "model", "revision", "spacing", "pieces", "controls", "windows", "singletons"),
+        *("out", "coref", "model", "revision", "spacing", "pooling", "controls", "windows", "singletons"),
         "strict",
         "strict_input",
     ],
@@ -47,7 +47,7 @@ PARAMETERS = {
     "pca": ["files", "out", *TEXT, *PACKED],
     "importance": ["files", "loss", "out", *TEXT, *PACKED],
     "probes": [
-        *("out", "treebank", "treebank_train", "model", "revision", "spacing", "fold_labels", "pieces"),
+        *("out", "treebank", "treebank_train", "model", "revision", "spacing", "fold_labels", "pooling"),
         "vectors",
         *("seeds", "allow_overlap", "strict_input"),
     ],

@@ -113,21 +113,21 @@ def test_the_originals_pickle(cli, data, bert, tmp_path):
     assert len(entries) == 3
 
 
-@pytest.mark.parametrize("pieces", ["mean", "first", "max"])
-def test_word_level(pieces, cli, tmp_path, bert):
+@pytest.mark.parametrize("pooling", ["mean", "first", "max"])
+def test_word_level(pooling, cli, tmp_path, bert):
     (tmp_path / "w.json").write_text(json.dumps([ENTRIES[1]]))
-    arguments = ("extract", "--text", tmp_path / "w.json", "--word_level", "--pieces", pieces)
+    arguments = ("extract", "--text", tmp_path / "w.json", "--word_level", "--pooling", pooling)
     code, out, _ = cli(*arguments, "--format", "pickle")
     assert code == 0
     (entry,) = pickle.loads((tmp_path / "w_attn.pkl").read_bytes())
     expected = word_level(
-        eager(bert, SECOND), torch.tensor([SECOND_WORDS]).expand(6, -1), pieces=pieces
+        eager(bert, SECOND), torch.tensor([SECOND_WORDS]).expand(6, -1), pooling=pooling
     ).weights
     assert entry["attns"].shape == (6, 12, 8, 8)  # six words and two special tokens
     np.testing.assert_allclose(entry["attns"], expected, atol=5e-4)
     assert entry["words"] == ENTRIES[1]["words"]
     assert out.startswith(
-        f"wrote {tmp_path / 'w_attn.pkl'}: attention between words ({pieces} over pieces) of 1 input, "
+        f"wrote {tmp_path / 'w_attn.pkl'}: attention between words ({pooling} over pieces) of 1 input, "
     )
 
 
@@ -231,8 +231,8 @@ def test_what_is_refused(cli, data, tmp_path):
             "--store 'float64' is not known; choose one of float16, float32; did you mean float16?",
         ),
         (
-            ("--text", data, "--pieces", "last"),
-            "--pieces 'last' is not known; choose one of mean, first, max",
+            ("--text", data, "--pooling", "last"),
+            "--pooling 'last' is not known; choose one of mean, first, max",
         ),
         (
             ("--text", data, "--format", "pickle", "--store", "float32"),

@@ -316,9 +316,9 @@ def test_the_originals_choices_have_no_held_out_row(syntax):
     assert "chosen and scored on the same data, as the original's notebook does" in said
     assert "control" not in said
     facts = manifest(out)["treebank"]
-    assert (facts["compat"], facts["pieces"]) == ("original", "first")
+    assert (facts["compat"], facts["pooling"]) == ("original", "first")
     options = manifest(out)["signature"]["options"]
-    assert (options["compat"], options["pieces"]) == ("original", "first")
+    assert (options["compat"], options["pooling"]) == ("original", "first")
 
 
 def test_a_byte_level_decoder(syntax, sentences, folder):
@@ -372,14 +372,14 @@ def test_a_real_treebank_without_documents(model):
     ("options", "sentence"),
     [
         (("--compat", "orginal"), "--compat 'orginal' is not known; the only choice is original"),
-        (("--pieces", "middle"), "--pieces 'middle' is not known; choose one of mean, first, max"),
+        (("--pooling", "middle"), "--pooling 'middle' is not known; choose one of mean, first, max"),
         (
-            ("--pieces", "frist"),
-            "--pieces 'frist' is not known; choose one of mean, first, max; did you mean first?",
+            ("--pooling", "frist"),
+            "--pooling 'frist' is not known; choose one of mean, first, max; did you mean first?",
         ),
         (
-            ("--compat", "original", "--pieces", "max"),
-            "--compat original and --pieces max contradict each other: the original's notebook reads attention from a "
+            ("--compat", "original", "--pooling", "max"),
+            "--compat original and --pooling max contradict each other: the original's notebook reads attention from a "
             "cut word's first piece; leave one of the two out",
         ),
         (

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
-from headscope.attention.words.word_attention import PIECES, between_words, word_axis, word_level
+from headscope.attention.words.word_attention import POOLINGS, between_words, word_axis, word_level
 from headscope.encoding.encoder import Encoder
 
 # [CLS] play ##ing chess [SEP]
@@ -31,10 +31,10 @@ HAND = {  # the row of the word that was cut; the others are the same each time
 }
 
 
-@pytest.mark.parametrize("pieces", PIECES)
-def test_a_map_worked_by_hand(pieces):
-    result = word_level(WEIGHTS, WORD_IDS, pieces=pieces)
-    expected = torch.tensor([[0.1, 0.5, 0.4, 0.0], HAND[pieces], [0.0, 1.0, 0.0, 0.0], [0.2, 0.4, 0.2, 0.2]])
+@pytest.mark.parametrize("pooling", POOLINGS)
+def test_a_map_worked_by_hand(pooling):
+    result = word_level(WEIGHTS, WORD_IDS, pooling=pooling)
+    expected = torch.tensor([[0.1, 0.5, 0.4, 0.0], HAND[pooling], [0.0, 1.0, 0.0, 0.0], [0.2, 0.4, 0.2, 0.2]])
     torch.testing.assert_close(result.weights[0, 0], expected)
     assert result.queries.words.tolist() == [[-1, 0, 1, -1]]
     assert result.queries.places.tolist() == [[0, 1, 1, 2, 3]]
@@ -43,17 +43,17 @@ def test_a_map_worked_by_hand(pieces):
 
 def test_the_input_is_not_changed():
     before = WEIGHTS.clone()
-    for pieces in PIECES:
-        word_level(WEIGHTS, WORD_IDS, pieces=pieces)
+    for pooling in POOLINGS:
+        word_level(WEIGHTS, WORD_IDS, pooling=pooling)
     assert torch.equal(WEIGHTS, before)
 
 
 def test_an_unknown_way_of_joining_pieces():
-    with pytest.raises(ValueError, match=r"^pieces 'sum' is not known; choose one of mean, first, max$"):
-        word_level(WEIGHTS, WORD_IDS, pieces="sum")
+    with pytest.raises(ValueError, match=r"^pooling 'sum' is not known; choose one of mean, first, max$"):
+        word_level(WEIGHTS, WORD_IDS, pooling="sum")
 
 
-def plain_loop(weights, word_ids, pieces):
+def plain_loop(weights, word_ids, pooling):
     """One head's map, word by word: the definition written out."""
     groups, seen = [], {}
     for place, word in enumerate(word_ids):
@@ -67,9 +67,9 @@ def plain_loop(weights, word_ids, pieces):
         rows = []
         for piece in query_pieces:
             rows.append([sum(weights[piece][key] for key in key_pieces) for key_pieces in groups])
-        if pieces == "first":
+        if pooling == "first":
             out[q] = rows[0]
-        elif pieces == "mean":
+        elif pooling == "mean":
             out[q] = [sum(column) / len(rows) for column in zip(*rows)]
         else:
             best = [max(column) for column in zip(*rows)]
@@ -92,8 +92,8 @@ def segments(draw):
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(segments(), min_size=1, max_size=4), st.sampled_from(PIECES), st.booleans())
-def test_batches_agree_with_the_plain_loop(batch, pieces, left):
+@given(st.lists(segments(), min_size=1, max_size=4), st.sampled_from(POOLINGS), st.booleans())
+def test_batches_agree_with_the_plain_loop(batch, pooling, left):
     width = max(len(ids) for ids, _ in batch) + 1
     word_ids = torch.full((len(batch), width), -1)
     valid = torch.zeros(len(batch), width, dtype=torch.bool)
@@ -104,11 +104,11 @@ def test_batches_agree_with_the_plain_loop(batch, pieces, left):
         valid[item, at] = True
         weights[item, :, at] = 0  # rows of tokens give padding nothing; rows of padding may hold anything
         weights[item, :, at, at] = torch.from_numpy(own)
-    result = word_level(weights, word_ids, valid=valid, pieces=pieces)
+    result = word_level(weights, word_ids, valid=valid, pooling=pooling)
     for item, (ids, own) in enumerate(batch):
         n = int(result.queries.valid[item].sum())
         for head in range(2):
-            expected, words = plain_loop(own[head], ids, pieces)
+            expected, words = plain_loop(own[head], ids, pooling)
             assert result.queries.words[item, :n].tolist() == words
             np.testing.assert_allclose(result.weights[item, head, :n, :n], expected, atol=1e-12)
         assert not result.weights[item, :, n:].any()
@@ -139,9 +139,9 @@ def test_an_empty_axis_has_no_place():
     assert axis.places.tolist() == [[-1] * 3] * 2
 
 
-@pytest.mark.parametrize("pieces", PIECES)
+@pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("left", [False, True])
-def test_sentences_batched_are_the_sentences_alone(pieces, left):
+def test_sentences_batched_are_the_sentences_alone(pooling, left):
     """Exactly: the same sums in the same order, whatever stands beside a sentence, and no NaN of padding."""
     rng = np.random.default_rng(3)
     texts = [[-1, 0, 1, 1, 1, 3, -1], [-1, -1], [0], [-1, 0, 0, 2, -1, 3, 3, 5, -1, -1], [-1, 4, 4, -1]]
@@ -155,8 +155,8 @@ def test_sentences_batched_are_the_sentences_alone(pieces, left):
         at = slice(width - len(ids), width) if left else slice(0, len(ids))
         word_ids[item, at], valid[item, at] = torch.tensor(ids), True
         weights[item, :, at], weights[item, :, at, at] = 0, own
-        alone.append(word_level(own[None], torch.tensor([ids]), pieces=pieces))
-    together = word_level(weights, word_ids, valid=valid, pieces=pieces)
+        alone.append(word_level(own[None], torch.tensor([ids]), pooling=pooling))
+    together = word_level(weights, word_ids, valid=valid, pooling=pooling)
     assert torch.isfinite(together.weights).all()
     for item, single in enumerate(alone):
         n = single.queries.words.shape[1]
@@ -172,9 +172,9 @@ def test_one_axis_serves_all_layers_and_leaves_them_as_they_are():
     for layer in range(3):
         weights = WEIGHTS.roll(layer, dims=3)
         before = weights.clone()
-        for pieces in PIECES:
-            found = between_words(weights, axis, axis, pieces=pieces)
-            torch.testing.assert_close(found, word_level(weights, WORD_IDS, pieces=pieces).weights)
+        for pooling in POOLINGS:
+            found = between_words(weights, axis, axis, pooling=pooling)
+            torch.testing.assert_close(found, word_level(weights, WORD_IDS, pooling=pooling).weights)
         assert torch.equal(weights, before)
     assert [part.tolist() for part in axis.cut] == [[1], [2]]
     assert axis.unfilled.tolist() == []
@@ -283,15 +283,15 @@ def test_a_word_without_pieces_has_no_row():
     assert [word for word in result.queries.words[0].tolist() if word >= 0] == [0, 2]
 
 
-@pytest.mark.parametrize("pieces", ["mean", "first", "max"])
-def test_what_a_sink_takes_of_a_row_is_not_given_to_words(pieces):
+@pytest.mark.parametrize("pooling", ["mean", "first", "max"])
+def test_what_a_sink_takes_of_a_row_is_not_given_to_words(pooling):
     rng = np.random.default_rng(4)
     weights = rng.dirichlet(np.ones(7), size=(2, 3, 6))[..., :6]  # the seventh part is the sink's
     word_ids = torch.tensor([[-1, 0, 0, 1, 2, 2], [-1, 0, 1, 1, 1, 2]])
-    found = word_level(torch.from_numpy(weights), word_ids, pieces=pieces)
+    found = word_level(torch.from_numpy(weights), word_ids, pooling=pooling)
     for item, words in enumerate(word_ids.tolist()):
         groups = [[0], *([place for place, word in enumerate(words) if word == each] for each in range(3))]
         for place, members in enumerate(groups):
             sums = weights[item][:, members].sum(-1)
-            left = sums[:, 0] if pieces == "first" else sums.mean(1)
+            left = sums[:, 0] if pooling == "first" else sums.mean(1)
             np.testing.assert_allclose(found.weights[item, :, place].sum(-1), left, atol=1e-12)

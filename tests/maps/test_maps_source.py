@@ -187,9 +187,9 @@ def test_masks_that_are_no_default_survive(tmp_path):
 
 def test_word_level_maps(tmp_path):
     segments = made_up_segments(9)
-    for pieces in ("mean", "first", "max"):
-        save(tmp_path / pieces, "bert", segments, word_level=pieces)
-        source = MapsSource(tmp_path / pieces)
+    for pooling in ("mean", "first", "max"):
+        save(tmp_path / pooling, "bert", segments, word_level=pooling)
+        source = MapsSource(tmp_path / pooling)
         for segment, entry in zip(segments, source.index.entries):
             inputs = {
                 "input_ids": torch.from_numpy(segment.ids)[None],
@@ -197,7 +197,7 @@ def test_word_level_maps(tmp_path):
             }
             eager = torch.stack(eager_maps(shared_tiny_model("bert"), **inputs)["self"])[:, 0]
             expected = word_level(
-                eager, torch.from_numpy(segment.word_ids)[None].expand(3, -1), pieces=pieces
+                eager, torch.from_numpy(segment.word_ids)[None].expand(3, -1), pooling=pooling
             )
             np.testing.assert_allclose(source.maps(entry)["encoder"], expected.weights, atol=2e-6)
     # Tiles that end between words give the same.

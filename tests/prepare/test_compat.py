@@ -10,11 +10,11 @@ from headscope.prepare.prepared_run import prepare
 from support.maps_folders import whole
 
 
-def test_pieces_that_are_not_given_follow_from_compat():
-    assert RunOptions().pieces == "mean"
-    assert RunOptions(pieces="max").pieces == "max"
-    assert RunOptions(compat="original").pieces == "first"
-    assert RunOptions(compat="original", pieces="first").pieces == "first"
+def test_pooling_that_is_not_given_follow_from_compat():
+    assert RunOptions().pooling == "mean"
+    assert RunOptions(pooling="max").pooling == "max"
+    assert RunOptions(compat="original").pooling == "first"
+    assert RunOptions(compat="original", pooling="first").pooling == "first"
 
 
 def test_spacing_that_is_not_given_follows_from_compat():
@@ -30,17 +30,17 @@ def test_spacing_that_is_not_given_follows_from_compat():
 )
 def test_the_signature_says_what_is_done(corpora, extra):
     shaping = RunOptions(compat="original", **corpora, **extra).shaping()
-    assert (shaping["compat"], shaping["pieces"]) == ("original", "first")
+    assert (shaping["compat"], shaping["pooling"]) == ("original", "first")
     assert [shaping[name] for name in ("special_tokens", "both_directions", "fold_labels")] == [False] * 3
 
 
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        ({"pieces": "max"}, "--pieces max contradict each other: the original's notebook reads attention from a cut "
-         "word's first piece"),
-        ({"pieces": "mean"}, "--pieces mean contradict each other: the original's notebook reads attention from a cut "
-         "word's first piece"),
+        ({"pooling": "max"}, "--pooling max contradict each other: the original's notebook reads attention from a "
+         "cut word's first piece"),
+        ({"pooling": "mean"}, "--pooling mean contradict each other: the original's notebook reads attention from a "
+         "cut word's first piece"),
         ({"spacing": "written"}, "--spacing written contradict each other: the original's notebook joins the words of "
          "a treebank by spaces"),
         ({"special_tokens": True}, "--special-tokens contradict each other: the original's notebook leaves special "
@@ -61,7 +61,7 @@ def test_what_contradicts_it_is_refused(option, words):
 def read(folder: Path, **options):
     """What a run over saved maps of a treebank says that it does."""
     run = prepare(RunOptions(maps=folder, stages=("syntax",), **options))
-    return run.options.pieces, run.signature["options"]["pieces"]
+    return run.options.pooling, run.signature["options"]["pooling"]
 
 
 def test_maps_have_settled_how_words_are_joined(tmp_path):
@@ -75,20 +75,20 @@ def test_maps_have_settled_how_words_are_joined(tmp_path):
 def test_maps_by_token_leave_the_choice(tmp_path):
     folder = whole(tmp_path, "encoder")
     assert read(folder) == ("mean", "mean")
-    assert read(folder, pieces="max") == ("max", "max")
+    assert read(folder, pooling="max") == ("max", "max")
     assert read(folder, compat="original") == ("first", "first")
 
 
 def test_maps_by_word_have_settled_it(tmp_path):
     """Those of the helper are joined by their mean: the signature says that and nothing else."""
     folder = whole(tmp_path, "words")
-    assert read(folder) == read(folder, pieces="mean") == ("mean", "mean")
+    assert read(folder) == read(folder, pooling="mean") == ("mean", "mean")
     for options, begins in (
         (
-            {"pieces": "max"},
-            "--pieces max does not fit these maps, which are by word already (--pieces mean); ",
+            {"pooling": "max"},
+            "--pooling max does not fit these maps, which are by word already (--pooling mean); ",
         ),
-        ({"compat": "original"}, "--compat original, which reads --pieces first, does not fit these maps, "),
+        ({"compat": "original"}, "--compat original, which reads --pooling first, does not fit these maps, "),
     ):
         with pytest.raises(OptionError) as refused:
             read(folder, **options)

@@ -166,6 +166,6 @@ def test_the_order_of_signatures_stays():
     asked = RunOptions(treebank=("a",), treebank_train=("b",), loss="mlm")
     assert list(asked.shaping()) == [
         *("stages", "max_length", "token_types", "dtype", "max_inputs", "packing", "too_long", "compat"),
-        *("spacing", "fold_labels", "pieces", "special_tokens", "both_directions", "controls", "shuffled"),
+        *("spacing", "fold_labels", "pooling", "special_tokens", "both_directions", "controls", "shuffled"),
         *("loss", "seeds", "vectors_hash"),
     ]

@@ -164,7 +164,7 @@ def test_what_a_signature_depends_on(corpora, model):
     assert len({first, *ids}) == len(others) + 1
     assert signature(**base, batch_size=3, strict=True) == first
     alone = signature(model=model, text=text)
-    assert signature(model=model, text=text, fold_labels=True, pieces="max") == alone
+    assert signature(model=model, text=text, fold_labels=True, pooling="max") == alone
     assert signature(model=model, text=text, controls=1) != alone
     # Its cuts come from one stream.
     assert signature(model=model, text=text, compat="original") != alone
@@ -176,7 +176,7 @@ def test_which_options_shape_which_numbers():
 
     changes = {
         "treebank": [
-            *({"fold_labels": True}, {"pieces": "max"}, {"special_tokens": True}, {"both_directions": True}),
+            *({"fold_labels": True}, {"pooling": "max"}, {"special_tokens": True}, {"both_directions": True}),
             *(
                 {"compat": "original"},
                 {"controls": 1},
@@ -188,7 +188,7 @@ def test_which_options_shape_which_numbers():
         ],
         "coref": [
             *(
-                {"pieces": "max"},
+                {"pooling": "max"},
                 {"compat": "original"},  # which fixes pieces for the whole run
                 {"controls": 1},
                 {"windows": "first"},

@@ -67,7 +67,7 @@ def tied_map(segment: Segment, *, layers: int = 2, heads: int = 3, causal: bool 
     return np.where(np.tril(np.ones((n, n), dtype=bool)), weights, 0.0) if causal else weights
 
 
-def between(weights: np.ndarray, word_ids: Sequence[int], pieces: str) -> tuple[list[list[int]], np.ndarray]:
+def between(weights: np.ndarray, word_ids: Sequence[int], pooling: str) -> tuple[list[list[int]], np.ndarray]:
     """The tokens of each word or special token in order, and one head's attention between them."""
     places: list[list[int]] = []
     for token, word in enumerate(word_ids):
@@ -79,9 +79,9 @@ def between(weights: np.ndarray, word_ids: Sequence[int], pieces: str) -> tuple[
     table = np.zeros((len(places), len(places)))
     for row, tokens in enumerate(places):
         each = [[sum(weights[q][k] for k in keys) for keys in places] for q in tokens]
-        if pieces == "first":
+        if pooling == "first":
             table[row] = each[0]
-        elif pieces == "mean":
+        elif pooling == "mean":
             table[row] = [sum(column) / len(tokens) for column in zip(*each)]
         else:
             most = [max(column) for column in zip(*each)]
@@ -99,7 +99,7 @@ def plain_loop(
     segments: Sequence[Segment],
     maps: Sequence[np.ndarray],
     *,
-    pieces: str = "mean",
+    pooling: str = "mean",
     special: bool = False,
     causal: bool = False,
     row_of: Callable[[str], str] = str,
@@ -119,7 +119,7 @@ def plain_loop(
         heads, relations = segment.fields["heads"], segment.fields["relns"]
         word_ids = segment.word_ids.tolist()
         tables = {
-            (layer, head): between(weights[layer, head], word_ids, pieces)
+            (layer, head): between(weights[layer, head], word_ids, pooling)
             for layer in range(weights.shape[0])
             for head in range(weights.shape[1])
         }

@@ -98,7 +98,7 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
         layers=values.pop("layer", None) or (),
         heads=values.pop("head", None) or (),
         level=values.pop("level", "token"),
-        pieces=values.pop("pieces", "mean"),
+        pooling=values.pop("pooling", "mean"),
         kind=values.pop("kind", None),
         loading={name: values.pop(name) for name in ("revision", "dtype", "device") if name in values},
         reading=values,

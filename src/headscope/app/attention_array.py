@@ -29,7 +29,7 @@ def attention_array(
     layers: Sequence[int],
     heads: Sequence[int],
     level: str,
-    pieces: str,
+    pooling: str,
     kind: str | None,
     loading: dict[str, Any],
     reading: dict[str, Any],
@@ -55,7 +55,7 @@ def attention_array(
     columns = [label - 1 for label in heads] if heads else list(range(part.heads))
     weights = maps.weights[np.ix_(rows, columns)]
     if level == "word":
-        weights, queries, keys = _between_words(weights, maps, pieces)
+        weights, queries, keys = _between_words(weights, maps, pooling)
     else:
         queries, keys = list(maps.queries.tokens), list(maps.key_axis.tokens)
     return xr.DataArray(
@@ -75,7 +75,7 @@ def attention_array(
 
 
 def _between_words(
-    weights: NDArray[np.float32], maps: KindMaps, pieces: str
+    weights: NDArray[np.float32], maps: KindMaps, pooling: str
 ) -> tuple[NDArray[np.float32], list[str], list[str]]:
     """Join the pieces of words, `[layer, head, word, word]`, and say what the words are."""
     queries, keys = maps.queries, maps.key_axis
@@ -87,7 +87,7 @@ def _between_words(
         return row.expand(layers, -1)
 
     joined = word_level(
-        torch.from_numpy(np.ascontiguousarray(weights)), ids(queries), key_word_ids=ids(keys), pieces=pieces
+        torch.from_numpy(np.ascontiguousarray(weights)), ids(queries), key_word_ids=ids(keys), pooling=pooling
     )
     return joined.weights.numpy(), _said(queries, joined.queries), _said(keys, joined.keys)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from headscope.analyses.option import Option, options_of
 from headscope.app.run_arguments import TOKENIZER
-from headscope.encoding.choices import PIECES, TOO_LONG
+from headscope.encoding.choices import POOLINGS, TOO_LONG
 from headscope.prepare.options import RunOptions
 
 LEVELS = ("token", "word")
@@ -94,7 +94,7 @@ ATTENTION = (
         help="token: between the model's tokens; word: between words, whose pieces are joined.",
     ),
     Option(name="kind", help="encoder, decoder or cross; the first that the model has when not given."),
-    replace(_RUN["pieces"], default="mean", choices=PIECES),
+    replace(_RUN["pooling"], default="mean", choices=POOLINGS),
     *_READ,
     *_MODEL,
 )

@@ -10,7 +10,7 @@ TOKEN_TYPES = ("own", "zero")
 """Token types of a pair: the model's own, or all 0."""
 SPACING = ("written", "words")
 """How words of a treebank are joined: with the white space that is written between them, or by spaces throughout."""
-PIECES = ("mean", "first", "max")
+POOLINGS = ("mean", "first", "max")
 """How the attention of a word that was cut is made of its pieces'."""
 LOSSES = ("mlm", "clm", "denoise")
 """What a model is asked to foretell: hidden tokens, the next one, or hidden spans."""

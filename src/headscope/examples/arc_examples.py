@@ -72,7 +72,7 @@ class ArcExamples:
         wanted: the heads, one for each relation.
         ask: returns the questions about a segment.
         special: names to show for the special tokens before and after the words.
-        pieces: how rows of a cut word are joined.
+        pooling: how rows of a cut word are joined.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
@@ -84,10 +84,10 @@ class ArcExamples:
         ask: Ask,
         *,
         special: tuple[str, str] = SPECIAL_NAMES,
-        pieces: str = "mean",
+        pooling: str = "mean",
     ) -> None:
         self.wanted, self.ask = list(wanted), ask
-        self.special, self.pieces = special, pieces
+        self.special, self.pooling = special, pooling
         self._rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._axes: dict[str, WordAxis] = {}
         self._batch: Batch | None = None
@@ -105,7 +105,7 @@ class ArcExamples:
             self._axes[tile.kind] = word_axis(tile.queries.word_ids, tile.queries.valid)
         axis = self._axes[tile.kind]
         heads = torch.tensor([wanted.head - 1 for wanted in wanted_of_layer], device=tile.weights.device)
-        between = between_words(tile.weights[:, heads], axis, axis, pieces=self.pieces)
+        between = between_words(tile.weights[:, heads], axis, axis, pooling=self.pooling)
         tables = between.float().cpu().numpy()
         for item, segment in enumerate(self._batch.segments):
             if not FEWEST_WORDS <= len(segment.words) <= MOST_WORDS:

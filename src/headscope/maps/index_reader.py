@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.attention.head_id import KINDS
-from headscope.encoding.choices import PIECES
+from headscope.encoding.choices import POOLINGS
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError
@@ -80,7 +80,7 @@ def _index(content: Mapping[str, Any]) -> MapsIndex:
         },
         layout=tuple(_layout(each) for each in take.listed(content["layout"], "layout")),
         store=str(take.one_of(content["store"], STORES, "store")),
-        word_level=take.one_of(content["word_level"], (*PIECES, None), "word_level"),
+        word_level=take.one_of(content["word_level"], (*POOLINGS, None), "word_level"),
         signature=_signature(content["signature"]),
         shards=tuple(_shard(each) for each in take.listed(content["shards"], "shards")),
         masks=tuple(_mask(each) for each in take.listed(content["masks"], "masks")),

@@ -52,7 +52,7 @@ class MapsWriter:
         self.names = names
         self._layers = {part.kind: part.layers for part in index.layout}
         self._behind_encoder = "encoder" in self._layers and "decoder" in self._layers
-        self._pieces = index.word_level
+        self._pooling = index.word_level
         self._store = _TORCH_DTYPES[index.store]
         self._order: dict[tuple[str, int], int] = {}
         self._reset()
@@ -124,21 +124,21 @@ class MapsWriter:
 
     def _block(self, tile: AttentionTile) -> tuple[Tensor, Tensor, Tensor]:
         """Return weights, the place of each of their rows in its segment (-1: padding), and which keys count."""
-        if self._pieces is None:
+        if self._pooling is None:
             return tile.weights, tile.queries.positions[:, tile.rows], tile.keys.valid
-        words = self._to_words(tile, tile.weights, pieces=self._pieces)
+        words = self._to_words(tile, tile.weights, pooling=self._pooling)
         whole = word_axis(tile.queries.word_ids, tile.queries.valid)
         places = whole.places[:, tile.rows].gather(1, words.queries.leaders)
         return words.weights, places.masked_fill(~words.queries.valid, -1), words.keys.valid
 
-    def _to_words(self, tile: AttentionTile, weights: Tensor, *, pieces: str) -> Any:
+    def _to_words(self, tile: AttentionTile, weights: Tensor, *, pooling: str) -> Any:
         return word_level(
             weights,
             tile.queries.word_ids[:, tile.rows],
             valid=tile.row_valid,
             key_word_ids=tile.keys.word_ids,
             key_valid=tile.keys.valid,
-            pieces=pieces,
+            pooling=pooling,
         )
 
     def _visible_block(self, tile: AttentionTile) -> NDArray[np.bool_]:
@@ -146,8 +146,8 @@ class MapsWriter:
         visibility = tile.visibility
         if id(visibility) not in self._seen:
             visible = visibility.visible
-            if self._pieces is not None:  # a word sees another if one of its pieces sees one of the other's
-                words = self._to_words(tile, visible[:, None].float(), pieces="mean")
+            if self._pooling is not None:  # a word sees another if one of its pieces sees one of the other's
+                words = self._to_words(tile, visible[:, None].float(), pooling="mean")
                 visible = words.weights[:, 0] > 0
             # Kept with the tile's own object, so that its id stays its own.
             self._seen[id(visibility)] = (visibility, visible.cpu().numpy())
@@ -163,7 +163,7 @@ class MapsWriter:
             self._visible[tile.kind].append(np.zeros((layers, rows, keys), dtype=bool))
 
     def _counts(self, info: SegmentInfo) -> list[int]:
-        if self._pieces is None:
+        if self._pooling is None:
             counts: list[int] = info.lengths.tolist()
             return counts
         words: list[int] = word_axis(info.word_ids, info.valid).valid.sum(1).tolist()

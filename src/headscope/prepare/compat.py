@@ -5,13 +5,13 @@ from typing import Any
 from headscope.errors import OptionError
 
 NOT_GIVEN = ""
-"""What `RunOptions.pieces` and `spacing` hold where the user named none, and a run may choose."""
-USUAL_PIECES = "mean"
+"""What `RunOptions.pooling` and `spacing` hold where the user named none, and a run may choose."""
+USUAL_POOLING = "mean"
 USUAL_SPACING = "written"
 
 # Offsets, ties, the `poss` rule and choosing on the data that is scored are no options: they follow `compat` alone.
 ORIGINAL: dict[str, tuple[str | bool, str]] = {
-    "pieces": ("first", "reads attention from a cut word's first piece"),
+    "pooling": ("first", "reads attention from a cut word's first piece"),
     "spacing": ("words", "joins the words of a treebank by spaces"),
     "special_tokens": (False, "leaves special tokens out"),
     "both_directions": (False, "scores each direction by itself"),
@@ -25,7 +25,7 @@ def check_compat(compat: str | None, given: dict[str, Any]) -> None:
 
     Args:
         compat: `original`, or None.
-        given: the options of `ORIGINAL` as the user gave them; `pieces` and `spacing` may be `NOT_GIVEN`.
+        given: the options of `ORIGINAL` as the user gave them; `pooling` and `spacing` may be `NOT_GIVEN`.
 
     Raises:
         OptionError: one has another value than the notebook's; says which and what to leave out.
@@ -43,9 +43,9 @@ def check_compat(compat: str | None, given: dict[str, Any]) -> None:
         )
 
 
-def pieces_of(compat: str | None, given: str) -> str:
+def pooling_of(compat: str | None, given: str) -> str:
     """Return how attention from a cut word is joined: as given, else as the notebook or the paper does."""
-    return given or (str(ORIGINAL["pieces"][0]) if compat is not None else USUAL_PIECES)
+    return given or (str(ORIGINAL["pooling"][0]) if compat is not None else USUAL_POOLING)
 
 
 def spacing_of(compat: str | None, given: str) -> str:
@@ -53,7 +53,7 @@ def spacing_of(compat: str | None, given: str) -> str:
     return given or (str(ORIGINAL["spacing"][0]) if compat is not None else USUAL_SPACING)
 
 
-def pieces_of_maps(word_level: str | None, *, given: str, compat: str | None) -> str:
+def pooling_of_maps(word_level: str | None, *, given: str, compat: str | None) -> str:
     """Return how attention from a cut word is joined in saved maps: by word, that was settled when they were made.
 
     Args:
@@ -65,12 +65,12 @@ def pieces_of_maps(word_level: str | None, *, given: str, compat: str | None) ->
         OptionError: maps by word that were joined otherwise than asked for.
     """
     if word_level is None:
-        return pieces_of(compat, given)
-    asked = pieces_of(compat, given) if given or compat else word_level
+        return pooling_of(compat, given)
+    asked = pooling_of(compat, given) if given or compat else word_level
     if asked != word_level:
-        why = f"--pieces {given}" if given else f"--compat {compat}, which reads --pieces {asked},"
+        why = f"--pooling {given}" if given else f"--compat {compat}, which reads --pooling {asked},"
         raise OptionError(
-            f"{why} does not fit these maps, which are by word already (--pieces {word_level}); leave it out, or "
-            f"extract them again by token, or with --word-level --pieces {asked}"
+            f"{why} does not fit these maps, which are by word already (--pooling {word_level}); leave it out, or "
+            f"extract them again by token, or with --word-level --pooling {asked}"
         )
     return word_level

@@ -15,7 +15,7 @@ from headscope.maps.index import MapEntry
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.compat import pieces_of_maps
+from headscope.prepare.compat import pooling_of_maps
 from headscope.prepare.options import RunOptions
 from headscope.prepare.signature import make_signature
 from headscope.statistics.confidence import too_few
@@ -33,7 +33,7 @@ class MapsRun:
 
     Raises:
         InputError: the folder holds no maps, or damaged ones.
-        OptionError: options of a model were given too, or pieces joined otherwise than in maps by word.
+        OptionError: options of a model were given too, or pieces pooled otherwise than in maps by word.
     """
 
     def __init__(self, options: RunOptions) -> None:
@@ -48,8 +48,8 @@ class MapsRun:
         assert options.maps is not None
         self._source = MapsSource(options.maps)
         index = self._source.index
-        pieces = pieces_of_maps(index.word_level, given=options.pieces, compat=options.compat)
-        self.options = options = replace(options, pieces=pieces)
+        pooling = pooling_of_maps(index.word_level, given=options.pooling, compat=options.compat)
+        self.options = options = replace(options, pooling=pooling)
         if options.max_inputs is not None:
             self._source = self._source.only(
                 _drawn(index.entries, limit=options.max_inputs, seed=options.seed)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 from headscope.analyses import STAGES
 from headscope.analyses.analysis import Stage
 from headscope.analyses.option import documented, option, options_of
-from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, PIECES, SPACING, TOKEN_TYPES, TOO_LONG
+from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, POOLINGS, SPACING, TOKEN_TYPES, TOO_LONG
 from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
 from headscope.prepare.compat import (
     NOT_GIVEN,
     ORIGINAL,
-    USUAL_PIECES,
+    USUAL_POOLING,
     USUAL_SPACING,
     check_compat,
-    pieces_of,
+    pooling_of,
     spacing_of,
 )
 from headscope.prepare.vectors_file import hash_of_vectors
@@ -160,10 +160,10 @@ class RunOptions:
     )
     fold_labels: bool = option(False, help="Count nsubj:pass as nsubj, and so on.")
     # Not given, it becomes `mean`, under `compat` `first`, and over maps by word what those were joined by.
-    pieces: str = option(
+    pooling: str = option(
         NOT_GIVEN,
-        choices=PIECES,
-        default_text=USUAL_PIECES,
+        choices=POOLINGS,
+        default_text=USUAL_POOLING,
         help="Attention from a word that was cut: mean of its pieces, first or max.",
     )
     special_tokens: bool = option(False, help="Let special tokens be candidates for a word's head too.")
@@ -172,7 +172,7 @@ class RunOptions:
     compat: str | None = option(
         None,
         choices=("original",),
-        help="original: the choices of the original's notebook, slips included; fixes --pieces to first and --spacing "
+        help="original: the choices of the original's notebook, slips included; fixes --pooling to first and --spacing "
         "to words, and draws the cuts of all documents from one stream.",
     )
     controls: int = option(3, least=0, help="Models with random weights to measure beside the trained one.")
@@ -215,7 +215,7 @@ class RunOptions:
         check_compat(self.compat, {name: getattr(self, name) for name in ORIGINAL})
         if self.maps is None:
             # Set now, so that signature, manifest and stages agree; saved maps may have fixed it already.
-            object.__setattr__(self, "pieces", pieces_of(self.compat, self.pieces))
+            object.__setattr__(self, "pooling", pooling_of(self.compat, self.pooling))
             object.__setattr__(self, "spacing", spacing_of(self.compat, self.spacing))
         for stage in self.stages:
             if stage not in REQUESTS:

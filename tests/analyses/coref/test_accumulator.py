@@ -104,12 +104,13 @@ def test_pieces_of_the_mention_are_joined_as_asked():
     weights[7] = [0.0, 0.2, 0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.4]
     source = HandMadeSource([segment], lambda _: weights[None, None])
     found = {
-        pieces: int(result(source, pieces=pieces)[0].hits[0, 0, 0, 0]) for pieces in ("mean", "first", "max")
+        pooling: int(result(source, pooling=pooling)[0].hits[0, 0, 0, 0])
+        for pooling in ("mean", "first", "max")
     }
     # mean: 0.25 against 0.3; first: 0.3 against 0.2; max: 0.3 against 0.4
     assert found == {"mean": 0, "first": 1, "max": 0}
-    with pytest.raises(ValueError, match=r"^pieces 'sum' is not known; choose one of mean, first, max$"):
-        CoreferenceAccumulator(source.layout, CoreferenceOptions(pieces="sum"))
+    with pytest.raises(ValueError, match=r"^pooling 'sum' is not known; choose one of mean, first, max$"):
+        CoreferenceAccumulator(source.layout, CoreferenceOptions(pooling="sum"))
 
 
 def plain_loop(segments, maps, *, strict=False):

@@ -304,10 +304,10 @@ def test_more_rows_than_groups_and_no_rows():
 
 def test_other_pieces_are_refused():
     layout = HandMadeSource(SEGMENTS, random_map).layout
-    with pytest.raises(ValueError, match=r"^pieces 'sum' is not known; choose one of mean, first, max$"):
-        GapAccumulator(layout, pieces="sum")
-    with pytest.raises(ValueError, match=r"pieces first; merge scans of one model only$"):
-        GapAccumulator(layout).merge(GapAccumulator(layout, pieces="first"))
+    with pytest.raises(ValueError, match=r"^pooling 'sum' is not known; choose one of mean, first, max$"):
+        GapAccumulator(layout, pooling="sum")
+    with pytest.raises(ValueError, match=r"pooling first; merge scans of one model only$"):
+        GapAccumulator(layout).merge(GapAccumulator(layout, pooling="first"))
 
 
 def test_baselines_on_the_validation_rows():

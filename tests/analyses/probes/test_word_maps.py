@@ -15,20 +15,20 @@ from support.hand_made import HandMadeSource, random_map
 from support.trees import between, tree_segments
 
 
-def collected(folder, segments, *, pieces="mean", kind="encoder", **cut):
+def collected(folder, segments, *, pooling="mean", kind="encoder", **cut):
     causal = kind == "decoder"
     source = HandMadeSource(segments, lambda s: random_map(s, causal=causal), kind=kind, **cut)
     writer = ShardWriter(folder, heads=6)
     numbers = {(s.document, s.index): place for place, s in enumerate(segments)}
-    scan(source, [WordMapCollector(writer, source.layout, numbers, pieces=pieces)])
+    scan(source, [WordMapCollector(writer, source.layout, numbers, pooling=pooling)])
     writer.close(about={})
     return WordMaps(folder)
 
 
-def expected(segment, weights, *, pieces):
+def expected(segment, weights, *, pooling):
     """`[place, place]` of one head: the first special token, the last, the words; by a loop."""
     word_ids = segment.word_ids.tolist()
-    places, table = between(weights, word_ids, pieces)
+    places, table = between(weights, word_ids, pooling)
     special = [at for at, tokens in enumerate(places) if word_ids[tokens[0]] == NO_WORD]
     at = {word_ids[tokens[0]]: place for place, tokens in enumerate(places)}
     order = [special[0], special[-1], *(at.get(word) for word in range(len(segment.words)))]
@@ -40,18 +40,18 @@ def expected(segment, weights, *, pieces):
     return out
 
 
-@pytest.mark.parametrize("pieces", ["mean", "first", "max"])
+@pytest.mark.parametrize("pooling", ["mean", "first", "max"])
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
-def test_against_a_loop_over_pieces(tmp_path, pieces, kind):
+def test_against_a_loop_over_pieces(tmp_path, pooling, kind):
     segments = tree_segments(12, documents=4)
-    maps = collected(tmp_path / "maps", segments, pieces=pieces, kind=kind)
+    maps = collected(tmp_path / "maps", segments, pooling=pooling, kind=kind)
     assert maps.numbers.tolist() == list(range(12))
     for number, segment in enumerate(segments):
         weights = random_map(segment, causal=kind == "decoder")
         found = maps.table(number).float().numpy()
         assert found.shape == (len(segment.words) + 2, len(segment.words) + 2, 6)
         for head in range(6):
-            wanted = expected(segment, weights[head // 3, head % 3], pieces=pieces)
+            wanted = expected(segment, weights[head // 3, head % 3], pooling=pooling)
             np.testing.assert_allclose(found[..., head], wanted, atol=5e-4)  # float16
 
 

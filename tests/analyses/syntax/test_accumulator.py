@@ -86,20 +86,20 @@ def assert_counts(sums, found, documents, directions, table=TABLE):
 
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 @pytest.mark.parametrize(
-    ("pieces", "special", "both"),
+    ("pooling", "special", "both"),
     [("mean", False, True), ("mean", True, False), ("first", False, False), ("max", True, True)],
 )
 @pytest.mark.parametrize("make", [random_map, tied_map])
-def test_the_plain_loop(make, pieces, special, both, kind):
+def test_the_plain_loop(make, pooling, special, both, kind):
     causal = kind == "decoder"
 
     def weights(segment):
         return make(segment, causal=causal)
 
-    options = DependencyOptions(pieces=pieces, special=special, both=both)
+    options = DependencyOptions(pooling=pooling, special=special, both=both)
     maps = [weights(segment) for segment in SEGMENTS]
-    found = plain_loop(SEGMENTS, maps, pieces=pieces, special=special, causal=causal, row_of=row_of)
-    other = plain_loop(SEGMENTS, maps, pieces=pieces, special=not special, causal=causal)
+    found = plain_loop(SEGMENTS, maps, pooling=pooling, special=special, causal=causal, row_of=row_of)
+    other = plain_loop(SEGMENTS, maps, pooling=pooling, special=not special, causal=causal)
     accumulator = counted(SEGMENTS, weights, kind=kind, options=options, height=5, side="left")
     (sums,) = accumulator.compute()
     documents = sorted({segment.document for segment in SEGMENTS})
@@ -197,7 +197,7 @@ def test_the_notebooks_choices():
                     expected[relation, *place, direction] += correct
         n.update(relations)
     table = ArcTable.of(n, fewest=1, compat=True)
-    options = DependencyOptions(pieces="first", compat=True)
+    options = DependencyOptions(pooling="first", compat=True)
     (sums,) = counted(segments, sparse_map, table=table, options=options).compute()
     (by_definition,) = counted(segments, sparse_map, table=table, options=DependencyOptions()).compute()
     assert sums.hits.sum() != by_definition.hits.sum()
@@ -312,7 +312,7 @@ def test_other_counts_are_not_merged():
     for other in (
         DependencyAccumulator([KindLayout("encoder", 3, 3)], TABLE),
         DependencyAccumulator(layout, ArcTable(TABLE.relations[1:])),
-        DependencyAccumulator(layout, TABLE, DependencyOptions(pieces="max")),
+        DependencyAccumulator(layout, TABLE, DependencyOptions(pooling="max")),
     ):
         with pytest.raises(
             ValueError, match=r"or other relations; merge scans of one model only, over one treebank$"
@@ -323,8 +323,8 @@ def test_other_counts_are_not_merged():
 @pytest.mark.parametrize(
     "options",
     [
-        DependencyOptions(pieces="max", special=True),
-        DependencyOptions(pieces="first", both=True, compat=True),
+        DependencyOptions(pooling="max", special=True),
+        DependencyOptions(pooling="first", both=True, compat=True),
     ],
 )
 def test_the_state_keeps_every_option(options):

@@ -282,7 +282,7 @@ def notebook_best(arrays, relation, candidates):
 @pytest.mark.parametrize("seed", range(6))
 def test_the_notebooks_choices(seed):
     layout = (KindLayout("encoder", 3, 2),)
-    options = DependencyOptions(pieces="first", compat=True)
+    options = DependencyOptions(pooling="first", compat=True)
     _, arrays = filled(24, seed=seed, layout=layout, options=options)
     # Ties: some heads and offsets are copies of others; offsets outside -3..2 would win.
     rng = np.random.default_rng(seed)

@@ -25,7 +25,7 @@ def special_classes(word_ids):
     return classes
 
 
-def ask(*sentences, left=False, width=0, pieces="mean", causal=False, compat=False, **options):
+def ask(*sentences, left=False, width=0, pooling="mean", causal=False, compat=False, **options):
     """Answer sentences given as (map, word ids, heads[, words, relations]); padding holds NaN."""
     width = max(width, *(len(word_ids) for _, word_ids, *_ in sentences))
     table = ArcTable(TABLE.relations, compat=compat)
@@ -45,7 +45,7 @@ def ask(*sentences, left=False, width=0, pieces="mean", causal=False, compat=Fal
     axis = word_axis(word_ids, valid)
     pointer = Pointer.of(axis, classes, arcs)
     seen = (valid[:, None] & torch.ones(width, width, dtype=torch.bool).tril()) if causal else None
-    weights = between_words(weights, axis, axis, pieces=pieces)
+    weights = between_words(weights, axis, axis, pooling=pooling)
     answers = read_answers(weights, pointer, both=options.pop("both", False), compat=compat)
     hits, other = (part[:, 0] for part in judge(answers, pointer, compat=compat, **options))
     allowed = reachable(pointer, seen, directions=len(answers))
@@ -169,30 +169,30 @@ def test_the_sum_of_both_directions():
 CUT = [-1, 0, 1, 1, 1, 2, 3, -1]
 
 
-@pytest.mark.parametrize(("pieces", "right"), [("mean", False), ("first", True), ("max", False)])
-def test_a_dependent_that_was_cut_joins_its_pieces(pieces, right):
+@pytest.mark.parametrize(("pooling", "right"), [("mean", False), ("first", True), ("max", False)])
+def test_a_dependent_that_was_cut_joins_its_pieces(pooling, right):
     table = np.zeros((8, 8))
     #                   the          sat  down
     table[2] = [0.5, 0.1, 0, 0, 0, 0.3, 0.1, 0]
     table[3] = [0.4, 0.1, 0, 0, 0, 0.1, 0.4, 0]
     table[4] = [0.8, 0.0, 0, 0, 0, 0.0, 0.2, 0]
     # `cats`: sat 0.4 / 3 against down 0.7 / 3 of the mean; 0.3 against 0.1 of the first; 0.3 against 0.4 at most.
-    assert hits((table, CUT, HEADS), pieces=pieces)[1] is right
+    assert hits((table, CUT, HEADS), pooling=pooling)[1] is right
 
 
-@pytest.mark.parametrize(("pieces", "right"), [("mean", False), ("first", True), ("max", True)])
-def test_pieces_of_words_that_look_at_the_dependent(pieces, right):
+@pytest.mark.parametrize(("pooling", "right"), [("mean", False), ("first", True), ("max", True)])
+def test_pieces_of_words_that_look_at_the_dependent(pooling, right):
     # Who looks most at `down`? `sat`, now cut in two: 0.6 first and 0 after; `the` 0.4. Largest: 0.6 of 1.5.
     word_ids = [-1, 0, 1, 2, 2, 3, -1]
     table = np.zeros((7, 7))
     table[:, 0] = 1.0
     table[3, [0, 5]] = 0.4, 0.6
     table[1, [0, 5]] = 0.6, 0.4
-    if pieces == "max":
+    if pooling == "max":
         table[4, 0] = 0.5  # else the largest share of [CLS] takes most of the row
         table[4, 6] = 0.5
         table[1, [0, 5]] = 0.65, 0.35
-    assert hits((table, word_ids, HEADS), pieces=pieces, direction=UP)[3] is right
+    assert hits((table, word_ids, HEADS), pooling=pooling, direction=UP)[3] is right
 
 
 def test_shares_of_a_heads_pieces_are_added():

@@ -15,7 +15,7 @@ from headscope.analyses.coref.scored_mentions import MentionQueries, ScoredMenti
 from headscope.attention.tile import AttentionTile
 from headscope.attention.words.word_rows import WordRows
 from headscope.encoding.batching import Batch
-from headscope.encoding.choices import PIECES
+from headscope.encoding.choices import POOLINGS
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.kept import Declared, State, counted
@@ -26,12 +26,12 @@ class CoreferenceOptions:
     """How antecedents are read off attention.
 
     Attributes:
-        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
+        pooling: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
         strict: whether a head must look at an antecedent more than at any other word, instead of more than at
             the head words of the other candidates.
     """
 
-    pieces: str = "mean"
+    pooling: str = "mean"
     strict: bool = False
 
 
@@ -64,7 +64,7 @@ class CoreferenceAccumulator(Accumulator):
         options: how antecedents are read off.
 
     Raises:
-        ValueError: `options.pieces` is not known.
+        ValueError: `options.pooling` is not known.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
@@ -72,9 +72,9 @@ class CoreferenceAccumulator(Accumulator):
 
     def __init__(self, layout: Sequence[KindLayout], options: CoreferenceOptions | None = None) -> None:
         self.options = options or CoreferenceOptions()
-        if self.options.pieces not in PIECES:
+        if self.options.pooling not in POOLINGS:
             raise ValueError(
-                f"pieces {self.options.pieces!r} is not known; choose one of {', '.join(PIECES)}"
+                f"pooling {self.options.pooling!r} is not known; choose one of {', '.join(POOLINGS)}"
             )
         self._tables: list[MentionTable | None] = []
         self._mentions: ScoredMentions | None = None
@@ -109,7 +109,7 @@ class CoreferenceAccumulator(Accumulator):
         rows, queries = self._rows[tile.kind]
         # A decoder's shift may have cut every head word off.
         if rows.rows.shape[1]:
-            attention = rows.attention(tile, pieces=self.options.pieces)
+            attention = rows.attention(tile, pooling=self.options.pooling)
             self._layer_hits[tile.kind].append(queries.hits(attention))
 
     def end(self, batch: Batch) -> None:
@@ -147,15 +147,17 @@ class CoreferenceAccumulator(Accumulator):
 
     def settings(self) -> State:
         """Return the options."""
-        return {"options": np.array([PIECES.index(self.options.pieces), self.options.strict], dtype=np.int64)}
+        return {
+            "options": np.array([POOLINGS.index(self.options.pooling), self.options.strict], dtype=np.int64)
+        }
 
     @classmethod
     def with_settings(
         cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
     ) -> "CoreferenceAccumulator":
         """Make an empty accumulator with these options."""
-        pieces, strict = (int(number) for number in settings["options"])
-        return cls(layout, CoreferenceOptions(pieces=PIECES[pieces], strict=bool(strict)))
+        pooling, strict = (int(number) for number in settings["options"])
+        return cls(layout, CoreferenceOptions(pooling=POOLINGS[pooling], strict=bool(strict)))
 
     def described(self) -> str:
         """Return the layout and the options."""

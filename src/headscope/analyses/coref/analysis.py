@@ -14,7 +14,7 @@ ANALYSIS = Analysis(
             name="coref",
             measure="measure:CoreferenceMeasurement",
             corpora=("coreference",),
-            options=("spacing", "pieces", "controls", "windows", "singletons", "strict"),
+            options=("spacing", "pooling", "controls", "windows", "singletons", "strict"),
             version=5,
         ),
         Stage(
@@ -23,7 +23,7 @@ ANALYSIS = Analysis(
             tables="tables:GAP_TABLES",
             corpora=("gap",),
             requested_as="coref",
-            options=("spacing", "pieces"),
+            options=("spacing", "pooling"),
             version=5,
         ),
     ),

@@ -115,7 +115,7 @@ class _CoreferenceBench:
         self.run, self.corpus = run, run.coreference
         self.counts, self.known = MentionCounts(), KnownPieces(run.encoder, "coreference corpus")
         self.name = self.corpus.name
-        self.options = CoreferenceOptions(pieces=run.options.pieces, strict=run.options.strict)
+        self.options = CoreferenceOptions(pooling=run.options.pooling, strict=run.options.strict)
         self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
         self._segment_cache = SegmentCache()
         limit, documents = run.options.max_inputs, self.corpus.documents
@@ -157,7 +157,7 @@ class _CoreferenceBench:
         best = result.best()
         wanted = [] if best is None else [WantedHead("coreference", *best, "mention->antecedent")]
         special = self.run.encoder.vocabulary.special_names
-        examples = ArcExamples(wanted, coreference_questions, special=special, pieces=self.options.pieces)
+        examples = ArcExamples(wanted, coreference_questions, special=special, pooling=self.options.pooling)
         short = (
             segment
             for segment in self.segments(MentionCounts(), max_length=_EXAMPLE_TOKENS)

@@ -168,7 +168,7 @@ class ProbeBench:
         def write(path: Path) -> None:
             writer = ShardWriter(path, heads=len(self.heads))
             collector = WordMapCollector(
-                writer, self.run.layout, bank.index_of, pieces=self.run.options.pieces
+                writer, self.run.layout, bank.index_of, pooling=self.run.options.pooling
             )
 
             def say(done: ScanCounts) -> None:
@@ -186,4 +186,4 @@ class ProbeBench:
         model = {name: signature["model"].get(name) for name in ("weights", "family")}
         shaping = {n: getattr(options, n) for n in ("max_length", "token_types", "dtype", "max_inputs")}
         facts = {"model": model, "tokenizer": signature["tokenizer"], "treebank": bank.hash, **shaping}
-        return signature_id({**facts, "pieces": options.pieces, "special": SPECIAL})
+        return signature_id({**facts, "pooling": options.pooling, "special": SPECIAL})

@@ -121,7 +121,7 @@ class DependencyAccumulator(Accumulator):
             axis = word_axis(tile.queries.word_ids, tile.queries.valid)
             self._pointers[tile.kind] = Pointer.of(axis, tile.queries.classes, self._arcs)
         pointer = self._pointers[tile.kind]
-        attention = between_words(tile.weights, pointer.axis, pointer.axis, pieces=self.options.pieces)
+        attention = between_words(tile.weights, pointer.axis, pointer.axis, pooling=self.options.pooling)
         options = self.options
         self._answers[tile.kind].append(
             read_answers(attention, pointer, both=options.both, compat=options.compat)
@@ -215,7 +215,7 @@ class DependencyAccumulator(Accumulator):
         options = (self.options.special, self.options.both, self.options.compat, self.table.folded)
         return {
             "relations": _bytes("\n".join(self.table.relations)),
-            "pieces": _bytes(self.options.pieces),
+            "pooling": _bytes(self.options.pooling),
             "options": np.array(options, dtype=np.int64),
         }
 
@@ -228,7 +228,7 @@ class DependencyAccumulator(Accumulator):
         return cls(
             layout,
             ArcTable(tuple(_text(settings["relations"]).split("\n")), folded=folded, compat=compat),
-            DependencyOptions(pieces=_text(settings["pieces"]), special=special, both=both, compat=compat),
+            DependencyOptions(pooling=_text(settings["pooling"]), special=special, both=both, compat=compat),
         )
 
     def described(self) -> str:

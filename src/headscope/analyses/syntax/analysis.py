@@ -16,7 +16,7 @@ ANALYSIS = Analysis(
             measure="measure:SyntaxMeasurement",
             corpora=("treebank",),
             options=(
-                *("spacing", "fold_labels", "pieces", "special_tokens", "both_directions"),
+                *("spacing", "fold_labels", "pooling", "special_tokens", "both_directions"),
                 *("compat", "controls", "shuffled"),
             ),
             version=5,

@@ -45,7 +45,7 @@ class SyntaxMeasurement(Measurement[Run]):
         """How arcs are read off."""
         options = self.run.options
         return DependencyOptions(
-            pieces=options.pieces,
+            pooling=options.pooling,
             special=options.special_tokens,
             both=options.both_directions,
             compat=options.compat == "original",
@@ -93,7 +93,7 @@ class SyntaxMeasurement(Measurement[Run]):
             wanted_heads(best),
             syntax_questions(folded=options.fold_labels),
             special=trees.special,
-            pieces=self.how.pieces,
+            pooling=self.how.pooling,
         )
         scan(trees.example_source(), [examples])
         tables = {
@@ -108,7 +108,7 @@ class SyntaxMeasurement(Measurement[Run]):
         facts = {
             **trees.facts(),
             "folded": options.fold_labels,
-            "pieces": self.how.pieces,
+            "pooling": self.how.pooling,
             "compat": options.compat,
             "special_kept": options.special_tokens,
             "special_changes": result.counted.special_changes(),

@@ -95,7 +95,7 @@ def treebank_line(manifest: Mapping[str, Any]) -> str:
     if treebank.get("words_split") and treebank.get("words"):
         share = percent(int(treebank["words_split"]) / int(treebank["words"]), 1)
         more.append(
-            f"{share} of the words split into pieces, their attention {_pieces(treebank.get('pieces'))}"
+            f"{share} of the words split into pieces, their attention {_pooling(treebank.get('pooling'))}"
         )
     if treebank.get("words_dropped"):
         more.append(f"{count(int(treebank['words_dropped']), 'word')} without a piece, never right")
@@ -112,7 +112,7 @@ def treebank_line(manifest: Mapping[str, Any]) -> str:
     return "; ".join([out, *more]) + "."
 
 
-def _pieces(how: object) -> str:
+def _pooling(how: object) -> str:
     return {"mean": "averaged", "first": "the first piece’s", "max": "the largest"}.get(str(how), "averaged")
 
 

@@ -14,13 +14,13 @@ class DependencyOptions:
     """How predictions are read off attention.
 
     Attributes:
-        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
+        pooling: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
         special: whether special tokens are candidates too.
         both: whether the sum of the two directions is scored as well.
         compat: the original notebook's choices (see `heads.arcs` and `heads.pointing`).
     """
 
-    pieces: str = "mean"
+    pooling: str = "mean"
     special: bool = False
     both: bool = False
     compat: bool = False

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 SHARED = (
-    *("model", "revision", "pieces", "packing", "max_length", "token_types"),
+    *("model", "revision", "pooling", "packing", "max_length", "token_types"),
     *("documents", "column", "max_inputs", "device", "dtype", "seed"),
 )
 
@@ -80,7 +80,7 @@ def command(
     how = MapOptions(
         pickle=form == "pickle",
         store=store,
-        word_level=options.pieces if word_level else None,
+        word_level=options.pooling if word_level else None,
         cased=cased,
         debug=debug,
         replace=force,

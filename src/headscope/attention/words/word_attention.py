@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from headscope.encoding.choices import PIECES
+from headscope.encoding.choices import POOLINGS
 from headscope.encoding.segment import NO_WORD
 
 _ROUNDING = 1e-5  # of a row's sum
@@ -114,7 +114,7 @@ def word_level(
     valid: Tensor | None = None,
     key_word_ids: Tensor | None = None,
     key_valid: Tensor | None = None,
-    pieces: str = "mean",
+    pooling: str = "mean",
 ) -> WordAttention:
     """Turn attention between pieces into attention between words.
 
@@ -124,7 +124,7 @@ def word_level(
         valid: False for padding, `[batch, query]`; all tokens when None.
         key_word_ids: the same for keys, `[batch, key]`; None where queries and keys are the same tokens.
         key_valid: False for padding, `[batch, key]`.
-        pieces: attention from a cut word: the `mean` of its pieces (the paper's), its `first` piece (what the
+        pooling: attention from a cut word: the `mean` of its pieces (the paper's), its `first` piece (what the
             original code runs), or `max`: the largest of its pieces' weights to each word, the row then
             scaled to the mean sum of theirs (1, or less beside a learned sink).
 
@@ -132,10 +132,10 @@ def word_level(
         Weights in the dtype of the input, at least float32.
 
     Raises:
-        ValueError: `pieces` is not known.
+        ValueError: `pooling` is not known.
     """
-    if pieces not in PIECES:
-        raise ValueError(f"pieces {pieces!r} is not known; choose one of {', '.join(PIECES)}")
+    if pooling not in POOLINGS:
+        raise ValueError(f"pooling {pooling!r} is not known; choose one of {', '.join(POOLINGS)}")
     queries = word_axis(word_ids, torch.ones_like(word_ids, dtype=torch.bool) if valid is None else valid)
     if key_word_ids is None:
         keys = queries
@@ -143,18 +143,18 @@ def word_level(
         whole = torch.ones_like(key_word_ids, dtype=torch.bool) if key_valid is None else key_valid
         keys = word_axis(key_word_ids, whole)
     return WordAttention(
-        weights=between_words(weights, queries, keys, pieces=pieces), queries=queries, keys=keys
+        weights=between_words(weights, queries, keys, pooling=pooling), queries=queries, keys=keys
     )
 
 
-def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces: str = "mean") -> Tensor:
+def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pooling: str = "mean") -> Tensor:
     """Turn attention between pieces into attention between the words of two axes; see `word_level`.
 
     Args:
         weights: `[batch, head, query, key]`.
         queries: the words that attend; `word_axis` once a batch, for all its layers.
         keys: the words attended to.
-        pieces: how rows of a cut word are joined.
+        pooling: how rows of a cut word are joined.
 
     Returns:
         `[batch, head, query place, key place]`; its rows lie apart in memory, head by head.
@@ -167,10 +167,10 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces:
     lines = exact.transpose(1, 2).reshape(batch * length, heads * width)
     first = torch.arange(batch, device=exact.device)[:, None] * length
     picked = lines.index_select(0, (first + queries.leaders).flatten())
-    if pieces != "first":
+    if pooling != "first":
         item, position, word_index = queries.followers
         more = lines.index_select(0, item * length + position)
-        if pieces == "mean":
+        if pooling == "mean":
             # Few words are cut; only their rows are summed and divided.
             cut, sizes = queries.cut
             picked.index_add_(0, item * words + word_index, more)
@@ -179,7 +179,7 @@ def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pieces:
     rows = picked.view(batch, words, heads, width)
     members = keys.members.to(exact.dtype)
     out = (rows.view(batch, words * heads, width) @ members).view(batch, words, heads, -1)
-    if pieces == "max":
+    if pooling == "max":
         # The largest of a word's pieces, word by word; each row then scaled to what its pieces' sum to.
         left = rows.sum(-1).view(batch * words, heads)
         left.index_add_(0, item * words + word_index, more.view(-1, heads, width).sum(-1))

@@ -41,11 +41,11 @@ class WordRows:
             keys=word_axis(tile.keys.word_ids, tile.keys.valid),
         )
 
-    def attention(self, tile: AttentionTile, *, pieces: str) -> Tensor:
+    def attention(self, tile: AttentionTile, *, pooling: str) -> Tensor:
         """Return attention from the words to all words, `[batch, head, query place, key place]`."""
         items = torch.arange(len(self.rows), device=self.rows.device)[:, None]
         taken = tile.weights[items, :, self.rows].permute(0, 2, 1, 3)
-        return between_words(taken, self.queries, self.keys, pieces=pieces)
+        return between_words(taken, self.queries, self.keys, pooling=pooling)
 
 
 def places_of_words(axis: WordAxis, words: int) -> Tensor:

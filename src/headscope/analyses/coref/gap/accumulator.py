@@ -19,7 +19,7 @@ from headscope.analyses.coref.gap.gap_segments import FIELD, GAP_BASELINES, GEND
 from headscope.attention.tile import AttentionTile
 from headscope.attention.words.word_rows import WordRows, places_of_words
 from headscope.encoding.batching import Batch
-from headscope.encoding.choices import PIECES
+from headscope.encoding.choices import POOLINGS
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.kept import Declared, State, counted, summed
@@ -72,19 +72,19 @@ class GapAccumulator(Accumulator):
 
     Args:
         layout: the kinds of attention; cross attention is left out.
-        pieces: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
+        pooling: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
 
     Raises:
-        ValueError: `pieces` is not known.
+        ValueError: `pooling` is not known.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "layer"
 
-    def __init__(self, layout: Sequence[KindLayout], *, pieces: str = "mean") -> None:
-        self.pieces = pieces
-        if pieces not in PIECES:
-            raise ValueError(f"pieces {pieces!r} is not known; choose one of {', '.join(PIECES)}")
+    def __init__(self, layout: Sequence[KindLayout], *, pooling: str = "mean") -> None:
+        self.pooling = pooling
+        if pooling not in POOLINGS:
+            raise ValueError(f"pooling {pooling!r} is not known; choose one of {', '.join(POOLINGS)}")
         self._questions: list[GapQuestion | None] = []
         self._rows: dict[str, tuple[WordRows, Tensor]] = {}
         self._layer_marks: dict[str, list[Tensor]] = {}
@@ -113,7 +113,7 @@ class GapAccumulator(Accumulator):
             self._rows[tile.kind] = _locate(tile, self._questions)
         rows, names = self._rows[tile.kind]
         # A segment has one row, or none where a decoder's shift has cut the pronoun off: then both names score 0.
-        weights = rows.attention(tile, pieces=self.pieces).sum(2)
+        weights = rows.attention(tile, pooling=self.pooling).sum(2)
         index = names.clamp(min=0)[:, None].expand(-1, weights.shape[1], -1)
         scores = weights.gather(2, index).masked_fill((names < 0)[:, None], 0)
         self._layer_marks[tile.kind].append(scores[..., 1] > scores[..., 0])
@@ -155,19 +155,19 @@ class GapAccumulator(Accumulator):
         )
 
     def settings(self) -> State:
-        """Return how pieces are joined."""
-        return {"pieces": np.array(PIECES.index(self.pieces))}
+        """Return how pieces are pooled."""
+        return {"pooling": np.array(POOLINGS.index(self.pooling))}
 
     @classmethod
     def with_settings(
         cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
     ) -> "GapAccumulator":
-        """Make an empty accumulator that joins pieces so."""
-        return cls(layout, pieces=PIECES[int(settings["pieces"])])
+        """Make an empty accumulator that pools pieces so."""
+        return cls(layout, pooling=POOLINGS[int(settings["pooling"])])
 
     def described(self) -> str:
-        """Return the layout and how pieces are joined."""
-        return f"{self.layout} with pieces {self.pieces}"
+        """Return the layout and how pieces are pooled."""
+        return f"{self.layout} with pooling {self.pooling}"
 
 
 def _locate(tile: AttentionTile, questions: Sequence[GapQuestion | None]) -> tuple[WordRows, Tensor]:

@@ -62,7 +62,7 @@ class GapMeasurement(Measurement[ModelRun]):
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the rows."""
         yield Scan(
-            self.corpus, [GapAccumulator(self.run.layout, pieces=self.run.options.pieces)], label="GAP"
+            self.corpus, [GapAccumulator(self.run.layout, pooling=self.run.options.pooling)], label="GAP"
         )
 
     def compute(self, sums: ScanSums) -> StageResult:

@@ -45,7 +45,7 @@ class WordMapCollector:
         writer: takes the tables.
         layout: the kinds of attention; cross attention, whose rows and columns are different words, is left out.
         numbers: place in the treebank of each (document, index).
-        pieces: attention from a cut word (`attention.word_attention`).
+        pooling: attention from a cut word (`attention.word_attention`).
     """
 
     needs: frozenset[str] = frozenset({"weights"})
@@ -57,9 +57,9 @@ class WordMapCollector:
         layout: Sequence[KindLayout],
         numbers: Mapping[tuple[str, int], int],
         *,
-        pieces: str = "mean",
+        pooling: str = "mean",
     ) -> None:
-        self.writer, self.numbers, self.pieces = writer, numbers, pieces
+        self.writer, self.numbers, self.pooling = writer, numbers, pooling
         self.kinds = [part.kind for part in layout if part.kind != "cross"]
         self._words: list[int] = []
         self._axes: dict[str, tuple[WordAxis, Tensor]] = {}
@@ -79,7 +79,7 @@ class WordMapCollector:
             axis = word_axis(tile.queries.word_ids, tile.queries.valid)
             self._axes[tile.kind] = axis, table_positions(axis, max(self._words))
         axis, positions = self._axes[tile.kind]
-        attention = between_words(tile.weights, axis, axis, pieces=self.pieces)
+        attention = between_words(tile.weights, axis, axis, pooling=self.pooling)
         self._layers[tile.kind].append(on_table(attention.half(), positions))
 
     def end(self, batch: Batch) -> None:
