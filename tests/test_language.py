@@ -68,6 +68,8 @@ GIVEN_UP = {
 }
 # Options that were renamed: what they are called now.
 GIVEN_UP_OPTIONS = {"limit": "max_inputs", "pieces": "pooling"}
+# Tables and their columns that were renamed.
+GIVEN_UP_COLUMNS = {"joined": "continues_word"}
 # No noun of the field: a value is called by what it is.
 NO_NOUNS = ("own", "place", "one", "found", "told", "asked", "held", "seen", "made", "given")
 # Folders whose values are still called so; each leaves the list once its names are changed.
@@ -145,6 +147,12 @@ def test_options_that_were_renamed_stay_away(option):
     known = {*options_of(RunOptions), *(each.name for each in fields(TrainOptions))}
     assert option not in known, f"call it {GIVEN_UP_OPTIONS[option]}"
     assert GIVEN_UP_OPTIONS[option] in known
+
+
+@pytest.mark.parametrize("column", GIVEN_UP_COLUMNS)
+def test_columns_that_were_renamed_stay_away(column):
+    tables = [name for name, schema in schemas().items() if column in (name, *schema.names)]
+    assert not tables, f"call it {GIVEN_UP_COLUMNS[column]}"
 
 
 def test_a_name_that_was_given_up_would_be_found(tmp_path):

@@ -46,7 +46,7 @@ def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, joined=(), s
                                 "weight": 0.5,
                                 "start": 20,
                             },
-                            **{"tokens": list(words), "joined": list(joined), **looked},
+                            **{"tokens": list(words), "continues_word": list(joined), **looked},
                         }
                     )
     return with_parts(

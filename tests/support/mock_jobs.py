@@ -38,7 +38,7 @@ def with_jobs(inputs, *, words=WORDS, corpus=TEXT):
                     tokens.append({**place, "of": side, **telling})
                 for rank in (1, 2):
                     row = {"document": "made-up", "segment": 0, "row": 20 + job, "key": 20 + job - rank}
-                    seen = {"weight": 0.5, "start": 20, "tokens": list(words), "joined": []}
+                    seen = {"weight": 0.5, "start": 20, "tokens": list(words), "continues_word": []}
                     seen |= dict(zip(TAG_COLUMNS, ("NOUN", "")) if of_trees else ())
                     examples.append(
                         {**place, "rank": rank, **row, **seen, "key_token": words[max(0, job - rank)]}

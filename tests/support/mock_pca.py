@@ -26,7 +26,7 @@ def with_pca(inputs, *, tokens=12, words=WORDS, layers=None, seed=5):
                         **{"segment": token, "position": 7 * token + at, "start": 7 * token},
                         "token_class": CLASS_OF.get(words[at], "other"),
                         "tokens": list(words),
-                        "joined": [],
+                        "continues_word": [],
                     }
                 )
         heads = np.indices((entry["layers"], entry["heads"])).reshape(2, -1).T + 1

@@ -55,7 +55,7 @@ def test_rows_are_written_as_the_model_read_them(run, result):
         assert first == max(0, row["row"] - 10)
         assert first + len(row["tokens"]) == min(len(tokens), row["row"] + 6)
         joined = [place for place, token in enumerate(row["tokens"]) if place and token.startswith("##")]
-        assert list(row["joined"]) == joined
+        assert list(row["continues_word"]) == joined
         assert row["key_token"] == tokens[row["key"]]
         assert tokens[row["row"]] not in ("[CLS]", "[SEP]")
 

@@ -165,6 +165,6 @@ def test_tokens_that_go_on_with_a_word_are_told_where_they_do_not_say_so_themsel
 
 def test_runs_of_before_do_not_say_which_tokens_go_on():
     run = with_distribution(mock_inputs.encoder(1, 1))
-    before = run.tables["distribution_examples"].drop(columns="joined")
+    before = run.tables["distribution_examples"].drop(columns="continues_word")
     told = distribution_cards(with_parts(run, distribution_examples=before), kinds_of(run)[0])["tenths"]
     assert min(number for rows in told["rows"][0] for *_, numbers in rows for number in numbers) == 0

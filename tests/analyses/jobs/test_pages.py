@@ -39,7 +39,7 @@ def tables():
             token = {"of": "key", "rank": 1, "token": f"word{job}", "log_odds": 1.5, "z": 4.0, "n": 30}
             tokens.append({**place, **token})
         row = {"document": "a", "segment": 0, "row": 12, "key": 11, "weight": 0.5, "start": 11}
-        row["joined"] = []
+        row["continues_word"] = []
         examples.append({**place, "rank": 1, **row, "tokens": ["the", "cat"], "key_token": "the"})
     return {
         "jobs": table_of(JOBS, rows),

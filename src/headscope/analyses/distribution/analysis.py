@@ -11,7 +11,8 @@ ANALYSIS = Analysis(
             name="distribution",
             measure="measure:DistributionMeasurement",
             corpora=("text",),
-            version=3,
+            # 4: columns and values have the names of the field.
+            version=4,
             options=TEXT_INPUTS,
             order=6,
         ),

@@ -123,6 +123,6 @@ def _row(run: Run, sample: ExampleResult, decile_row: DecileRow) -> dict[str, An
         "weight": float(row["weight"]),
         "start": excerpt.start,
         "tokens": tokens,
-        "joined": run.joined(excerpt),
+        "continues_word": run.joined(excerpt),
         "key_token": key_tokens[0] if on_token else None,
     }

@@ -44,7 +44,7 @@ EXAMPLES = TableSchema(
         share("weight", "weight on it"),
         Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
         Column("tokens", "readable tokens around the row", "list of text"),
-        Column("joined", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
+        Column("continues_word", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
         text("key_token", "readable token that it attends to most", missing=_SINK),
     ),
     key=("kind", "layer", "head", "tenth", "rank"),

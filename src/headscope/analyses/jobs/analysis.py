@@ -10,7 +10,8 @@ ANALYSIS = Analysis(
         Stage(
             name="jobs",
             # 3: a test for a valley between jobs, and a count for random weights.
-            version=3,
+            # 4: columns and values have the names of the field.
+            version=4,
             measure="measure:JobsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
@@ -19,7 +20,8 @@ ANALYSIS = Analysis(
         # The jobs in a treebank, where parts of speech are features, too.
         Stage(
             name="tree_jobs",
-            version=2,
+            # 3: columns and values have the names of the field.
+            version=3,
             measure="measure_trees:TreeJobsMeasurement",
             tables="tables:TREE_TABLES",
             corpora=("treebank",),

@@ -121,7 +121,7 @@ def _example(run: Run, sample: ActiveRows, job: Job, at: int) -> dict[str, Any]:
         **({side: _TAGS[int(row[side])] for side in TAG_COLUMNS} if is_tagged(sample.rows) else {}),
         "start": excerpt.start,
         "tokens": words,
-        "joined": run.joined(excerpt),
+        "continues_word": run.joined(excerpt),
         "key_token": key_word,
     }
 

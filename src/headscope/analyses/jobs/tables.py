@@ -79,7 +79,11 @@ EXAMPLES = TableSchema(
         Column("weight", "weight on it", unit="share", bounds=SHARE),
         Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
         Column("tokens", "readable tokens around the row", "list of text"),
-        Column("joined", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
+        Column(
+            "continues_word",
+            "which of `tokens`, from 0, go on with the word of the one before",
+            "list of int64",
+        ),
         text("key_token", "readable token off the sink that it attends to most"),
     ),
     key=("kind", "layer", "head", "job", "rank"),

@@ -11,7 +11,8 @@ ANALYSIS = Analysis(
             name="pca",
             measure="measure:PcaMeasurement",
             corpora=("text",),
-            version=2,
+            # 3: columns and values have the names of the field.
+            version=3,
             options=TEXT_INPUTS,
             order=7,
             by_name=True,

@@ -145,7 +145,7 @@ def _tokens(run: ModelRun, result: PcaResult, axis: str) -> Iterator[dict[str, o
             "token_class": KeyClass(int(token["class"])).name.lower(),
             "start": int(token["position"]) - BEFORE + int(there.argmax()),
             "tokens": readable_tokens(run.loaded.tokenizer, ids[there]),
-            "joined": joined_pieces(run.loaded.tokenizer, ids[there]),
+            "continues_word": joined_pieces(run.loaded.tokenizer, ids[there]),
         }
 
 

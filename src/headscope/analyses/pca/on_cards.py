@@ -72,7 +72,7 @@ def _tokens(table: pd.DataFrame, words: CardWords) -> dict[str, list[list[Any]]]
     by_axis: dict[str, list[list[Any]]] = {}
     numbers = {name: number for number, name in enumerate(CLASSES)}
     for row in table.sort_values(["axis", "token"]).to_dict("records"):
-        around = words.row(row["tokens"], row.get("joined"))
+        around = words.row(row["tokens"], row.get("continues_word"))
         at = int(row["position"]) - int(row["start"])
         token = [numbers[str(row["token_class"])], int(row["position"]), at, around]
         by_axis.setdefault(str(row["axis"]), []).append(token)

@@ -70,7 +70,11 @@ TOKENS = TableSchema(
         ),
         Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
         Column("tokens", "readable tokens around it", "list of text"),
-        Column("joined", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
+        Column(
+            "continues_word",
+            "which of `tokens`, from 0, go on with the word of the one before",
+            "list of int64",
+        ),
     ),
     key=("kind", "axis", "token"),
 )

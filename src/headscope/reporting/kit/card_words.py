@@ -51,7 +51,7 @@ class CardWords:
             self.number(row["key_token"]) if on_token else -1,
             int(row["row"]) - int(row["key"]) if on_token and row["kind"] != "cross" else None,
             int(row["row"]) - int(row["start"]),
-            self.row(row["tokens"], row.get("joined")),
+            self.row(row["tokens"], row.get("continues_word")),
         ]
 
     def drawn(self) -> list[list[str]]:
