@@ -60,7 +60,7 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
     from headscope.analyses.stats.accumulator import StatsAccumulator
     from headscope.attention.scan import scan
     from headscope.encoding.shards import SHARD_TOKENS, ShardedBatches
-    from headscope.examples.clearest import ClearestAccumulator
+    from headscope.examples.top_examples import TopExampleAccumulator
     from headscope.prepare.model_run import ModelRun
     from headscope.prepare.options import RunOptions
     from headscope.prepare.shard_sums import ShardSums, joined
@@ -90,7 +90,7 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
             held += len(segment)
 
         def sums() -> ShardSums:
-            each = [StatsAccumulator(run.layout), ClearestAccumulator(run.layout)]
+            each = [StatsAccumulator(run.layout), TopExampleAccumulator(run.layout)]
             scan(run.over(few), each)
             return ShardSums(each, None)
 

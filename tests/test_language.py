@@ -69,7 +69,7 @@ GIVEN_UP = {
 # Options that were renamed: what they are called now.
 GIVEN_UP_OPTIONS = {"limit": "max_inputs", "pieces": "pooling"}
 # Tables and their columns that were renamed.
-GIVEN_UP_COLUMNS = {"joined": "continues_word"}
+GIVEN_UP_COLUMNS = {"clearest": "top_examples", "joined": "continues_word"}
 # No noun of the field: a value is called by what it is.
 NO_NOUNS = ("own", "place", "one", "found", "told", "asked", "held", "seen", "made", "given")
 # Folders whose values are still called so; each leaves the list once its names are changed.

@@ -36,9 +36,11 @@ MAY_NAME = {
     "study/study.py": {"stats": ROLES, "examples": CARDS},
     "reporting/kit/measured.py": {"stats": ROLES, "examples": CARDS},
     "atlas/blocks.py": {"examples": CARDS},
-    "reporting/card_sentences.py": {"clearest": CARDS},
-    "examples/example_tables.py": {"examples": CARDS, "clearest": CARDS},
-    "examples/clearest.py": {"clearest": "the accumulator of these sentences, by the name of its state"},
+    "reporting/card_sentences.py": {"top_examples": CARDS},
+    "examples/example_tables.py": {"examples": CARDS, "top_examples": CARDS},
+    "examples/top_examples.py": {
+        "top_examples": "the accumulator of these sentences, by the name of its state"
+    },
 }
 
 

@@ -68,7 +68,9 @@ def inputs():
 @pytest.fixture(scope="session")
 def studies(inputs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("studies")
-    return {name: write_study(one, folder / name, clearest=name != "bare") for name, one in inputs.items()}
+    return {
+        name: write_study(one, folder / name, top_examples=name != "bare") for name, one in inputs.items()
+    }
 
 
 @pytest.fixture(scope="session")

@@ -146,9 +146,9 @@ def test_sentences_are_the_tables_weights(blocks, studies):
     study, atlas = studies["whole"], blocks["whole"]["atlas"]
     told = atlas["kinds"]["encoder"]["sentences"]
     arcs = pd.concat([study.table("syntax_examples"), study.table("coref_examples")])
-    clearest = study.table("clearest")
-    assert sum(map(len, told.values())) == len(arcs) + len(clearest)
-    for table, relation in ((arcs, True), (clearest, False)):
+    top_examples = study.table("top_examples")
+    assert sum(map(len, told.values())) == len(arcs) + len(top_examples)
+    for table, relation in ((arcs, True), (top_examples, False)):
         for row in table.iloc[::7].to_dict("records"):
             index = (row["layer"] - 1) * 12 + row["head"] - 1
             name = row["relation"] if relation else row["behavior"]
@@ -209,7 +209,7 @@ def test_a_sentence_is_cut_to_where_a_head_attends_most():
 
 def test_a_run_without_the_new_table_still_has_the_sentences_of_its_examples(blocks, studies):
     atlas = blocks["bare"]["atlas"]
-    assert atlas["missing"]["clearest"] == "run headscope report again"
+    assert atlas["missing"]["top_examples"] == "run headscope report again"
     kept = studies["bare"].table("examples")
     own = kept[kept["behavior"] != "shared"]
     told = atlas["kinds"]["encoder"]["sentences"]
@@ -218,7 +218,7 @@ def test_a_run_without_the_new_table_still_has_the_sentences_of_its_examples(blo
         "behaviors": "run headscope report again",
         "pca": "run headscope report again with --include pca",
         "experiments": "run headscope report again, with a model and text",
-        **dict.fromkeys(("tenths", "jobs", "relations", "coreference", "distances", "clearest")),
+        **dict.fromkeys(("tenths", "jobs", "relations", "coreference", "distances", "top_examples")),
     }
 
 

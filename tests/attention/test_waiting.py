@@ -17,7 +17,7 @@ from headscope.attention.fused.blocks import BlockSize
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.examples.clearest import ClearestAccumulator
+from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.models.examination import examine
 from headscope.models.losses import NextToken
 from support.coreference import with_mentions
@@ -34,7 +34,7 @@ WHOLE, CUT = 1 << 26, 4 * 3 * 24 * 5
 
 # Name -> accumulators over a layout, and how often a batch may wait or copy: a constant.
 SCANS = {
-    "statistics": (lambda layout: [StatsAccumulator(layout), ClearestAccumulator(layout)], 9),
+    "statistics": (lambda layout: [StatsAccumulator(layout), TopExampleAccumulator(layout)], 9),
     "syntax": (lambda layout: [DependencyAccumulator(layout, ARCS)], 22),
     "coreference": (lambda layout: [CoreferenceAccumulator(layout)], 22),
     "distances": (lambda layout: [DivergenceAccumulator(layout)], 7),

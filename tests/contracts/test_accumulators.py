@@ -40,7 +40,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import Segment
-from headscope.examples.clearest import ClearestAccumulator
+from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.groups import GROUPS
 from headscope.statistics.kept import counted, largest, summed, total
@@ -82,7 +82,7 @@ def divergence_frame(results) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["kind", "name", "place", "value"])
 
 
-def clearest_frame(results) -> pd.DataFrame:
+def top_examples_frame(results) -> pd.DataFrame:
     """Every kept segment of every head, in order."""
     rows = [
         (result.kind, str(place), rank, document, segment, score)
@@ -218,7 +218,7 @@ FAMILY = {
     "behaviors_norms": (lambda layout: NormBehaviorAccumulator(layout, DELIMITERS), behaviors_frame),
     "behaviors_copy": (lambda layout: CopyAccumulator(layout, DELIMITERS), behaviors_frame),
     "behaviors_needle": (lambda layout: RetrievalAccumulator(layout, DELIMITERS), behaviors_frame),
-    "clearest": (ClearestAccumulator, clearest_frame),
+    "top_examples": (TopExampleAccumulator, top_examples_frame),
     "coreference": (CoreferenceAccumulator, hits_frame),
     "gap": (GapAccumulator, marks_frame),
     "importance": (ImportanceAccumulator, importance_frame),

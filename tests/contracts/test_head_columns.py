@@ -26,7 +26,7 @@ NO_MEASURE = {
     "stats_differences": "a head less another",
     "importance_differences": "of layers alone",
     "examples": "sentences",
-    "clearest": "sentences",
+    "top_examples": "sentences",
     "distribution_examples": "sentences",
     "pca_map": "tokens",
     "job_examples": "sentences",

@@ -11,7 +11,7 @@ from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding import shards as cutting
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.shards import ShardedBatches
-from headscope.examples.clearest import ClearestAccumulator
+from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.models.examination import examine
 from headscope.prepare import sharded_scan
 from headscope.prepare.shard_checkpoint import SHARDS, Part, ShardCheckpoint
@@ -51,7 +51,7 @@ def source_of(batches=None):
 
 def stats():
     layout = source_of().layout
-    return [StatsAccumulator(layout), ClearestAccumulator(layout)]
+    return [StatsAccumulator(layout), TopExampleAccumulator(layout)]
 
 
 def distances():
@@ -97,7 +97,7 @@ def test_both_have_what_each_would_have_alone(computed):
         scan(source_of(length_buckets(SEGMENTS, batch_size=5)), own)
         for state, alone in zip(found, own, strict=True):
             for name, array in alone.state().items():
-                if "clearest.keys" not in name:
+                if "top_examples.keys" not in name:
                     np.testing.assert_allclose(state[name], array, atol=1e-4, rtol=1e-5, err_msg=name)
 
 

@@ -13,7 +13,7 @@ from headscope.encoding import shards as cutting
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.shards import ShardedBatches
 from headscope.errors import InputError
-from headscope.examples.clearest import ClearestAccumulator
+from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.models.examination import examine
 from headscope.models.losses import ask_of
 from headscope.prepare import sharded_scan
@@ -51,7 +51,7 @@ class Asked:
         layout = self.anatomy.layout
         if self.gradients:
             return [ImportanceAccumulator(layout)]
-        return [StatsAccumulator(layout), ClearestAccumulator(layout), DivergenceAccumulator(layout)]
+        return [StatsAccumulator(layout), TopExampleAccumulator(layout), DivergenceAccumulator(layout)]
 
     def found(self, kept=None, *, segments=SEGMENTS, progress=None):
         source, sums = self.source(segments), self.accumulators()
@@ -120,7 +120,7 @@ def test_shards_sum_up_to_one_scan(asked, whole):
     other = state_of(source, sums)
     assert other.keys() == whole.keys()
     for name, array in whole.items():
-        if "clearest.keys" not in name:
+        if "top_examples.keys" not in name:
             np.testing.assert_allclose(array, other[name], atol=1e-4, rtol=1e-5, err_msg=name)
 
 

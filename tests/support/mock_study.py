@@ -1,20 +1,20 @@
 """Made-up runs as directories: what `mock_inputs` builds, written as a run writes it."""
 
-from headscope.examples.example_tables import CLEAREST
+from headscope.examples.example_tables import TOP_EXAMPLES
 from headscope.storage.files import write_parquet
 from headscope.study.manifest import write_manifest
 from headscope.study.study import open_study
 from support.stand_ins import table_of
 
 
-def clearest_of(inputs, *, most=2):
+def top_examples_of(inputs, *, most=2):
     """A table of the clearest sentences: each head's map on the first shared one, as often as wanted."""
     shared = inputs.examples[inputs.examples["behavior"] == "shared"]
     first = shared.drop_duplicates(["kind", "layer", "head"])
     named = first.drop(columns="behavior").merge(inputs.roles, on=["kind", "layer", "head"])
     rows = [
         {
-            **{name: row.get(name) for name in CLEAREST.names},
+            **{name: row.get(name) for name in TOP_EXAMPLES.names},
             "behavior": row["role"],
             "rank": rank,
             "value": 0.9 - 0.1 * rank,
@@ -24,13 +24,13 @@ def clearest_of(inputs, *, most=2):
         for row in named.to_dict("records")
         for rank in range(1, most + 1)
     ]
-    return table_of(CLEAREST, rows)
+    return table_of(TOP_EXAMPLES, rows)
 
 
-def write_study(inputs, folder, *, clearest=True):
+def write_study(inputs, folder, *, top_examples=True):
     """Write a run's directory and open it."""
     tables = dict(inputs.tables)
-    tables["clearest"] = clearest_of(inputs) if clearest else None
+    tables["top_examples"] = top_examples_of(inputs) if top_examples else None
     if inputs.table("coref") is not None:
         # Made-up runs name what is found with the roles; on disk it follows from this.
         tables["coref"] = inputs.table("coref").assign(q_value=0.001)

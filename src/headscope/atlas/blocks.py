@@ -10,7 +10,7 @@ from headscope.atlas.shown import showings_block
 from headscope.atlas.vocabulary import Known, vocabulary
 from headscope.errors import InputError
 from headscope.models.folder.shown import short_name
-from headscope.reporting.card_sentences import CLEAREST, sentences_block
+from headscope.reporting.card_sentences import TOP_EXAMPLES, sentences_block
 from headscope.reporting.from_study import measured_in
 from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.kit.words import plain
@@ -20,7 +20,7 @@ from headscope.study.study import Study
 
 SCHEMA = 1
 NEEDED = ("stats", "examples")
-_CLEAREST = (CLEAREST, "run headscope report again")
+_TOP_EXAMPLES = (TOP_EXAMPLES, "run headscope report again")
 
 
 def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
@@ -44,7 +44,7 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
     relations = relations_block(targets, kinds)
     sentences = sentences_block(about)
     needed = {name: what for parts in every_part() for name, what in parts.needed.items()} | {
-        CLEAREST: _CLEAREST
+        TOP_EXAMPLES: _TOP_EXAMPLES
     }
     atlas = {
         "schema": SCHEMA,

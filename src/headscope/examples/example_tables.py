@@ -37,8 +37,8 @@ EXAMPLES = TableSchema(
     key=("kind", "layer", "head", "behavior", "document", "segment"),
 )
 
-CLEAREST = TableSchema(
-    name="clearest",
+TOP_EXAMPLES = TableSchema(
+    name="top_examples",
     meaning="For each head the three inputs on which it does most of what its role rests on (`mixed`: the largest "
     "weight), as a stretch of each.",
     columns=(

@@ -16,8 +16,8 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
-from headscope.examples.clearest import FEWEST_ROWS, MOST_KEPT, ClearestResult
-from headscope.examples.clearest_segments import Entry
+from headscope.examples.top_examples import FEWEST_ROWS, MOST_KEPT, TopExamples
+from headscope.examples.top_segments import Entry
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.statistic_catalog import STATISTICS
 
@@ -69,12 +69,12 @@ class Excerpt:
 
 
 def inputs_to_read(
-    results: Iterable[ClearestResult], roles: pd.DataFrame, lengths: Mapping[Input, int], *, tokens: int
+    results: Iterable[TopExamples], roles: pd.DataFrame, lengths: Mapping[Input, int], *, tokens: int
 ) -> list[Input]:
     """Choose the inputs on which heads are drawn: first those that are among the clearest of the most heads.
 
     Args:
-        results: of a `ClearestAccumulator`; a head's statistic is that of its role.
+        results: of a `TopExampleAccumulator`; a head's statistic is that of its role.
         roles: from `behaviors.roles`.
         lengths: of the inputs, in tokens.
         tokens: largest total length; the first input may be longer.
@@ -214,7 +214,7 @@ def statistic_by_key(
     """Return each row's statistic by key, `[query, key]`: a row sums to its statistic.
 
     Args:
-        statistic: one of `CLEAREST_STATISTICS`.
+        statistic: one of `TOP_EXAMPLE_STATISTICS`.
         weights: `[query, key]`.
         key_classes: `KeyClass` of each key, `[key]`.
         first: position of the first row.

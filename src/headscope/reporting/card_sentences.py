@@ -17,7 +17,7 @@ from headscope.reporting.kit.words import Words
 from headscope.reporting.payload import finds_of, named_targets, packed, shown_tokens
 from headscope.visible import titled
 
-CLEAREST = "clearest"
+TOP_EXAMPLES = "top_examples"
 """The table of sentences for the role of every head."""
 LONGEST_TEXT = 2000
 MANY_HEADS = 512
@@ -50,8 +50,8 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
     for row in _rows(arc_examples(run)):
         _add(by_head, width, row, _of_arcs, words, many)
     # Older runs lack this table, and hold one sentence of the strongest head of each role.
-    clearest = run.table(CLEAREST)
-    kept = clearest if clearest is not None else run.examples[run.examples["behavior"] != "shared"]
+    top_examples = run.table(TOP_EXAMPLES)
+    kept = top_examples if top_examples is not None else run.examples[run.examples["behavior"] != "shared"]
     for row in _rows(kept):
         _add(by_head, width, row, _of_role, words, many)
     return by_head
@@ -64,7 +64,7 @@ def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
     role; in older runs, which have such a sentence only of the strongest head of each role, they get none. Kinds with
     more than 512 heads have their sentences in the atlas alone.
     """
-    roles_kept = about.run.table(CLEAREST) is not None
+    roles_kept = about.run.table(TOP_EXAMPLES) is not None
     every, targets = sentences_block(about), named_targets(about.run)
     out: dict[str, dict[int, dict[str, Any]]] = {}
     for kind in about.kinds:

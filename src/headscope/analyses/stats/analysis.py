@@ -10,15 +10,16 @@ ANALYSIS = Analysis(
     name="stats",
     question="Where do heads look, in text without annotation?",
     stages=(
-        # 2: the table `clearest`. 3: intervals and tests that keep their level, the table of differences.
+        # 2: the table `top_examples`. 3: intervals and tests that keep their level, the table of differences.
         # 4: random cuts of each document by itself. 5: the same statistics of what heads write.
-        # 6: `clearest` is of a tenth of the text, or 1,024 tokens.
+        # 6: `top_examples` is of a tenth of the text, or 1,024 tokens.
+        # 7: columns and values have the names of the field.
         Stage(
             name="stats",
             measure="measure:StatsMeasurement",
             corpora=("text",),
             options=TEXT_INPUTS,
-            version=6,
+            version=7,
             listed="statistics.statistic_catalog:NAMES",
         ),
     ),

@@ -12,11 +12,11 @@ from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.analyses.stats.stats_differences import stats_differences
 from headscope.attention.scan import scan
 from headscope.counted import count
-from headscope.examples.clearest import ClearestAccumulator
 from headscope.examples.collector import ExampleCollector, examples_table
 from headscope.examples.example_inputs import example_tokens
-from headscope.examples.example_tables import CLEAREST
+from headscope.examples.example_tables import TOP_EXAMPLES
 from headscope.examples.excerpts import ExcerptCollector, inputs_to_read
+from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.measures import of_measure
@@ -31,12 +31,12 @@ class StatsMeasurement(Measurement[Run]):
         layout = self.run.layout
         # Saved maps hold no values.
         kind = NormStatsAccumulator if self.run.options.maps is None else StatsAccumulator
-        accumulators = [kind(layout), ClearestAccumulator(layout)]
+        accumulators = [kind(layout), TopExampleAccumulator(layout)]
         yield Scan(RunText(self.run), accumulators, label="reading heads")
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Return the tables; the sentences are read again, a few at a time, for the maps of them."""
-        stats, clearest = sums.of(StatsAccumulator), sums.of(ClearestAccumulator)
+        stats, top_examples = sums.of(StatsAccumulator), sums.of(TopExampleAccumulator)
         table = stats_table(stats.compute())
         of_heads = of_measure(table)
         named = roles(of_heads)
@@ -49,10 +49,10 @@ class StatsMeasurement(Measurement[Run]):
                 "stats": table,
                 "stats_differences": stats_differences(stats),
                 "examples": examples,
-                "clearest": clearest_table(self.run, clearest, named),
+                "top_examples": top_examples_table(self.run, top_examples, named),
             },
             notes=notes_on("stats", *_left_out(stats)),
-            state={**stats.state(), **clearest.state()},
+            state={**stats.state(), **top_examples.state()},
         )
 
 
@@ -66,31 +66,31 @@ def _left_out(sums: StatsAccumulator) -> Iterator[str]:
                 )
 
 
-def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame) -> pd.DataFrame:
-    """Read chosen segments again (`example_tokens`), and lay out what each head does there as `clearest.parquet`.
+def top_examples_table(run: Run, top_examples: TopExampleAccumulator, named: pd.DataFrame) -> pd.DataFrame:
+    """Read chosen segments again (`example_tokens`), and lay out what each head does there as `top_examples.parquet`.
 
     Args:
         run: a `ModelRun` or a `MapsRun`.
-        clearest: what its scan kept.
+        top_examples: what its scan kept.
         named: from `behaviors.roles`.
 
     Returns:
         A row for each head and rank: `value` is the mean over the whole segment; `tokens`, `keys` and `weights`
         (row-major) are those of a stretch of it, which begins at position `start`; `text` is that stretch as text.
     """
-    lengths = {key: len(segment) for key, segment in clearest.segments.items()}
+    lengths = {key: len(segment) for key, segment in top_examples.segments.items()}
     room = example_tokens(run.facts()["counts"]["tokens"])
-    chosen = inputs_to_read(clearest.compute(), named, lengths, tokens=room)
+    chosen = inputs_to_read(top_examples.compute(), named, lengths, tokens=room)
     collector = ExcerptCollector(named)
     if chosen:
-        scan(run.again([clearest.segments[key] for key in sorted(chosen)]), [collector])
+        scan(run.again([top_examples.segments[key] for key in sorted(chosen)]), [collector])
     rows = []
     for excerpt in collector.excerpts:
         tokens, keys, text = run.excerpt_words(excerpt)
         about = vars(excerpt.wanted)
         rows.append(
             {
-                **{name: about[name] for name in CLEAREST.names if name in about},
+                **{name: about[name] for name in TOP_EXAMPLES.names if name in about},
                 "start": excerpt.start,
                 "tokens": tokens,
                 "keys": keys,
@@ -98,4 +98,4 @@ def clearest_table(run: Run, clearest: ClearestAccumulator, named: pd.DataFrame)
                 "text": text,
             }
         )
-    return pd.DataFrame(rows, columns=CLEAREST.names)
+    return pd.DataFrame(rows, columns=TOP_EXAMPLES.names)

@@ -1,6 +1,6 @@
 """The tables of statistics."""
 
-from headscope.examples.example_tables import CLEAREST, EXAMPLES
+from headscope.examples.example_tables import EXAMPLES, TOP_EXAMPLES
 from headscope.statistics.columns import (
     FEW,
     FROM_ONE,
@@ -85,4 +85,4 @@ STATS_DIFFERENCES = TableSchema(
     key=("kind", "layer", "head", "statistic"),
 )
 
-TABLES = (STATS, STATS_DIFFERENCES, EXAMPLES, CLEAREST)
+TABLES = (STATS, STATS_DIFFERENCES, EXAMPLES, TOP_EXAMPLES)

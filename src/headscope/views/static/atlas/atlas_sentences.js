@@ -76,6 +76,6 @@ export function sentencePart(kind, index, { onSentence = null, together = null }
     el("div", { class: "at-sentence-top" }, el("h3", {}, "Sentences"), el("span", { class: `mark role-${offers[0].role}`, "aria-hidden": "true" }, shape(offers[0].role)), select, back, on, ask),
     told,
     picture,
-    atlas.missing.clearest ? el("p", { class: "caption" }, `This run kept few sentences: ${atlas.missing.clearest} for more.`) : null,
+    atlas.missing.top_examples ? el("p", { class: "caption" }, `This run kept few sentences: ${atlas.missing.top_examples} for more.`) : null,
   );
 }

@@ -12,8 +12,7 @@ from headscope.attention.scan import scan
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import KeyClass
 from headscope.examples import example_inputs
-from headscope.examples.clearest import CLEAREST_STATISTICS, ClearestAccumulator
-from headscope.examples.example_tables import CLEAREST
+from headscope.examples.example_tables import TOP_EXAMPLES
 from headscope.examples.excerpts import (
     ExcerptCollector,
     best_stretch,
@@ -21,6 +20,7 @@ from headscope.examples.excerpts import (
     inputs_to_read,
     statistic_by_key,
 )
+from headscope.examples.top_examples import TOP_EXAMPLE_STATISTICS, TopExampleAccumulator
 from headscope.models.loading import load_model
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -53,7 +53,7 @@ def looking(shares, *, step):
 def kept(shares, *, step=-1, length=8, statistic="previous", segments=None, **options):
     chosen = segments or [segment(name, length) for name in shares]
     source = HandMadeSource(chosen, looking(shares, step=step), **options)
-    accumulator = ClearestAccumulator(source.layout)
+    accumulator = TopExampleAccumulator(source.layout)
     scan(source, [accumulator])
     (result,) = accumulator.compute()
     return list(result.kept.get((0, 0, statistic), ())), accumulator
@@ -102,22 +102,22 @@ def test_merging_is_the_same_in_any_order():
     whole, _ = kept(shares)
     parts = [kept(shares, segments=[segment(name, 8) for name in part])[1] for part in ("abc", "def")]
     for first, second in (parts, parts[::-1]):
-        joined = ClearestAccumulator.from_state(first.state())
+        joined = TopExampleAccumulator.from_state(first.state())
         joined.merge(second)
         (result,) = joined.compute()
         assert list(result.kept[0, 0, "previous"]) == whole
         wanted = {key[1:] for entries in result.kept.values() for key in entries}
         assert set(joined.segments) == wanted  # tokens of what was pushed out are let go
     with pytest.raises(ValueError, match="merge scans of one model only"):
-        parts[0].merge(ClearestAccumulator(parts[0].layout, most=5))
+        parts[0].merge(TopExampleAccumulator(parts[0].layout, most=5))
 
 
 def test_memory_is_bounded_by_heads_not_by_the_corpus():
     rng = np.random.default_rng(0)
     shares = {f"d{place}": float(share) for place, share in enumerate(rng.uniform(size=300))}
     _, accumulator = kept(shares, batch_size=16)
-    assert len(accumulator.segments) <= 3 * len(CLEAREST_STATISTICS)
-    assert accumulator.state()["clearest.lengths"].shape == (len(accumulator.segments),)
+    assert len(accumulator.segments) <= 3 * len(TOP_EXAMPLE_STATISTICS)
+    assert accumulator.state()["top_examples.lengths"].shape == (len(accumulator.segments),)
 
 
 def test_what_a_statistic_is_made_of_sums_to_it():
@@ -126,7 +126,7 @@ def test_what_a_statistic_is_made_of_sums_to_it():
     classes = np.array(
         [KeyClass.CLS, 0, 0, KeyClass.PUNCTUATION, 0, KeyClass.SEP, KeyClass.SEP], dtype=np.uint8
     )
-    sums = {name: statistic_by_key(name, weights, classes).sum(1) for name in CLEAREST_STATISTICS}
+    sums = {name: statistic_by_key(name, weights, classes).sum(1) for name in TOP_EXAMPLE_STATISTICS}
     for row in range(7):
         assert sums["previous"][row] == pytest.approx(weights[row, row - 1] if row else 0.0)
         assert sums["next"][row] == pytest.approx(weights[row, row + 1] if row < 6 else 0.0)
@@ -167,7 +167,7 @@ def test_a_stretch_holds_most_and_is_cut_between_words():
 
 def shown(source, role, *, tokens=10**6, **how):
     """What heads of a role are shown by, and the inputs that were chosen."""
-    accumulator = ClearestAccumulator(source.layout)
+    accumulator = TopExampleAccumulator(source.layout)
     scan(source, [accumulator])
     named = pd.DataFrame([{"kind": "encoder", "layer": 1, "head": 1, "role": role}])
     lengths = {key: len(one) for key, one in accumulator.segments.items()}
@@ -239,8 +239,8 @@ def measured():
 def test_chosen_sentences_are_those_of_a_plain_loop(measured):
     """Read every segment again one by one, with transformers' own eager attention, and rank them by hand."""
     run, result = measured
-    table, named = result.tables["clearest"], roles(result.tables["stats"])
-    assert list(table.columns) == CLEAREST.names
+    table, named = result.tables["top_examples"], roles(result.tables["stats"])
+    assert list(table.columns) == TOP_EXAMPLES.names
     loaded = load_model()
     loaded.model.set_attn_implementation("eager")
     classes = run.encoder.vocabulary
@@ -297,7 +297,7 @@ def test_chosen_sentences_are_those_of_a_plain_loop(measured):
 def test_a_word_of_many_pieces_is_not_begun_in_the_middle(measured):
     run, result = measured
     keys = {(one.document, one.index): one for one in run.segments()}
-    for row in result.tables["clearest"].to_dict("records"):
+    for row in result.tables["top_examples"].to_dict("records"):
         one = keys[row["document"], row["segment"]]
         start = row["start"]
         assert start == 0 or one.word_ids[start] == NO_WORD or one.word_ids[start] != one.word_ids[start - 1]

@@ -12,7 +12,7 @@ from torch import Tensor
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
-from headscope.examples.clearest_segments import ClearestSegments, Entry
+from headscope.examples.top_segments import Entry, TopSegments
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.kept import Declared, State
@@ -20,15 +20,15 @@ from headscope.statistics.role_catalog import ROLES, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS
 
 # Those that a role rests on, and what a head of no role is shown by.
-CLEAREST_STATISTICS = tuple(dict.fromkeys(ROLES[role].example for role in SHOWN))
+TOP_EXAMPLE_STATISTICS = tuple(dict.fromkeys(ROLES[role].example for role in SHOWN))
 MOST_KEPT = 3
 FEWEST_ROWS = 6
 _DECIMALS = 6
-_COLUMNS = [int(STATISTICS[name].quantity) for name in CLEAREST_STATISTICS]
+_COLUMNS = [int(STATISTICS[name].quantity) for name in TOP_EXAMPLE_STATISTICS]
 
 
 @dataclass(frozen=True)
-class ClearestResult:
+class TopExamples:
     """What was kept of one kind of attention.
 
     Attributes:
@@ -41,7 +41,7 @@ class ClearestResult:
     kept: Mapping[tuple[int, int, str], tuple[Entry, ...]]
 
 
-class ClearestAccumulator(Accumulator):
+class TopExampleAccumulator(Accumulator):
     """Keep, for each head and statistic, the segments whose mean over rows is highest.
 
     Scores are rounded to 1e-6, equal ones go by document and segment, so that neither order nor batches decide. Memory
@@ -63,8 +63,8 @@ class ClearestAccumulator(Accumulator):
 
     def declare(self) -> Declared:
         """Keep the clearest segments of each head and statistic."""
-        self._clearest = ClearestSegments(self.layout, statistics=len(_COLUMNS), most=self.most)
-        return {"clearest": self._clearest}
+        self._top_segments = TopSegments(self.layout, statistics=len(_COLUMNS), most=self.most)
+        return {"top_examples": self._top_segments}
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
@@ -91,45 +91,45 @@ class ClearestAccumulator(Accumulator):
             # Nothing is clear where a head never does it; NaN, what cannot occur, fails the comparison too.
             good = (
                 (scores > 0)
-                & (scores >= self._clearest.least[kind])
+                & (scores >= self._top_segments.least[kind])
                 & (rows >= self.fewest_rows)[:, None, None, None]
             )
             for item, layer, head, column in np.argwhere(good).tolist():
                 segment = batch.segments[item]
                 entry = (-float(scores[item, layer, head, column]), segment.document, segment.index)
-                self._clearest.offer(kind, (layer, head, column), entry, segment)
+                self._top_segments.offer(kind, (layer, head, column), entry, segment)
         self._open = {}
 
-    def compute(self) -> tuple[ClearestResult, ...]:
+    def compute(self) -> tuple[TopExamples, ...]:
         """Return what is kept of each kind."""
         return tuple(
-            ClearestResult(
+            TopExamples(
                 kind,
                 {
-                    (layer, head, CLEAREST_STATISTICS[column]): tuple(
+                    (layer, head, TOP_EXAMPLE_STATISTICS[column]): tuple(
                         (-score, document, segment) for score, document, segment in entries
                     )
                     for (layer, head, column), entries in sorted(places.items())
                 },
             )
-            for kind, places in self._clearest.kept.items()
+            for kind, places in self._top_segments.kept.items()
         )
 
     @property
     def segments(self) -> Mapping[tuple[str, int], Segment]:
         """The kept segments by document and index: tokens only, neither words nor fields."""
-        return self._clearest.segments
+        return self._top_segments.segments
 
     def settings(self) -> State:
         """Return the rules by which segments are kept."""
-        return {"clearest.rules": np.array([self.most, self.fewest_rows])}
+        return {"top_examples.rules": np.array([self.most, self.fewest_rows])}
 
     @classmethod
     def with_settings(
         cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
-    ) -> "ClearestAccumulator":
+    ) -> "TopExampleAccumulator":
         """Make an empty one with these rules."""
-        most, fewest_rows = (int(number) for number in settings["clearest.rules"])
+        most, fewest_rows = (int(number) for number in settings["top_examples.rules"])
         return cls(layout, most=most, fewest_rows=fewest_rows)
 
     def described(self) -> str:

@@ -19,7 +19,7 @@ Entry = tuple[float, str, int]
 _FIELDS = ("ids", "token_types", "word_ids")
 
 
-class ClearestSegments:
+class TopSegments:
     """The segments with the highest scores in each cell, and their tokens (a store of an accumulator).
 
     A cell is a 0-based (layer, head, statistic). Ties are broken by document and segment, so that the order of offers
@@ -62,7 +62,7 @@ class ClearestSegments:
         if len(kept) == self.most:
             self.least[kind][cell] = -kept[-1][0]
 
-    def merge(self, other: "ClearestSegments") -> None:
+    def merge(self, other: "TopSegments") -> None:
         """Add the segments of another store."""
         for kind, cells in other.kept.items():
             for cell, entries in cells.items():

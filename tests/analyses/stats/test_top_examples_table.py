@@ -1,4 +1,4 @@
-"""The table `clearest` of saved maps, and of a run that was finished before there was one."""
+"""The table `top_examples` of saved maps, and of a run that was finished before there was one."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ LINES = [
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    made = tmp_path_factory.mktemp("clearest")
+    made = tmp_path_factory.mktemp("top_examples")
     (made / "text.txt").write_text("\n\n".join(LINES) + "\n")
     save_tiny_bert(made / "tiny")
     return made
@@ -38,7 +38,7 @@ def test_saved_maps_give_the_maps_own_weights(folder, level):
     )  # fmt: skip
     assert code == 0, err
     run = prepare(RunOptions(maps=out, stages=("stats",)))
-    table = StatsMeasurement(run).measure().tables["clearest"]
+    table = StatsMeasurement(run).measure().tables["top_examples"]
     source = MapsSource(out)
     entries = {(entry.document, entry.index): entry for entry in source.index.entries}
     heads = sum(part.layers * part.heads for part in source.layout)
@@ -68,7 +68,7 @@ def test_every_kind_of_attention(folder, tmp_path, save, kinds):
         model=str(model), text=(str(tmp_path / "text.txt"),), packing="single", stages=("stats",)
     )
     run = prepare(options)
-    table = StatsMeasurement(run).measure().tables["clearest"]
+    table = StatsMeasurement(run).measure().tables["top_examples"]
     assert [part.kind for part in run.layout] == kinds
     for part in run.layout:
         own = table[table["kind"] == part.kind]
@@ -97,13 +97,13 @@ def test_a_finished_run_without_the_table_is_measured_again(folder):
     stage = manifest["stages"]["stats"]
     assert damaged_files(out, stage) == []
     # As the version before wrote it: another signature, and no such table.
-    (out / "tables" / "clearest.parquet").unlink()
-    stage["tables"].remove("clearest")
+    (out / "tables" / "top_examples.parquet").unlink()
+    stage["tables"].remove("top_examples")
     stage["signature"] = "of version 1"
-    del stage["files"]["tables/clearest.parquet"]
+    del stage["files"]["tables/top_examples.parquet"]
     write_manifest(out, manifest)
     write_run(prepare(options), out)
-    assert "clearest" in open_study(out).tables
+    assert "top_examples" in open_study(out).tables
 
 
 def test_the_signature_of_a_stage_changes_with_its_version(folder):
