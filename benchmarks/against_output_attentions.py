@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-STATISTICS = ("previous", "next", "current", "cls", "sep", "punctuation", "entropy", "max_weight")
+STATISTICS = ("previous", "next", "current", "cls", "sep", "period_comma", "entropy", "max_weight")
 
 
 def segments_of(text: Path, number: int):
@@ -60,7 +60,7 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
             totals["previous"] += np.trace(weights, -1, 2, 3) / n
             totals["next"] += np.trace(weights, 1, 2, 3) / n
             totals["current"] += np.trace(weights, 0, 2, 3) / n
-            for value, name in ((1, "cls"), (2, "sep"), (3, "punctuation")):
+            for value, name in ((1, "cls"), (2, "sep"), (3, "period_comma")):
                 totals[name] += weights[..., classes == value].sum(-1).mean(-1)
             totals["entropy"] += -(weights * np.log(np.where(weights > 0, weights, 1))).sum(-1).mean(-1)
             totals["max_weight"] += weights.max(-1).mean(-1)

@@ -184,7 +184,7 @@ def _compare(model: nn.Module, outcome: Outcome) -> None:
 def vocabulary(model: nn.Module) -> Vocabulary:
     """Return a vocabulary of a few classes for a model without tokenizer."""
     classes = np.zeros(VOCABULARY, dtype=np.uint8)
-    classes[[3, 4]] = KeyClass.PUNCTUATION
+    classes[[3, 4]] = KeyClass.PERIOD_COMMA
     pad = getattr(model.config, "pad_token_id", None)
     return Vocabulary(
         classes=classes,

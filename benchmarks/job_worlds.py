@@ -93,7 +93,7 @@ def made(
     if world in ONE_JOB:
         job[:] = 0
         tokens = distances(world, rows, rng, scale) * sign
-        column["key punctuation"][:] = rng.random(rows) < 0.12
+        column["key period or comma"][:] = rng.random(rows) < 0.12
         # What is written follows how far the key is, without a gap either.
         written[:, 0] += np.log2(1 + np.abs(tokens))
     elif world == "previous and far":
@@ -112,7 +112,7 @@ def made(
         # A tenth of all tokens are punctuation, so that the last one may be the token before.
         near = 1 + rng.geometric(0.1, rows) - 1
         tokens = np.where(job, near, 1)
-        column["key punctuation"][:] = np.where(job, True, rng.random(rows) < 0.1)
+        column["key period or comma"][:] = np.where(job, True, rng.random(rows) < 0.1)
     column["offset"][:] = np.log2(1.0 + np.abs(tokens))
     column["side"][:] = np.sign(tokens)
     found[:, FEATURES.index(WRITTEN[0]) :] = written - written.mean(0)

@@ -34,7 +34,7 @@ def made_up(number: int, length: int = LENGTH) -> tuple[list[Segment], Vocabular
     """Segments of so many tokens: [CLS], two [SEP] and one token in twelve a full stop, of 16 documents."""
     generator = torch.Generator().manual_seed(0)
     classes = torch.zeros(30522, dtype=torch.uint8).numpy()
-    classes[[101, 102, 1012]] = [KeyClass.CLS, KeyClass.SEP, KeyClass.PUNCTUATION]
+    classes[[101, 102, 1012]] = [KeyClass.CLS, KeyClass.SEP, KeyClass.PERIOD_COMMA]
     vocabulary = Vocabulary(classes=classes, has_cls=True, cls_name="[CLS]", sep_name="[SEP]", pad_id=0)
     segments = []
     for index in range(number):

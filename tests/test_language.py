@@ -11,6 +11,7 @@ import pytest
 
 from headscope.analyses.option import options_of
 from headscope.prepare.options import RunOptions
+from headscope.statistics.statistic_catalog import STATISTICS
 from headscope.visible import visible
 from headscope_train.training_options import TrainOptions
 from support.stand_ins import schemas
@@ -70,6 +71,8 @@ GIVEN_UP = {
 GIVEN_UP_OPTIONS = {"limit": "max_inputs", "pieces": "pooling"}
 # Tables and their columns that were renamed.
 GIVEN_UP_COLUMNS = {"clearest": "top_examples", "joined": "continues_word"}
+# Statistics that were renamed.
+GIVEN_UP_STATISTICS = {"any_punctuation": "punctuation"}
 # No noun of the field: a value is called by what it is.
 NO_NOUNS = ("own", "place", "one", "found", "told", "asked", "held", "seen", "made", "given")
 # Folders whose values are still called so; each leaves the list once its names are changed.
@@ -153,6 +156,12 @@ def test_options_that_were_renamed_stay_away(option):
 def test_columns_that_were_renamed_stay_away(column):
     tables = [name for name, schema in schemas().items() if column in (name, *schema.names)]
     assert not tables, f"call it {GIVEN_UP_COLUMNS[column]}"
+
+
+@pytest.mark.parametrize("statistic", GIVEN_UP_STATISTICS)
+def test_statistics_that_were_renamed_stay_away(statistic):
+    assert statistic not in STATISTICS, f"call it {GIVEN_UP_STATISTICS[statistic]}"
+    assert GIVEN_UP_STATISTICS[statistic] in STATISTICS
 
 
 def test_a_name_that_was_given_up_would_be_found(tmp_path):

@@ -54,7 +54,7 @@ def test_the_terminal_shows_the_layers_means_and_the_folder_all(cli, folder, tmp
         expected = [
             1000 * means[layer, measure, name]
             for measure in ("gradient", "weight_times_gradient")
-            for name in ("cls", "sep", "punctuation", "other")
+            for name in ("cls", "sep", "period_comma", "other")
         ]
         assert shown[0] == layer
         assert shown[1:] == pytest.approx(expected, rel=5e-3)

@@ -241,7 +241,7 @@ def test_words_to_ask_with(blocks):
             words.setdefault(word, []).append((entry["what"], entry["name"]))
     assert ("relation", "obj") in words["object"]
     assert ("relation", "nsubj") in words["subject"]
-    assert words["comma"] == [("role", "punctuation")]
+    assert words["comma"] == [("role", "period_comma")]
     assert words["[cls]"] == [("role", "cls")]
     assert words["antecedent"] == [("relation", "coreference")]
     assert "all words" not in {entry["label"] for entry in entries}

@@ -139,7 +139,7 @@ def test_weights_and_statistics_are_those_of_a_plain_loop(family, path):
                 RowQuantity.MAX_WEIGHT: max(every),
                 RowQuantity.CURRENT: weights[row],
                 RowQuantity.PREVIOUS: weights[row - 1] if row else 0.0,
-                RowQuantity.PUNCTUATION: weights[classes == 3].sum(),
+                RowQuantity.PERIOD_COMMA: weights[classes == 3].sum(),
             }
             for quantity, number in expected.items():
                 assert numbers[quantity] == pytest.approx(number, abs=5 * atol), (quantity, layer, head, row)

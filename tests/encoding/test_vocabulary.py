@@ -55,7 +55,7 @@ def test_a_gpt2_type_tokenizer_has_neither_cls_nor_sep():
     ids = np.array(byte_level()("the cat, it.")["input_ids"])
     assert (vocabulary.of(ids) == KeyClass.CLS).sum() == 0
     assert vocabulary.of(ids, decoder=True)[0] == KeyClass.CLS
-    assert (vocabulary.of(ids) == KeyClass.PUNCTUATION).sum() == 2
+    assert (vocabulary.of(ids) == KeyClass.PERIOD_COMMA).sum() == 2
 
 
 def test_bos_and_eos_that_are_added_count():
@@ -82,7 +82,7 @@ def test_punctuation_is_the_bare_piece_with_or_without_its_word_start_mark():
     named = {
         str(token)
         for token in tokenizer.get_vocab()
-        if vocabulary.classes[tokenizer.convert_tokens_to_ids(token)] == KeyClass.PUNCTUATION
+        if vocabulary.classes[tokenizer.convert_tokens_to_ids(token)] == KeyClass.PERIOD_COMMA
     }
     assert named == {".", ",", "\u0120.", "\u2581,"}
 
@@ -127,7 +127,7 @@ def test_punctuation_of_any_kind_is_a_class_beside_periods_and_commas():
         numbers = tokenizer(text, add_special_tokens=False)["input_ids"]
         return max(classes[number] for number in numbers) if len(numbers) == 1 else None
 
-    assert {of(mark) for mark in (".", ",")} == {KeyClass.PUNCTUATION}
+    assert {of(mark) for mark in (".", ",")} == {KeyClass.PERIOD_COMMA}
     assert {of(mark) for mark in ("!", "-", "(", ";", "'")} == {KeyClass.OTHER_PUNCTUATION}
     assert {of(text) for text in ("$", "+", "a", "2")} == {KeyClass.OTHER}
     assert KeyClass.OTHER_PUNCTUATION in {classes[i] for i in tokenizer("「はい」。")["input_ids"]}
@@ -143,6 +143,6 @@ def test_the_pieces_of_words_are_no_names():
     assert punctuation_class("##-", byte_level=False) == KeyClass.OTHER_PUNCTUATION
     assert punctuation_class("##", byte_level=False) == KeyClass.OTHER_PUNCTUATION
     assert punctuation_class("\u2581!?", byte_level=False) == KeyClass.OTHER_PUNCTUATION
-    assert punctuation_class("\u2581.", byte_level=True) == KeyClass.PUNCTUATION
+    assert punctuation_class("\u2581.", byte_level=True) == KeyClass.PERIOD_COMMA
     assert punctuation_class("[SEP]", byte_level=False) == KeyClass.OTHER
     assert punctuation_class("", byte_level=False) == KeyClass.OTHER

@@ -124,7 +124,7 @@ def test_what_a_statistic_is_made_of_sums_to_it():
     rng = np.random.default_rng(1)
     weights = rng.dirichlet(np.ones(7), size=7).astype(np.float32)
     classes = np.array(
-        [KeyClass.CLS, 0, 0, KeyClass.PUNCTUATION, 0, KeyClass.SEP, KeyClass.SEP], dtype=np.uint8
+        [KeyClass.CLS, 0, 0, KeyClass.PERIOD_COMMA, 0, KeyClass.SEP, KeyClass.SEP], dtype=np.uint8
     )
     sums = {name: statistic_by_key(name, weights, classes).sum(1) for name in TOP_EXAMPLE_STATISTICS}
     for row in range(7):
@@ -132,7 +132,7 @@ def test_what_a_statistic_is_made_of_sums_to_it():
         assert sums["next"][row] == pytest.approx(weights[row, row + 1] if row < 6 else 0.0)
         assert sums["cls"][row] == pytest.approx(weights[row, 0])
         assert sums["sep"][row] == pytest.approx(weights[row, 5] + weights[row, 6])
-        assert sums["punctuation"][row] == pytest.approx(weights[row, 3])
+        assert sums["period_comma"][row] == pytest.approx(weights[row, 3])
         assert sums["max_weight"][row] == pytest.approx(weights[row].max())
         assert sums["entropy"][row] == pytest.approx(-(weights[row] * np.log(weights[row])).sum())
 
@@ -260,7 +260,7 @@ def test_chosen_sentences_are_those_of_a_plain_loop(measured):
             "next": np.trace(weights, 1, 2, 3) / n,
             "cls": weights[..., of == KeyClass.CLS].sum(-1).mean(-1),
             "sep": weights[..., of == KeyClass.SEP].sum(-1).mean(-1),
-            "punctuation": weights[..., of == KeyClass.PUNCTUATION].sum(-1).mean(-1),
+            "period_comma": weights[..., of == KeyClass.PERIOD_COMMA].sum(-1).mean(-1),
             "entropy": -(weights * np.log(np.maximum(weights, 1e-300))).sum(-1).mean(-1),
             "max_weight": weights.max(-1).mean(-1),
         }

@@ -50,7 +50,7 @@ def test_light_fills_of_the_behaviors_are_okabe_ito():
     assert fills["next"] == "#e69f00"
     assert fills["cls"] == "#cc79a7"
     assert fills["sep"] == "#d55e00"
-    assert fills["punctuation"] == "#f0e442"
+    assert fills["period_comma"] == "#f0e442"
     assert fills["syntax"] == "#009e73"
     assert fills["coreference"] == "#56b4e9"
 

@@ -149,9 +149,9 @@ def test_panel_shows_roles_in_their_colors_and_order(encoder):
 
 
 def test_uniform_is_dashed_at_the_tables_value(encoder):
-    (ax,) = statistic_panel(encoder.stats, "punctuation", kind="encoder").axes
-    drawn = line(ax, "uniform--encoder--punctuation")
-    table = rows(encoder.stats, "encoder", "punctuation", mean=True)
+    (ax,) = statistic_panel(encoder.stats, "period_comma", kind="encoder").axes
+    drawn = line(ax, "uniform--encoder--period_comma")
+    table = rows(encoder.stats, "encoder", "period_comma", mean=True)
     assert drawn[:, 1] == pytest.approx(table["uniform"].to_numpy())
 
 

@@ -105,7 +105,7 @@ def test_layers_that_rest_on_a_token_state_the_lowest_bound():
     inputs = mock_inputs.encoder()
     for layer in range(1, 7):
         low = {2: 0.37, 3: 0.50}.get(layer, 0.05)
-        for statistic in ("sep", "punctuation"):
+        for statistic in ("sep", "period_comma"):
             inputs = put(inputs, statistic, (layer, None), value=0.1, ci_low=0.09, ci_high=0.11)
         inputs = put(
             inputs, "cls", (layer, None), value=low + 0.01, ci_low=low, ci_high=low + 0.02, uniform=0.016
@@ -200,7 +200,7 @@ def test_no_head_stands_out_says_what_the_rule_was_held_to():
     )
     rest = " The largest share measured is 12%, of head 1-2 on periods and commas, where uniform attention gives 10%."
     inputs = mock_inputs.random_weights(1, 2, documents=3)
-    inputs = put(inputs, "punctuation", (1, 2), value=0.12, uniform=0.1)
+    inputs = put(inputs, "period_comma", (1, 2), value=0.12, uniform=0.1)
     found = [one.text for one in findings(inputs)]
     assert found[0] == (
         "Whether a head stands out was not tested, which needs at least 10 documents; as measured, the share on the "

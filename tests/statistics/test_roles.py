@@ -22,8 +22,8 @@ def finds(best, coreference):
 @pytest.mark.parametrize(
     ("values", "role"),
     [
-        ({"punctuation": 0.61, "sep": 0.0}, "punctuation"),
-        ({"punctuation": 0.6, "sep": 0.0}, "mixed"),
+        ({"period_comma": 0.61, "sep": 0.0}, "period_comma"),
+        ({"period_comma": 0.6, "sep": 0.0}, "mixed"),
         ({"sep": 0.61}, "sep"),
         ({"cls": 0.61}, "cls"),
         ({"cls": 0.9, "entropy": 4.5}, "cls"),

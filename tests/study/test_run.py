@@ -53,7 +53,7 @@ def plain_loop(texts, *, layers=6):
             "current": np.trace(maps, 0, 2, 3) / n,
             "cls": maps[..., cls].sum(-1).mean(-1),
             "sep": maps[..., sep].sum(-1).mean(-1),
-            "punctuation": maps[..., stops].sum(-1).mean(-1),
+            "period_comma": maps[..., stops].sum(-1).mean(-1),
             "sep_to_sep": maps[:, :, sep][..., sep].sum(-1).mean(-1),
             "other_to_sep": maps[:, :, ~sep][..., sep].sum(-1).mean(-1),
             "entropy": -(maps * np.log(maps)).sum(-1).mean(-1),
@@ -194,7 +194,7 @@ def test_examples_are_the_models_own_weights(study):
     sentences = shared.groupby(["document", "segment"]).size()
     assert 1 < len(sentences) <= 3
     assert set(sentences) == {72}
-    assert set(table.behavior) - {"shared"} <= {"previous", "next", "cls", "sep", "punctuation", "broad"}
+    assert set(table.behavior) - {"shared"} <= {"previous", "next", "cls", "sep", "period_comma", "broad"}
     for row in [
         *table[table.behavior != "shared"].to_dict("records"),
         *shared.iloc[30::72].to_dict("records"),

@@ -21,7 +21,7 @@ def vocabulary(*, has_cls: bool = True) -> Vocabulary:
     if has_cls:
         classes[CLS] = KeyClass.CLS
         classes[SEP] = KeyClass.SEP
-    classes[[DOT, COMMA]] = KeyClass.PUNCTUATION
+    classes[[DOT, COMMA]] = KeyClass.PERIOD_COMMA
     return Vocabulary(
         classes=classes,
         has_cls=has_cls,

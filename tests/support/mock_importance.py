@@ -6,7 +6,7 @@ from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFEREN
 from support.measured import with_parts
 from support.stand_ins import table_of
 
-FACTOR = {"cls": 0.1, "sep": 0.8, "punctuation": 0.95, "other": 1.0}
+FACTOR = {"cls": 0.1, "sep": 0.8, "period_comma": 0.95, "other": 1.0}
 CLASSES = tuple(FACTOR)
 
 

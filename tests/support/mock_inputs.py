@@ -33,7 +33,7 @@ def key_classes(keys):
     return {
         "cls": np.isin(keys, SPECIAL["cls"]),
         "sep": np.isin(keys, SPECIAL["sep"]),
-        "punctuation": np.isin(keys, [".", ","]),
+        "period_comma": np.isin(keys, [".", ","]),
     }
 
 
@@ -117,7 +117,7 @@ def encoder_recipe(layer, head, layers, rng):
     if (layer, head) in special:
         return special[layer, head] | {"noise": 0.8}
     if layer == layers - 1 and head % 5 == 2:
-        return {"punctuation": 0.68, "noise": 1.0}
+        return {"period_comma": 0.68, "noise": 1.0}
     rest = 0.75 * np.sin(np.pi * depth) * rng.uniform(0.5, 1.15)
     to_sep = 0.15 if depth < 0.5 else 0.75
     return {

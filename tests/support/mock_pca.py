@@ -8,7 +8,7 @@ from support.measured import with_parts
 from support.stand_ins import table_of
 
 WORDS = ("the", "cat", ",", "sat", "on", "a", "mat", "and", "slept", "!")
-CLASS_OF = {",": "punctuation", "!": "other_punctuation"}
+CLASS_OF = {",": "period_comma", "!": "other_punctuation"}
 
 
 def with_pca(inputs, *, tokens=12, words=WORDS, layers=None, seed=5):

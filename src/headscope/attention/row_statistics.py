@@ -29,8 +29,8 @@ class RowQuantity(IntEnum):
     NEXT = auto()
     CLS = auto()
     SEP = auto()
+    PERIOD_COMMA = auto()
     PUNCTUATION = auto()
-    ANY_PUNCTUATION = auto()
     ENTROPY = auto()
     MAX_WEIGHT = auto()
     SINK = auto()
@@ -42,8 +42,8 @@ OFFSETS = {RowQuantity.PREVIOUS: (-1,), RowQuantity.CURRENT: (0,), RowQuantity.N
 CLASSES = {
     RowQuantity.CLS: (KeyClass.CLS,),
     RowQuantity.SEP: (KeyClass.SEP,),
-    RowQuantity.PUNCTUATION: (KeyClass.PUNCTUATION,),
-    RowQuantity.ANY_PUNCTUATION: (KeyClass.PUNCTUATION, KeyClass.OTHER_PUNCTUATION),
+    RowQuantity.PERIOD_COMMA: (KeyClass.PERIOD_COMMA,),
+    RowQuantity.PUNCTUATION: (KeyClass.PERIOD_COMMA, KeyClass.OTHER_PUNCTUATION),
 }
 """The classes of the keys that a quantity sums over."""
 

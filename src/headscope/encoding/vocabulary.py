@@ -22,7 +22,7 @@ class KeyClass(IntEnum):
     OTHER = 0
     CLS = 1
     SEP = 2
-    PUNCTUATION = 3
+    PERIOD_COMMA = 3
     OTHER_PUNCTUATION = 4
 
 
@@ -71,7 +71,7 @@ def punctuation_class(token: str, *, byte_level: bool) -> KeyClass:
     """
     text = token.lstrip("".join(_WORD_START_MARKS))
     if text in (".", ","):
-        return KeyClass.PUNCTUATION
+        return KeyClass.PERIOD_COMMA
     if byte_level:
         text = text_of_bytes(text)
     text = text.removeprefix("##") or text

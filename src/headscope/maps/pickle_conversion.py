@@ -28,8 +28,8 @@ NO_PLACE_FOR_SINKS = (
 _CLASSES = {
     "[CLS]": KeyClass.CLS,
     "[SEP]": KeyClass.SEP,
-    ".": KeyClass.PUNCTUATION,
-    ",": KeyClass.PUNCTUATION,
+    ".": KeyClass.PERIOD_COMMA,
+    ",": KeyClass.PERIOD_COMMA,
 }
 
 

@@ -75,10 +75,10 @@ class Role:
 # position, and `BROAD_RATIO`.
 _ROWS = (
     Role(
-        name="punctuation",
-        statistic="punctuation",
+        name="period_comma",
+        statistic="period_comma",
         above=0.6,
-        search_words=("punctuation", "period", "comma", "full stop", "dot"),
+        search_words=("period", "comma", "full stop", "dot"),
     ),
     Role(
         name="sep",

@@ -83,7 +83,7 @@ def test_each_role_is_named_in_its_color_beside_one_of_its_heads(table):
     told = {text.get_text(): text for text in names(ax)}
     for role in set(table["role"]):
         shown = called.get(role, {"previous": "previous token", "next": "next token", "sep": "[SEP]",
-                                  "punctuation": "period or comma"}.get(role, role))  # fmt: skip
+                                  "period_comma": "period or comma"}.get(role, role))  # fmt: skip
         assert told[shown].get_color() == role_color(role)
         own = table[table["role"] == role][["x", "y"]].to_numpy()
         span = np.ptp(table[["x", "y"]].to_numpy(), axis=0).max()

@@ -38,7 +38,7 @@ def class_of(token, place, *, first_is_cls=False):
     """The class of a key, from the definition."""
     if token == CLS or (first_is_cls and place == 0):
         return "cls"
-    return "sep" if token == SEP else "punctuation" if token in (DOT, COMMA) else "other"
+    return "sep" if token == SEP else "period_comma" if token in (DOT, COMMA) else "other"
 
 
 def means_of(segment, weights, gradient, *, causal=False):
@@ -114,9 +114,9 @@ def test_what_cannot_occur_is_null_with_n_0():
     table = importance_table(sums.compute())
     assert list(table.columns) == IMPORTANCE.names
     for name, own in table.groupby("key_class"):
-        assert (own["n"] == (0 if name in ("sep", "punctuation") else len(plain))).all()
+        assert (own["n"] == (0 if name in ("sep", "period_comma") else len(plain))).all()
         for column in ("value", "ci_low", "ci_high"):
-            assert own[column].isna().all() == (name in ("sep", "punctuation"))
+            assert own[column].isna().all() == (name in ("sep", "period_comma"))
 
 
 def test_intervals_are_over_documents():
@@ -129,12 +129,12 @@ def test_intervals_are_over_documents():
     for segment in SEGMENTS:
         own = random_map(segment)[1, 2]
         means = means_of(segment, own, HandMadeSource.gradient_of(torch.from_numpy(own)))
-        if ("gradient", "punctuation") in means:
-            totals[documents.index(segment.document)] += means["gradient", "punctuation"]
+        if ("gradient", "period_comma") in means:
+            totals[documents.index(segment.document)] += means["gradient", "period_comma"]
             numbers[documents.index(segment.document)] += 1
     own = ratio_interval(totals, numbers, scale="positive")
     expected = [own.low, own.high]
-    place = (1, 2, MEASURES.index("gradient"), KEY_CLASSES.index("punctuation"))
+    place = (1, 2, MEASURES.index("gradient"), KEY_CLASSES.index("period_comma"))
     np.testing.assert_allclose([result.heads.low[place], result.heads.high[place]], expected, rtol=1e-10)
     few = HandMadeSource(made_up_segments(9, seed=1), random_map)
     other = ImportanceAccumulator(few.layout)
@@ -258,8 +258,8 @@ def embedded():
 
 # An independent loop over 60 pairs of this text, with masks of its own: layer 2 and layer 5, mean |gradient|.
 SEEN = {
-    2: {"cls": 0.0019, "sep": 0.0124, "punctuation": 0.0127, "other": 0.0126},
-    5: {"cls": 0.0005, "sep": 0.0039, "punctuation": 0.0051, "other": 0.0065},
+    2: {"cls": 0.0019, "sep": 0.0124, "period_comma": 0.0127, "other": 0.0126},
+    5: {"cls": 0.0005, "sep": 0.0039, "period_comma": 0.0051, "other": 0.0065},
 }
 
 
@@ -304,7 +304,7 @@ def test_two_pairs_against_retained_gradients(embedded):
             weights.retain_grad()
         out.loss.backward()
         tokens = loaded.tokenizer.convert_ids_to_tokens(ids[0].tolist())
-        names = {"[CLS]": "cls", "[SEP]": "sep", ".": "punctuation", ",": "punctuation"}
+        names = {"[CLS]": "cls", "[SEP]": "sep", ".": "period_comma", ",": "period_comma"}
         keys = np.array([KEY_CLASSES.index(names.get(token, "other")) for token in tokens])
         for layer, weights in enumerate(out.attentions):
             size = weights.grad[0].abs().double().numpy()

@@ -147,7 +147,7 @@ def test_the_table_of_differences_is_the_frame(inputs):
     for row in rows[2:]:
         place = 1
         for measure in ("gradient", "weight_times_gradient"):
-            for name in ("cls", "sep", "punctuation"):
+            for name in ("cls", "sep", "period_comma"):
                 own = frame.loc[int(row[0]), measure, name]
                 read = [float(text.replace("−", "-")) for text in (row[place], *row[place + 1].split(" to "))]
                 expected = [1000 * own[column] for column in ("difference", "ci_low", "ci_high")]
@@ -215,8 +215,8 @@ def test_a_run_without_gradients_has_no_section():
 
 
 def test_means_without_a_value_are_left_out():
-    inputs = with_importance(mock_inputs.encoder(2, 2), absent=("punctuation",))
-    assert layer_means(inputs.table("importance"), "gradient", "punctuation", "encoder") == {}
+    inputs = with_importance(mock_inputs.encoder(2, 2), absent=("period_comma",))
+    assert layer_means(inputs.table("importance"), "gradient", "period_comma", "encoder") == {}
     assert np.isnan(layer_means(inputs.table("importance"), "gradient", "cls", "encoder")[1].uniform)
 
 

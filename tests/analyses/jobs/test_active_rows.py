@@ -25,7 +25,7 @@ from support.plain_vectors import plain_vectors
 from support.tiny_models import tiny_model
 
 MOST = 40
-PUNCTUATION = (KeyClass.PUNCTUATION, KeyClass.OTHER_PUNCTUATION)
+PUNCTUATION = (KeyClass.PERIOD_COMMA, KeyClass.OTHER_PUNCTUATION)
 
 
 def repeated(segment):

@@ -103,7 +103,7 @@ def test_what_is_written_hides_no_jobs_that_looks_tell():
     [
         rows(500, offset=1, side=1),
         # What stands one token before differs; what the head does is the same.
-        rows(500, offset=1, side=1, key_punctuation=RNG.random(500) < 0.3),
+        rows(500, offset=1, side=1, key_period_or_comma=RNG.random(500) < 0.3),
         # What is spread without a gap is not cut.
         rows(500, offset=np.log2(1 + RNG.integers(1, 200, 500)), side=1),
         rows(500, offset=RNG.normal(4, 1, 500), side=1),

@@ -174,7 +174,10 @@ def test_a_head_that_looks_anywhere_has_one_job():
     own = kept.rows[kept.rows["cell"] == 0]
     found = features(own, square=True, same_ids=True)
     used = dict(zip(FEATURES, informative_features(found, own).tolist()))
-    assert (used["offset"], used["side"], used["same id"], used["key punctuation"]) == (True, *[False] * 3)
+    assert (used["offset"], used["side"], used["same id"], used["key period or comma"]) == (
+        True,
+        *[False] * 3,
+    )
     documents = own["segment"].astype(np.int64)
     (clusters,) = job_clusters(
         [HeadRows(features=found, used=informative_features(found, own), documents=documents)], seed=0

@@ -64,7 +64,7 @@ def plain(run):
                 (
                     ids[at] == ids[row] and at != row,
                     0 < at < row and ids[at - 1] == ids[row],
-                    classes[at] == KeyClass.PUNCTUATION,
+                    classes[at] == KeyClass.PERIOD_COMMA,
                     classes[at] == KeyClass.OTHER_PUNCTUATION,
                 )
                 for at in words

@@ -56,7 +56,11 @@ def test_tokens_have_their_words_and_class(run):
         assert [card["words"][word][0] for word in words] == list(WORDS)
         assert WORDS[at] == row["tokens"][position - row["start"]]
         assert position == row["position"]
-        named = {"other": "words", "punctuation": "period or comma", "other_punctuation": "other punctuation"}
+        named = {
+            "other": "words",
+            "period_comma": "period or comma",
+            "other_punctuation": "other punctuation",
+        }
         assert card["classes"][which] == named[row["token_class"]]
     assert len({which for which, *_ in card["tokens"]["row"]}) == 3
 

@@ -77,7 +77,7 @@ def test_columns_not_rows_are_keys():
     assert value(table, "cls") == pytest.approx(1 / N)
     assert value(table, "sep_to_sep") == 0
     assert value(table, "other_to_sep") == 1
-    assert value(table, "punctuation") == 0
+    assert value(table, "period_comma") == 0
 
 
 def test_punctuation_is_full_stop_and_comma_together():
@@ -85,7 +85,7 @@ def test_punctuation_is_full_stop_and_comma_together():
     weights[0, 0, :, 3] = 0.75
     weights[0, 0, :, 5] = 0.25
     table = table_of([SENTENCE], lambda _: weights)
-    assert value(table, "punctuation") == pytest.approx(1)
+    assert value(table, "period_comma") == pytest.approx(1)
     assert value(table, "entropy") == pytest.approx(-(0.75 * math.log(0.75) + 0.25 * math.log(0.25)))
     assert value(table, "max_weight") == 0.75
 
@@ -96,7 +96,7 @@ def test_uniform_attention_equals_its_own_reference():
         assert value(table, statistic) == pytest.approx(value(table, statistic, column="uniform"), abs=1e-12)
     assert value(table, "entropy") == pytest.approx(math.log(N))
     assert value(table, "previous", column="uniform") == pytest.approx((N - 1) / N / N)
-    assert value(table, "punctuation", column="uniform") == pytest.approx(2 / N)
+    assert value(table, "period_comma", column="uniform") == pytest.approx(2 / N)
 
 
 def test_means_are_over_rows_then_over_segments_that_have_such_rows():
@@ -150,7 +150,7 @@ def test_against_a_plain_loop():
                     to_sep = sum(w for w, t in zip(row, ids) if t == SEP)
                     rows["cls"].append(sum(w for w, t in zip(row, ids) if t == CLS))
                     rows["sep"].append(to_sep)
-                    rows["punctuation"].append(sum(w for w, t in zip(row, ids) if t in punctuation))
+                    rows["period_comma"].append(sum(w for w, t in zip(row, ids) if t in punctuation))
                     rows["sep_to_sep" if ids[i] == SEP else "other_to_sep"].append(to_sep)
                     entropy = -sum(w * math.log(w) for w in row if w > 0)
                     rows["entropy"].append(entropy)

@@ -51,10 +51,10 @@ def of_row(shares, row, classes):
         "max_weight": max(shares),
         "sink": 0.0,
     }
-    for name in ("cls", "sep", "punctuation"):
+    for name in ("cls", "sep", "period_comma"):
         found[name] = sum(p for p, own in zip(shares, classes, strict=True) if own == KeyClass[name.upper()])
-    any_kind = (KeyClass.PUNCTUATION, KeyClass.OTHER_PUNCTUATION)
-    found["any_punctuation"] = sum(p for p, own in zip(shares, classes, strict=True) if own in any_kind)
+    any_kind = (KeyClass.PERIOD_COMMA, KeyClass.OTHER_PUNCTUATION)
+    found["punctuation"] = sum(p for p, own in zip(shares, classes, strict=True) if own in any_kind)
     return found
 
 

@@ -15,7 +15,8 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             order=4,
-            version=3,
+            # 4: columns and values have the names of the field.
+            version=4,
             listed="analyses.behaviors.catalog:NATURAL",
         ),
     ),

@@ -59,7 +59,7 @@ def _delimiter_behavior(
         compares=False,
         delimiter=delimiter,
         search_words=(label, *search_words),
-        role="punctuation",
+        role="period_comma",
     )
 
 
@@ -138,7 +138,7 @@ _EVERY = (
     ),
     _delimiter_behavior(
         Delimiter.MARK, "other marks", "other punctuation marks",
-        "weight on tokens of other punctuation marks alone, but `.` and `,`, which `punctuation` counts",
+        "weight on tokens of other punctuation marks alone, but `.` and `,`, which `period_comma` counts",
         "colon", "semicolon", "question mark", "exclamation mark", "dash",
     ),
 )  # fmt: skip

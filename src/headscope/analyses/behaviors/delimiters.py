@@ -16,7 +16,7 @@ _GOES_ON, _BLOCK, _LETTERS = "##", "\u2581", ("\u0120", "\u010a")
 _BYTES = {f"<0x{byte:02X}>": chr(byte) for byte in range(128)}
 _QUOTES = frozenset("\"'`´‘’‚‛“”„‟‹›«»＂＇")
 _BRACKETS = frozenset({"Ps", "Pe"})
-# The signs that the statistic `punctuation` counts.
+# The signs that the statistic `period_comma` counts.
 _COUNTED = (".", ",")
 
 

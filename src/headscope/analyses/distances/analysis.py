@@ -18,7 +18,8 @@ ANALYSIS = Analysis(
             tables="tables:DISTANCE_TABLES",
             corpora=("text",),
             options=TEXT_INPUTS,
-            version=5,
+            # 6: columns and values have the names of the field.
+            version=6,
             order=2,
         ),
         # 3: resamples have one draw fewer than documents.
@@ -27,7 +28,8 @@ ANALYSIS = Analysis(
             measure="measure_map:HeadMapMeasurement",
             tables="tables:MAP_TABLES",
             after=("distances", "stats", "syntax", "coref"),
-            version=4,
+            # 5: columns and values have the names of the field.
+            version=5,
             order=2,
         ),
     ),

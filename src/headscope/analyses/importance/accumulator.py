@@ -21,11 +21,11 @@ from headscope.statistics.groups import with_layer_means
 from headscope.statistics.kept import Declared, counted, summed
 
 MEASURES = ("gradient", "weight_times_gradient")
-KEY_CLASSES = ("cls", "sep", "punctuation", "other")
+KEY_CLASSES = ("cls", "sep", "period_comma", "other")
 _CODES = (
     (KeyClass.CLS,),
     (KeyClass.SEP,),
-    (KeyClass.PUNCTUATION,),
+    (KeyClass.PERIOD_COMMA,),
     (KeyClass.OTHER, KeyClass.OTHER_PUNCTUATION),
 )
 

@@ -16,7 +16,8 @@ ANALYSIS = Analysis(
             measure="measure:ImportanceMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss"),
-            version=4,
+            # 5: columns and values have the names of the field.
+            version=5,
             required_options=("loss",),
             order=1,
             refusal=(

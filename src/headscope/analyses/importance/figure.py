@@ -20,7 +20,12 @@ MEASURES: Mapping[str, tuple[str, str]] = {
     "gradient": ("Gradient of the loss by the weight", "mean |gradient|, nats per unit of weight"),
     "weight_times_gradient": ("Weight × gradient", "mean |weight × gradient|, nats"),
 }
-NAMES: Mapping[str, str] = {"cls": "[CLS]", "sep": "[SEP]", "punctuation": ". and ,", "other": "other tokens"}
+NAMES: Mapping[str, str] = {
+    "cls": "[CLS]",
+    "sep": "[SEP]",
+    "period_comma": ". and ,",
+    "other": "other tokens",
+}
 _STEP = 0.19  # of a layer's width, between the classes' points
 
 

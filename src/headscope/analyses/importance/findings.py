@@ -61,7 +61,7 @@ def importance_findings(about: Context) -> list[Sentence]:
     return [
         finding
         for kind in about.kinds
-        for name in ("cls", "sep", "punctuation")
+        for name in ("cls", "sep", "period_comma")
         for finding in _resting(about, kind, name)
     ]
 

@@ -9,7 +9,7 @@ from headscope.counted import count
 from headscope.reporting.kit.numbers import HYPHEN, formatted
 from headscope.reporting.kit.tables.terminal import Grid
 
-_NAMES = {"cls": "cls", "sep": "sep", "punctuation": ". ,", "other": "other"}
+_NAMES = {"cls": "cls", "sep": "sep", "period_comma": ". ,", "other": "other"}
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:

@@ -155,7 +155,7 @@ def differences_table(table: pd.DataFrame, kind: str, names: Mapping[str, str], 
 def class_names(words: Words) -> dict[str, str]:
     """Return the names of the classes of key for this model."""
     return {
-        "cls": words.cls, "sep": words.sep, "punctuation": "periods and commas", "other": "other tokens",
+        "cls": words.cls, "sep": words.sep, "period_comma": "periods and commas", "other": "other tokens",
     }  # fmt: skip
 
 

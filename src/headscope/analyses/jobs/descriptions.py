@@ -90,7 +90,7 @@ def _target(mean: dict[str, float]) -> str:
     said = (
         ("same id", "an earlier copy" if mean["side"] > _ONE_SIDED else "another copy"),
         ("after copy", "what followed an earlier copy"),
-        ("key punctuation", "a period or comma"),
+        ("key period or comma", "a period or comma"),
         ("key other punctuation", "punctuation"),
         *((f"key {tag}", _PARTS_OF_SPEECH[tag]) for tag in TAGGED),
     )

@@ -12,7 +12,7 @@ from headscope.encoding.vocabulary import KeyClass
 
 RELATION = ("offset", "side", "same id", "after copy")
 """Features of the key's position relative to the row."""
-KEY = ("key punctuation", "key other punctuation")
+KEY = ("key period or comma", "key other punctuation")
 """Features of the key itself."""
 TAGS_OF_KEYS = tuple(f"key {tag}" for tag in TAGGED)
 """The part of speech of the key, in a treebank."""
@@ -54,7 +54,7 @@ def features(rows: NDArray[Any], *, square: bool, same_ids: bool) -> NDArray[np.
             values[:, FEATURES.index("same id")] = same
             values[:, FEATURES.index("after copy")] = rows["after_copy"]
     kinds: Mapping[str, tuple[int, ...]] = {
-        "key punctuation": (KeyClass.PUNCTUATION,),
+        "key period or comma": (KeyClass.PERIOD_COMMA,),
         "key other punctuation": (KeyClass.OTHER_PUNCTUATION,),
     }
     for name, classes in kinds.items():
@@ -127,7 +127,7 @@ def along_principal_directions(
 
 def context(rows: NDArray[Any]) -> NDArray[np.float64]:
     """Return the properties of the text of rows and keys, `[row, CONTEXT]`, each 0 or 1."""
-    punctuation = np.isin(rows["row_class"], (KeyClass.PUNCTUATION, KeyClass.OTHER_PUNCTUATION))
+    punctuation = np.isin(rows["row_class"], (KeyClass.PERIOD_COMMA, KeyClass.OTHER_PUNCTUATION))
     shape = np.stack([punctuation, rows["row_starts"], rows["key_starts"]], axis=1)
     tags = (
         _one_hot_tags(rows["row_tag"]) if is_tagged(rows) else np.zeros((len(rows), len(TAGGED)), dtype=bool)

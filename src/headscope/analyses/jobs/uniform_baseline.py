@@ -8,7 +8,7 @@ from headscope.analyses.distribution.row_values import content_tokens
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.vocabulary import KeyClass
 
-SORTS = ("same id", "after copy", "key punctuation", "key other punctuation")
+SORTS = ("same id", "after copy", "key period or comma", "key other punctuation")
 """Sorts of keys: other tokens of the row's id, tokens right after an earlier one of them, periods and commas, other
 punctuation. Rows differ in how many keys of each sort they can attend to."""
 _WEIGHTS_AT_ONCE = 1 << 22
@@ -40,7 +40,7 @@ def sorts_of_keys(tile: AttentionTile, items: torch.Tensor, positions: torch.Ten
     """Return which keys are of each of `SORTS`."""
     keys = tile.keys
     classes = keys.classes[items]
-    punctuation = [classes == KeyClass.PUNCTUATION, classes == KeyClass.OTHER_PUNCTUATION]
+    punctuation = [classes == KeyClass.PERIOD_COMMA, classes == KeyClass.OTHER_PUNCTUATION]
     if not tile.square:
         return [torch.zeros_like(punctuation[0])] * 2 + punctuation
     rows = positions + tile.start

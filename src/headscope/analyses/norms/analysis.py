@@ -14,7 +14,8 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=TEXT_INPUTS,
             order=1,
-            version=2,
+            # 3: columns and values have the names of the field.
+            version=3,
             refusal="saved maps hold no values; give a model and text in place of --maps to measure what heads write",
         ),
     ),

@@ -96,7 +96,7 @@ def norm_figures(about: Context) -> Iterator[tuple[str, Figure]]:
 def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) -> Table:
     """Tabulate every head's output, alone and in relation, and the length of its writes by class of token."""
     of_kind = table[(table["kind"] == kind.name) & table["head"].notna()]
-    named = {"cls": words.cls, "sep": words.sep, "punctuation": ". and ,"}
+    named = {"cls": words.cls, "sep": words.sep, "period_comma": ". and ,"}
     key_classes = sorted(KEY_CLASSES, key=lambda name: name == "other")  # the class `other` comes last
     classes = [name for name in key_classes if of_kind[of_kind["key_class"] == name]["value"].notna().any()]
     by_head: dict[tuple[int, int], dict[str, Cell]] = {}

@@ -26,7 +26,7 @@ STEPS = 250
 LONGEST = 99
 CLASSES = {
     "other": "words",
-    "punctuation": "period or comma",
+    "period_comma": "period or comma",
     "other_punctuation": "other punctuation",
     "cls": "first token",
     "sep": "separator",

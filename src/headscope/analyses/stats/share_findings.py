@@ -23,9 +23,9 @@ from headscope.reporting.kit.tables.cells import Cell
 from headscope.reporting.kit.words import Words, count, layer_list
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
-BEHAVIORS = ("previous", "next", "current", "cls", "sep", "punctuation")
+BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")
 """The shares that `no_share_stands_out` looks through."""
-_SPECIAL = ("cls", "sep", "punctuation", "sink")
+_SPECIAL = ("cls", "sep", "period_comma", "sink")
 
 
 def no_share_stands_out(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
