@@ -72,7 +72,7 @@ GIVEN_UP_OPTIONS = {"limit": "max_inputs", "pieces": "pooling"}
 # Tables and their columns that were renamed.
 GIVEN_UP_COLUMNS = {"clearest": "top_examples", "joined": "continues_word"}
 # Statistics that were renamed.
-GIVEN_UP_STATISTICS = {"any_punctuation": "punctuation"}
+GIVEN_UP_STATISTICS = {"any_punctuation": "punctuation", "sink": "sink_logit"}
 # No noun of the field: a value is called by what it is.
 NO_NOUNS = ("own", "place", "one", "found", "told", "asked", "held", "seen", "made", "given")
 # Folders whose values are still called so; each leaves the list once its names are changed.

@@ -134,7 +134,7 @@ def test_weights_and_statistics_are_those_of_a_plain_loop(family, path):
             every = [*weights, *sink]
             assert sum(every) == pytest.approx(1)
             expected = {
-                RowQuantity.SINK: sink[0] if sink else 0.0,
+                RowQuantity.SINK_LOGIT: sink[0] if sink else 0.0,
                 RowQuantity.ENTROPY: -sum(w * math.log(w) for w in every if w > 0),
                 RowQuantity.MAX_WEIGHT: max(every),
                 RowQuantity.CURRENT: weights[row],
@@ -146,7 +146,7 @@ def test_weights_and_statistics_are_those_of_a_plain_loop(family, path):
             even = tile.visibility.uniform[item, 0, at]
             keys = int((weights > 0).sum()) + len(sink)
             assert float(even[RowQuantity.ENTROPY]) == pytest.approx(math.log(keys))
-            assert float(even[RowQuantity.SINK]) == pytest.approx(len(sink) / keys)
+            assert float(even[RowQuantity.SINK_LOGIT]) == pytest.approx(len(sink) / keys)
             if sink:
                 assert float(tile.sink[item, head, at]) == pytest.approx(sink[0], abs=atol)
                 found[round(sink[0], 1)] += 1
@@ -286,7 +286,7 @@ def test_layers_without_a_sink_have_none_in_the_table():
     sums = StatsAccumulator(anatomy.layout)
     scan(ModelSource(model, anatomy, words, [made_up_segments(12, longest=9)]), [sums])
     own = stats_table(sums.compute()).set_index(["layer", "statistic"])
-    with_sink, without = (own.loc[(layer, "sink"), ["value", "uniform", "n"]] for layer in (1, 2))
+    with_sink, without = (own.loc[(layer, "sink_logit"), ["value", "uniform", "n"]] for layer in (1, 2))
     assert with_sink.notna().all(axis=None)
     assert with_sink["value"].max() > 0.8
     assert without[["value", "uniform"]].isna().all(axis=None)

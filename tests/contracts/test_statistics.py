@@ -45,7 +45,7 @@ def quantity_of(weights, quantity, classes):
         return out
     if quantity in CLASSES:
         return weights[:, :-1][:, np.isin(classes, CLASSES[quantity])].sum(1)
-    if quantity is RowQuantity.SINK:
+    if quantity is RowQuantity.SINK_LOGIT:
         return weights[:, -1]
     if quantity is RowQuantity.ENTROPY:
         return np.array([-sum(w * math.log(w) for w in row if w > 0) for row in weights])
@@ -97,7 +97,7 @@ def test_without_a_sink_it_is_null(segments):
     source = HandMadeSource(segments, random_map)
     sums = StatsAccumulator(source.layout)
     scan(source, [sums])
-    own = stats_table(sums.compute()).set_index("statistic").loc["sink"]
+    own = stats_table(sums.compute()).set_index("statistic").loc["sink_logit"]
     assert own[["value", "ci_low", "ci_high", "uniform"]].isna().all(axis=None)
     assert (own["n"] == 0).all()
 
@@ -108,7 +108,7 @@ def run():
     made = mock_inputs.encoder(2, 3)
     stats = made.stats.set_index("statistic")
     columns = ["value", "ci_low", "ci_high", "uniform", "n"]
-    stats.loc["sink", columns] = stats.loc["current", columns].to_numpy()
+    stats.loc["sink_logit", columns] = stats.loc["current", columns].to_numpy()
     stats = stats.reset_index()[made.stats.columns.to_list()]
     return replace(made, tables={**made.tables, "stats": stats})
 

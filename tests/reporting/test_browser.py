@@ -169,7 +169,7 @@ def test_table_is_the_frame(visit, inputs):
         layer, head = (int(part) for part in row[0][0].split("-"))
         label = words.roles[roles[layer, head]]
         assert row[1][-1].lower() == label.lower()
-        shown = [name for name in NAMES if name != "sink"]  # the model has none
+        shown = [name for name in NAMES if name != "sink_logit"]  # the model has none
         for name, (value, ends) in zip(shown, row[2:], strict=True):
             told = heads.loc[(layer, head, name)]
             scale, step = (100, 0.051) if is_share(name) else (1, 0.0051)

@@ -92,7 +92,7 @@ def quantity_of(weights, quantity, keys):
         return weights[:, np.any(own, axis=0)].sum(1)
     if quantity is RowQuantity.ENTROPY:
         return -(weights * np.log(np.where(weights > 0, weights, 1))).sum(1)
-    if quantity is RowQuantity.SINK:
+    if quantity is RowQuantity.SINK_LOGIT:
         return np.zeros(len(weights))  # these models have none
     assert quantity is RowQuantity.MAX_WEIGHT
     return weights.max(1)

@@ -33,7 +33,7 @@ class RowQuantity(IntEnum):
     PUNCTUATION = auto()
     ENTROPY = auto()
     MAX_WEIGHT = auto()
-    SINK = auto()
+    SINK_LOGIT = auto()
 
 
 ROW_STATISTICS = tuple(quantity.name.lower() for quantity in RowQuantity)
@@ -52,7 +52,7 @@ BY_CLASS = slice(len(OFFSETS), len(OFFSETS) + len(CLASSES))
 SHARES = slice(0, BY_CLASS.stop)
 OF_ALL_WEIGHTS = slice(RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT + 1)
 # A name without its line would be a column that nobody fills.
-assert (*OFFSETS, *CLASSES, RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT, RowQuantity.SINK) == tuple(
+assert (*OFFSETS, *CLASSES, RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT, RowQuantity.SINK_LOGIT) == tuple(
     RowQuantity
 )
 
@@ -145,10 +145,10 @@ def row_statistics(
         out[item, ..., BY_CLASS] = exact @ indicators[item]
         out[item, ..., RowQuantity.ENTROPY] = torch.special.entr(exact).sum(-1)
         out[item, ..., RowQuantity.MAX_WEIGHT] = exact.amax(-1)
-    out[..., RowQuantity.SINK] = 0.0
+    out[..., RowQuantity.SINK_LOGIT] = 0.0
     if sink is not None:
         sink_weight = sink.double()
-        out[..., RowQuantity.SINK] = sink_weight
+        out[..., RowQuantity.SINK_LOGIT] = sink_weight
         out[..., RowQuantity.ENTROPY] += torch.special.entr(sink_weight)
         out[..., RowQuantity.MAX_WEIGHT] = torch.maximum(out[..., RowQuantity.MAX_WEIGHT], sink_weight)
     return out

@@ -72,7 +72,7 @@ class Visibility:
         out[..., SHARES] /= number[..., None]
         out[..., RowQuantity.ENTROPY] = torch.log(number)
         out[..., RowQuantity.MAX_WEIGHT] = 1 / number
-        out[..., RowQuantity.SINK] = self.sink / number
+        out[..., RowQuantity.SINK_LOGIT] = self.sink / number
         return out
 
     @cached_property

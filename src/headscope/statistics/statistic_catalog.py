@@ -209,8 +209,8 @@ _HERE = (
         heading_says="weight on punctuation of any kind",
     ),
     Statistic(
-        name="sink",
-        quantity=RowQuantity.SINK,
+        name="sink_logit",
+        quantity=RowQuantity.SINK_LOGIT,
         label="learned sink",
         on="the learned sink",
         meaning="weight on the learned sink, a logit without a token that some models give every head",

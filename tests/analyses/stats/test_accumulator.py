@@ -92,7 +92,7 @@ def test_punctuation_is_full_stop_and_comma_together():
 
 def test_uniform_attention_equals_its_own_reference():
     table = table_of([SENTENCE], lambda _: np.full((1, 1, N, N), 1 / N))
-    for statistic in set(NAMES) - {"sink"}:
+    for statistic in set(NAMES) - {"sink_logit"}:
         assert value(table, statistic) == pytest.approx(value(table, statistic, column="uniform"), abs=1e-12)
     assert value(table, "entropy") == pytest.approx(math.log(N))
     assert value(table, "previous", column="uniform") == pytest.approx((N - 1) / N / N)
@@ -171,7 +171,7 @@ def test_the_layer_row_is_the_mean_over_its_heads():
         mean = own[own["head"].isna()]
         assert len(mean) == 1, (layer, statistic)
         assert float(mean.value.iloc[0]) == pytest.approx(
-            own[own["head"].notna()].value.mean(), abs=1e-12, nan_ok=statistic == "sink"
+            own[own["head"].notna()].value.mean(), abs=1e-12, nan_ok=statistic == "sink_logit"
         )
 
 

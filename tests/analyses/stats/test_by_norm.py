@@ -49,7 +49,7 @@ def of_row(shares, row, classes):
         "next": shares[row + 1] if row + 1 < keys else 0.0,
         "entropy": -sum(p * np.log(p) for p in shares if p > 0),
         "max_weight": max(shares),
-        "sink": 0.0,
+        "sink_logit": 0.0,
     }
     for name in ("cls", "sep", "period_comma"):
         found[name] = sum(p for p, own in zip(shares, classes, strict=True) if own == KeyClass[name.upper()])

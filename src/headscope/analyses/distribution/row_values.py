@@ -8,7 +8,7 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
 
-_SINKS = [RowQuantity.CLS, RowQuantity.SEP, RowQuantity.SINK]
+_SINKS = [RowQuantity.CLS, RowQuantity.SEP, RowQuantity.SINK_LOGIT]
 
 
 def content_tokens(info: SegmentInfo) -> Tensor:

@@ -14,7 +14,7 @@ from headscope.reporting.kit.tables.cells import Cell, cell_of, records
 
 SINK_THRESHOLD = 0.5
 """A head attends to the sink if it puts more than this share on the first token, separators and a learned sink."""
-SINK_STATISTICS = ("cls", "sep", "sink")
+SINK_STATISTICS = ("cls", "sep", "sink_logit")
 """The statistics whose shares add up to attention to the sink; one that cannot occur adds nothing."""
 
 

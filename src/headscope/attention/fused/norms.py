@@ -55,7 +55,7 @@ class FusedNorms:
         self.columns[..., _TOTAL] = norms
         self.columns[..., _LOGARITHMS] = torch.xlogy(norms, norms)
         self.statistics = norms.new_empty((batch, heads, rows, len(ROW_STATISTICS)))
-        self.statistics[..., RowQuantity.SINK] = 0.0  # a learned sink has nothing to write
+        self.statistics[..., RowQuantity.SINK_LOGIT] = 0.0  # a learned sink has nothing to write
         self._memory = norms.new_empty(most)
 
     def weigh(self, block: Block, e: Float[Tensor, "item head row key"]) -> None:

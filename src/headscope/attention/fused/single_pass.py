@@ -214,7 +214,7 @@ def fused_attention(
     statistics[..., RowQuantity.MAX_WEIGHT] = inverse
     if sunk is not None:
         sunk *= inverse
-    statistics[..., RowQuantity.SINK] = 0.0 if sunk is None else sunk
+    statistics[..., RowQuantity.SINK_LOGIT] = 0.0 if sunk is None else sunk
     torch.mul(product[..., :width], inverse[..., None], out=output.transpose(1, 2))
     if written is not None:
         written.finish(sums)
