@@ -74,7 +74,7 @@ def _values(own: NDArray[np.float64], rows: int, rng: np.random.Generator) -> di
     piled = rng.random(shape) < sigmoid(_PILED + own)
     far = rng.geometric(sigmoid(-1 + own), shape)
     return {
-        "written": np.exp(own + rng.normal(0, 1, shape)),
+        "output_norm": np.exp(own + rng.normal(0, 1, shape)),
         "entropy": np.where(piled, 0.0, rng.uniform(0.5, 3, shape)),
         "distance": np.minimum(far, _FARTHEST).astype(float),
     }
@@ -82,7 +82,7 @@ def _values(own: NDArray[np.float64], rows: int, rng: np.random.Generator) -> di
 
 def _tile(document: str, values: dict[str, NDArray[np.float64]]) -> AttentionTile:
     """Make a tile whose rows have these values; each attends to one token, as far away as it should."""
-    heads, rows = values["written"].shape
+    heads, rows = values["output_norm"].shape
     width = _FARTHEST + rows
     info = SegmentInfo(
         ids=torch.zeros((1, width), dtype=torch.long),
@@ -112,7 +112,7 @@ def _tile(document: str, values: dict[str, NDArray[np.float64]]) -> AttentionTil
         given_weights=weights,
         given_statistics=statistics,
         written=Written(
-            keys=torch.ones((1, heads, width)), outputs=torch.from_numpy(values["written"])[None]
+            keys=torch.ones((1, heads, width)), outputs=torch.from_numpy(values["output_norm"])[None]
         ),
     )
 

@@ -26,13 +26,13 @@ def test_points_lie_where_both_measures_say(visit, studies):
     table = studies["whole"].table("distribution").sort_values(["layer", "head"])
     medians = {
         name: table[(table["measure"] == name) & (table["decile"] == 5)]["value"].to_numpy()
-        for name in ("written", "content", "entropy")
+        for name in ("output_norm", "non_sink", "entropy")
     }
     found = points(page)
     assert sorted(found) == list(range(72))
     x, y = (np.array([found[index][side] for index in range(72)]) for side in (0, 1))
     # Affine in the values, the larger to the right and up.
-    for places, values, sign in ((x, medians["content"], 1), (y, medians["written"], -1)):
+    for places, values, sign in ((x, medians["non_sink"], 1), (y, medians["output_norm"], -1)):
         slope, start = np.polyfit(values, places, 1)
         assert np.sign(slope) == sign
         np.testing.assert_allclose(slope * values + start, places, atol=0.5)
@@ -100,7 +100,7 @@ def test_axes_fit_what_is_measured_in_percent_where_it_is_a_share(visit, studies
     ticks = page.locator(".scatter-tick").all_text_contents()
     across = [text for text in ticks if text.endswith("%")]
     table = studies["whole"].table("distribution")
-    top = table[(table["measure"] == "content") & (table["decile"] == 5)]["value"].max()
+    top = table[(table["measure"] == "non_sink") & (table["decile"] == 5)]["value"].max()
     assert across[0] == "0%"
     assert 100 * top <= float(across[-1].rstrip("%")) < 100 * top + 20
     drawn = points(page)
@@ -108,22 +108,22 @@ def test_axes_fit_what_is_measured_in_percent_where_it_is_a_share(visit, studies
 
 
 def test_each_kind_of_attention_is_drawn_by_measures_that_it_has(visit_file, tmp_path):
-    run = with_distribution(mock_inputs.t5(), known=("content", "entropy"))
+    run = with_distribution(mock_inputs.t5(), known=("non_sink", "entropy"))
     run = with_parts(
         run, distribution=run.tables["distribution"][run.tables["distribution"]["kind"] != "cross"]
     )
     page = visit_file(write_report(run, tmp_path))
     axes = lambda: [page.locator(f"#head-scatter select[data-axis={one}]").input_value() for one in "xy"]  # noqa: E731
-    assert axes() == ["distribution.content.decile_5", "distribution.entropy.decile_5"]
+    assert axes() == ["distribution.non_sink.decile_5", "distribution.entropy.decile_5"]
     page.locator("[role=tab][data-kind=cross]").click()
     assert not [name for name in axes() if name.startswith("decile")]
     assert (
         page.locator("#head-scatter .scatter-point").count() == page.locator("#grid [data-index]").count() > 0
     )
     page.locator("[role=tab][data-kind=encoder]").click()
-    assert axes() == ["distribution.content.decile_5", "distribution.entropy.decile_5"]
+    assert axes() == ["distribution.non_sink.decile_5", "distribution.entropy.decile_5"]
     # What the reader has picked stays, also where it has no numbers.
-    page.select_option("#head-scatter select[data-axis=y]", "distribution.content.decile_9")
+    page.select_option("#head-scatter select[data-axis=y]", "distribution.non_sink.decile_9")
     page.locator("[role=tab][data-kind=cross]").click()
-    assert axes() == ["distribution.content.decile_5", "distribution.content.decile_9"]
+    assert axes() == ["distribution.non_sink.decile_5", "distribution.non_sink.decile_9"]
     assert "No head has both" in page.locator("#head-scatter").inner_text()

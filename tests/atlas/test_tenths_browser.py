@@ -15,7 +15,7 @@ def test_a_click_on_a_tenth_shows_its_rows(visit, studies):
     page = visit("whole")
     own = card(page, "encoder-3-5")
     table, examples = (studies["whole"].table(name) for name in ("distribution", "distribution_examples"))
-    cuts = table.query("layer == 3 and head == 5 and measure == 'written'").set_index("decile")["value"]
+    cuts = table.query("layer == 3 and head == 5 and measure == 'output_norm'").set_index("decile")["value"]
     buttons = own.locator(".at-tenth")
     assert buttons.count() == 10
     assert buttons.nth(9).get_attribute("aria-pressed") == "true"
@@ -37,7 +37,9 @@ def test_a_click_on_a_tenth_shows_its_rows(visit, studies):
             assert item.locator(".at-row-words").inner_text().split() == list(row["tokens"])
             assert item.locator("mark").inner_text() == row["tokens"][at]
             words = item.locator(".at-row-told").inner_text()
-            assert words == f"looked at {row['key_token']}, 1 token before (50%); wrote {row['value']:.3g}"
+            assert (
+                words == f"looked at {row['key_token']}, 1 token before (50%); output norm {row['value']:.3g}"
+            )
 
 
 def test_a_tenth_is_chosen_by_keyboard(visit):

@@ -136,7 +136,7 @@ def test_a_row_a_head_and_a_column_a_measure(tables):
         *("behaviors.first", "behaviors.first.norm"),
         *("experiments.repeated.induction", "experiments.repeated.induction.norm"),
         *("experiments.needle.retrieval", "experiments.needle.retrieval.norm"),
-        *("distribution.written.decile_5", "importance.weight_times_gradient.sep"),
+        *("distribution.output_norm.decile_5", "importance.weight_times_gradient.sep"),
         *("jobs.jobs", "jobs.share.job_1", "jobs.share.job_1.treebank", "pca.query.effective_dimension"),
         *("syntax.a relation.dependent_to_head", "probes.a probe.head_to_dependent", "coref.pronoun"),
         *("distances.x", "distances.cluster"),

@@ -30,7 +30,7 @@ def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, joined=(), s
                     cell = {"value": value, "ci_low": 0.9 * value, "ci_high": min(1.1 * value, 1.0), "n": 900}
                     cell = cell if name in known else {"n": 0}
                     rows.append({**place, "measure": name, "decile": decile, **cell})
-            measure = "written" if "written" in known else "content"
+            measure = "output_norm" if "output_norm" in known else "non_sink"
             for tenth in range(1, 11):
                 for rank in range(1, shown + 1):
                     at = int(rng.integers(1, len(words)))

@@ -56,8 +56,8 @@ def looped(model, known, projections):
                     total = sum(
                         line[key] * (value[head * value.shape[0] // heads, key] @ own) for key in range(keys)
                     )
-                    place["written"].append(float(total.norm()))
-                    place["content"].append(sum(w for w, c in zip(line, classes) if c not in SPECIAL))
+                    place["output_norm"].append(float(total.norm()))
+                    place["non_sink"].append(sum(w for w, c in zip(line, classes) if c not in SPECIAL))
                     place["entropy"].append(-sum(w * np.log(w) for w in line if w > 0))
                     place["distance"].append(sum(w * abs(key - row) for key, w in enumerate(line)))
     return found
@@ -97,7 +97,7 @@ def test_every_count_is_that_of_a_plain_loop(family, path):
 def test_a_model_outside_the_interface_has_all_but_what_it_writes():
     model, known = tiny_model("bloom"), vocabulary(has_cls=False)
     table = distribution_table(measured(model, known).compute())
-    written = table["measure"] == "written"
+    written = table["measure"] == "output_norm"
     assert table.loc[written, "value"].isna().all()
     assert (table.loc[written, "n"] == 0).all()
     assert table.loc[~written, "value"].notna().all()
@@ -109,7 +109,7 @@ def test_across_attention_there_is_no_distance():
     apart = table[table["measure"] == "distance"].set_index("kind")["n"]
     assert (apart["cross"] == 0).all()
     assert (apart["encoder"] > 0).all()
-    assert (table[(table["kind"] == "cross") & (table["measure"] == "written")]["n"] > 0).all()
+    assert (table[(table["kind"] == "cross") & (table["measure"] == "output_norm")]["n"] > 0).all()
 
 
 def test_what_a_learned_sink_takes_is_off_the_content():
@@ -128,8 +128,8 @@ def test_what_a_learned_sink_takes_is_off_the_content():
         for row in range(len(segment))
         if known.of(segment.ids)[row] not in SPECIAL
     ]
-    expected = np.histogram(shares, MEASURES["content"].edges)[0]
-    counts = sums.compute()[0].counts.sum(0)[1, 2, NAMES.index("content")]
+    expected = np.histogram(shares, MEASURES["non_sink"].edges)[0]
+    counts = sums.compute()[0].counts.sum(0)[1, 2, NAMES.index("non_sink")]
     np.testing.assert_array_equal(counts[: len(expected)], expected)
 
 

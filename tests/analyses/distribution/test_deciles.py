@@ -36,7 +36,7 @@ def deciles_of(measure, documents):
 
 
 def test_bins_worked_by_hand():
-    share = MEASURES["content"]
+    share = MEASURES["non_sink"]
     middle = np.searchsorted(share.edges, 0.5) - 1
     assert share.edges[middle] < 0.496 < 0.5 < 0.504 < share.edges[middle + 1]
     values = torch.tensor([0.0, 3e-6, 5e-6, 0.5, 0.999998, 1.0, -1e-9], dtype=torch.float64)
@@ -47,7 +47,7 @@ def test_bins_worked_by_hand():
     one = np.searchsorted(distance.edges, 1.0) - 1
     assert distance.bins(values).tolist() == [0, 0, 1, one, one, one, len(distance.edges) - 2]
     # As near as float32 comes to an edge is the edge.
-    written = MEASURES["written"]
+    written = MEASURES["output_norm"]
     assert written.bins(torch.tensor([2**-10 * (1 - 1e-7)], dtype=torch.float64)).tolist() == [1]
 
 
@@ -80,9 +80,9 @@ def test_quantiles_worked_by_hand():
 
 PILES = {
     "entropy": (0.0001, 0.7, 0.00003),
-    "content": (0.0, 1.0, 0.5),
+    "non_sink": (0.0, 1.0, 0.5),
     "distance": (0.0, 1.0, 2.0, 3.0, 5.0),
-    "written": (0.0, 0.31),
+    "output_norm": (0.0, 0.31),
 }
 
 
@@ -97,7 +97,7 @@ def test_the_exact_decile_lies_in_its_interval_and_a_pile_is_exact(data, seed, n
         rows = int(rng.integers(5, 60))
         near = np.abs(pile + rng.normal(0, data.draw(st.sampled_from([1e-5, 0.01, 0.3])), rows))
         values = np.where(rng.uniform(size=rows) < 0.7, pile, near)
-        documents.append(np.minimum(values, 1.0) if name == "content" else values)
+        documents.append(np.minimum(values, 1.0) if name == "non_sink" else values)
     found = deciles_of(measure, documents)
     exact = np.quantile(np.concatenate(documents), SHARES)
     assert (found.low <= exact * (1 + 1e-9) + 1e-12).all()
@@ -110,13 +110,13 @@ def test_the_exact_decile_lies_in_its_interval_and_a_pile_is_exact(data, seed, n
 
 @pytest.mark.parametrize(
     ("name", "pile", "off"),
-    [("entropy", 0.0001, 2e-5), ("content", 1.0, 4e-6), ("content", 0.0, 4e-6), ("distance", 1.0, 1e-4)],
+    [("entropy", 0.0001, 2e-5), ("non_sink", 1.0, 4e-6), ("non_sink", 0.0, 4e-6), ("distance", 1.0, 1e-4)],
 )
 def test_a_pile_is_told_from_what_lies_near_it(name, pile, off):
     """Bins are narrow where rows pile up: the decile is that of the pile, not of the middle of a wide bin."""
     rng = np.random.default_rng(3)
     around = np.abs(pile + np.concatenate([rng.uniform(-0.09, 0.09, 300), rng.normal(0, off / 4, 700)]))
-    values = np.minimum(around, 1.0) if name == "content" else around
+    values = np.minimum(around, 1.0) if name == "non_sink" else around
     found = binned(MEASURES[name], values).quantiles(np.array([0.5]))
     assert abs(found[0] - np.quantile(values, 0.5)) < off
 
@@ -132,7 +132,7 @@ def test_few_values_have_numpy_s_quantiles():
 @given(seed=st.integers(0, 10_000), name=st.sampled_from(sorted(MEASURES)), rows=st.integers(1, 400))
 def test_deciles_lie_within_a_bin_of_numpy_s(seed, name, rows):
     measure, rng = MEASURES[name], np.random.default_rng(seed)
-    values = rng.beta(0.5, 2.0, rows) if name == "content" else np.exp(rng.normal(0, 1, rows))
+    values = rng.beta(0.5, 2.0, rows) if name == "non_sink" else np.exp(rng.normal(0, 1, rows))
     found = binned(measure, values).quantiles(SHARES)
     for own, decile in zip(found, DECILES, strict=True):
         ends = [np.quantile(values, decile / 10, method=way) for way in ("lower", "higher")]
@@ -161,7 +161,7 @@ def test_documents_that_say_the_same_leave_the_bin_in_doubt_and_few_have_no_inte
 @pytest.mark.slow
 def test_intervals_hold_the_true_decile_as_often_as_they_say():
     """Documents of very different sizes, each with a level of its own."""
-    measure, rng = MEASURES["written"], np.random.default_rng(5)
+    measure, rng = MEASURES["output_norm"], np.random.default_rng(5)
 
     def documents(number):
         for _ in range(number):

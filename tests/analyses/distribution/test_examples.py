@@ -72,7 +72,7 @@ def test_what_is_kept_is_what_a_plain_loop_keeps():
                 continue
             line = maps[layer, head, row]
             written = float(sum(line * (head + 1 + segment.ids % 7)))  # of the hand-made source
-            (place,) = np.flatnonzero(np.histogram([written], MEASURES["written"].edges)[0])
+            (place,) = np.flatnonzero(np.histogram([written], MEASURES["output_norm"].edges)[0])
             around = [
                 int(segment.ids[at]) if 0 <= at < len(segment) else PADDING
                 for at in range(row - BEFORE, row + AFTER + 1)
@@ -86,7 +86,7 @@ def test_what_is_kept_is_what_a_plain_loop_keeps():
             expected[layer, head, int(place)].append(told)
     expected = {place: sorted(rows)[:MOST_KEPT] for place, rows in expected.items()}
     own = defaultdict(list)
-    assert set(found.strength) == {STRENGTHS.index("written")}
+    assert set(found.strength) == {STRENGTHS.index("output_norm")}
     for row, *place in zip(found.rows, found.layer, found.head, found.bins, strict=True):
         own[tuple(map(int, place))].append(
             (
@@ -154,8 +154,8 @@ def test_what_is_not_known_to_be_written_is_drawn_by_its_content():
     run = source.run
     source.run = lambda consumer, **needs: run(consumer, **{**needs, "need_written": False})
     found, counted = scanned(source)
-    assert set(found.strength) == {STRENGTHS.index("content")}
-    assert counted.counts[..., NAMES.index("written"), :].sum() == 0
+    assert set(found.strength) == {STRENGTHS.index("non_sink")}
+    assert counted.counts[..., NAMES.index("output_norm"), :].sum() == 0
     assert len(list(decile_rows(found, counted))) > 100
 
 

@@ -39,7 +39,7 @@ def test_tables_are_as_they_are_declared(result):
     check_table(DISTRIBUTION, result.tables["distribution"])
     check_table(EXAMPLES, result.tables["distribution_examples"])
     assert len(result.tables["distribution_examples"]) > 100
-    assert set(result.tables["distribution_examples"]["measure"]) == {"written"}
+    assert set(result.tables["distribution_examples"]["measure"]) == {"output_norm"}
 
 
 def test_rows_are_written_as_the_model_read_them(run, result):
@@ -61,7 +61,7 @@ def test_rows_are_written_as_the_model_read_them(run, result):
 
 
 def test_rows_lie_in_their_tenth_or_in_its_bins(result):
-    cuts = result.tables["distribution"].query("measure == 'written'")
+    cuts = result.tables["distribution"].query("measure == 'output_norm'")
     cuts = cuts.pivot(index=["kind", "layer", "head"], columns="decile", values="value")
     for row in result.tables["distribution_examples"].to_dict("records"):
         own = [0.0, *cuts.loc[(row["kind"], row["layer"], row["head"])], np.inf]
@@ -79,11 +79,11 @@ def test_saved_maps_have_all_but_what_is_written(run, result, tmp_path):
     table, own = found.table("distribution"), result.tables["distribution"]
     keys = ["layer", "head", "measure", "decile"]
     merged = table.merge(own, on=keys, suffixes=("", "_own"))
-    written = merged["measure"] == "written"
+    written = merged["measure"] == "output_norm"
     assert merged.loc[written, "value"].isna().all()
     np.testing.assert_allclose(
         merged.loc[~written, "value"], merged.loc[~written, "value_own"], rtol=0.02, atol=0.02
     )
     examples = found.table("distribution_examples")
-    assert set(examples["measure"]) == {"content"}
+    assert set(examples["measure"]) == {"non_sink"}
     assert all(row["tokens"][row["row"] - row["start"]] for row in examples.to_dict("records"))

@@ -37,12 +37,12 @@ def test_the_page_s_table_has_the_deciles(run):
     rows = cells(str(section.html), "table-distribution-encoder")
     table = run.table("distribution").set_index(["layer", "head", "measure", "decile"])
     assert len(rows) == 2 + 6
-    assert rows[0][1:] == ["written", "off the sink, %", "entropy", "distance"]
+    assert rows[0][1:] == ["output norm", "non-sink attention, %", "entropy", "distance"]
     for line in rows[2:]:
         layer, head = map(int, line[0].split("-"))
         for place, name in enumerate(NAMES):
             own = [table.loc[(layer, head, name, decile), "value"] for decile in (1, 5, 9)]
-            times = 100 if name == "content" else 1
+            times = 100 if name == "non_sink" else 1
             told = [float(cell) for cell in line[1 + 4 * place : 4 + 4 * place]]
             np.testing.assert_allclose(told, np.array(own) * times, rtol=0.01, atol=0.05)
             middle = table.loc[(layer, head, name, 5)]
@@ -69,17 +69,17 @@ def test_every_head_is_a_point_of_each_panel_that_leads_to_its_card(run):
 
 
 def test_what_is_not_known_has_no_panel_and_no_column():
-    run = with_distribution(mock_inputs.encoder(2, 3), known=("content", "entropy", "distance"))
+    run = with_distribution(mock_inputs.encoder(2, 3), known=("non_sink", "entropy", "distance"))
     figure = decile_figure(run.table("distribution"), kind="encoder")
     assert [ax.get_title(loc="left").split(",")[0] for ax in figure.axes] == [
-        *("off the sink", "entropy", "distance")
+        *("non-sink attention", "entropy", "distance")
     ]
     (section,) = distribution_section(about(run))
     assert ">written<" not in str(section.html)
     (kind,) = kinds_of(run)
     told = distribution_cards(run, kind)["tenths"]
     assert told["measures"][0]["deciles"] == [None] * 6
-    assert set(told["strengths"].values()) == {"content"}
+    assert set(told["strengths"].values()) == {"non_sink"}
 
 
 def test_a_run_that_counted_no_rows_says_nothing():
@@ -131,7 +131,7 @@ def test_a_terminal_has_a_line_a_head(run):
     table = run.table("distribution").set_index(["layer", "head", "measure", "decile"])["value"]
     assert [row[0] for row in grid.rows] == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3)]
     told = [float(number) for number in grid.rows[4][1].split()]
-    np.testing.assert_allclose(told, [table[2, 2, "written", decile] for decile in (1, 5, 9)], rtol=0.06)
+    np.testing.assert_allclose(told, [table[2, 2, "output_norm", decile] for decile in (1, 5, 9)], rtol=0.06)
     assert "a tenth of them lies below the first" in legend
 
 

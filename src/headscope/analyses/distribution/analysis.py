@@ -22,7 +22,7 @@ ANALYSIS = Analysis(
         name="distribution",
         help=(
             "Say how often each head does how much.\n\nA mean hides whether a head always does a little or seldom a "
-            "lot. Here are the tenths of its rows: of how much it writes, of its weight off the sink, of its entropy "
+            "lot. Here are the tenths of its rows: of how much it writes, of its non-sink attention, of its entropy "
             "and of how far it looks."
         ),
         order=26,

@@ -21,7 +21,7 @@ from headscope.analyses.distribution.hash_sample import (
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
 from headscope.analyses.distribution.row_measures import BINS, MEASURES
 from headscope.analyses.distribution.row_tokens import ids_around, strongest_keys
-from headscope.analyses.distribution.row_values import content, content_rows
+from headscope.analyses.distribution.row_values import content_rows, non_sink_attention
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
@@ -30,8 +30,8 @@ from headscope.statistics.kept import Declared, State
 
 MOST_KEPT = 4
 """Rows of each bin."""
-STRENGTHS = ("written", "content")
-"""What says how strong a row is: how much it writes; where that is not known, its weight off the sink."""
+STRENGTHS = ("output_norm", "non_sink")
+"""What says how strong a row is: how much it writes; where that is not known, its non-sink attention."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class ExampleAccumulator(Accumulator):
     def update(self, tile: AttentionTile) -> None:
         """Offer a tile's rows."""
         name = STRENGTHS[0] if tile.written is not None else STRENGTHS[1]
-        values = tile.written.outputs.double() if tile.written is not None else content(tile)
+        values = tile.written.outputs.double() if tile.written is not None else non_sink_attention(tile)
         is_content = content_rows(tile)[:, None].expand_as(values).cpu().numpy()
         heads = values.shape[1]
         part = next(part for part in self.layout if part.kind == tile.kind)

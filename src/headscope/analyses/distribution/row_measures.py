@@ -73,16 +73,16 @@ def _distance_edges() -> Edges:
 
 _EVERY = (
     RowMeasure(
-        name="written",
-        label="written",
+        name="output_norm",
+        label="output norm",
         meaning="the length of what the head adds to the stream at the row, |Σ a f|",
         unit="length of a vector of the stream",
         edges=np.concatenate([[0.0], _octaves(-10, 11, 6)]),
         logarithmic=True,
     ),
     RowMeasure(
-        name="content",
-        label="off the sink",
+        name="non_sink",
+        label="non-sink attention",
         meaning="weight on neither the first token (cls, bos), nor a separator, nor a learned sink",
         unit="share",
         edges=_share_edges(),

@@ -24,21 +24,21 @@ def content_rows(tile: AttentionTile) -> Tensor:
 def row_values(tile: AttentionTile) -> dict[str, Tensor]:
     """Return each measure of every row by its name, `[batch, head, row]` float64; arbitrary in padding.
 
-    `written` is left out where the layer's output projection is not known, `distance` where rows and keys are other
+    `output_norm` is left out where the layer's output projection is not known, `distance` where rows and keys are other
     tokens.
     """
     values: dict[str, Tensor] = {}
     if tile.written is not None:
-        values["written"] = tile.written.outputs.double()
-    values["content"] = content(tile)
+        values["output_norm"] = tile.written.outputs.double()
+    values["non_sink"] = non_sink_attention(tile)
     values["entropy"] = tile.statistics[..., RowQuantity.ENTROPY].double()
     if tile.square:
         values["distance"] = _distances(tile)
     return values
 
 
-def content(tile: AttentionTile) -> Tensor:
-    """Return the weight off the sink of every row, `[batch, head, row]` float64."""
+def non_sink_attention(tile: AttentionTile) -> Tensor:
+    """Return the non-sink attention of every row, `[batch, head, row]` float64."""
     return 1.0 - tile.statistics[..., _SINKS].double().sum(-1)
 
 

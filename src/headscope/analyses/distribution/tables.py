@@ -10,7 +10,7 @@ _SINK = "a learned sink"
 
 DISTRIBUTION = TableSchema(
     name="distribution",
-    meaning="Where the tenths of every head's rows end: of how much it writes, of its weight off the sink, of its "
+    meaning="Where the tenths of every head's rows end: of how much it writes, of its non-sink attention, of its "
     "entropy and of its distance.",
     columns=(
         *PLACE,
@@ -31,8 +31,8 @@ EXAMPLES = TableSchema(
         *PLACE,
         text(
             "measure",
-            "what says how strong a row is: `content` where it is not known what the head writes",
-            choices=tuple(name for name in MEASURES if name in ("written", "content")),
+            "what says how strong a row is: `non_sink` where it is not known what the head writes",
+            choices=tuple(name for name in MEASURES if name in ("output_norm", "non_sink")),
         ),
         Column("tenth", "1 for the weakest rows", "int64", bounds=(1.0, 10.0)),
         Column("rank", "which of the tenth's, from 1", "int64", bounds=FROM_ONE),

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headscope.analyses.distribution.hash_sample import HashSample, Segment, smallest
 from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
-from headscope.analyses.distribution.row_values import content, content_rows
+from headscope.analyses.distribution.row_values import content_rows, non_sink_attention
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, TILE_ROW, add_facts
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
@@ -19,7 +19,7 @@ from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.kept import Declared, State, total
 
 ACTIVE = 0.5
-"""A head is active in a row that puts more weight than this off the sink."""
+"""A head is active in a row that puts more of its attention than this on non-sink keys."""
 MOST_KEPT, FEWEST_KEPT = 2048, 128
 _ROWS_OF_ALL = 1 << 18
 
@@ -56,7 +56,7 @@ class ActiveRows:
 class ActiveRowAccumulator(Accumulator):
     """Keeps the active rows of every head that have the smallest hashes.
 
-    A head is active in a row where more than half of the weight lies off the sink and separators. Rows of special
+    A head is active in a row where the non-sink attention is above 50%. Rows of special
     tokens are left out.
 
     Args:
@@ -97,7 +97,7 @@ class ActiveRowAccumulator(Accumulator):
     def update(self, tile: AttentionTile) -> None:
         """Offer a tile's active rows."""
         is_content = content_rows(tile)
-        active = ((content(tile) > ACTIVE) & is_content[:, None]).cpu().numpy()
+        active = ((non_sink_attention(tile) > ACTIVE) & is_content[:, None]).cpu().numpy()
         self.add(tile, active=active.sum(-1), n_rows=is_content.sum(-1))
         heads = active.shape[1]
         part = next(part for part in self.layout if part.kind == tile.kind)

@@ -9,7 +9,7 @@ TERMS = (
     ("Active row", "a row of a head with more than half of its weight off the first token (cls, bos), separators and "
      "a learned sink; special tokens are no rows"),
     ("Job", f"a group of a head’s active rows, of a sample of at most 2,048 drawn by hashes, at least {FEWEST_ROWS}: "
-     "k-means on standardized features of the strongest key off the sink (how far away, on which side, the same "
+     "k-means on standardized features of the strongest non-sink key (how far away, on which side, the same "
      "token, after an earlier copy, punctuation, in a treebank its part of speech; no feature that chance gives as "
      "well) and of what the row writes (8 "
      "principal directions), with the most groups, six at most, that halves of the documents agree on (adjusted Rand "

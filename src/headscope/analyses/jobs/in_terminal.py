@@ -26,7 +26,7 @@ def render_results(*results: StageResult) -> Iterator[Grid | str]:
         if "job_counts" in result.tables:
             yield from _counts(result.tables["job_counts"])
     yield (
-        "of rows in which more than half of a head's weight lies off the sink; heads with fewer than 100 such rows are "
+        "of rows in which a head's non-sink attention is above 50%; heads with fewer than 100 such rows are "
         "left out; rows: the share that is grouped with the job; "
         "from and at: the tokens that attend, and those attended to, that tell the job"
     )

@@ -47,9 +47,9 @@ ACTIVE_ROW = np.dtype(
     ]
 )
 """A row: the index of its head, its hash, the number of its segment and its position there; position, id and weight of
-its strongest key off the sink; whether that key stands right after an earlier copy of the row's token; the `KeyClass`
+its strongest non-sink key; whether that key stands right after an earlier copy of the row's token; the `KeyClass`
 of both, and whether each begins a word; ids of the tokens around the row; its output (`shortened`), NaN where unknown;
-the share of each of `SORTS` among the keys off the sink that it can attend to."""
+the share of each of `SORTS` among the non-sink keys that it can attend to."""
 
 TAG_NUMBERS: Mapping[str, int] = {tag: number for number, tag in enumerate(TAGS, 1)}
 TAGGED = tuple(tag for tag in TAGS if tag not in ("PUNCT", "SYM", "X"))

@@ -29,7 +29,7 @@ WHY = (
     "grouped by where it looks, at what, and what it writes."
 )
 CAPTION = (
-    "A head is active in a row where more than half of its weight lies off the sink. Its jobs are the groups of such "
+    "A head is active in a row where its non-sink attention is above 50%. Its jobs are the groups of such "
     "rows that come out again of half of the documents, have at least 5% of the rows each, and have a valley between "
     "any two, where rows are at most half as dense (false discovery rate 5% over the heads); a head without such "
     "groups has one job. A share is that of the rows in a group, and so is its interval: rows that two jobs have in "

@@ -25,7 +25,7 @@ _RANK = Column("rank", "which of the job's, from 1", "int64", bounds=FROM_ONE)
 
 JOBS = TableSchema(
     name="jobs",
-    meaning="What each head does in the rows in which more than half of its weight lies off the sink: one thing, or "
+    meaning="What each head does in the rows in which its non-sink attention is above 50%: one thing, or "
     "several that come out again of half of the documents, with a valley between any two. Heads with fewer than 100 "
     "such rows are left out.",
     columns=(
@@ -52,9 +52,7 @@ TOKENS = TableSchema(
     columns=(
         *PLACE,
         _JOB,
-        text(
-            "of", "whose token it is: the row's own, or that of its strongest key off the sink", choices=SIDES
-        ),
+        text("of", "whose token it is: the row's own, or that of its strongest non-sink key", choices=SIDES),
         _RANK,
         text("token", "readable token"),
         number("log_odds", "in the job's rows, less those in the others", unit="nats"),
@@ -67,7 +65,7 @@ TOKENS = TableSchema(
 EXAMPLES = TableSchema(
     name="job_examples",
     meaning="Rows of each job, up to three drawn by a hash, with the tokens around them and what the head looked at "
-    "most off the sink.",
+    "most among non-sink keys.",
     columns=(
         *PLACE,
         _JOB,
@@ -75,7 +73,7 @@ EXAMPLES = TableSchema(
         text("document", "id of the document"),
         Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
         Column("row", "position of the token that attends, in the input", "int64", bounds=POSITIVE),
-        Column("key", "position of the token off the sink that it attends to most", "int64", bounds=POSITIVE),
+        Column("key", "position of the non-sink token that it attends to most", "int64", bounds=POSITIVE),
         Column("weight", "weight on it", unit="share", bounds=SHARE),
         Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
         Column("tokens", "readable tokens around the row", "list of text"),
@@ -84,7 +82,7 @@ EXAMPLES = TableSchema(
             "which of `tokens`, from 0, go on with the word of the one before",
             "list of int64",
         ),
-        text("key_token", "readable token off the sink that it attends to most"),
+        text("key_token", "readable non-sink token that it attends to most"),
     ),
     key=("kind", "layer", "head", "job", "rank"),
 )
@@ -139,7 +137,7 @@ TREES = JobTables(
         EXAMPLES,
         *(
             text(name, f"universal part of speech of the word of {token}; empty where it has none")
-            for name, token in zip(TAG_COLUMNS, ("the row", "its strongest key off the sink"), strict=True)
+            for name, token in zip(TAG_COLUMNS, ("the row", "its strongest non-sink key"), strict=True)
         ),
     ),
 )

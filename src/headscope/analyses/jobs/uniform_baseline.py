@@ -17,7 +17,7 @@ Sorts = Callable[[AttentionTile, torch.Tensor, torch.Tensor], Sequence[torch.Ten
 
 
 def uniform_baseline(tile: AttentionTile, item: torch.Tensor, at: torch.Tensor, sorts: Sorts) -> torch.Tensor:
-    """Return the share of each sort among the keys off the sink that a row can attend to, `[row, sort]`.
+    """Return the share of each sort among the non-sink keys that a row can attend to, `[row, sort]`.
 
     Args:
         tile: the tile.

@@ -67,7 +67,7 @@ function inCorpus(kind, index, jobs, inWhat = "") {
   const than = one ? "Told are tokens that stand there more often than in the rows of other heads" : "The tokens tell a job from the head’s other rows";
   return [
     one ? [el("p", { class: "at-told" }, `One job: ${jobs[0].says}`), told(jobs[0])] : several(kind, index, jobs, inWhat),
-    el("p", { class: "caption" }, `It is active where more than half of its weight lies off the sink. ${than}; the rows shown are drawn at random. Marked: the token that attends.`),
+    el("p", { class: "caption" }, `It is active where its non-sink attention is above 50%. ${than}; the rows shown are drawn at random. Marked: the token that attends.`),
   ];
 }
 

@@ -31,7 +31,7 @@ export function where({ key, apart }) {
 
 function row(one, { name, unit }) {
   const looked = one.key === null ? "the learned sink" : drawnToken(one.key);
-  const says = name === "written" ? "wrote " : "off the sink ";
+  const says = name === "output_norm" ? "output norm " : "non-sink attention ";
   return el(
     "li",
     {},
@@ -83,6 +83,6 @@ export function tenthsPart(kind, index) {
     range,
     list,
     others(measures.filter((one) => one !== shown)),
-    el("p", { class: "caption" }, `Each bar is a tenth of the rows, by ${shown.name === "written" ? "the length of what the head writes" : "its weight off the sink"}; special tokens are no rows. The rows shown are drawn at random from the tenth. Marked: the token that attends.`),
+    el("p", { class: "caption" }, `Each bar is a tenth of the rows, by ${shown.name === "output_norm" ? "the length of what the head writes" : "its non-sink attention"}; special tokens are no rows. The rows shown are drawn at random from the tenth. Marked: the token that attends.`),
   );
 }

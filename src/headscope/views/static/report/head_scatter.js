@@ -13,7 +13,7 @@ const MANY = 400;
 const MOST_ACROSS = 56;
 const MOST_UP = 34;
 // What the axes have at first, where the run and the kind of attention have it.
-const WANTED = { x: ["distribution.content.decile_5"], y: ["distribution.written.decile_5", "distribution.entropy.decile_5"] };
+const WANTED = { x: ["distribution.non_sink.decile_5"], y: ["distribution.output_norm.decile_5", "distribution.entropy.decile_5"] };
 
 function topicsOf() {
   const topics = { "What it looks at": data.statistics, "How well it finds": data.relations || [] };
