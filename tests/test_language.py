@@ -77,7 +77,6 @@ GIVEN_UP_STATISTICS = {"any_punctuation": "punctuation", "sink": "sink_logit"}
 NO_NOUNS = ("own", "place", "one", "found", "told", "asked", "held", "seen", "made", "given")
 # Folders whose values are still called so; each leaves the list once its names are changed.
 NOT_YET = {
-    "prepare/compat.py",
     "prepare/maps_run.py",
     "prepare/model_run.py",
     "prepare/scan_elsewhere.py",

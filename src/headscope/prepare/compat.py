@@ -1,15 +1,15 @@
-"""What `--compat original` fixes: choices of the original's notebook that are options of a run otherwise."""
+"""The options that `--compat original` fixes to the choices of the original's notebook."""
 
 from typing import Any
 
 from headscope.errors import OptionError
 
-NOT_GIVEN = ""
-"""What `RunOptions.pooling` and `spacing` hold where the user named none, and a run may choose."""
-USUAL_POOLING = "mean"
-USUAL_SPACING = "written"
+UNSET = ""
+"""What `RunOptions.pooling` and `spacing` hold where the user sets nothing, so that the run chooses."""
+DEFAULT_POOLING = "mean"
+DEFAULT_SPACING = "written"
 
-# Offsets, ties, the `poss` rule and choosing on the data that is scored are no options: they follow `compat` alone.
+# Offsets, ties, the `poss` rule and selection on the scored data are no options; they depend on `compat` alone.
 ORIGINAL: dict[str, tuple[str | bool, str]] = {
     "pooling": ("first", "reads attention from a cut word's first piece"),
     "spacing": ("words", "joins the words of a treebank by spaces"),
@@ -17,60 +17,60 @@ ORIGINAL: dict[str, tuple[str | bool, str]] = {
     "both_directions": (False, "scores each direction by itself"),
     "fold_labels": (False, "counts labels as they stand"),
 }
-"""By option: its value in the notebook, and what the notebook does."""
+"""The value of each option in the notebook, and a description of what the notebook does."""
 
 
-def check_compat(compat: str | None, given: dict[str, Any]) -> None:
-    """Refuse options that contradict `--compat original`.
+def check_compat(compat: str | None, values: dict[str, Any]) -> None:
+    """Check that options do not contradict `--compat original`.
 
     Args:
         compat: `original`, or None.
-        given: the options of `ORIGINAL` as the user gave them; `pooling` and `spacing` may be `NOT_GIVEN`.
+        values: the options of `ORIGINAL` as the user set them; `pooling` and `spacing` may be `UNSET`.
 
     Raises:
-        OptionError: one has another value than the notebook's; says which and what to leave out.
+        OptionError: an option differs from the notebook; the message says what to leave out.
     """
     if compat is None:
         return
     for name, (value, does) in ORIGINAL.items():
-        if given[name] in (value, NOT_GIVEN):
+        if values[name] in (value, UNSET):
             continue
         option = f"--{name.replace('_', '-')}"
-        found = option if isinstance(value, bool) else f"{option} {given[name]}"
+        setting = option if isinstance(value, bool) else f"{option} {values[name]}"
         raise OptionError(
-            f"--compat {compat} and {found} contradict each other: the original's notebook {does}; leave one of the "
+            f"--compat {compat} and {setting} contradict each other: the original's notebook {does}; leave one of the "
             "two out"
         )
 
 
-def pooling_of(compat: str | None, given: str) -> str:
-    """Return how attention from a cut word is joined: as given, else as the notebook or the paper does."""
-    return given or (str(ORIGINAL["pooling"][0]) if compat is not None else USUAL_POOLING)
+def pooling_of(compat: str | None, requested: str) -> str:
+    """Return the pooling of a word's pieces: as requested, else as in the notebook or the paper."""
+    return requested or (str(ORIGINAL["pooling"][0]) if compat is not None else DEFAULT_POOLING)
 
 
-def spacing_of(compat: str | None, given: str) -> str:
-    """Return how words of a treebank are joined: as given, else as the notebook does or as they are written."""
-    return given or (str(ORIGINAL["spacing"][0]) if compat is not None else USUAL_SPACING)
+def spacing_of(compat: str | None, requested: str) -> str:
+    """Return how words of a treebank are joined: as requested, else as in the notebook or as they are written."""
+    return requested or (str(ORIGINAL["spacing"][0]) if compat is not None else DEFAULT_SPACING)
 
 
-def pooling_of_maps(word_level: str | None, *, given: str, compat: str | None) -> str:
-    """Return how attention from a cut word is joined in saved maps: by word, that was settled when they were made.
+def pooling_of_maps(word_level: str | None, *, requested: str, compat: str | None) -> str:
+    """Return the pooling of a word's pieces in saved maps; maps by word fixed it when they were saved.
 
     Args:
-        word_level: how the maps join it; None where they are by token.
-        given: what the user asked for, or `NOT_GIVEN`.
+        word_level: the pooling of the maps; None where they are by token.
+        requested: of the user, or `UNSET`.
         compat: `original`, or None.
 
     Raises:
-        OptionError: maps by word that were joined otherwise than asked for.
+        OptionError: maps by word have another pooling than the requested one.
     """
     if word_level is None:
-        return pooling_of(compat, given)
-    asked = pooling_of(compat, given) if given or compat else word_level
-    if asked != word_level:
-        why = f"--pooling {given}" if given else f"--compat {compat}, which reads --pooling {asked},"
+        return pooling_of(compat, requested)
+    needed = pooling_of(compat, requested) if requested or compat else word_level
+    if needed != word_level:
+        why = f"--pooling {requested}" if requested else f"--compat {compat}, which reads --pooling {needed},"
         raise OptionError(
             f"{why} does not fit these maps, which are by word already (--pooling {word_level}); leave it out, or "
-            f"extract them again by token, or with --word-level --pooling {asked}"
+            f"extract them again by token, or with --word-level --pooling {needed}"
         )
     return word_level

@@ -48,7 +48,7 @@ class MapsRun:
         assert options.maps is not None
         self._source = MapsSource(options.maps)
         index = self._source.index
-        pooling = pooling_of_maps(index.word_level, given=options.pooling, compat=options.compat)
+        pooling = pooling_of_maps(index.word_level, requested=options.pooling, compat=options.compat)
         self.options = options = replace(options, pooling=pooling)
         if options.max_inputs is not None:
             self._source = self._source.only(

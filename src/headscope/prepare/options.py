@@ -13,10 +13,10 @@ from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, POOLINGS, SP
 from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
 from headscope.prepare.compat import (
-    NOT_GIVEN,
+    DEFAULT_POOLING,
+    DEFAULT_SPACING,
     ORIGINAL,
-    USUAL_POOLING,
-    USUAL_SPACING,
+    UNSET,
     check_compat,
     pooling_of,
     spacing_of,
@@ -153,17 +153,17 @@ class RunOptions:
     )
     # Not given, it becomes `written`, under `compat` `words`.
     spacing: str = option(
-        NOT_GIVEN,
+        UNSET,
         choices=SPACING,
-        default_text=USUAL_SPACING,
+        default_text=DEFAULT_SPACING,
         help="How words of treebanks and coreference are joined: as written (SpaceAfter=No), or words, by spaces.",
     )
     fold_labels: bool = option(False, help="Count nsubj:pass as nsubj, and so on.")
     # Not given, it becomes `mean`, under `compat` `first`, and over maps by word what those were joined by.
     pooling: str = option(
-        NOT_GIVEN,
+        UNSET,
         choices=POOLINGS,
-        default_text=USUAL_POOLING,
+        default_text=DEFAULT_POOLING,
         help="Attention from a word that was cut: mean of its pieces, first or max.",
     )
     special_tokens: bool = option(False, help="Let special tokens be candidates for a word's head too.")
