@@ -115,6 +115,7 @@ bench: .venv/.dev
 	$(BIN)/python benchmarks/view_pages.py
 	$(BIN)/python benchmarks/view_redraw.py
 	$(BIN)/python benchmarks/families.py --small
+	$(BIN)/python benchmarks/code_lines.py
 
 # Two hours of a core; goes on after a stop. What is trained becomes packages/headscope-decoder, with its card and curve.
 decoder: .venv/.dev

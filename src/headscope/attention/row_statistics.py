@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
+from headscope.attention.entropy import entropy, entropy_of_key
 from headscope.encoding.vocabulary import KeyClass
 
 
@@ -143,12 +144,12 @@ def row_statistics(
         exact = weights[item].double()
         write_positions(out[item], exact, start=start, square=square)
         out[item, ..., BY_CLASS] = exact @ indicators[item]
-        out[item, ..., RowQuantity.ENTROPY] = torch.special.entr(exact).sum(-1)
+        out[item, ..., RowQuantity.ENTROPY] = entropy(exact)
         out[item, ..., RowQuantity.MAX_WEIGHT] = exact.amax(-1)
     out[..., RowQuantity.SINK_LOGIT] = 0.0
     if sink is not None:
         sink_weight = sink.double()
         out[..., RowQuantity.SINK_LOGIT] = sink_weight
-        out[..., RowQuantity.ENTROPY] += torch.special.entr(sink_weight)
+        out[..., RowQuantity.ENTROPY] += entropy_of_key(sink_weight)
         out[..., RowQuantity.MAX_WEIGHT] = torch.maximum(out[..., RowQuantity.MAX_WEIGHT], sink_weight)
     return out

@@ -7,6 +7,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from headscope.attention.entropy import uniform_entropy
 from headscope.attention.row_statistics import (
     BY_CLASS,
     ROW_STATISTICS,
@@ -70,7 +71,7 @@ class Visibility:
             write_positions(out[:, :, rows], visible_keys, start=self.start + rows.start, square=self.square)
         out[..., BY_CLASS] = sums[..., :-1]
         out[..., SHARES] /= number[..., None]
-        out[..., RowQuantity.ENTROPY] = torch.log(number)
+        out[..., RowQuantity.ENTROPY] = uniform_entropy(number)
         out[..., RowQuantity.MAX_WEIGHT] = 1 / number
         out[..., RowQuantity.SINK_LOGIT] = self.sink / number
         return out

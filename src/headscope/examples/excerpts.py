@@ -11,6 +11,7 @@ import pandas as pd
 import torch
 from numpy.typing import NDArray
 
+from headscope.attention.entropy import entropy_by_key
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
@@ -227,7 +228,7 @@ def statistic_by_key(
     elif quantity in CLASSES:
         on = np.broadcast_to(np.isin(key_classes, CLASSES[quantity]), exact.shape)
     elif quantity is RowQuantity.ENTROPY:
-        return -exact * np.log(np.where(exact > 0, exact, 1.0))
+        return entropy_by_key(exact)
     else:
         on = np.arange(exact.shape[1]) == exact.argmax(1)[:, None]
     return np.where(on, exact, 0.0)

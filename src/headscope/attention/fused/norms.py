@@ -4,6 +4,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from headscope.attention.entropy import finish_entropy
 from headscope.attention.fused.blocks import Block
 from headscope.attention.row_statistics import (
     BY_CLASS,
@@ -77,8 +78,8 @@ class FusedNorms:
     def finish(self, sums: Float[Tensor, "batch head row column"]) -> None:
         """Take e times `columns`, and divide by each row's sum; a row that writes nothing becomes NaN."""
         self.statistics[..., BY_CLASS] = sums[..., :_TOTAL]
-        entropy = self.statistics[..., RowQuantity.ENTROPY]
-        entropy += sums[..., _LOGARITHMS]
+        weighted = self.statistics[..., RowQuantity.ENTROPY]
+        weighted += sums[..., _LOGARITHMS]
         totals = torch.where(sums[..., _TOTAL] > 0, sums[..., _TOTAL], torch.nan)
         self.statistics /= totals[..., None]
-        entropy.neg_().add_(torch.log(totals))
+        finish_entropy(weighted, torch.log(totals))

@@ -16,6 +16,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from headscope.attention.entropy import finish_entropy
 from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, Block, BlockSize, cut_in_blocks
 from headscope.attention.fused.norms import FusedNorms
 from headscope.attention.fused.reach import Reach, reach_of
@@ -207,10 +208,8 @@ def fused_attention(
     inverse = product[..., total].reciprocal()
     statistics[..., BY_CLASS] = product[..., width:total]
     statistics[..., : RowQuantity.MAX_WEIGHT] *= inverse[..., None]
-    # The column holds (sum e s) / z; together with ln z = -ln(1 / z) it becomes the entropy.
-    entropy = statistics[..., RowQuantity.ENTROPY]
-    entropy += torch.log(inverse)
-    entropy.neg_()
+    # The column holds (sum e s) / z, and s is ln e.
+    finish_entropy(statistics[..., RowQuantity.ENTROPY], torch.log(inverse).neg_())
     statistics[..., RowQuantity.MAX_WEIGHT] = inverse
     if sunk is not None:
         sunk *= inverse
