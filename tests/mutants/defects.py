@@ -127,8 +127,8 @@ DEFECTS = [
     _in("statistics/cross_fitted.py", "np.where(times > 0, counts, 0).sum(0)", "np.where(times > 1, counts, 0).sum(0)",
         "statistics/test_cross_fitted.py"),
     # examples
-    _in("examples/clearest_segments.py", "if len(kept) == self.most and entry >= kept[-1]:",
-        "if len(kept) == self.most and entry <= kept[-1]:", "examples/test_clearest.py"),
+    _in("examples/top_segments.py", "if len(kept) == self.most and entry >= kept[-1]:",
+        "if len(kept) == self.most and entry <= kept[-1]:", "examples/test_top_examples.py"),
     # prepare
     _in("prepare/segment_cache.py", "if tokens > self.most:", "if tokens > 2 * self.most:",
         "prepare/test_segment_cache.py"),
