@@ -25,7 +25,7 @@ from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")
 """The shares that `no_share_stands_out` looks through."""
-_SPECIAL = ("cls", "sep", "period_comma", "sink")
+_SPECIAL = ("cls", "sep", "period_comma", "sink_logit")
 
 
 def no_share_stands_out(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
