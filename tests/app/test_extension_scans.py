@@ -111,7 +111,7 @@ def run(package, tmp_path_factory):
 
     def ended(code):
         command = [sys.executable, "-c", code, str(base), str(STOP)]
-        return subprocess.run(command, env=package[1], capture_output=True, text=True, timeout=300)
+        return subprocess.run(command, env=package[1], capture_output=True, text=True, timeout=1200)
 
     return ended
 
