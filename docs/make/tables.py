@@ -14,7 +14,7 @@ and [files](files.md) says what else a run directory holds. Layers and heads cou
 percent; entropies and divergences are in nats. What every number means exactly stands in
 [definitions](definitions.md).
 
-A value may be missing only where the last column says what that means: a missing `Int64` is `<NA>`, a missing `float64`
+A value may be missing only where the last column says what that means: a missing `Int64` or `boolean` is `<NA>`, a missing `float64`
 NaN. A table without rows has its columns, and no types. Every table is held against what stands here before it is
 written: names, order and types of the columns, missing values, bounds, words, and that no two rows are of one thing.
 `make docs` makes this page from the same lines of the source.

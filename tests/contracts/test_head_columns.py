@@ -12,6 +12,7 @@ from headscope.analyses import ANALYSES
 from headscope.analyses.for_study import head_columns, verdicts_by_head
 from headscope.analyses.stats.in_study import norm_roles
 from headscope.analyses.syntax.in_study import best_relations
+from headscope.statistics.boolean_columns import is_true
 from headscope.statistics.statistic_catalog import NAMES
 from support.stand_ins import schemas, stand_in
 
@@ -95,7 +96,7 @@ def made_up(name):
                 number = len(rows) + 1
                 row[value] = number if columns[value].dtype == "int64" else number / 10_000
             if "shows" in columns:
-                row["shows"] = "yes" if len(rows) % 3 else "no"
+                row["shows"] = bool(len(rows) % 3)
             rows.append(row)
     return stand_in(schema, *rows)
 
@@ -149,7 +150,7 @@ def test_what_a_head_shows_is_by_weights(tables):
     expected = defaultdict(list)
     for name in ("behaviors", "experiments"):
         rows = tables[name]
-        own = rows[(rows["model"] == "trained") & rows["head"].notna() & (rows["shows"] == "yes")]
+        own = rows[(rows["model"] == "trained") & rows["head"].notna() & is_true(rows["shows"])]
         for row in own[own["measure"] == "weight"].to_dict("records"):
             words = [name, *([row["experiment"]] if name == "experiments" else []), row["behavior"]]
             expected["decoder", 2, row["head"]].append(".".join(words))

@@ -46,9 +46,9 @@ def with_behaviors(inputs, *, never=("blank",), shown=True, interval=True, unwri
 
 def _written(row, *, little):
     """The row by what is written: the same, but of a head that shows it and writes little of it a tenth."""
-    if not little or row.get("shows") != "yes":
+    if not little or row.get("shows") is not True:
         return row
-    return {**row, **{name: row[name] / 10 for name in ("value", "ci_low", "ci_high")}, "shows": "no"}
+    return {**row, **{name: row[name] / 10 for name in ("value", "ci_low", "ci_high")}, "shows": False}
 
 
 def _rows(part, name, *, gone, shown, interval):
@@ -71,7 +71,7 @@ def _rows(part, name, *, gone, shown, interval):
             ends = {"ci_low": 0.9 * value, "ci_high": 1.1 * value}
             if not interval:
                 ends = {"ci_low": np.nan, "ci_high": np.nan}
-            said = None if not share or not interval else "yes" if ends["ci_low"] > 0.25 else "no"
+            said = None if not share or not interval else bool(ends["ci_low"] > 0.25)
             rows.append({**row, "value": value, **ends, "uniform": uniform, "n": 900, "shows": said})
     if gone or not share:
         return rows, []

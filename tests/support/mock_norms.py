@@ -33,13 +33,7 @@ def with_norms(inputs, *, resting=0.1, intervals=True, absent=()):
                     low, high = (0.9 * value, 1.1 * value) if known and intervals else (np.nan, np.nan)
                     told = {"kind": part["kind"], "layer": layer, "head": head, "statistic": name}
                     told |= {"key_class": key_class, "value": value if known else np.nan}
-                    said = (
-                        None
-                        if name != IN_LAYER or np.isnan(high)
-                        else "yes"
-                        if high < INACTIVE_BELOW
-                        else "no"
-                    )
+                    said = None if name != IN_LAYER or np.isnan(high) else high < INACTIVE_BELOW
                     rows.append(
                         told | {"ci_low": low, "ci_high": high, "n": 200 if known else 0, "inactive": said}
                     )

@@ -74,6 +74,10 @@ def _typed(column, values):
         return np.array([np.nan if none else value for value, none in zip(values, gone)], dtype=column.dtype)
     if column.dtype == "Int64":
         return pd.array([pd.NA if none else int(value) for value, none in zip(values, gone)], dtype="Int64")
+    if column.dtype == "boolean":
+        return pd.array(
+            [pd.NA if none else bool(value) for value, none in zip(values, gone)], dtype="boolean"
+        )
     if column.dtype == "text" and not all(gone):
         return pd.Series([None if none else value for value, none in zip(values, gone)])
     return pd.Series(values, dtype=object)

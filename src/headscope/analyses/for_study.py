@@ -7,6 +7,7 @@ import pandas as pd
 
 from headscope.analyses import ANALYSES
 from headscope.analyses.study_parts import HeadMeasures, Read, StudyParts
+from headscope.statistics.boolean_columns import is_true
 from headscope.statistics.roles import finds
 
 HeadNumber = tuple[str, int, int]
@@ -88,7 +89,7 @@ def verdicts_by_head(read: Read) -> dict[HeadNumber, list[str]] | None:
             if not measures.verdict:
                 continue
             any_verdict = True
-            for row in rows[rows[measures.verdict] == "yes"].to_dict("records"):
+            for row in rows[is_true(rows[measures.verdict])].to_dict("records"):
                 name = measures.named(analysis, [row[column] for column in measures.by])
                 names_by_head.setdefault((row["kind"], row["layer"], row["head"]), []).append(name)
     return names_by_head if any_verdict else None

@@ -12,8 +12,6 @@ from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.numbers import json_numbers
 from headscope.reporting.kit.showings import Showing
 
-SHOWS = {"yes": 1, "no": 0}
-
 
 def showings_block(showings: Sequence[Showing], kinds: Sequence[Kind]) -> list[dict[str, Any]]:
     """Return what stands beside each head's value, which the report's data has.
@@ -59,7 +57,7 @@ def _columns(showing: Showing, kind: Kind) -> dict[str, Any]:
             out[name] = values[0] if name == "uniform" and len(set(values)) == 1 else values
     shows: list[int | None] = [None] * kind.size
     for at, said in zip(index.tolist(), rows["shows"]):
-        shows[at] = None if pd.isna(said) else SHOWS[said]
+        shows[at] = None if pd.isna(said) else int(said)
     strongest = showing.strongest.get(kind.name)
     return out | {
         "shows": shows,

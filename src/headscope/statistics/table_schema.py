@@ -7,10 +7,11 @@ the docs, and the tables that tests make up.
 from dataclasses import KW_ONLY, dataclass
 
 DTYPES = (
-    *("int64", "Int64", "float64", "bool", "text"),
+    *("int64", "Int64", "float64", "bool", "boolean", "text"),
     *("list of text", "list of float64", "list of int64"),
 )
-"""`Int64` is whole numbers of which some may be missing; in `float64` a missing value is NaN, in `text` None."""
+"""`Int64` is whole numbers of which some may be missing, `boolean` truths of which
+some may be; in `float64` a missing value is NaN, in `text` None."""
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,6 @@ from numpy.typing import NDArray
 from headscope.statistics.confidence import Interval
 from headscope.statistics.significance import SIGNIFICANT
 
-YES_NO = {True: "yes", False: "no", None: None}
-"""As tables say it."""
-
 
 def passing(
     interval_at: Callable[[float], Interval],

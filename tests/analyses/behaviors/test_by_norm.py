@@ -1,6 +1,7 @@
 """Behaviors by what heads write: against plain loops, and heads of which weight and norm say different things."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -209,22 +210,22 @@ def test_heads_that_look_where_they_write_nothing():
 
     def of(measure, head, behavior):
         row = own.loc[(measure, head, behavior)]
-        return row["value"], row["n"], row["shows"]
+        return row["value"], row["n"], row["shows"] if pd.notna(row["shows"]) else None
 
     # It looks at the first token, and what it writes is of the token before.
     value, n, shows = of("weight", 1, "first")
-    assert (round(value, 2), n, shows) == (0.91, 20 * 24, "yes")
-    assert of("norm", 1, "first") == (0.0, 20 * 21, "no")  # rows 0, 1 and 3 see the first token alone
-    assert of("norm", 1, "local") == (1.0, 20 * 21, "yes")
-    assert of("weight", 1, "local")[2] == "no"
+    assert (round(value, 2), n, shows) == (0.91, 20 * 24, True)
+    assert of("norm", 1, "first") == (0.0, 20 * 21, False)  # rows 0, 1 and 3 see the first token alone
+    assert of("norm", 1, "local") == (1.0, 20 * 21, True)
+    assert not of("weight", 1, "local")[2]
     assert of("norm", 1, "distance")[0] == 1.0
     # One that writes nothing has no such shares, and every row of it is counted.
-    assert of("weight", 2, "first")[2] == "yes"
+    assert of("weight", 2, "first")[2]
     value, n, shows = of("norm", 2, "first")
     assert (np.isnan(value), n, shows) == (True, 0, None)
     # One that looks everywhere, and writes of blanks alone: before the blank it writes nothing.
-    assert of("weight", 3, "blank")[2] == "no"
-    assert of("norm", 3, "blank") == (1.0, 20 * 19, "yes")
+    assert not of("weight", 3, "blank")[2]
+    assert of("norm", 3, "blank") == (1.0, 20 * 19, True)
     assert sums.left_out["decoder"].tolist() == [[20 * 3, 20 * 24, 20 * 5]]
     # The layer's mean is over the rows of all heads that write something: 21 in which all of it is local, and 19 of the
     # third head, of which four see the blank at most three away, one of them as itself.

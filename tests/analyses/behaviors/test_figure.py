@@ -13,6 +13,7 @@ from headscope.analyses.behaviors.section import behaviors_findings, behaviors_s
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
 from headscope.figures.paper import PAGE_INCHES, WIDTHS, on_paper
 from headscope.reporting.payload import data_block
+from headscope.statistics.boolean_columns import is_true
 from support import mock_inputs
 from support.measured import about, only
 from support.mock_behaviors import with_behaviors
@@ -52,11 +53,11 @@ def test_each_cell_is_a_head(run, kind):
         assert one.get_urls() == [f"#{kind}-{row.layer}-{row.head}" for row in rows.itertuples()]
         middles = [path.vertices[:4].mean(0).tolist() for path in one.get_paths()]
         np.testing.assert_allclose(middles, rows[["head", "layer"]].to_numpy(float))
-        np.testing.assert_array_equal(np.array(one.get_linewidths()) > 0, rows["shows"] == "yes")
-        assert (rows["shows"] == "yes").sum() == 1
+        np.testing.assert_array_equal(np.array(one.get_linewidths()) > 0, is_true(rows["shows"]))
+        assert is_true(rows["shows"]).sum() == 1
         dotted = [pattern is not None for _, pattern in one.get_linestyles()]
         assert sum(dotted) == (name == "behaviors.first")  # of which the head that shows it writes little
-        assert not any(dotted) or dotted.index(True) == (rows["shows"] == "yes").to_numpy().argmax()
+        assert not any(dotted) or dotted.index(True) == is_true(rows["shows"]).argmax()
 
 
 def test_what_cannot_occur_has_no_grid(run):

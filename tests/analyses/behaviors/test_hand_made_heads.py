@@ -109,13 +109,13 @@ def test_the_head_that_does_it_is_told_from_those_that_come_close(name):
     table = heads_table(result, [name])
     own = table[table["head"].notna()].set_index("head")
     *close, best = own.to_dict("records")
-    assert best["shows"] == "yes"
+    assert best["shows"]
     assert best["value"] > 0.9  # of the first rows some see no such key at that place
     for what, row in zip(others, close, strict=True):
-        assert row["shows"] == "no", what
+        assert not row["shows"], what
         assert row["value"] < 0.1, what
     (chosen,) = best_table(result, [name], seed=0).to_dict("records")
-    assert (chosen["head"], chosen["share"], chosen["shows"]) == (len(others) + 1, 1.0, "yes")
+    assert (chosen["head"], chosen["share"], chosen["shows"]) == (len(others) + 1, 1.0, True)
     assert chosen["held_out"] > 0.9
 
 
@@ -149,7 +149,7 @@ def test_a_head_that_attends_evenly_does_what_uniform_attention_does_and_shows_n
     assert (table["n"] > 0).all()
     np.testing.assert_allclose(table["value"], table["uniform"], rtol=1e-12)
     heads = table[table["head"].notna()]
-    assert set(heads.loc[heads["behavior"] != "distance", "shows"]) == {"no"}
+    assert set(heads.loc[heads["behavior"] != "distance", "shows"]) == {False}
     assert table.loc[table["head"].isna(), "shows"].isna().all()
 
 

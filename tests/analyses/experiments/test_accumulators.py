@@ -126,7 +126,7 @@ def test_the_head_that_does_it_is_told_from_those_that_come_close():
     shows = table[table["head"].notna()].pivot(index="head", columns="behavior", values="shows")
     expected = {"next": "induction", "same": "duplicate", "previous": "previous", "current": None}
     for place, does in enumerate(expected.values(), start=1):
-        assert [name for name in names if shows.loc[place, name] == "yes"] == ([does] if does else [])
+        assert [name for name in names if shows.loc[place, name]] == ([does] if does else [])
     best = best_table([result], names, seed=0).set_index("behavior")
     assert best["head"].to_dict() == {"induction": 1, "duplicate": 2, "previous": 3}
     assert (best["held_out"] > 0.9).all()
@@ -136,10 +136,10 @@ def test_a_head_that_copies_is_told_from_one_that_looks_at_the_same_token():
     table = heads_table([summed(RetrievalAccumulator, NEEDLES, stacked)], ("retrieval",))
     own = table[table["head"].notna()].set_index("head")
     assert own.loc[1, "value"] == 1.0
-    assert own.loc[1, "shows"] == "yes"
+    assert own.loc[1, "shows"]
     # Two tokens of a needle may be one word, so that the same token is now and then the next.
     assert (own.loc[[2, 3, 4], "value"] < 0.2).all()
-    assert (own.loc[[2, 3, 4], "shows"] == "no").all()
+    assert not own.loc[[2, 3, 4], "shows"].any()
 
 
 def test_a_state_has_the_settings_of_its_class():

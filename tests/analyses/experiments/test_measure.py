@@ -169,11 +169,11 @@ def tables(*, shows, interval=True, experiment="repeated", behavior="induction")
     of = {"experiment": experiment, "model": "trained", "seed": pd.NA, "kind": "encoder", "layer": 1}
     own = {"behavior": behavior, "uniform": 0.02, "n": 640}
     numbers = {"value": 0.45, "ci_low": low, "ci_high": high, "shows": shows}
-    others = {"value": 0.01, "ci_low": 0.0, "ci_high": 0.02, "shows": "no"} if interval else numbers
+    others = {"value": 0.01, "ci_low": 0.0, "ci_high": 0.02, "shows": False} if interval else numbers
     heads = pd.DataFrame([{**of, "head": 1, **own, **numbers}, {**of, "head": 2, **own, **others}])
     held = {"share": 1.0, "held_out": 0.44, "held_out_ci_low": low, "held_out_ci_high": high}
     best = {**of, "head": 1, **own, **numbers, **held}
-    control = {**best, "model": "control", "seed": 0, "held_out": 0.021, "shows": "no"}
+    control = {**best, "model": "control", "seed": 0, "held_out": 0.021, "shows": False}
     return {"experiments": heads, "experiments_best": pd.DataFrame([best, control])}
 
 
@@ -184,7 +184,7 @@ def told(**how):
 
 
 def test_what_is_shown_is_said_beside_uniform_attention_and_random_weights():
-    said, page = told(shows="yes")
+    said, page = told(shows=True)
     assert said == [
         "Over random tokens repeated, head 1-1 puts 45.0% (95% interval 40.0 to 50.0) of its attention on tokens right "
         "after an earlier copy of the token itself, on documents that did not choose it, where uniform attention would "
@@ -197,7 +197,7 @@ def test_what_is_shown_is_said_beside_uniform_attention_and_random_weights():
 
 def test_retrieval_is_said_of_tokens_not_of_attention():
     """A head may be right at many tokens with little of its attention, and the reverse."""
-    said, page = told(shows="yes", experiment="needle", behavior="retrieval")
+    said, page = told(shows=True, experiment="needle", behavior="retrieval")
     assert said == [
         "While a needle is written again, head 1-1 attends most to the very token of the needle that comes next at "
         "45.0% (95% interval 40.0 to 50.0) of the tokens, on documents that did not choose it, where a random key "
@@ -211,7 +211,7 @@ def test_retrieval_is_said_of_tokens_not_of_attention():
 
 
 def test_what_is_not_shown_or_not_tested_is_said_so():
-    said, _ = told(shows="no")
+    said, _ = told(shows=False)
     assert said == [
         "No head shows induction over random tokens repeated: none passes the threshold (over a quarter "
         "and over twice uniform attention, whole 95% interval, false discovery rate 5%)."

@@ -10,6 +10,7 @@ import pandas as pd
 
 from headscope.analyses.behaviors.catalog import Behavior
 from headscope.reporting.kit.tables.cells import Cell, Runs, cell_of, number, records
+from headscope.statistics.boolean_columns import is_false, is_true
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
 
 
@@ -90,9 +91,9 @@ def chosen_heads(
         if not named or rows.empty:
             continue
         (row,) = named
-        showing = rows[rows["shows"] == "yes"].sort_values("value", ascending=False, kind="stable")
+        showing = rows[is_true(rows["shows"])].sort_values("value", ascending=False, kind="stable")
         norm_of_head = norm[(norm["layer"] == row["layer"]) & (norm["head"] == row["head"])]
-        not_shown_by_norm = set(_head_numbers(norm[norm["shows"] == "no"]))
+        not_shown_by_norm = set(_head_numbers(norm[is_false(norm["shows"])]))
         selected.append(
             ChosenHead(
                 behavior=behavior,

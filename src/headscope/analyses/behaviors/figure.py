@@ -22,6 +22,7 @@ from headscope.reporting.kit.links import figure_file, kind_links
 from headscope.reporting.kit.numbers import percent
 from headscope.reporting.kit.pictures.drawing import inline_file
 from headscope.reporting.kit.report_parts import Context
+from headscope.statistics.boolean_columns import is_false, is_true
 from headscope.statistics.measures import NORM
 from headscope.views.markup import Html, el
 
@@ -175,7 +176,7 @@ def _panel(
     x, y = rows["head"].to_numpy(int), rows["layer"].to_numpy(int)
     corners = [(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)]
     cells = [[(a + across_, b + down) for across_, down in corners] for a, b in zip(x, y)]
-    color, shows = role_color(behavior.role), (rows["shows"] == "yes").to_numpy()
+    color, shows = role_color(behavior.role), is_true(rows["shows"])
     # One path outlines all cells, and is not clipped: with a thousand heads that halves the size of the page.
     outline = Path.make_compound_path(*(Path([*cell, cell[0]], closed=True) for cell in cells))
     ax.add_patch(PathPatch(outline, facecolor="none", edgecolor=LINE, linewidth=0.5, clip_on=False))
@@ -185,8 +186,8 @@ def _panel(
         edgecolors=[INK if is_shown else "none" for is_shown in shows],
         linewidths=[1.1 if is_shown else 0.0 for is_shown in shows],
         linestyles=[
-            _DOTTED if is_shown and by_norm == "no" else "solid"
-            for is_shown, by_norm in zip(shows, rows["shows_by_norm"])
+            _DOTTED if is_shown and not_by_norm else "solid"
+            for is_shown, not_by_norm in zip(shows, is_false(rows["shows_by_norm"]))
         ],
         clip_on=False,
         zorder=2,

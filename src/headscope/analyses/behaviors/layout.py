@@ -13,7 +13,7 @@ from headscope.analyses.behaviors.verdict_rule import stands_out
 from headscope.statistics.confidence import Interval, ends_of, ratio_interval
 from headscope.statistics.measures import WEIGHT
 from headscope.statistics.selection import Chosen, held_out, same_data
-from headscope.statistics.thresholds import YES_NO, passing
+from headscope.statistics.thresholds import passing
 
 
 def heads_table(results: Sequence[BehaviorResult], names: Sequence[str]) -> pd.DataFrame:
@@ -56,7 +56,7 @@ def heads_table(results: Sequence[BehaviorResult], names: Sequence[str]) -> pd.D
                     "ci_high": both.high.reshape(-1),
                     "uniform": uniform.reshape(-1),
                     "n": number.reshape(-1),
-                    "shows": _as_objects(shows.reshape(-1)),
+                    "shows": pd.array(shows.reshape(-1), dtype="boolean"),
                 }
             )
         )
@@ -111,23 +111,21 @@ def best_table(results: Sequence[BehaviorResult], names: Sequence[str], *, seed:
     columns += ["all_documents_ci_low", "all_documents_ci_high", "uniform", "held_out", "held_out_ci_low"]
     columns += ["held_out_ci_high", "n", "shows"]
     table = pd.DataFrame(rows, columns=columns)
-    return table.assign(shows=_as_objects(table["shows"].to_numpy(dtype=object)))
+    return table.astype({"shows": "boolean"})
 
 
 def verdicts(result: BehaviorResult, column: int) -> NDArray[np.object_]:
-    """Return whether each head shows a behavior, `[layer, head]`: `yes` or `no`, None where nothing was tested.
+    """Return whether each head shows a behavior, `[layer, head]`; None where nothing was tested.
 
     Args:
         result: of one kind of attention.
         column: of `NAMES`; a share.
     """
     sums, rows = result.sums[..., column], result.rows[..., column]
-    passes = passing(
+    return passing(
         lambda confidence: ratio_interval(sums, rows, scale="share", confidence=confidence),
         lambda shares: stands_out(shares, result.uniform[:, None, column]),
     )
-    words: NDArray[np.object_] = np.vectorize(YES_NO.get, otypes=[object])(passes)
-    return words
 
 
 def chosen_head(result: BehaviorResult, column: int, *, seed: int) -> Chosen:
@@ -162,7 +160,3 @@ def of_model(table: pd.DataFrame, model: str, seed: int | None = None) -> pd.Dat
 
 def _ends(interval: Interval) -> tuple[NDArray[np.float64], ...]:
     return interval.value, interval.low, interval.high
-
-
-def _as_objects(words: NDArray[np.object_]) -> "pd.Series[Any]":
-    return pd.Series(words, dtype=object)

@@ -1,7 +1,7 @@
 """The tables of behaviors in text."""
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, SHARES
-from headscope.analyses.behaviors.verdict_rule import RULE, VERDICTS
+from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.statistics.columns import (
     FEW,
     HEAD_OR_MEAN,
@@ -26,8 +26,8 @@ _TOKENS = ("behavior", tuple(behavior.name for behavior in BEHAVIORS.values() if
 _NEVER = "it cannot occur"
 MODEL = text("model", "trained, or control: random weights, embeddings kept", choices=MODELS)
 SEED = Column("seed", "which control", "Int64", missing="the trained model", bounds=POSITIVE)
-SHOWS = text(
-    "shows", f"whether the head shows it: {RULE}", missing="not tested, or a layer's mean", choices=VERDICTS
+SHOWS = Column(
+    "shows", f"whether the head shows it: {RULE}", "boolean", missing="not tested, or a layer's mean"
 )
 ROWS = "rows in which it can occur"
 

@@ -10,7 +10,6 @@ RULE = (
     "above a quarter, and above twice what uniform attention gives in the same rows, the whole interval, at a false "
     "discovery rate of 5% over the heads"
 )
-VERDICTS = ("yes", "no")
 
 
 def stands_out(shares: Interval, uniform: NDArray[np.float64]) -> NDArray[np.bool_]:

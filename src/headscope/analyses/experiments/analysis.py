@@ -16,7 +16,8 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             order=5,
-            version=3,
+            # 4: columns and values have the names of the field.
+            version=4,
             listed="analyses.experiments.catalog:NAMES",
             refusal="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
         ),

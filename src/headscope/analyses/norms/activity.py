@@ -57,5 +57,5 @@ def _activities_of_rows(rows: pd.DataFrame, kind: Kind) -> Iterator[Activity]:
     for row in records(rows):
         layer, head = int(row["layer"]), int(row["head"])
         shares = [kind.cell(name, layer, head).value for name in SINK_STATISTICS if name in kind.heads]
-        inactive = {"yes": True, "no": False}.get(row["inactive"])
+        inactive = None if pd.isna(row["inactive"]) else bool(row["inactive"])
         yield Activity(layer, head, float(np.nansum(shares)), cell_of(row, "value"), inactive)

@@ -10,6 +10,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.reporting.kit.numbers import HYPHEN, formatted
 from headscope.reporting.kit.tables.terminal import Grid
+from headscope.statistics.boolean_columns import is_true
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:
@@ -21,7 +22,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     for (kind, layer), of_layer in table.groupby(["kind", "layer"], sort=False):
         relative = of_layer[of_layer["statistic"] == IN_LAYER]
         means = of_layer[of_layer["head"].isna()].set_index("statistic")["value"]
-        inactive = relative[relative["inactive"] == "yes"]["head"]
+        inactive = relative[is_true(relative["inactive"])]["head"]
         lowest, highest = (
             formatted(end, ".3g", missing=HYPHEN)
             for end in (relative["value"].min(), relative["value"].max())

@@ -15,7 +15,6 @@ from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
 from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.confidence import Interval, mapped
-from headscope.statistics.thresholds import YES_NO
 
 UNKNOWN = (
     "what heads write is not measured in {layers} of {kind} attention: no linear map takes the attention's output, "
@@ -52,7 +51,7 @@ def norm_table(results: tuple[NormResult, ...]) -> pd.DataFrame:
     Layers and heads are 1-based; a missing head is the mean over the layer's heads.
     """
     rows = [row for result in results for row in _rows(result)]
-    return pd.DataFrame(rows, columns=NORMS.names).astype({"head": "Int64"})
+    return pd.DataFrame(rows, columns=NORMS.names).astype({"head": "Int64", "inactive": "boolean"})
 
 
 def _rows(result: NormResult) -> Iterator[dict[str, Any]]:
@@ -63,7 +62,7 @@ def _rows(result: NormResult) -> Iterator[dict[str, Any]]:
     ):
         for row in _cells(result, name, None, interval, n, means=name != IN_LAYER):
             inactive = result.inactive[row["layer"] - 1, row["head"] - 1] if name == IN_LAYER else None
-            yield {**row, "inactive": YES_NO[inactive]}
+            yield {**row, "inactive": inactive}
     for index, key_class in enumerate(KEY_CLASSES):
         of_class = mapped(result.value, partial(_column, index=index))
         yield from _cells(result, VALUE, key_class, of_class, result.n_value[:, index], means=True)

@@ -37,11 +37,11 @@ NORMS = TableSchema(
         ),
         *ends("value", unit=_UNIT, bounds=POSITIVE, missing=f"{_NEVER}, or {FEW}"),
         count("n", "inputs"),
-        text(
+        Column(
             "inactive",
             f"whether `{IN_LAYER}` lies below {INACTIVE_BELOW:g}, the whole interval, at a false discovery rate of 5% "
             "over the heads",
-            choices=("yes", "no"),
+            "boolean",
             missing="another statistic, or not tested",
         ),
     ),

@@ -12,6 +12,7 @@ import pandas as pd
 from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
 from headscope.reporting.kit.kinds import Kind
 from headscope.reporting.kit.numbers import json_numbers
+from headscope.statistics.boolean_columns import is_true
 from headscope.visible import capital
 
 
@@ -60,7 +61,7 @@ class Showing:
 
     Attributes:
         what: its names.
-        heads: a row a head: `kind layer head value ci_low ci_high uniform shows` (`yes`, `no`, or missing: not tested),
+        heads: a row a head: `kind layer head value ci_low ci_high uniform shows` (True, False, or missing: not tested),
             and `written`: the same of what the head writes, missing where that is not known.
         strongest: by kind; none where none could be chosen.
     """
@@ -91,7 +92,7 @@ def shown_by_head(showings: Sequence[Showing], kind: Kind) -> dict[int, list[dic
     """
     out: dict[int, list[dict[str, Any]]] = {}
     for showing in showings:
-        rows = showing.heads[(showing.heads["kind"] == kind.name) & (showing.heads["shows"] == "yes")]
+        rows = showing.heads[(showing.heads["kind"] == kind.name) & is_true(showing.heads["shows"])]
         for row in rows.to_dict("records") if showing.what.words else ():
             index = kind.head_index(row["layer"], row["head"])
             value, low, high, written = json_numbers(

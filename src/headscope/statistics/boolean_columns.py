@@ -1,0 +1,17 @@
+"""Columns of type `boolean`, whose values may be missing, as masks: what is missing is neither True nor False."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+
+def is_true(values: "pd.Series[Any]") -> NDArray[np.bool_]:
+    """Return which values are True."""
+    return values.eq(True).to_numpy(dtype=np.bool_, na_value=False)
+
+
+def is_false(values: "pd.Series[Any]") -> NDArray[np.bool_]:
+    """Return which values are False."""
+    return values.eq(False).to_numpy(dtype=np.bool_, na_value=False)
