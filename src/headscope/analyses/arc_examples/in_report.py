@@ -1,4 +1,4 @@
-"""The part of the report on the best heads at work on sentences: figure 5."""
+"""The part of the report with examples of the best heads: figure 5."""
 
 from headscope.analyses.arc_examples.section import arcs_figures, arcs_section
 from headscope.reporting.kit.report_parts import Parts

@@ -138,7 +138,7 @@ def arcs_section(about: Context) -> list[Section]:
         _table(groups, several),
     ]  # fmt: skip
     files = file_links("figure-5", "Figure 5 of the paper, drawn for this model") if about.links else None
-    return section("arcs", "The best heads at work", WHY, blocks, files=files)
+    return section("arcs", "Examples of the best heads", WHY, blocks, files=files)
 
 
 def _title(relation: str) -> str:

@@ -43,7 +43,7 @@ def measures_by_norm(
         if rows["value"].notna().any():
             yield HeadMeasure(
                 name=f"{what.name}.{NORM}",
-                label=f"{capital(what.label)}, by what is written",
+                label=f"{capital(what.label)}, norm-weighted",
                 topic=topic,
                 unit=what.unit,
                 share=not what.unit,

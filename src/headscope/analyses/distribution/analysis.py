@@ -1,4 +1,4 @@
-"""What heads do over all rows, declared."""
+"""Distributions over tokens, declared."""
 
 from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.analyses.command import Command

@@ -128,9 +128,9 @@ def norm_table(run: Measured, kinds: tuple[Kind, ...], words: Words, *, several:
     if not rows:
         return None
     return Table(
-        summary=f"Table: {count(len(rows), 'head')} with another role by what is written",
+        summary=f"Table: {count(len(rows), 'head')} with another role in norm-weighted attention",
         groups=(("", 1), ("role", 2), ("what tells it", 3)),
-        header=("head", "by weights", "by what is written", "of", "by weights", "by what is written"),
+        header=("head", "by weights", "norm-weighted", "of", "by weights", "norm-weighted"),
         rows=tuple(rows),
         name="table-roles-written",
         words=(1, 2, 3),

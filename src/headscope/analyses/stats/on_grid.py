@@ -10,7 +10,7 @@ from headscope.reporting.kit.words import capital
 from headscope.statistics.measures import NORM, of_measure
 from headscope.statistics.statistic_catalog import STATISTICS, Unit
 
-TOPIC = "What it writes of"
+TOPIC = "Norm-weighted attention"
 
 
 def norm_measures(about: Context) -> Iterator[HeadMeasure]:
@@ -24,7 +24,7 @@ def norm_measures(about: Context) -> Iterator[HeadMeasure]:
         if rows["value"].notna().any():
             yield HeadMeasure(
                 name=f"stats.{statistic.name}.{NORM}",
-                label=f"{capital(about.words.statistics[statistic.name])}, by what is written",
+                label=f"{capital(about.words.statistics[statistic.name])}, norm-weighted",
                 topic=TOPIC,
                 unit="" if statistic.unit is Unit.SHARE else "nats",
                 share=statistic.unit is Unit.SHARE,

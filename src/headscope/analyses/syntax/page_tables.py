@@ -25,7 +25,7 @@ def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
     """
     chosen = [relation for relation in relations if relation.held_out is not None]
     shuffled = any(relation.shuffled is not None for relation in chosen)
-    titles = ["relation", "head", "", "accuracy", "best offset", "above it", "all documents", "choice, held out",
+    titles = ["relation", "head", "", "accuracy", "best offset", "above it", "all documents", "held-out accuracy",
               "random weights"]  # fmt: skip
     titles += ["shuffled words"] if shuffled else []
     titles += ["q", "who attends", "n"]
@@ -64,7 +64,7 @@ def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
     strong = best.beats
     margin = points(best.margin, signed=True)
     reach = ends(best.gap, between=" to ")
-    often = "" if isnan(best.share) else f"chosen {percent(best.share, 0)}"
+    often = "" if isnan(best.share) else f"selected in {percent(best.share, 0)} of splits"
     return el(
         "tr",
         el("th", short(relation.name), el("small", below) if below else None, scope="row"),
