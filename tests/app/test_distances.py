@@ -8,6 +8,8 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.distances.clusters import structure
+from headscope.analyses.distances.measure import DistancesMeasurement
+from headscope.analyses.stats.measure import StatsMeasurement
 from headscope.reporting.kit.numbers import nats_to_four as nats
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_t5
@@ -140,10 +142,8 @@ def test_small_numbers_keep_their_digits():
 
 def test_run_again_it_says_the_same_and_measures_nothing(done, model, text, monkeypatch):
     said, out, path = done
-    for stage in ("stats", "distances"):
-        monkeypatch.setattr(
-            f"headscope.analyses.{stage}.measure.measure_{stage}", lambda *_: pytest.fail("measured again")
-        )
+    for stage in (StatsMeasurement, DistancesMeasurement):
+        monkeypatch.setattr(stage, "compute", lambda *_: pytest.fail("measured again"))
     again = run_command(
         "distances", "--model", model, "--text", text, "--out", out, "--matrix", path, *SINGLE
     )
