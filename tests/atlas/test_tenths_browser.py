@@ -48,7 +48,7 @@ def test_a_tenth_is_chosen_by_keyboard(visit):
     button.focus()
     page.keyboard.press("Enter")
     assert button.get_attribute("aria-pressed") == "true"
-    assert button.get_attribute("aria-label").startswith("3 of 10: written ")
+    assert button.get_attribute("aria-label").startswith("3 of 10: output norm ")
 
 
 def test_a_learned_sink_is_called_so_and_hostile_tokens_stay_text(visit):
