@@ -18,7 +18,7 @@ def test_every_head_has_its_own_number_of_each_measure_and_class():
     measures = json.loads(json_text(data_block(Context.of(inputs))))["measures"]
     seen = 0
     for one in measures:
-        measure, key_class = one["name"].split(" ")
+        _, measure, key_class = one["name"].split(".")
         own = table[(table["measure"] == measure) & (table["key_class"] == key_class) & table["head"].notna()]
         for row in own.to_dict("records"):
             told = one["values"][row["kind"]][(row["layer"] - 1) * 4 + row["head"] - 1]
