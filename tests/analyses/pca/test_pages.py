@@ -60,8 +60,8 @@ def test_every_head_is_a_point_of_each_panel(run):
 def test_the_grid_and_the_terminal_have_the_effective_dimensions(run):
     own = run.table("pca").set_index(["layer", "head", "vectors", "statistic"])["value"]
     measures = {one.name: one for one in pca_measures(about(run))}
-    assert list(measures) == [f"pca {side}" for side in SIDES]
-    assert measures["pca key"].values["encoder"][4] == own[2, 2, "key", EFFECTIVE]
+    assert list(measures) == [f"pca.{side}.{EFFECTIVE}" for side in SIDES]
+    assert measures[f"pca.key.{EFFECTIVE}"].values["encoder"][4] == own[2, 2, "key", EFFECTIVE]
     result = StageResult(name="pca", tables={"pca": run.table("pca")})
     grid, _ = render_results(result)
     assert grid.rows[4][2].startswith(f"{own[2, 2, 'key', EFFECTIVE]:.1f} (")
