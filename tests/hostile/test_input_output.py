@@ -6,7 +6,7 @@ import resource
 
 import pytest
 
-from headscope.app import cli
+from headscope.app.cli import program
 from headscope.errors import OutputError
 from headscope.storage import atomic
 from headscope.storage.atomic import write_bytes
@@ -54,7 +54,7 @@ def test_every_error_of_the_system_ends_the_command_line_with_a_sentence(name, n
     def fail(*_):
         raise error_of(number, name)
 
-    monkeypatch.setattr(cli, "run", fail)
+    monkeypatch.setattr(program, "run", fail)
     code, out, err = run_command("stats")
     assert (code, out) == (2, "")
     assert err.startswith("headscope: ")
@@ -67,7 +67,7 @@ def test_no_memory_is_a_sentence(monkeypatch):
     def fail(*_):
         raise MemoryError
 
-    monkeypatch.setattr(cli, "run", fail)
+    monkeypatch.setattr(program, "run", fail)
     assert run_command("stats") == (
         2,
         "",

@@ -97,7 +97,7 @@ def test_the_grid_takes_the_color_of_a_relation(visit):
 
 def test_the_grid_takes_the_color_of_importance(visit):
     page = visit("loss")
-    page.select_option("#color", "weight_times_gradient sep")
+    page.select_option("#color", "importance.weight_times_gradient.sep")
     table = with_importance(mock_inputs.encoder(2, 3)).table("importance")
     own = table[(table["measure"] == "weight_times_gradient") & (table["key_class"] == "sep")]
     heads = own[own["head"].notna()]

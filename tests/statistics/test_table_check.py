@@ -154,7 +154,7 @@ def test_a_schema_that_contradicts_itself_is_refused():
     with pytest.raises(ValueError, match="column") as error:
         Column("n", "how many", "int32")
     assert str(error.value) == (
-        "column n: expected a dtype out of int64, Int64, float64, bool, text, list of text, list of float64, "
+        "column n: expected a dtype out of int64, Int64, float64, bool, boolean, text, list of text, list of float64, "
         "list of int64; came 'int32'"
     )
     one = Column("n", "how many", "int64")

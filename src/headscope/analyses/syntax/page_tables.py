@@ -68,7 +68,8 @@ def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
     return el(
         "tr",
         el("th", short(relation.name), el("small", below) if below else None, scope="row"),
-        el("td", head_link(best.kind, best.layer, best.head, several), el("small", often) if often else None),
+        el("td", head_link(best.kind, best.layer, best.head, several),
+           el("small", often, class_="often") if often else None),
         el("td", strip(best.accuracy, baseline=best.baseline, control=relation.control, strong=strong),
            class_="picture"),
         el("td", el("b", share(best.accuracy.value)) if strong else share(best.accuracy.value),
