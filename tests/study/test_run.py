@@ -296,7 +296,7 @@ def test_a_study_shows_itself(study):
         if stage.name in stages
         for schema in analysis.tables(stage)
     )
-    with pytest.raises(KeyError, match="no table 'probes'; this study has clearest, examples, "):
+    with pytest.raises(KeyError, match="no table 'probes'; this study has examples, norms, "):
         study.table("probes")
     with pytest.raises(KeyError, match="no statistic 'color'; this study has previous, next, current"):
         study["color"]
