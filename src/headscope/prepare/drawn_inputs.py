@@ -1,7 +1,8 @@
 """Some inputs of a run as the corpus of a scan, for the model or for one with random weights."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from headscope.attention.model.model_source import ModelSource
 from headscope.encoding.segment import Segment
@@ -27,20 +28,23 @@ class DrawnInputs(ScanCorpus):
 
     def source(self) -> ModelSource:
         """Return the stream of tiles over the inputs."""
-        inputs = self.draw()
-        length = max(map(len, inputs), default=0) if self.fitted else None
-        return self.run.over(inputs, length=length, control=self.control)
+        length = max(map(len, self.draw()), default=0) if self.fitted else None
+        return self.run.over(self._inputs(), length=length, control=self.control)
 
     def documents_read(self, inputs: int) -> int:
         """Return about how many documents so many of the inputs make up."""
         return self.total * inputs // max(1, self.limit)
 
-    @property
+    @cached_property
     def total(self) -> int:
-        """The number of documents that the inputs are of."""
+        """The number of documents that the inputs are of; every progress line needs it."""
         return len({segment.document for segment in self.draw()})
 
     @property
     def limit(self) -> int:
         """The number of inputs."""
         return len(self.draw())
+
+    def _inputs(self) -> Iterator[Segment]:
+        """Draw when the first input is read: a worker, which is handed its inputs, draws none."""
+        yield from self.draw()

@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from headscope.analyses.behaviors.catalog import Delimiter
-from headscope.analyses.behaviors.delimiters import delimiter_of, delimiters_of, delimiters_of_tokenizer
+from headscope.analyses.behaviors.delimiters import (
+    delimiter_of,
+    delimiters_of,
+    delimiters_of_run,
+    delimiters_of_tokenizer,
+)
 from headscope.models.loading import load_tokenizer
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.options import RunOptions
+from support.model_folders import save_tiny_bert
 
 
 @pytest.mark.parametrize(
@@ -56,3 +64,13 @@ def test_the_embedded_tokenizer_has_no_line_break_and_knows_brackets():
     assert found[vocabulary[";"]] == Delimiter.MARK
     assert found[vocabulary['"']] == Delimiter.QUOTE
     assert all(found[vocabulary[each]] == Delimiter.NONE for each in (".", ",", "the", "[CLS]", "[SEP]"))
+
+
+def test_a_runs_vocabulary_is_gone_through_once(tmp_path, monkeypatch):
+    """Every stage that needs it declares its scans several times."""
+    (tmp_path / "text.txt").write_text("The cat sat.\n\nIt slept.\n")
+    options = {"model": str(save_tiny_bert(tmp_path / "tiny")), "packing": "single", "max_length": 32}
+    runs = [ModelRun(RunOptions(text=(str(tmp_path / "text.txt"),), **options)) for _ in range(2)]
+    found = [delimiters_of_run(run) for run in runs]
+    assert delimiters_of_run(runs[0]) is found[0] is not found[1]
+    np.testing.assert_array_equal(found[0], delimiters_of_tokenizer(runs[0].loaded.tokenizer))

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from headscope.analyses import STAGES
-from headscope.analyses.behaviors import measure
+from headscope.analyses.behaviors import delimiters, measure
 from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL
 from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
@@ -104,7 +104,7 @@ def test_the_text_is_drawn_and_the_vocabulary_read_once_for_all_controls(asked, 
 
     monkeypatch.setattr(run, "sample", noted("sample", run.sample))
     monkeypatch.setattr(
-        measure, "delimiters_of_tokenizer", noted("delimiters", measure.delimiters_of_tokenizer)
+        delimiters, "delimiters_of_tokenizer", noted("delimiters", delimiters.delimiters_of_tokenizer)
     )
     measure_stage(STAGES["behaviors"], run, {}, None)
     assert calls == ["delimiters", "sample"]

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from headscope.analyses import STAGES
+from headscope.analyses.behaviors import delimiters
 from headscope.analyses.behaviors.catalog import SHARES
-from headscope.analyses.experiments import measure
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.measure import inputs_of
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
@@ -122,8 +122,8 @@ def test_an_encoder_is_given_no_needle(base):
 
 def test_the_vocabulary_is_read_once_for_all_experiments_and_controls(base, monkeypatch):
     run, calls = prepared(base, save_tiny_bert), []
-    of = measure.delimiters_of_tokenizer
-    monkeypatch.setattr(measure, "delimiters_of_tokenizer", lambda given: calls.append(given) or of(given))
+    of = delimiters.delimiters_of_tokenizer
+    monkeypatch.setattr(delimiters, "delimiters_of_tokenizer", lambda given: calls.append(given) or of(given))
     result = measure_stage(STAGES["experiments"], run, {}, None)
     assert set(result.tables["experiments"]["model"]) == {"trained", "control"}
     assert calls == [run.loaded.tokenizer]

@@ -3,12 +3,14 @@
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import Delimiter
 from headscope.encoding.tokenizer.token_names import named_tokens, text_of_bytes
+from headscope.prepare.model_run import ModelRun
 
 # WordPiece's mark of a continued word, SentencePiece's space, byte-level BPE's space and line break.
 _GOES_ON, _BLOCK, _LETTERS = "##", "\u2581", ("\u0120", "\u010a")
@@ -53,6 +55,19 @@ def delimiters_of(named: Mapping[int, str], *, special: Collection[int] = ()) ->
         if token_id not in no_text:
             delimiters[token_id] = delimiter_of(text)
     return delimiters
+
+
+_OF_RUNS: "WeakKeyDictionary[ModelRun, NDArray[np.uint8]]" = WeakKeyDictionary()
+
+
+def delimiters_of_run(run: ModelRun) -> NDArray[np.uint8]:
+    """Return the `Delimiter` of each token id of a run's tokenizer, `[id]`.
+
+    The vocabulary is gone through once a run: stages declare their scans several times, and each declaration needs it.
+    """
+    if run not in _OF_RUNS:
+        _OF_RUNS[run] = delimiters_of_tokenizer(run.loaded.tokenizer)
+    return _OF_RUNS[run]
 
 
 def delimiters_of_tokenizer(tokenizer: Any) -> NDArray[np.uint8]:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NATURAL
-from headscope.analyses.behaviors.delimiters import delimiters_of, delimiters_of_tokenizer
+from headscope.analyses.behaviors.delimiters import delimiters_of, delimiters_of_run
 from headscope.analyses.behaviors.layout import best_table, heads_table, of_model
 from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.behaviors.norm_notes import norm_notes
@@ -71,7 +71,7 @@ class BehaviorsMeasurement(Measurement[Run]):
 def accumulator_of(run: Run) -> BehaviorAccumulator:
     """Return an empty accumulator with the delimiters of the run's tokenizer."""
     if isinstance(run, ModelRun):
-        return NormBehaviorAccumulator(run.layout, delimiters_of_tokenizer(run.loaded.tokenizer))
+        return NormBehaviorAccumulator(run.layout, delimiters_of_run(run))
     assert isinstance(run, MapsRun)  # which hold no values
     by_word = run.signature["options"]["word_level"] is not None
     return BehaviorAccumulator(run.layout, _delimiters_of_maps(run, by_word=by_word), same_ids=not by_word)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.behaviors.delimiters import delimiters_of_tokenizer
+from headscope.analyses.behaviors.delimiters import delimiters_of_run
 from headscope.analyses.behaviors.layout import best_table, heads_table, of_model
 from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.behaviors.norm_notes import norm_notes
@@ -61,7 +61,7 @@ class ExperimentsMeasurement(Measurement[ModelRun]):
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of each experiment by each model; of one that has no inputs nothing is read."""
-        run, delimiters = self.run, delimiters_of_tokenizer(self.run.loaded.tokenizer)
+        run, delimiters = self.run, delimiters_of_run(self.run)
         for number in _models(run):
             for name, kind in _SUMS.items():
                 corpus = DrawnInputs(run, partial(self._inputs, name, number), control=number, fitted=True)

@@ -12,6 +12,8 @@ from headscope.encoding.shards import Shard
 from headscope.errors import ModelError
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.options import RunOptions
+from headscope.prepare.scan_declaration import Scan
+from headscope.prepare.scan_runner import ScanRunner
 from headscope.prepare.shard_sums import ShardSums, joined
 from headscope.prepare.sharded_scan import compute_shard
 from headscope.statistics.accumulator import Accumulator
@@ -60,6 +62,7 @@ class ShardWorker:
         self._run_description = run_description
         self._at: tuple[str, str] | None = None
         self._open_scan: _OpenScan | None = None
+        self._scans_of: tuple[str, Mapping[str, Scan]] | None = None
 
     @cached_property
     def run(self) -> ModelRun:
@@ -106,24 +109,35 @@ class ShardWorker:
         """Return the model and the empty sums of a scan; those of the last one stay at hand."""
         if self._open_scan is None or self._at != (stage, scan_name):
             self._open_scan = None  # its model may be large, and another comes
-            self._open_scan = _open(self.run, stage, scan_name)
+            self._open_scan = self._open(stage, scan_name)
             self._at = stage, scan_name
         return self._open_scan
 
+    def _open(self, stage: str, scan_name: str) -> _OpenScan:
+        """Look a scan up among those that its stage declares, and make ready to compute shards of it."""
+        scans = self._scans(stage)
+        if scan_name not in scans:
+            raise ValueError(
+                f"stage {stage} declares no scan {scan_name!r} on a worker, but {', '.join(scans) or 'none'}; `scans` "
+                "must yield the same scans in every process"
+            )
+        scan = scans[scan_name]
+        source = scan.corpus.source()
+        assert isinstance(source, ModelSource | GradientSource)
+        sums = ShardSums.of(source, scan.accumulators)
+        return _OpenScan(source, sums, self._runner.layout_accumulators(stage, scan))
 
-def _open(run: ModelRun, stage: str, scan_name: str) -> _OpenScan:
-    """Look a scan up among those that its stage declares, and make ready to compute shards of it."""
-    scans = {scan.name: scan for scan in measurement_of(STAGES[stage], run).scans()}
-    if scan_name not in scans:
-        raise ValueError(
-            f"stage {stage} declares no scan {scan_name!r} on a worker, but {', '.join(scans) or 'none'}; `scans` must "
-            "yield the same scans in every process"
-        )
-    scan = scans[scan_name]
-    source = scan.corpus.source()
-    assert isinstance(source, ModelSource | GradientSource)
-    sums = ShardSums.of(source, scan.accumulators)
-    return _OpenScan(source, sums, scan_runner(run).layout_accumulators(stage, scan))
+    @cached_property
+    def _runner(self) -> ScanRunner:
+        """What knows the scans of the text of all stages, which decide about tiles and batches together."""
+        return scan_runner(self.run)
+
+    def _scans(self, stage: str) -> Mapping[str, Scan]:
+        """Return the scans of a stage by their names, made once while the scans of that stage follow one another."""
+        if self._scans_of is None or self._scans_of[0] != stage:
+            scans = measurement_of(STAGES[stage], self.run).scans()
+            self._scans_of = stage, {scan.name: scan for scan in scans}
+        return self._scans_of[1]
 
 
 def _essential(signature: Mapping[str, Any]) -> dict[str, str]:
