@@ -8,7 +8,6 @@ from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention import scan as scanning
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts, scan
-from headscope.encoding import shards as cutting
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.shards import ShardedBatches
 from headscope.examples.top_examples import TopExampleAccumulator
@@ -17,14 +16,13 @@ from headscope.prepare import sharded_scan
 from headscope.prepare.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.prepare.sharded_scan import Beside, scan_shards
 from support.inputs import made_up_segments, vocabulary
+from support.scanning import shards_of
 from support.tiny_models import shared_tiny_model
 
 SEGMENTS = sorted(made_up_segments(40, seed=5, documents=16), key=lambda each: (each.document, each.index))
 
 
-@pytest.fixture(autouse=True)
-def small_shards(monkeypatch):
-    monkeypatch.setattr(cutting, "SHARD_TOKENS", 60)
+small_shards = shards_of(60)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts, scan
-from headscope.encoding import shards as cutting
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.shards import ShardedBatches
 from headscope.errors import InputError
@@ -20,6 +19,7 @@ from headscope.prepare import sharded_scan
 from headscope.prepare.shard_checkpoint import SHARDS, Part, ShardCheckpoint, forget_shards
 from headscope.prepare.sharded_scan import scan_shards
 from support.inputs import made_up_segments, vocabulary
+from support.scanning import shards_of
 from support.task_models import tiny_task_model, tokenizer_of
 from support.tiny_models import shared_tiny_model
 
@@ -27,9 +27,7 @@ SEGMENTS = sorted(made_up_segments(40, seed=5, documents=16), key=lambda each: (
 SHARD = 60
 
 
-@pytest.fixture(autouse=True)
-def small_shards(monkeypatch):
-    monkeypatch.setattr(cutting, "SHARD_TOKENS", SHARD)
+small_shards = shards_of(SHARD)
 
 
 class Asked:

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.encoding import shards as cutting
 from headscope.prepare import sharded_scan
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -17,6 +16,7 @@ from headscope_grammar import synthetic_documents, write_conllu
 from soak import killing
 from soak.tasks import answers, left_behind
 from support.model_folders import save_tiny_masked_lm
+from support.scanning import shards_of
 
 pytestmark = pytest.mark.slow
 
@@ -46,11 +46,7 @@ def asked(tmp_path_factory):
     )
 
 
-@pytest.fixture(autouse=True, scope="module")
-def small_shards():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cutting, "SHARD_TOKENS", 150)
-        yield
+small_shards = shards_of(150)
 
 
 @pytest.fixture(scope="module")

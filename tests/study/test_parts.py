@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from headscope.analyses import STAGES
-from headscope.encoding import shards as cutting
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare import sharded_scan
@@ -32,7 +31,7 @@ from headscope_grammar import synthetic_documents, write_conllu
 from soak import killing
 from soak.tasks import answers, left_behind
 from support.model_folders import save_tiny_masked_lm
-from support.scanning import scanning_stages
+from support.scanning import scanning_stages, shards_of
 
 PARTS = 3
 GAP = (
@@ -65,11 +64,7 @@ def asked(tmp_path_factory):
     )
 
 
-@pytest.fixture(autouse=True, scope="module")
-def small_shards():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cutting, "SHARD_TOKENS", 150)
-        yield
+small_shards = shards_of(150)
 
 
 @pytest.fixture(scope="module")

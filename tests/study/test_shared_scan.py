@@ -9,7 +9,6 @@ import pytest
 from headscope.analyses import STAGES
 from headscope.analyses.analysis import TEXT_INPUTS
 from headscope.attention.model.model_pass import ModelPass
-from headscope.encoding import shards as cutting
 from headscope.prepare import sharded_scan
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -19,6 +18,7 @@ from headscope.study.study import open_study
 from headscope.study.writing import write_run
 from soak.tasks import answers
 from support.model_folders import save_tiny_masked_lm
+from support.scanning import shards_of
 
 
 @pytest.fixture(scope="module")
@@ -48,11 +48,7 @@ def sharing(asked):
     return [name for name, stage in STAGES.items() if text_scan(stage, run) is not None]
 
 
-@pytest.fixture(autouse=True, scope="module")
-def small_shards():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cutting, "SHARD_TOKENS", 60)
-        yield
+small_shards = shards_of(60)
 
 
 @pytest.fixture(scope="module")

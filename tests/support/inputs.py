@@ -89,6 +89,18 @@ def eager_maps(model: torch.nn.Module, **inputs: object) -> dict[str, list[torch
     return {"self": list(out.attentions)}
 
 
+def forward_inputs(segment: Segment, anatomy: Anatomy) -> dict[str, torch.Tensor]:
+    """What a model is called with to read one segment; a decoder reads it again, behind its start token."""
+    ids = torch.from_numpy(segment.ids)[None]
+    inputs = {"input_ids": ids}
+    if anatomy.encoder_decoder:
+        start = torch.full((1, 1), anatomy.decoder_start)
+        inputs["decoder_input_ids"] = torch.cat([start, ids[:, :-1]], dim=1)
+    if anatomy.has_token_types:
+        inputs["token_type_ids"] = torch.from_numpy(segment.token_types)[None]
+    return inputs
+
+
 @functools.cache
 def shared_anatomy(family: str, *, has_cls: bool = True, path: Path | None = None) -> Anatomy:
     """What is found by looking at that model, which takes as long as reading a few inputs."""

@@ -1,8 +1,13 @@
-"""The stages that declare scans."""
+"""The stages that declare scans, and shards so small that little text has many."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
 
 from headscope.analyses import OF_STAGE, STAGES
 from headscope.analyses.analysis import Stage
 from headscope.analyses.measurement import Measurement
+from headscope.encoding import shards
 
 
 def scanning_stages() -> list[Stage]:
@@ -12,3 +17,15 @@ def scanning_stages() -> list[Stage]:
         for stage in STAGES.values()
         if OF_STAGE[stage.name].measurement(stage).scans is not Measurement.scans  # type: ignore[attr-defined]
     ]
+
+
+def shards_of(tokens: int) -> Callable[[], Iterator[None]]:
+    """Return a fixture, for all tests of a module, under which a shard ends with so many tokens."""
+
+    @pytest.fixture(autouse=True, scope="module")
+    def small_shards() -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(shards, "SHARD_TOKENS", tokens)
+            yield
+
+    return small_shards

@@ -54,19 +54,14 @@ class ReadableRun(Protocol):
         """Return the stream of tiles over the text."""
 
 
-@dataclass(frozen=True)
-class RunText(ScanCorpus):
-    """The text of a run, read by the trained model: one pass over it serves all stages that have a scan of it.
+class TextOfRun(ScanCorpus):
+    """The text of a run, whichever model reads it.
 
     Attributes:
         run: whose text it is.
     """
 
     run: ReadableRun
-
-    def source(self) -> TileSource:
-        """Return the stream of tiles over the text."""
-        return self.run.source()
 
     def documents_read(self, inputs: int) -> int:
         """Return about how many documents so many inputs make up."""
@@ -81,6 +76,17 @@ class RunText(ScanCorpus):
     def limit(self) -> int | None:
         """The largest number of inputs."""
         return self.run.options.max_inputs
+
+
+@dataclass(frozen=True)
+class RunText(TextOfRun):
+    """The text of a run, read by the trained model: one pass over it serves all stages that have a scan of it."""
+
+    run: ReadableRun
+
+    def source(self) -> TileSource:
+        """Return the stream of tiles over the text."""
+        return self.run.source()
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from headscope.models.examination import examine
 from headscope.statistics.groups import GROUPS
 from support.coreference import segments_with_mentions
 from support.hand_made import HandMadeSource, random_map
-from support.inputs import CLS, SEP, eager_maps, vocabulary
+from support.inputs import CLS, SEP, eager_maps, forward_inputs, vocabulary
 from support.tiny_models import shared_tiny_model
 
 SEGMENTS = segments_with_mentions(14, seed=7, longest=14, documents=12)
@@ -239,14 +239,7 @@ def test_models_agree_with_the_plain_loop_over_their_own_maps(family):
     maps = {sums.kind: [] for sums in results}
     shifted = []
     for segment in SEGMENTS:
-        ids = torch.from_numpy(segment.ids)[None]
-        inputs = {"input_ids": ids}
-        if anatomy.encoder_decoder:
-            start = torch.full((1, 1), anatomy.decoder_start)
-            inputs["decoder_input_ids"] = torch.cat([start, ids[:, :-1]], dim=1)
-        if anatomy.has_token_types:
-            inputs["token_type_ids"] = torch.from_numpy(segment.token_types)[None]
-        found = eager_maps(model, **inputs)
+        found = eager_maps(model, **forward_inputs(segment, anatomy))
         for sums in results:
             layers = found.get(sums.kind, found.get("self"))
             maps[sums.kind].append(torch.cat(layers).numpy())

@@ -16,7 +16,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.models.examination import examine
 from headscope.statistics.arc_bins import DISTANCES
 from support.hand_made import HandMadeSource, random_map
-from support.inputs import eager_maps, made_up_segments, vocabulary
+from support.inputs import eager_maps, forward_inputs, made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model
 from support.trees import DIRECTIONS, NAMES, plain_loop, tied_map, tree_segments, with_tree
 
@@ -234,14 +234,7 @@ def test_models_agree_with_the_plain_loop_over_their_own_maps(family):
     ]
     maps, shifted = {sums.kind: [] for sums in accumulator.compute()}, []
     for segment in segments:
-        ids = torch.from_numpy(segment.ids)[None]
-        inputs = {"input_ids": ids}
-        if anatomy.encoder_decoder:
-            start = torch.full((1, 1), anatomy.decoder_start)
-            inputs["decoder_input_ids"] = torch.cat([start, ids[:, :-1]], dim=1)
-        if anatomy.has_token_types:
-            inputs["token_type_ids"] = torch.from_numpy(segment.token_types)[None]
-        found = eager_maps(model, **inputs)
+        found = eager_maps(model, **forward_inputs(segment, anatomy))
         for kind, own in maps.items():
             own.append(torch.cat(found.get(kind, found.get("self"))).double().numpy())
         behind = np.concatenate([[-1], segment.word_ids[:-1]])

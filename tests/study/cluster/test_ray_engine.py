@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.encoding import shards as cutting
 from headscope.prepare import sharded_scan
 from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
@@ -17,6 +16,7 @@ from headscope.study.writing import write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from soak.tasks import answers, left_behind
 from support.model_folders import save_tiny_masked_lm
+from support.scanning import shards_of
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
 pytestmark = pytest.mark.slow
@@ -46,11 +46,7 @@ def asked(tmp_path_factory):
     )
 
 
-@pytest.fixture(autouse=True, scope="module")
-def small_shards():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cutting, "SHARD_TOKENS", 100)
-        yield
+small_shards = shards_of(100)
 
 
 @pytest.fixture(scope="module")

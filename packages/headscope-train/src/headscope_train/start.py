@@ -1,6 +1,7 @@
 """What a training begins with: a checkpoint with its language-model head, or a new BERT."""
 
 import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,14 +42,7 @@ def go_on_with(name: str | None, *, revision: str | None = None, seed: int = 0) 
         ModelError: what `load_model` raises; a model that cannot fill in masks, or a tokenizer without a mask token.
     """
     torch.manual_seed(seed)
-    try:
-        loaded = read_model("AutoModelForMaskedLM", name, revision=revision, dtype="float32", device="cpu")
-    except ModelError as error:
-        if "Unrecognized configuration class" not in str(error.__cause__):
-            raise
-        raise _no_masks(f"{name}", "transformers has no masked-LM head for its family") from error
-    if getattr(loaded.model.config, "is_encoder_decoder", False):
-        raise _no_masks(loaded.name, "it has an encoder and a decoder")
+    loaded = _with_head("AutoModelForMaskedLM", name, revision=revision, head="masked-LM", refuse=_no_masks)
     if loaded.tokenizer.mask_token_id is None:
         raise _no_masks(loaded.name, "its tokenizer has no mask token")
     return _begun(loaded)
@@ -66,18 +60,37 @@ def go_on_with_decoder(name: str | None, *, revision: str | None = None, seed: i
         ModelError: what `load_model` raises; a model that sees what follows, which it could copy.
     """
     torch.manual_seed(seed)
-    try:
-        loaded = read_model("AutoModelForCausalLM", name, revision=revision, dtype="float32", device="cpu")
-    except ModelError as error:
-        if "Unrecognized configuration class" not in str(error.__cause__):
-            raise
-        raise _no_decoder(f"{name}", "transformers has no causal head for its family") from error
-    config = loaded.model.config
-    if getattr(config, "is_encoder_decoder", False):
-        raise _no_decoder(loaded.name, "it has an encoder and a decoder")
+    loaded = _with_head("AutoModelForCausalLM", name, revision=revision, head="causal", refuse=_no_decoder)
     if _sees_what_follows(loaded.model):
         raise _no_decoder(loaded.name, "it sees what follows")
     return _begun(loaded)
+
+
+def _with_head(
+    auto_class: str,
+    name: str | None,
+    *,
+    revision: str | None,
+    head: str,
+    refuse: Callable[[str, str], ModelError],
+) -> LoadedModel:
+    """Load a model with a head, which is made new where the checkpoint lacks it.
+
+    Args:
+        auto_class: of transformers.
+        name, revision: as `go_on_with` takes them.
+        head: what messages call it.
+        refuse: makes the error, from the model's name and the reason.
+    """
+    try:
+        loaded = read_model(auto_class, name, revision=revision, dtype="float32", device="cpu")
+    except ModelError as error:
+        if "Unrecognized configuration class" not in str(error.__cause__):
+            raise
+        raise refuse(f"{name}", f"transformers has no {head} head for its family") from error
+    if getattr(loaded.model.config, "is_encoder_decoder", False):
+        raise refuse(loaded.name, "it has an encoder and a decoder")
+    return loaded
 
 
 def _sees_what_follows(model: Any) -> bool:

@@ -13,6 +13,7 @@ from headscope.analyses.coref.baselines import BASELINES, baseline_hits
 from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, MentionTable
 from headscope.analyses.coref.scored_mentions import MentionQueries, ScoredMentions
 from headscope.attention.tile import AttentionTile
+from headscope.attention.words.word_attention import check_pooling
 from headscope.attention.words.word_rows import WordRows
 from headscope.encoding.batching import Batch
 from headscope.encoding.choices import POOLINGS
@@ -72,10 +73,7 @@ class CoreferenceAccumulator(Accumulator):
 
     def __init__(self, layout: Sequence[KindLayout], options: CoreferenceOptions | None = None) -> None:
         self.options = options or CoreferenceOptions()
-        if self.options.pooling not in POOLINGS:
-            raise ValueError(
-                f"pooling {self.options.pooling!r} is not known; choose one of {', '.join(POOLINGS)}"
-            )
+        check_pooling(self.options.pooling)
         self._tables: list[MentionTable | None] = []
         self._mentions: ScoredMentions | None = None
         self._rows: dict[str, tuple[WordRows, MentionQueries]] = {}

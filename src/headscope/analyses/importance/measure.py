@@ -26,7 +26,7 @@ from headscope.models.losses import ask_of, choose_loss
 from headscope.models.task_heads import given_task_model, load_task_model
 from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.scan_declaration import Scan, ScanCorpus, ScanSums
+from headscope.prepare.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.confidence import too_few
 
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
@@ -34,7 +34,7 @@ _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one 
 Labels = Callable[[Segment], Sequence[int]]
 
 
-class LossText(ScanCorpus):
+class LossText(TextOfRun):
     """The text of a run, read by the model with a head whose loss is taken; the model is loaded when it is read.
 
     Args:
@@ -44,6 +44,8 @@ class LossText(ScanCorpus):
     Attributes:
         loss: the name of the loss, and `counts` what it was taken of; known once the source is opened.
     """
+
+    run: ModelRun
 
     def __init__(self, run: ModelRun, labels: Labels | None) -> None:
         self.run, self.labels = run, labels
@@ -77,20 +79,6 @@ class LossText(ScanCorpus):
         source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, run.batches(size), ask)
         self.counts = source.counts
         return source
-
-    def documents_read(self, inputs: int) -> int:
-        """Return about how many documents so many inputs make up."""
-        return self.run.done(inputs)
-
-    @property
-    def total(self) -> int | None:
-        """The number of documents in the text; None where it is not known."""
-        return self.run.total
-
-    @property
-    def limit(self) -> int | None:
-        """The largest number of inputs."""
-        return self.run.options.max_inputs
 
 
 class ImportanceMeasurement(Measurement[ModelRun]):

@@ -107,6 +107,16 @@ def word_axis(word_ids: Tensor, valid: Tensor) -> WordAxis:
     )
 
 
+def check_pooling(pooling: str) -> None:
+    """Refuse a way of pooling the pieces of a cut word that is not known.
+
+    Raises:
+        ValueError: names those that are.
+    """
+    if pooling not in POOLINGS:
+        raise ValueError(f"pooling {pooling!r} is not known; choose one of {', '.join(POOLINGS)}")
+
+
 def word_level(
     weights: Tensor,
     word_ids: Tensor,
@@ -134,8 +144,7 @@ def word_level(
     Raises:
         ValueError: `pooling` is not known.
     """
-    if pooling not in POOLINGS:
-        raise ValueError(f"pooling {pooling!r} is not known; choose one of {', '.join(POOLINGS)}")
+    check_pooling(pooling)
     queries = word_axis(word_ids, torch.ones_like(word_ids, dtype=torch.bool) if valid is None else valid)
     if key_word_ids is None:
         keys = queries

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from headscope.analyses.coref.gap.gap_segments import FIELD, GAP_BASELINES, GENDERS, GapQuestion
 from headscope.attention.tile import AttentionTile
+from headscope.attention.words.word_attention import check_pooling
 from headscope.attention.words.word_rows import WordRows, places_of_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.choices import POOLINGS
@@ -83,8 +84,7 @@ class GapAccumulator(Accumulator):
 
     def __init__(self, layout: Sequence[KindLayout], *, pooling: str = "mean") -> None:
         self.pooling = pooling
-        if pooling not in POOLINGS:
-            raise ValueError(f"pooling {pooling!r} is not known; choose one of {', '.join(POOLINGS)}")
+        check_pooling(pooling)
         self._questions: list[GapQuestion | None] = []
         self._rows: dict[str, tuple[WordRows, Tensor]] = {}
         self._layer_marks: dict[str, list[Tensor]] = {}
