@@ -41,11 +41,9 @@ class HeadMeasures:
             names: the values of the columns `by`; a missing one has no name.
             value: of `values`.
         """
-        classes = [
-            _word(column, name) for column, name in zip(self.by, names, strict=True) if not pd.isna(name)
-        ]
-        own_value = value if len(self.values) > 1 else ""
-        return ".".join(filter(None, [analysis, self.measure, *classes, own_value, self.suffix]))
+        classes = [_word(by, name) for by, name in zip(self.by, names, strict=True) if not pd.isna(name)]
+        column = value if len(self.values) > 1 else ""
+        return ".".join(filter(None, [analysis, self.measure, *classes, column, self.suffix]))
 
 
 def _word(column: str, name: Any) -> str:

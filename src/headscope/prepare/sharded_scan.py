@@ -70,12 +70,12 @@ def scan_shards(
         every = [each for part in parts for each in part]
         counts = scan(source, every, progress=progress, layout_accumulators=[*every, *layout_accumulators])
         return _parted(counts, [len(part) for part in parts])
-    told = ScanProgress(progress)
+    scan_progress = ScanProgress(progress)
     if executor is not None:
         assert checkpoint is not None
         began = time.perf_counter()
         sums = ShardSums.of(source, accumulators)
-        scan_with_executor(source.batches.shards(), sums, executor, checkpoint, scan_name, told)
+        scan_with_executor(source.batches.shards(), sums, executor, checkpoint, scan_name, scan_progress)
         return [time.perf_counter() - began]
     stages = [Beside(accumulators=accumulators, checkpoint=checkpoint), *beside]
     readers = [
@@ -95,9 +95,9 @@ def scan_shards(
         if not lacking:
             # Another part's is not even made into inputs, where that can be helped.
             if checkpoint is None or checkpoint.part is None:
-                told.skip(shard)
+                scan_progress.skip(shard)
             continue
-        made = _computed(shard, source, [reader.sums for reader in lacking], every_accumulator, told)
+        made = _computed(shard, source, [reader.sums for reader in lacking], every_accumulator, scan_progress)
         for reader, sums in zip(lacking, made.sums, strict=True):
             reader.add(shard, sums)
         for reader, seconds in zip(lacking, made.seconds, strict=True):
@@ -139,7 +139,7 @@ def _computed(
     source: ModelSource | GradientSource,
     like: Sequence[ShardSums],
     layout_accumulators: Sequence[TileAccumulator],
-    told: ScanProgress,
+    scan_progress: ScanProgress,
 ) -> _Made:
     made, part = [each.empty() for each in like], copy(source)
     assert isinstance(source.batches, ShardedBatches)
@@ -151,10 +151,10 @@ def _computed(
     counted = scan(
         part,
         [each for sums in made for each in sums.accumulators],
-        progress=told.batch,
+        progress=scan_progress.batch,
         layout_accumulators=layout_accumulators,
     )
-    told.end()
+    scan_progress.end()
     return _Made(made, _parted(counted, [len(sums.accumulators) for sums in made]))
 
 
@@ -166,7 +166,7 @@ def _parted(counts: ScanCounts, numbers: Sequence[int]) -> list[float]:
         numbers: how many accumulators each stage has.
     """
     shared = (counts.seconds - sum(counts.spent)) / len(numbers)
-    own, spent = [], iter(counts.spent)
+    seconds, spent = [], iter(counts.spent)
     for number in numbers:
-        own.append(shared + sum(next(spent, 0.0) for _ in range(number)))
-    return own
+        seconds.append(shared + sum(next(spent, 0.0) for _ in range(number)))
+    return seconds
