@@ -17,8 +17,8 @@ from headscope.analyses.probes.data.map_cache import MapCache
 from headscope.analyses.probes.fitting.probe_training import TrainingOptions, hold_out, train
 from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
 from headscope.analyses.probes.treebanks import ProbeBench
+from headscope.declarations.run_options import RunOptions
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import RunOptions
 from headscope_grammar import synthetic_documents, write_conllu
 
 TARGET = 180.0  # seconds

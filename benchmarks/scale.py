@@ -59,11 +59,11 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
 
     from headscope.analyses.stats.accumulator import StatsAccumulator
     from headscope.attention.scan import scan
+    from headscope.declarations.run_options import RunOptions
     from headscope.encoding.shards import SHARD_TOKENS, ShardedBatches
     from headscope.examples.top_examples import TopExampleAccumulator
     from headscope.prepare.model_run import ModelRun
-    from headscope.prepare.options import RunOptions
-    from headscope.prepare.shard_sums import ShardSums, joined
+    from headscope.scans.shard_sums import ShardSums, joined
 
     torch.set_num_threads(1)
     with tempfile.TemporaryDirectory() as folder:

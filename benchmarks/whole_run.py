@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from headscope.atlas import atlas_files
 from headscope.attention.model.model_pass import ModelPass
-from headscope.prepare.options import RunOptions
+from headscope.declarations.run_options import RunOptions
 from headscope.study import writing
 
 TARGET = 1.25

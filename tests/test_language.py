@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from headscope.analyses.option import options_of
-from headscope.prepare.options import RunOptions
+from headscope.declarations.option import options_of
+from headscope.declarations.run_options import RunOptions
 from headscope.statistics.statistic_catalog import STATISTICS
 from headscope.visible import visible
 from headscope_train.training_options import TrainOptions
@@ -79,12 +79,11 @@ NO_NOUNS = ("own", "place", "one", "found", "told", "asked", "held", "seen", "ma
 NOT_YET = {
     "prepare/maps_run.py",
     "prepare/model_run.py",
-    "prepare/scan_elsewhere.py",
-    "prepare/shard_checkpoint.py",
-    "prepare/shard_reader.py",
-    "prepare/shard_sums.py",
-    "prepare/sharded_scan.py",
-    "prepare/shared_scan.py",
+    "scans/shard_checkpoint.py",
+    "scans/shard_reader.py",
+    "scans/shard_sums.py",
+    "scans/sharded_scan.py",
+    "scans/shared_scan.py",
 }
 
 

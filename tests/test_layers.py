@@ -20,6 +20,8 @@ ORDER = [
     ("maps",),
     ("statistics",),
     ("examples",),
+    ("declarations",),
+    ("scans",),
     ("prepare",),
     ("figures", "views"),
     ("reporting.kit",),
@@ -39,17 +41,8 @@ PACKAGES = ROOT.parents[1] / "packages"
 EMBEDDED = {name.replace("-", "_") for name in EMBEDDED_MODELS}
 
 
-# What analyses declare of themselves is known to whoever prepares a run; what they do is not.
-DECLARATIONS = {
-    *("analyses", "analyses.analysis", "analyses.command", "analyses.option"),
-    *(f"analyses.{path.parent.name}.analysis" for path in (ROOT / "analyses").glob("*/analysis.py")),
-}
-
-
 def rank_of(module):
     """The place of a module in the line, `module` without the package's name."""
-    if module in DECLARATIONS:
-        return RANK["prepare"] - 0.5
     own = ".".join(module.split(".")[:2])
     return RANK[own] if own in RANK else RANK[module.partition(".")[0]]
 

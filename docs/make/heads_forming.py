@@ -7,8 +7,8 @@ import argparse
 import time
 from pathlib import Path
 
+from headscope.declarations.run_options import RunOptions
 from headscope.figures.saving import png_bytes
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.storage.atomic import whole_or_absent, write_bytes
 from headscope.study.study import Study, open_study

@@ -72,7 +72,7 @@ __all__ = [
 
 def _commands() -> list[str]:
     """The commands of analyses, which are functions too: `hs.syntax`, `hs.probes` ..."""
-    from headscope.analyses import ANALYSES
+    from headscope.declarations.analysis_list import ANALYSES
 
     return [each.command.name.replace("-", "_") for each in ANALYSES if each.command is not None]
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 import typer
 
-from headscope.analyses import ANALYSES, STAGES
-from headscope.analyses.analysis import Analysis, Stage
-from headscope.analyses.command import Command, OutputFile
-from headscope.analyses.option import Option, option, options_of
 from headscope.analyses.stage_result import StageResult
 from headscope.app.cli import measuring
 from headscope.app.cli.program import app
 from headscope.app.command_options import stages_measured
-from headscope.prepare.options import RunOptions
+from headscope.declarations.analysis import Analysis, Stage
+from headscope.declarations.analysis_list import ANALYSES, STAGES
+from headscope.declarations.command import Command, OutputFile
+from headscope.declarations.option import Option, option, options_of
+from headscope.declarations.run_options import RunOptions
 
 OF_ANALYSES = {each.command.name: each for each in ANALYSES if each.command is not None}
 MACHINE = [

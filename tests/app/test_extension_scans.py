@@ -21,9 +21,9 @@ import json, os, signal, sys
 from pathlib import Path
 from headscope.encoding import shards
 from headscope.prepare import sharded_scan
-from headscope.prepare.options import RunOptions
+from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.prepare.shard_checkpoint import SHARDS, Part
+from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.study.parts import read_parts, write_part
 from headscope.study.study import open_study
 from headscope.study.writing import write_run

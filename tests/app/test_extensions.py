@@ -9,7 +9,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from headscope import entry_points
-from headscope.analyses.analysis import Analysis
+from headscope.declarations.analysis import Analysis
 from headscope.entry_points import installed
 from headscope.errors import ExtensionError
 from support.model_folders import save_tiny_bert
@@ -23,9 +23,9 @@ import pandas as pd
 from headscope.encoding import shards
 shards.SHARD_TOKENS = 150
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import RunOptions
+from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.prepare.shard_checkpoint import SHARDS, Part
+from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.reporting.report_page import render_report
 from headscope.reporting.from_study import measured_in
 from headscope.study.parts import read_parts, write_part

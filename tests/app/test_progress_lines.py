@@ -6,8 +6,8 @@ import pytest
 
 from headscope.app.cli.progress_lines import describe, duration
 from headscope.atlas.atlas_files import run_report
-from headscope.prepare.options import RunOptions
-from headscope.prepare.progress import Progress
+from headscope.declarations.run_options import RunOptions
+from headscope.scans.progress import Progress
 
 
 @pytest.mark.parametrize(

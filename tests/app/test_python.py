@@ -10,10 +10,10 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.analyses import ANALYSES
-from headscope.analyses.option import options_of
 from headscope.app.view_options import VIEW
-from headscope.prepare.options import RunOptions
+from headscope.declarations.analysis_list import ANALYSES
+from headscope.declarations.option import options_of
+from headscope.declarations.run_options import RunOptions
 from headscope.study.study import open_study
 from headscope_grammar import synthetic_documents, write_conllu
 from support.tiny_models import CONFIGS, VOCABULARY

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.stats.measure import StatsMeasurement
-from headscope.prepare.options import RunOptions
+from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.measures import MEASURES, of_measure
 from headscope.statistics.roles import roles

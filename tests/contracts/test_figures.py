@@ -8,8 +8,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
-from headscope.analyses import ANALYSES
 from headscope.analyses.for_report import every_part
+from headscope.declarations.analysis_list import ANALYSES
 from headscope.figures.paper import PAGE_INCHES, WIDTHS, on_paper
 from headscope.figures.settling import settle
 from headscope.figures.style import house_style

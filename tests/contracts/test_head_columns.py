@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from headscope.analyses import ANALYSES
 from headscope.analyses.for_study import head_columns, verdicts_by_head
 from headscope.analyses.stats.in_study import norm_roles
 from headscope.analyses.syntax.in_study import best_relations
+from headscope.declarations.analysis_list import ANALYSES
 from headscope.statistics.boolean_columns import is_true
 from headscope.statistics.statistic_catalog import NAMES
 from support.stand_ins import schemas, stand_in

@@ -6,9 +6,9 @@ import sys
 import pandas as pd
 import pytest
 
-from headscope.analyses import OF_STAGE, STAGES
 from headscope.analyses.stage_result import StageResult
-from headscope.prepare.options import RunOptions
+from headscope.declarations.analysis_list import OF_STAGE, STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.table_check import check_table
 from headscope.study import writing
@@ -191,7 +191,7 @@ def test_a_stand_in_cannot_drift_from_its_schema():
 
 def test_listing_the_analyses_loads_nothing_heavy():
     code = (
-        "import sys; from headscope.analyses import ANALYSES; "
+        "import sys; from headscope.declarations.analysis_list import ANALYSES; "
         "print(sorted({'torch', 'pandas', 'numpy', 'matplotlib'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

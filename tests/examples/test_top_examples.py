@@ -9,6 +9,7 @@ import torch
 
 from headscope.analyses.stats.measure import StatsMeasurement
 from headscope.attention.scan import scan
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import KeyClass
 from headscope.examples import example_inputs
@@ -22,7 +23,6 @@ from headscope.examples.excerpts import (
 )
 from headscope.examples.top_examples import TOP_EXAMPLE_STATISTICS, TopExampleAccumulator
 from headscope.models.loading import load_model
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource

@@ -9,13 +9,13 @@ import pytest
 from tokenizers import Tokenizer
 
 from headscope.corpora.reading import read_corpus
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.spread import documents_read
 from headscope.encoding.tokenizer import bounds as bounds
 from headscope.errors import InputError, ModelError
 from headscope.models.loading import load_model, load_tokenizer
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import RunOptions
 from headscope.prepare.text_corpus import TextCorpus
 from support.commands import run_command
 from support.hostile import printable

@@ -11,9 +11,9 @@ from transformers import AutoModelForMaskedLM
 
 from headscope.analyses.probes.data.word_vectors import read_vectors
 from headscope.corpora.passes import Passes
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus
-from headscope.prepare.options import RunOptions
 from headscope.prepare.text_corpus import TextCorpus
 from headscope_train.text import TrainingText
 from support.hostile import printable

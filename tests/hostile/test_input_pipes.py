@@ -12,9 +12,9 @@ from headscope.corpora.files import expand
 from headscope.corpora.mentions.coreference_files import coreference_files
 from headscope.corpora.opening import GIVE, is_pipe
 from headscope.corpora.trees.treebank import form_of, read_treebank
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError, OptionError
 from headscope.prepare.annotated import AnnotatedCorpus, GapCorpus
-from headscope.prepare.options import RunOptions
 from headscope.prepare.text_corpus import TextCorpus
 from headscope_train.text import TrainingText
 from support.hostile import printable

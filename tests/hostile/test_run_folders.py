@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from headscope.app.api import head_atlas
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError, OutputError
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.storage.unfinished import aside_of, lock_of, part_of
 from headscope.study import writing

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from headscope.atlas.atlas_files import run_report
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError, ModelError, OutputError
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.unpickling import read_plain_pickle
 from headscope.models.loading import load_model
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.prepare.shard_checkpoint import SHARDS, Part
+from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.storage.bounded import UnreadableFileError, check_regular, read_json, read_regular
 from headscope.storage.checked_arrays import read_checked
 from headscope.storage.lock import lock_of, place_held

@@ -10,14 +10,14 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from headscope.analyses import COREF, DISTANCES, PROBES, SYNTAX
 from headscope.analyses.stage_result import StageResult
 from headscope.app.cli import options, printing, report
 from headscope.app.cli.printing import show
 from headscope.app.cli.program import main
 from headscope.app.cli.progress_lines import ProgressPrinter
+from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import InputError
-from headscope.prepare.progress import Progress
+from headscope.scans.progress import Progress
 from headscope.visible import printable as made_printable
 from support import hostile_terminal as made
 from support.hostile import printable
@@ -35,6 +35,8 @@ thirds = [
 ]
 # A character may take ten when it is written out.
 LONGEST = 40_000
+
+BY_NAME = {analysis.name: analysis for analysis in ANALYSES}
 
 
 def run(capsys, *arguments):
@@ -74,25 +76,25 @@ def test_signs_and_what_is_left_out_word_for_word():
 
 @each_held
 def test_a_table_of_relations(text, capsys):
-    show(SYNTAX.render_results(made.syntax_result(text)))
+    show(BY_NAME["syntax"].render_results(made.syntax_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[2]
 def test_a_table_of_mentions(text, capsys):
-    show(COREF.render_results(made.coreference_result(text)))
+    show(BY_NAME["coref"].render_results(made.coreference_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[0]
 def test_a_table_of_gap(text, capsys):
-    show(COREF.render_results(made.gap_result(text)))
+    show(BY_NAME["coref"].render_results(made.gap_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
 @thirds[1]
 def test_a_table_of_probes(text, capsys):
-    show(PROBES.render_results(made.probe_result(text)))
+    show(BY_NAME["probes"].render_results(made.probe_result(text)))
     check_output(capsys.readouterr().out, text)
 
 
@@ -102,7 +104,7 @@ def test_a_table_of_clusters(text, capsys):
     heads = pd.DataFrame(
         {"cluster": 1, "layer": 1, "head": [1, 2], "role": pd.Series([text, text], dtype=object)}
     )
-    show([DISTANCES.load("in_terminal:_clusters")(clusters, heads)])
+    show([BY_NAME["distances"].load("in_terminal:_clusters")(clusters, heads)])
     check_output(capsys.readouterr().out, text)
 
 

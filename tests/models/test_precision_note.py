@@ -2,9 +2,9 @@
 
 import pytest
 
+from headscope.declarations.run_options import RunOptions
 from headscope.models.dtypes import DTYPES, precision_note
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import RunOptions
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

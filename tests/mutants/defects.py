@@ -134,7 +134,7 @@ DEFECTS = [
         "prepare/test_segment_cache.py"),
     _in("prepare/overlap.py", "len(shared) / max(1, len(sentences))", "len(shared) / max(1, len(shared))",
         "prepare/test_overlap.py"),
-    _in("prepare/shard_checkpoint.py", "return shard % self.of == self.number - 1",
+    _in("scans/shard_checkpoint.py", "return shard % self.of == self.number - 1",
         "return shard % self.of == self.number", "study/test_parts.py::test_numbers_of_parts"),
     # figures
     _in("figures/label_places.py", "return across and self.bottom < other.top and other.bottom < self.top",

@@ -17,9 +17,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding import shards
 from headscope.errors import ModelError
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.study.cluster.cluster_options import ClusterOptions
 from headscope.study.cluster.ray_engine import RayEngine

@@ -54,7 +54,7 @@ def tasks(base: Path) -> list[Task]:
         )
 
     def maps(out: Path, **how: Any) -> None:
-        from headscope.prepare.options import RunOptions
+        from headscope.declarations.run_options import RunOptions
         from headscope.study.extraction import MapOptions, extract
 
         options = RunOptions(
@@ -85,7 +85,7 @@ def tasks(base: Path) -> list[Task]:
         )
 
     def part_options() -> Any:
-        from headscope.prepare.options import RunOptions
+        from headscope.declarations.run_options import RunOptions
 
         text = (str(base / "text.txt"),)
         stages = ("stats", "distances", "map")
@@ -96,7 +96,7 @@ def tasks(base: Path) -> list[Task]:
     def merge(out: Path) -> None:
         from headscope.atlas.atlas_files import run_report
         from headscope.prepare.prepared_run import prepare
-        from headscope.prepare.shard_checkpoint import Part
+        from headscope.scans.shard_checkpoint import Part
         from headscope.study.parts import read_parts, write_part
 
         # Killed, too, while the parts are scanned.

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses import ANALYSES
+from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import OptionError, OutputError
 from headscope.storage.workbook import workbook_bytes
 from headscope.study.export import export

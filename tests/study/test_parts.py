@@ -7,14 +7,14 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from headscope.analyses import STAGES
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare import sharded_scan
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.prepare.shard_checkpoint import SHARDS, Part
+from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.study.parts import (
     PART,

@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 
 import pytest
 
-from headscope.analyses import STAGES
 from headscope.attention.model.model_pass import ModelPass
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.examples.example_inputs import example_tokens
 from headscope.prepare import model_run
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.study.stages import measure
 from headscope.study.writing import write_run

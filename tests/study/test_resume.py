@@ -6,9 +6,9 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from headscope.analyses import OF_STAGE, STAGES
+from headscope.declarations.analysis_list import OF_STAGE, STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import OutputError
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.study import writing
 from headscope.study.stage_signature import stage_signature

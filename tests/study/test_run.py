@@ -11,15 +11,15 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.analyses import ANALYSES
 from headscope.analyses.stats.measure import StatsMeasurement
 from headscope.corpora.demo import demo_text
 from headscope.corpora.reading import read_corpus
+from headscope.declarations.analysis_list import ANALYSES
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.models.loading import load_model
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.reporting.from_study import measured_in
 from headscope.statistics.measures import of_measure

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.prepare.options import RunOptions
+from headscope.declarations.run_options import RunOptions
 from headscope.study.manifest import MANIFEST, write_manifest
 from headscope.study.run_name import free_folder, run_name
 

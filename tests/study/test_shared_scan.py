@@ -6,11 +6,11 @@ from dataclasses import replace
 import pandas as pd
 import pytest
 
-from headscope.analyses import STAGES
-from headscope.analyses.analysis import TEXT_INPUTS
 from headscope.attention.model.model_pass import ModelPass
+from headscope.declarations.analysis import TEXT_INPUTS
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.prepare import sharded_scan
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.study import writing
 from headscope.study.stages import measure, measure_stage, measurement_of, scan_runner, text_scan

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 import headscope as hs
-from headscope.analyses import ANALYSES, STAGES
+from headscope.declarations.analysis_list import ANALYSES, STAGES
+from headscope.declarations.run_options import REQUESTS, RunOptions
 from headscope.errors import OptionError
 from headscope.prepare import annotated
-from headscope.prepare.options import REQUESTS, RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.study.stages import stages_of
 from headscope.study.study import open_study

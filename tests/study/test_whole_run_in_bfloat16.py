@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.prepare.options import RunOptions
+from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.study.study import open_study
 from headscope.study.writing import write_run

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from headscope.analyses import OF_STAGE, STAGES
-from headscope.analyses.analysis import Stage
 from headscope.analyses.measurement import Measurement
+from headscope.declarations.analysis import Stage
+from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.encoding import shards
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.prepare.options import RunOptions
+from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.study import writing
 from headscope.study.writing import write_run

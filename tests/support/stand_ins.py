@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from headscope.analyses import ANALYSES
+from headscope.declarations.analysis_list import ANALYSES
 from headscope.statistics.table_check import check_table
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from headscope.analyses import ANALYSES
+from headscope.declarations.analysis_list import ANALYSES
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.report_parts import Parts
 from headscope.reporting.kit.showings import Showing

@@ -5,8 +5,8 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses import ANALYSES
 from headscope.analyses.study_parts import HeadMeasures, Read, StudyParts
+from headscope.declarations.analysis_list import ANALYSES
 from headscope.statistics.boolean_columns import is_true
 from headscope.statistics.roles import finds
 

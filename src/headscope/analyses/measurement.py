@@ -6,9 +6,9 @@ from types import MappingProxyType
 from typing import Generic, TypeVar
 
 from headscope.analyses.stage_result import StageResult
-from headscope.prepare.progress import Watcher
-from headscope.prepare.scan_declaration import Scan, ScanSums
-from headscope.prepare.scan_runner import ScanRunner
+from headscope.scans.progress import Watcher
+from headscope.scans.scan_declaration import Scan, ScanSums
+from headscope.scans.scan_runner import ScanRunner
 
 R = TypeVar("R")
 NO_RESULTS: Mapping[str, StageResult] = MappingProxyType({})

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.analyses import ANALYSES
-from headscope.analyses.analysis import Analysis
-from headscope.analyses.command import Command
 from headscope.app.command_options import options_taken
 from headscope.app.keyword_options import offering, positional
 from headscope.app.run_arguments import in_python, run_options_of
-from headscope.prepare.options import RunOptions
+from headscope.declarations.analysis import Analysis
+from headscope.declarations.analysis_list import ANALYSES
+from headscope.declarations.command import Command
+from headscope.declarations.run_options import RunOptions
 
 if TYPE_CHECKING:
     from headscope.study.study import Study
@@ -52,7 +52,7 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
         said = {name: value for name, value in arguments.items() if name not in reworded or value is not None}
         for each in command.reworded:
             if each.name in said and each.choices:
-                from headscope.analyses.option import choose
+                from headscope.declarations.option import choose
 
                 choose(each.name, said[each.name], each.choices)
         run_options, beside = run_options_of(called, model, said, offered, stages=analysis.measured)

@@ -12,10 +12,10 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.analyses.option import choose
 from headscope.app.keyword_options import check_model, check_text, checked, offering, positional
 from headscope.app.run_arguments import OPTIONS, in_python, loaded_model, run_options_of
 from headscope.app.view_options import ATTENTION, VIEW
+from headscope.declarations.option import choose
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ def scan(
         HeadscopeError: the model, the texts or an option is not as it should be.
     """
     from headscope.app.scanning import scan_texts
-    from headscope.prepare.options import RunOptions
+    from headscope.declarations.run_options import RunOptions
 
     options = RunOptions(
         packing=packing,

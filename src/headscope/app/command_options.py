@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from headscope.analyses import STAGES
-from headscope.analyses.analysis import Analysis, Stage
-from headscope.analyses.command import Command
-from headscope.analyses.option import Option, options_of
-from headscope.prepare.options import RunOptions
+from headscope.declarations.analysis import Analysis, Stage
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.command import Command
+from headscope.declarations.option import Option, options_of
+from headscope.declarations.run_options import RunOptions
 
 
 def options_taken(analysis: Analysis, command: Command, declaring: type[RunOptions]) -> list[Option]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn, TypeVar, get_args, get_origin
 
-from headscope.analyses.option import Option
+from headscope.declarations.option import Option
 from headscope.errors import OptionError
 
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.analyses.option import Option, options_of
 from headscope.app.keyword_options import check_model, checked
 from headscope.corpora.given import given_text
+from headscope.declarations.option import Option, options_of
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare.options import RunOptions
 
 if TYPE_CHECKING:
     from headscope.models.loading import LoadedModel

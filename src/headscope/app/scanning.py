@@ -13,11 +13,11 @@ from headscope.corpora.identity import distinct
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.text.plain import text_documents
 from headscope.counted import count
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.prepare.input_sizes import auto_batch_size, check_length
-from headscope.prepare.options import RunOptions
 from headscope.statistics.accumulator import Accumulator
 from headscope.views.snapshot.snapshot_of import reader_of
 

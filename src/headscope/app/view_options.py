@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from headscope.analyses.option import Option, options_of
 from headscope.app.run_arguments import TOKENIZER
+from headscope.declarations.option import Option, options_of
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import POOLINGS, TOO_LONG
-from headscope.prepare.options import RunOptions
 
 LEVELS = ("token", "word")
 _RUN = options_of(RunOptions)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from headscope.declarations.run_options import RunOptions
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.prepare.progress import Watcher, tell
 from headscope.reporting.from_study import measured_in
+from headscope.scans.progress import Watcher, tell
 from headscope.storage.lock import folder_held
 from headscope.study.cluster.ray_engine import RayEngine
 from headscope.study.parts import FinishedPart, check_parts

@@ -1,1 +1,1 @@
-"""What a run is asked, and what is ready to be measured: options, a model or saved maps, corpora, their signature."""
+"""What a run measures, made ready: the corpora, a model or saved maps, and the signature."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from headscope.declarations.run_options import RunOptions
 from headscope.prepare.annotated import AnnotatedCorpus, GapCorpus, has_mentions
-from headscope.prepare.options import RunOptions
 from headscope.prepare.overlap import check_overlap
 
 

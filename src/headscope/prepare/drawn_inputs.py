@@ -7,7 +7,7 @@ from functools import cached_property
 from headscope.attention.model.model_source import ModelSource
 from headscope.encoding.segment import Segment
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.scan_declaration import ScanCorpus
+from headscope.scans.scan_declaration import ScanCorpus
 
 
 @dataclass(frozen=True)

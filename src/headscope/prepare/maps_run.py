@@ -5,6 +5,8 @@ from dataclasses import replace
 from hashlib import blake2b
 from typing import Any
 
+from headscope.declarations.compat import pooling_of_maps
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.spread import spread
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
@@ -15,8 +17,6 @@ from headscope.maps.index import MapEntry
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.compat import pooling_of_maps
-from headscope.prepare.options import RunOptions
 from headscope.prepare.signature import make_signature
 from headscope.statistics.confidence import too_few
 

@@ -9,6 +9,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.corpora.demo import demo_text
 from headscope.corpora.document import Document
 from headscope.counted import count
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.document_shards import document_shards
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer, PackingCounts
@@ -31,10 +32,9 @@ from headscope.models.random_weights import with_random_weights
 from headscope.prepare.annotated import AnnotatedText
 from headscope.prepare.annotated_inputs import open_annotated
 from headscope.prepare.input_sizes import auto_batch_size, check_length
-from headscope.prepare.options import RunOptions
-from headscope.prepare.progress import Watcher, tell
 from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import TextCorpus, TextInMemory
+from headscope.scans.progress import Watcher, tell
 from headscope.statistics.confidence import too_few
 
 _CONTROL_BYTES = 1 << 30

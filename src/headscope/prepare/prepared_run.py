@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from typing import Any, Protocol, runtime_checkable
 
 from headscope.attention.model.model_source import TileSource
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.segment import Segment
 from headscope.examples.collector import ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import RunOptions
-from headscope.prepare.progress import Watcher, tell
-from headscope.prepare.scan_declaration import ReadableRun
+from headscope.scans.progress import Watcher, tell
+from headscope.scans.scan_declaration import ReadableRun
 
 
 @runtime_checkable

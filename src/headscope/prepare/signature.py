@@ -12,7 +12,7 @@ from typing import Any
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.hashing import weights_hash
 from headscope.models.loading import LoadedModel
-from headscope.prepare.signature_id import signature_id
+from headscope.storage.signature_id import signature_id
 
 # Commit, machine and batch size are no part of it, because they change numbers only by rounding.
 _VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")

@@ -19,8 +19,8 @@ from headscope.examples.example_inputs import example_inputs
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.scan_declaration import ScanCorpus
 from headscope.prepare.segment_cache import SegmentCache
+from headscope.scans.scan_declaration import ScanCorpus
 from headscope.statistics.control_documents import ControlDocuments
 
 _USUAL_LENGTH = 32  # tokens of a typical sentence, for the batch size

@@ -10,6 +10,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.document import Document
 from headscope.counted import count
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer, PackingCounts
@@ -26,7 +27,6 @@ from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel, load_model
 from headscope.models.stand_in import load_debug_model
 from headscope.prepare.input_sizes import auto_batch_size, check_length
-from headscope.prepare.options import RunOptions
 from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import TextCorpus
 from headscope.storage.atomic import already_there, is_free

@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from headscope.analyses import ANALYSES
-from headscope.analyses.analysis import Analysis
-from headscope.analyses.option import options_of
-from headscope.prepare.options import RunOptions
+from headscope.declarations.analysis import Analysis
+from headscope.declarations.analysis_list import ANALYSES
+from headscope.declarations.option import options_of
+from headscope.declarations.run_options import RunOptions
 from headscope.reporting.kit.measured import Measured
 from headscope.reporting.kit.tables.paper_table import PaperTable
 from headscope.study.study_tables import StudyTables, Tabled

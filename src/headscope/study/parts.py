@@ -6,13 +6,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from headscope.analyses.option import options_of
 from headscope.corpora.opening import read_once
+from headscope.declarations.option import options_of
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import RunOptions
-from headscope.prepare.progress import Watcher
-from headscope.prepare.shard_checkpoint import SHARDS, Part, ShardCheckpoint
+from headscope.scans.progress import Watcher
+from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.storage.unfinished import contents, sweep

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import OutputError
-from headscope.prepare.shard_checkpoint import SHARDS
+from headscope.scans.shard_checkpoint import SHARDS
 from headscope.storage.atomic import hash_of_file
 from headscope.storage.sealed import Sealed
 from headscope.storage.unfinished import contents, sweep

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from headscope.corpora.fetch.names import FORM
 from headscope.corpora.opening import is_pipe
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError
-from headscope.prepare.options import RunOptions
 from headscope.storage.unfinished import contents
 from headscope.study.manifest import read_manifest
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from headscope.analyses.analysis import Stage
-from headscope.prepare.signature_id import signature_id
+from headscope.declarations.analysis import Stage
+from headscope.storage.signature_id import signature_id
 
 
 def stage_signature(

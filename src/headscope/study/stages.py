@@ -7,18 +7,18 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from headscope.analyses import OF_STAGE, STAGES
-from headscope.analyses.analysis import Stage
 from headscope.analyses.measurement import NO_RESULTS, Measurement
 from headscope.analyses.stage_result import StageResult
+from headscope.declarations.analysis import Stage
+from headscope.declarations.analysis_list import OF_STAGE, STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.progress import Watcher, in_step, tell
-from headscope.prepare.scan_declaration import RunText, Scan
-from headscope.prepare.scan_runner import ScanRunner
-from headscope.prepare.shard_checkpoint import ShardCheckpoint
-from headscope.prepare.shard_executor import ShardExecutor
+from headscope.scans.progress import Watcher, in_step, tell
+from headscope.scans.scan_declaration import RunText, Scan
+from headscope.scans.scan_runner import ScanRunner
+from headscope.scans.shard_checkpoint import ShardCheckpoint
+from headscope.scans.shard_executor import ShardExecutor
 from headscope.statistics.table_check import check_table
 from headscope.study.stage_signature import stage_signature
 

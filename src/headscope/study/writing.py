@@ -5,12 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from headscope.analyses.analysis import Stage
 from headscope.analyses.stage_result import StageResult
+from headscope.declarations.analysis import Stage
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.progress import Watcher
-from headscope.prepare.shard_checkpoint import ShardCheckpoint, forget_shards
-from headscope.prepare.shard_executor import ShardExecutor
+from headscope.scans.progress import Watcher
+from headscope.scans.shard_checkpoint import ShardCheckpoint, forget_shards
+from headscope.scans.shard_executor import ShardExecutor
 from headscope.storage.files import read_arrays, write_arrays, write_parquet
 from headscope.storage.lock import Held, folder_held
 from headscope.storage.sealed import Sealed

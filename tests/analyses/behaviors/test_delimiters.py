@@ -10,9 +10,9 @@ from headscope.analyses.behaviors.delimiters import (
     delimiters_of_run,
     delimiters_of_tokenizer,
 )
+from headscope.declarations.run_options import RunOptions
 from headscope.models.loading import load_tokenizer
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import RunOptions
 from support.model_folders import save_tiny_bert
 
 

@@ -6,17 +6,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses import STAGES
 from headscope.analyses.behaviors import delimiters, measure
 from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL
 from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
 from headscope.analyses.behaviors.verdict_rule import stands_out
 from headscope.analyses.for_study import head_columns
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.models.random_weights import with_random_weights
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.prepare.scan_runner import ScanRunner
+from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.confidence import Interval
 from headscope.statistics.measures import of_measure, with_measure
 from headscope.study.extraction import MapOptions, extract

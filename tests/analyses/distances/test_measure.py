@@ -18,10 +18,10 @@ from headscope.analyses.distances.pair_table import matrix_of, pair_table
 from headscope.analyses.distances.tables import HEAD_DISTANCES
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.syntax.tables import SYNTAX_BEST
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.prepare.progress import Progress
+from headscope.scans.progress import Progress
 from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments

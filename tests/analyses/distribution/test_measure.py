@@ -6,8 +6,8 @@ import pytest
 import headscope as hs
 from headscope.analyses.distribution.measure import DistributionMeasurement
 from headscope.analyses.distribution.tables import DISTRIBUTION, EXAMPLES
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.tokenizer.token_names import readable_tokens
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.table_check import check_table
 from support.commands import run_command

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 import torch
 
-from headscope.analyses import STAGES
 from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.layout import heads_table
 from headscope.analyses.behaviors.norm_notes import norm_notes
@@ -19,8 +18,9 @@ from headscope.analyses.experiments.measure import inputs_of
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.attention.scan import scan
 from headscope.attention.vectors.output_norms import Written
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.frame import Frame
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.measures import of_measure, with_measure
 from headscope.study.stages import measure_stage

@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 import torch
 
-from headscope.analyses import STAGES
 from headscope.analyses.behaviors import delimiters
 from headscope.analyses.behaviors.catalog import SHARES
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.measure import inputs_of
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
 from headscope.analyses.for_study import head_columns
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.measures import of_measure
 from headscope.study.stages import check_maps, measure_stage

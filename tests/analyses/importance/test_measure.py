@@ -9,7 +9,6 @@ import pytest
 import torch
 import transformers as tf
 
-from headscope.analyses import STAGES
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import (
     ImportanceMeasurement,
@@ -20,12 +19,13 @@ from headscope.analyses.importance.measure import (
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.scan import scan
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.examination import examine
 from headscope.models.losses import ask_of
 from headscope.models.task_heads import load_task_model
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.study.stages import check_maps
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_masked_lm, save_tiny_t5

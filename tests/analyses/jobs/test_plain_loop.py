@@ -17,10 +17,10 @@ from headscope.analyses.jobs.head_jobs import head_jobs
 from headscope.analyses.jobs.job_tables import job_tables
 from headscope.analyses.jobs.measure import JobsMeasurement
 from headscope.analyses.jobs.tables import TEXT
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.vocabulary import KeyClass
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.prepare.scan_runner import ScanRunner
+from headscope.scans.scan_runner import ScanRunner
 from support.plain_vectors import plain_vectors
 from support.shared_data import data
 

@@ -14,13 +14,13 @@ from headscope.analyses.jobs.row_facts import TAG_NUMBERS, TAGGED
 from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
 from headscope.attention.scan import scan
 from headscope.corpora.trees.universal_tags import TAGS, universal_tag
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.tree_fields import tags_of_fields
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.prepare.scan_runner import ScanRunner
 from headscope.prepare.trees import trees_of
+from headscope.scans.scan_runner import ScanRunner
 from support.hand_made import WritingNoise
 from support.inputs import made_up_segments, vocabulary
 from support.shared_data import data

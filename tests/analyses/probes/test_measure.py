@@ -8,16 +8,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses import STAGES
 from headscope.analyses.probes import score_rows as scores
 from headscope.analyses.probes import trained_parsers as probe_stage
 from headscope.analyses.probes import treebanks as probe_bench
 from headscope.analyses.probes.data.map_cache import MapCache
 from headscope.analyses.probes.fitting import probe_training as training
 from headscope.analyses.probes.measure import ProbesMeasurement
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import RunOptions
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.study.stages import check_maps, check_tables
 from headscope_grammar import synthetic_documents, write_conllu

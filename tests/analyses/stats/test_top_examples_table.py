@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from headscope.analyses.stats.measure import StatsMeasurement
+from headscope.declarations.run_options import RunOptions
 from headscope.maps.maps_source import MapsSource
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.study.manifest import read_manifest, write_manifest
 from headscope.study.run_folder import damaged_files
@@ -109,7 +109,7 @@ def test_a_finished_run_without_the_table_is_measured_again(folder):
 def test_the_signature_of_a_stage_changes_with_its_version(folder):
     from dataclasses import replace
 
-    from headscope.analyses import STAGES
+    from headscope.declarations.analysis_list import STAGES
     from headscope.study.stage_signature import stage_signature
 
     options = RunOptions(model=str(folder / "tiny"), text=(str(folder / "text.txt"),), stages=("stats",))
@@ -122,7 +122,7 @@ def test_the_signature_of_a_stage_changes_with_its_version(folder):
 
 
 def test_a_new_statistic_makes_a_finished_stage_stale(folder, monkeypatch):
-    from headscope.analyses import STAGES
+    from headscope.declarations.analysis_list import STAGES
     from headscope.statistics import statistic_catalog as catalog
     from headscope.study.stage_signature import stage_signature
 

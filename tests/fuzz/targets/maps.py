@@ -10,12 +10,12 @@ from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention.scan import scan
+from headscope.declarations.run_options import RunOptions
 from headscope.maps.growing_folder import MapsFolder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickle_conversion import maps_to_pickle
 from headscope.models.anatomy import KindLayout
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 
 _SIDE = Tokens(

@@ -7,8 +7,8 @@ from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
 from headscope.app.api import head_atlas
 from headscope.app.explorer.opened_study import study_blocks, study_model
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.reporting.from_study import first_findings, measured_in
 from headscope.reporting.kit.pictures import drawing

@@ -6,7 +6,7 @@ import pytest
 
 from headscope.encoding.shards import Shard
 from headscope.errors import ModelError
-from headscope.prepare.shard_sums import TOGETHER
+from headscope.scans.shard_sums import TOGETHER
 from headscope.study.cluster.shard_jobs import MOST_LOSSES, Job, ShardJobs
 
 

@@ -1,7 +1,7 @@
 """Reach, declared; nothing heavy is imported."""
 
-from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
-from headscope.analyses.command import Command
+from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.declarations.command import Command
 
 ANALYSIS = Analysis(
     name="reach",

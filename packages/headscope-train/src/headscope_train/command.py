@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headscope.analyses.command import LAST
-from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.cli.program_commands import ProgramCommand
 from headscope.counted import count
+from headscope.declarations.command import LAST
+from headscope.declarations.option import choose
 from headscope.encoding.choices import PACKINGS
 from headscope.errors import OptionError
 from headscope_train.training_options import OBJECTIVES, PRECISIONS

@@ -1,6 +1,6 @@
 """The examples of figure 5, declared; they come from the stages of syntax and coref, so this analysis has no stage."""
 
-from headscope.analyses.analysis import Analysis
+from headscope.declarations.analysis import Analysis
 
 ANALYSIS = Analysis(
     name="arc_examples",

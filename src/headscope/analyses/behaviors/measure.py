@@ -20,7 +20,7 @@ from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
+from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 
 CONTROL_INPUTS = 64
 """Inputs that controls read: enough to know what is near chance, so that no control reads the whole corpus."""

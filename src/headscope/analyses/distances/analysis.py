@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
-from headscope.analyses.command import Command, OutputFile
-from headscope.analyses.option import Option
+from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.declarations.command import Command, OutputFile
+from headscope.declarations.option import Option
 
 ANALYSIS = Analysis(
     name="distances",

@@ -7,7 +7,7 @@ from headscope.analyses.distances.pair_table import pair_table
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
-from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
+from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.kept import in_single_precision
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from headscope.analyses import of_table
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.clusters import FEWEST_CLUSTERS, MOST_CLUSTERS
 from headscope.analyses.distances.layer_effect import PERMUTATIONS
@@ -13,9 +12,10 @@ from headscope.analyses.distances.stability import RESAMPLES
 from headscope.analyses.for_study import finders
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult
+from headscope.declarations.analysis_list import of_table
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import Stream
-from headscope.prepare.scan_declaration import ScanSums
+from headscope.scans.scan_declaration import ScanSums
 from headscope.statistics.roles import roles
 
 

@@ -14,7 +14,7 @@ from headscope.analyses.distribution.tables import DISTRIBUTION
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
+from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 
 
 class DistributionMeasurement(Measurement[Run]):

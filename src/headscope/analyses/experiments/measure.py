@@ -31,7 +31,7 @@ from headscope.encoding.segment import Segment
 from headscope.models.loading import longest_input
 from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.scan_declaration import Scan, ScanSums
+from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.groups import group_of
 
 SHUFFLED_INPUTS = 128

@@ -1,8 +1,8 @@
 """Gradient importance, declared."""
 
-from headscope.analyses.analysis import TEXT_INPUTS, Analysis, Stage
-from headscope.analyses.command import Command
-from headscope.analyses.option import Option
+from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.declarations.command import Command
+from headscope.declarations.option import Option
 from headscope.encoding.choices import LOSSES
 
 ANALYSIS = Analysis(

@@ -26,7 +26,7 @@ from headscope.models.losses import ask_of, choose_loss
 from headscope.models.task_heads import given_task_model, load_task_model
 from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.scan_declaration import Scan, ScanSums, TextOfRun
+from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.confidence import too_few
 
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32

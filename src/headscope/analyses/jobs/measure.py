@@ -14,7 +14,7 @@ from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
+from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 
 CONTROL_INPUTS = 256
 """Number of inputs read with random weights, enough for 2,048 rows of a head where inputs are long."""

@@ -9,8 +9,8 @@ from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.scan_declaration import Scan, ScanSums
 from headscope.prepare.trees import TreesCorpus, trees_of
+from headscope.scans.scan_declaration import Scan, ScanSums
 
 
 class TreeJobsMeasurement(Measurement[Run]):

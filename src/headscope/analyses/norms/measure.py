@@ -13,7 +13,7 @@ from headscope.analyses.norms.accumulator import KEY_CLASSES, NormAccumulator, N
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, VALUE
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
-from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
+from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.confidence import Interval, mapped
 
 UNKNOWN = (

@@ -22,7 +22,7 @@ from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tok
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
+from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 
 UNKNOWN = "the model hands out its weights alone, so that queries, keys and outputs are not known"
 

@@ -1,7 +1,7 @@
 """Probes, declared."""
 
-from headscope.analyses.analysis import Analysis, Stage
-from headscope.analyses.command import Command
+from headscope.declarations.analysis import Analysis, Stage
+from headscope.declarations.command import Command
 
 ANALYSIS = Analysis(
     name="probes",

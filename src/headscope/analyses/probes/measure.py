@@ -21,8 +21,8 @@ from headscope.encoding.batching import length_buckets
 from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import overlap_facts, overlap_line
-from headscope.prepare.progress import Progress, Watcher
-from headscope.prepare.scan_declaration import ScanSums
+from headscope.scans.progress import Progress, Watcher
+from headscope.scans.scan_declaration import ScanSums
 from headscope.statistics.confidence import too_few
 
 

@@ -28,7 +28,7 @@ from headscope.errors import InputError
 from headscope.prepare.annotated import AnnotatedCorpus
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import shared_files
-from headscope.prepare.signature_id import signature_id
+from headscope.storage.signature_id import signature_id
 
 USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
 Teller = Callable[[str, int, int], None]

@@ -18,7 +18,7 @@ from headscope.examples.example_tables import TOP_EXAMPLES
 from headscope.examples.excerpts import ExcerptCollector, inputs_to_read
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
+from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
 

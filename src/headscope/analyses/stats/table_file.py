@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headscope.analyses.option import choose
 from headscope.counted import count
+from headscope.declarations.option import choose
 from headscope.storage.files import check_file_place
 
 if TYPE_CHECKING:

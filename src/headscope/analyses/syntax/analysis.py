@@ -1,7 +1,7 @@
 """Dependency heads, declared."""
 
-from headscope.analyses.analysis import Analysis, Stage
-from headscope.analyses.command import Command
+from headscope.declarations.analysis import Analysis, Stage
+from headscope.declarations.command import Command
 
 ANALYSIS = Analysis(
     name="syntax",

@@ -23,8 +23,8 @@ from headscope.examples.arc_examples import (
     wanted_heads,
 )
 from headscope.prepare.prepared_run import Run
-from headscope.prepare.scan_declaration import Scan, ScanSums
 from headscope.prepare.trees import Trees, TreesCorpus, trees_of
+from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.confidence import too_few
 from headscope.statistics.kept import in_single_precision
 

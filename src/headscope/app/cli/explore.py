@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.stopping import STOPPED
+from headscope.declarations.option import choose
 from headscope.errors import OptionError
 from headscope.installing import how_to_install
 from headscope.models.dtypes import DTYPES

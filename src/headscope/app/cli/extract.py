@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
 from headscope.counted import count
+from headscope.declarations.option import choose
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:

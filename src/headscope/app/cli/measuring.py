@@ -4,12 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headscope.analyses.analysis import Analysis
-from headscope.analyses.command import Command, OutputFile
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, show
 from headscope.app.command_options import options_taken
-from headscope.prepare.options import RunOptions
+from headscope.declarations.analysis import Analysis
+from headscope.declarations.command import Command, OutputFile
+from headscope.declarations.run_options import RunOptions
 
 
 def command_of(

@@ -7,10 +7,10 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from headscope.analyses.option import Option, choose, options_of
 from headscope.app.cli.help_pages import PANELS
+from headscope.declarations.option import Option, choose, options_of
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare.options import RunOptions
 
 OPTIONS = options_of(RunOptions)
 # These options exist on the command line alone.

@@ -6,8 +6,6 @@ from operator import attrgetter
 
 import typer
 
-from headscope.analyses import ANALYSES
-from headscope.analyses.command import LAST
 from headscope.app.cli import atlas, convert, explore, export, extract, merge, report, segments, view
 from headscope.app.cli.help_pages import GroupedCommand
 from headscope.app.cli.measuring import command_of
@@ -15,6 +13,8 @@ from headscope.app.cli.printing import fit_output, say, say_beside
 from headscope.app.cli.program_commands import ProgramCommand, commands_of_packages
 from headscope.app.cli.usage import run
 from headscope.app.stopping import STOPPED, Stoppable
+from headscope.declarations.analysis_list import ANALYSES
+from headscope.declarations.command import LAST
 from headscope.errors import HeadscopeError
 
 app = typer.Typer(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import typer
 
-from headscope.analyses.command import LAST
+from headscope.declarations.command import LAST
 from headscope.entry_points import installed
 from headscope.errors import OptionError
 from headscope.installing import how_to_install_companion

@@ -11,7 +11,7 @@ from headscope.counted import count
 from headscope.visible import printable
 
 if TYPE_CHECKING:
-    from headscope.prepare.progress import Progress
+    from headscope.scans.progress import Progress
 
 _SECONDS_BETWEEN_LINES = 10.0
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.declarations.option import choose
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare.options import RunOptions
 
 if TYPE_CHECKING:
     from headscope.study.study import Study

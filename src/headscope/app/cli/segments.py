@@ -8,10 +8,10 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
 from headscope.counted import count
+from headscope.declarations.option import choose
 from headscope.encoding.choices import DOCUMENTS, PACKINGS, TOO_LONG
 from headscope.errors import InputError, OptionError
 

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from headscope.analyses.option import choose
 from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.declarations.option import choose
 from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
 from headscope.storage.files import check_file_place

@@ -17,7 +17,7 @@ from headscope.encoding.shards import Shard
 from headscope.errors import HeadscopeError, ModelError, OptionError
 from headscope.installing import how_to_install
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.shard_executor import ShardNode
+from headscope.scans.shard_executor import ShardNode
 from headscope.study.cluster.cluster_options import ClusterOptions
 from headscope.study.cluster.shard_jobs import Job, ShardJobs
 from headscope.study.cluster.shard_worker import ShardWorker, WorkersRun

@@ -7,7 +7,7 @@ from typing import Any
 
 from headscope.encoding.shards import Shard
 from headscope.errors import ModelError
-from headscope.prepare.shard_sums import TOGETHER
+from headscope.scans.shard_sums import TOGETHER
 
 MOST_LOSSES = 4
 """A shard that was lost so often with its worker is taken for what ends them."""

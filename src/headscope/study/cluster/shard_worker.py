@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from headscope.analyses import STAGES
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.shards import Shard
 from headscope.errors import ModelError
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.options import RunOptions
-from headscope.prepare.scan_declaration import Scan
-from headscope.prepare.scan_runner import ScanRunner
-from headscope.prepare.shard_sums import ShardSums, joined
-from headscope.prepare.sharded_scan import compute_shard
+from headscope.scans.scan_declaration import Scan
+from headscope.scans.scan_runner import ScanRunner
+from headscope.scans.shard_sums import ShardSums, joined
+from headscope.scans.sharded_scan import compute_shard
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.kept import State
 from headscope.study.stages import measurement_of, scan_runner

@@ -12,7 +12,7 @@ from headscope.attention.model.model_source import TileSource
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.prepare.model_run import ModelRun
-from headscope.prepare.scan_declaration import Scan, ScanCorpus, ScanSums
+from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums
 
 
 class GapRows(ScanCorpus):

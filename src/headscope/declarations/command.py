@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from headscope.analyses.option import Option
+from headscope.declarations.option import Option
 
 LAST = 100
 

@@ -1,9 +1,9 @@
 """What one stage has of a scan that goes by shards: its sums, joined as they come, kept, and found again."""
 
 from headscope.encoding.shards import Shard
-from headscope.prepare.shard_chain import EMPTY, extend_chain, refuse_other_shards
-from headscope.prepare.shard_checkpoint import Prefix, ShardCheckpoint
-from headscope.prepare.shard_sums import ShardSums, SumsTree
+from headscope.scans.shard_chain import EMPTY, extend_chain, refuse_other_shards
+from headscope.scans.shard_checkpoint import Prefix, ShardCheckpoint
+from headscope.scans.shard_sums import ShardSums, SumsTree
 
 
 class ShardReader:

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 
-from headscope.prepare.progress import Watcher, scan_teller
-from headscope.prepare.scan_declaration import RunText, Scan, ScanSums
-from headscope.prepare.shard_checkpoint import ShardCheckpoint
-from headscope.prepare.shard_executor import ShardExecutor
-from headscope.prepare.sharded_scan import scan_shards
-from headscope.prepare.shared_scan import SharedScan
+from headscope.scans.progress import Watcher, scan_teller
+from headscope.scans.scan_declaration import RunText, Scan, ScanSums
+from headscope.scans.shard_checkpoint import ShardCheckpoint
+from headscope.scans.shard_executor import ShardExecutor
+from headscope.scans.sharded_scan import scan_shards
+from headscope.scans.shared_scan import SharedScan
 from headscope.statistics.accumulator import Accumulator
 
 

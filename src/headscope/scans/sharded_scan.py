@@ -10,12 +10,12 @@ from headscope.attention.model.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
-from headscope.prepare.executor_scan import scan_with_executor
-from headscope.prepare.scan_progress import ProgressReport, ScanProgress
-from headscope.prepare.shard_checkpoint import ShardCheckpoint
-from headscope.prepare.shard_executor import ShardExecutor
-from headscope.prepare.shard_reader import ShardReader
-from headscope.prepare.shard_sums import ShardSums
+from headscope.scans.executor_scan import scan_with_executor
+from headscope.scans.scan_progress import ProgressReport, ScanProgress
+from headscope.scans.shard_checkpoint import ShardCheckpoint
+from headscope.scans.shard_executor import ShardExecutor
+from headscope.scans.shard_reader import ShardReader
+from headscope.scans.shard_sums import ShardSums
 from headscope.statistics.accumulator import Accumulator
 
 

@@ -15,9 +15,9 @@ from headscope.errors import InputError
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.models.examination import examine
 from headscope.models.losses import ask_of
-from headscope.prepare import sharded_scan
-from headscope.prepare.shard_checkpoint import SHARDS, Part, ShardCheckpoint, forget_shards
-from headscope.prepare.sharded_scan import scan_shards
+from headscope.scans import sharded_scan
+from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint, forget_shards
+from headscope.scans.sharded_scan import scan_shards
 from support.inputs import made_up_segments, vocabulary
 from support.scanning import shards_of
 from support.task_models import tiny_task_model, tokenizer_of
@@ -220,7 +220,7 @@ def test_progress_goes_through_all_inputs_also_those_that_were_kept(asked, tmp_p
 
 def test_time_says_when_it_is_due(tmp_path, monkeypatch):
     now = [100.0]
-    monkeypatch.setattr("headscope.prepare.shard_checkpoint.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("headscope.scans.shard_checkpoint.time.monotonic", lambda: now[0])
     kept = keeping(tmp_path, minutes=4)
     found = []
     for passed in (29, 30, 239, 240):

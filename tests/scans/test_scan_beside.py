@@ -12,9 +12,9 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.shards import ShardedBatches
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.models.examination import examine
-from headscope.prepare import sharded_scan
-from headscope.prepare.shard_checkpoint import SHARDS, Part, ShardCheckpoint
-from headscope.prepare.sharded_scan import Beside, scan_shards
+from headscope.scans import sharded_scan
+from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint
+from headscope.scans.sharded_scan import Beside, scan_shards
 from support.inputs import made_up_segments, vocabulary
 from support.scanning import shards_of
 from support.tiny_models import shared_tiny_model

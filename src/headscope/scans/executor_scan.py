@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import islice
 
 from headscope.encoding.shards import Shard
-from headscope.prepare.scan_progress import ScanProgress
-from headscope.prepare.shard_chain import EMPTY, extend_chain, refuse_other_shards
-from headscope.prepare.shard_checkpoint import Prefix, ShardCheckpoint
-from headscope.prepare.shard_executor import ShardExecutor
-from headscope.prepare.shard_sums import ShardSums, SumsTree
+from headscope.scans.scan_progress import ScanProgress
+from headscope.scans.shard_chain import EMPTY, extend_chain, refuse_other_shards
+from headscope.scans.shard_checkpoint import Prefix, ShardCheckpoint
+from headscope.scans.shard_executor import ShardExecutor
+from headscope.scans.shard_sums import ShardSums, SumsTree
 
 
 def scan_with_executor(

@@ -8,9 +8,9 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from headscope.prepare.shard_sums import TOGETHER
-from headscope.prepare.signature_id import signature_id
+from headscope.scans.shard_sums import TOGETHER
 from headscope.storage.checked_arrays import read_checked, write_checked
+from headscope.storage.signature_id import signature_id
 from headscope.storage.unfinished import remove
 
 SHARDS = "shards"

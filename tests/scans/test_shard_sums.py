@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.prepare.shard_sums import TOGETHER, ShardSums, SumsTree, joined
+from headscope.scans.shard_sums import TOGETHER, ShardSums, SumsTree, joined
 from headscope.statistics.accumulator import Accumulator
 
 

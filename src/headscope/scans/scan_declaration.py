@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, runtime_checkable
 
 from headscope.attention.model.model_source import TileSource
-from headscope.prepare.options import RunOptions
+from headscope.declarations.run_options import RunOptions
 from headscope.statistics.accumulator import Accumulator
 
 TRAINED = "trained"

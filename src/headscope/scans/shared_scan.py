@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from headscope.prepare.scan_declaration import Scan
-from headscope.prepare.scan_progress import ProgressReport
-from headscope.prepare.shard_checkpoint import ShardCheckpoint
-from headscope.prepare.shard_executor import ShardExecutor
-from headscope.prepare.sharded_scan import Beside, scan_shards
+from headscope.scans.scan_declaration import Scan
+from headscope.scans.scan_progress import ProgressReport
+from headscope.scans.shard_checkpoint import ShardCheckpoint
+from headscope.scans.shard_executor import ShardExecutor
+from headscope.scans.sharded_scan import Beside, scan_shards
 from headscope.statistics.accumulator import Accumulator
 
 

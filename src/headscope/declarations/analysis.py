@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from headscope.analyses.command import Command
+from headscope.declarations.command import Command
 from headscope.entry_points import load
 from headscope.statistics.table_schema import TableSchema
 

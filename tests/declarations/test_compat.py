@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare.options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from support.maps_folders import whole
 

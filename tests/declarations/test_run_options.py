@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from headscope.analyses import STAGES
-from headscope.analyses.option import options_of
+from headscope.declarations import run_options
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.option import options_of
+from headscope.declarations.run_options import REQUESTS, RunOptions
 from headscope.errors import OptionError
 from headscope.models.dtypes import DTYPES
-from headscope.prepare import options
-from headscope.prepare.options import REQUESTS, RunOptions
 
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")
@@ -113,7 +113,7 @@ def test_what_is_given_says_what_is_measured(given, wanted):
 
 
 def test_what_is_left_out_unless_it_is_named():
-    assert options.BY_NAME == OPTIONS["include"].choices == BY_NAME
+    assert run_options.BY_NAME == OPTIONS["include"].choices == BY_NAME
     for wrong in ("direction", "stats"):
         with pytest.raises(OptionError) as refused:
             RunOptions(include=("pca", wrong))

@@ -6,13 +6,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from headscope.analyses import STAGES
-from headscope.analyses.analysis import Stage
-from headscope.analyses.option import documented, option, options_of
-from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, POOLINGS, SPACING, TOKEN_TYPES, TOO_LONG
-from headscope.errors import OptionError
-from headscope.models.dtypes import DTYPES
-from headscope.prepare.compat import (
+from headscope.declarations.analysis import Stage
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.compat import (
     DEFAULT_POOLING,
     DEFAULT_SPACING,
     ORIGINAL,
@@ -21,7 +17,11 @@ from headscope.prepare.compat import (
     pooling_of,
     spacing_of,
 )
-from headscope.prepare.vectors_file import hash_of_vectors
+from headscope.declarations.option import documented, option, options_of
+from headscope.declarations.vectors_file import hash_of_vectors
+from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, POOLINGS, SPACING, TOKEN_TYPES, TOO_LONG
+from headscope.errors import OptionError
+from headscope.models.dtypes import DTYPES
 
 if TYPE_CHECKING:
     from headscope.corpora.document import Document
@@ -168,7 +168,7 @@ class RunOptions:
     )
     special_tokens: bool = option(False, help="Let special tokens be candidates for a word's head too.")
     both_directions: bool = option(False, help="Score the sum of the two directions of attention as well.")
-    # What of the notebook's choices are options is fixed for the whole run; see `prepare.compat`.
+    # What of the notebook's choices are options is fixed for the whole run; see `declarations.compat`.
     compat: str | None = option(
         None,
         choices=("original",),
