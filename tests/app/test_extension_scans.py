@@ -20,7 +20,7 @@ BEGIN = """
 import json, os, signal, sys
 from pathlib import Path
 from headscope.encoding import shards
-from headscope.prepare import sharded_scan
+from headscope.scans import sharded_scan
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS, Part

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from headscope.declarations.run_options import RunOptions
-from headscope.prepare import sharded_scan
 from headscope.prepare.prepared_run import prepare
+from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS
 from headscope.storage.unfinished import is_own
 from headscope.study.manifest import read_manifest

@@ -11,9 +11,9 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.prepare import sharded_scan
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import prepare
+from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.study.parts import (

@@ -10,8 +10,8 @@ from headscope.attention.model.model_pass import ModelPass
 from headscope.declarations.analysis import TEXT_INPUTS
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
-from headscope.prepare import sharded_scan
 from headscope.prepare.prepared_run import prepare
+from headscope.scans import sharded_scan
 from headscope.study import writing
 from headscope.study.stages import measure, measure_stage, measurement_of, scan_runner, text_scan
 from headscope.study.study import open_study

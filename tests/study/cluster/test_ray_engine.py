@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from headscope.declarations.run_options import RunOptions
-from headscope.prepare import sharded_scan
 from headscope.prepare.prepared_run import prepare
+from headscope.scans import sharded_scan
 from headscope.study.cluster.cluster_options import ClusterOptions
 from headscope.study.cluster.ray_engine import RayEngine
 from headscope.study.cluster.shard_jobs import ShardJobs
