@@ -1,0 +1,1 @@
+"""The features, a module for each family."""

@@ -1,0 +1,107 @@
+"""What is known of some rows of one input without the model: tokens, words, and annotation where there is any."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tokens:
+    """The tokens of one axis of an input, without padding.
+
+    Attributes:
+        ids: token ids, `[token]`.
+        classes: `KeyClass` of each, `[token]`.
+        word_ids: index of each token's word, -1 for special tokens, `[token]`.
+    """
+
+    ids: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    word_ids: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def starts_word(self) -> NDArray[np.bool_]:
+        """Which tokens are the first of a word, `[token]`."""
+        starts = self.word_ids >= 0
+        starts[1:] &= self.word_ids[1:] != self.word_ids[:-1]
+        return starts
+
+    @cached_property
+    def in_word(self) -> NDArray[np.int64]:
+        """The index of each token within its word, 0 for special tokens, `[token]`."""
+        at = np.arange(len(self))
+        first = np.maximum.accumulate(np.where(self.starts_word | (self.word_ids < 0), at, 0))
+        return np.asarray(at - first)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Annotation:
+    """The annotation of an input's words; None where the corpus has none.
+
+    Attributes:
+        tags: universal part of speech, empty where it is not known, `[word]`.
+        heads: index of the word's head, -1 for the root and for heads outside the input, `[word]`.
+        relations: relation to the head, without its subtype, `[word]`.
+        entities: number of the entity of the shortest mention that the word is in, -1 for none, `[word]`.
+        heads_mention: whether the word is the head word of a mention, `[word]`.
+    """
+
+    tags: tuple[str, ...] | None = None
+    heads: NDArray[np.int64] | None = None
+    relations: tuple[str, ...] | None = None
+    entities: NDArray[np.int64] | None = None
+    heads_mention: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RowContext:
+    """Some rows of one input.
+
+    Attributes:
+        rows: positions of the rows among the queries, from 0, `[row]`.
+        visible: which keys each row sees, `[row, key]`.
+        queries, keys: the tokens of both axes; the same object in self-attention.
+        vocabulary: what is known of each token id.
+        annotation: of the input's words.
+        same_ids: whether equal ids are equal tokens, which is not so in word-level maps.
+    """
+
+    rows: NDArray[np.int64]
+    visible: NDArray[np.bool_]
+    queries: Tokens
+    keys: Tokens
+    vocabulary: VocabularyFacts
+    annotation: Annotation = field(default_factory=Annotation)
+    same_ids: bool = True
+
+    @cached_property
+    def has(self) -> frozenset[str]:
+        """What features may need that this input has."""
+        facts: Mapping[str, bool] = {
+            "same_axis": self.queries is self.keys,
+            "tags": self.annotation.tags is not None,
+            "trees": self.annotation.heads is not None,
+            "mentions": self.annotation.entities is not None,
+        }
+        return frozenset(name for name, known in facts.items() if known)
+
+    @cached_property
+    def offset(self) -> NDArray[np.int64]:
+        """Position of the key less that of the row: -1 is the previous token, `[row, key]`."""
+        return np.asarray(np.arange(len(self.keys))[None, :] - self.rows[:, None])
+
+    def of_keys(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Repeat what is a number of each key for every row, `[row, key]`."""
+        return np.repeat(values.astype(np.float64)[None, :], len(self.rows), axis=0)
+
+    def of_rows(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Take what is a number of each query at the rows, `[row, 1]`."""
+        return values.astype(np.float64)[self.rows, None]
