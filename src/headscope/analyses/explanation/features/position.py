@@ -18,7 +18,7 @@ GROUPS = (
 
 def _at(offset: int) -> Callable[[RowContext], NDArray[np.float64]]:
     def compute(rows: RowContext) -> NDArray[np.float64]:
-        return (rows.offset == offset).astype(np.float64)
+        return np.asarray(rows.offset == offset, dtype=np.float64)
 
     return compute
 
