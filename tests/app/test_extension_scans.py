@@ -142,6 +142,7 @@ def test_it_is_resumed_after_a_kill_and_sharded(run):
 
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed")
+@pytest.mark.parametrize("package", [write_documented], ids=["documentation"], indirect=True)
 def test_workers_of_a_cluster_compute_it(run):
     ended = run(CLUSTER)
     assert ended.returncode == 0, ended.stderr

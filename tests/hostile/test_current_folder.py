@@ -159,7 +159,7 @@ def test_rays_workers_import_nothing_from_it(folder, home):
     pytest.importorskip("ray", reason="Ray is not installed")
     given = [
         *("report", "my.txt", "--model", "tiny", "--max-length", "32", "--quiet"),
-        *("--engine", "ray", "--workers", "2", "--out", "made/by-ray"),
+        *("--engine", "ray", "--workers", "1", "--out", "made/by-ray"),
     ]
     with OpenedFiles(folder) as opened:
         done = subprocess.run([CONSOLE, *given], cwd=folder, env=environment(home), capture_output=True)
