@@ -1,6 +1,6 @@
 """One epoch of the attention-and-words probe over a treebank whose attention is cached, and what of it is reading.
 
-Reads the treebank given by --treebank (UD English EWT train is what the README quotes), else the synthetic one. The
+Reads the treebank given by --treebank (UD English EWT train is what docs/speed.md quotes), else the synthetic one. The
 attention is cached in --cache, computed first where it is not there.
 """
 

@@ -1,6 +1,6 @@
 """Scoring all heads on all relations in both directions: what it adds to the bare model, and the notebook's plain loop.
 
-Reads a treebank given by --treebank (UD English EWT dev is what the README quotes), else the synthetic one.
+Reads a treebank given by --treebank (UD English EWT dev is what docs/speed.md quotes), else the synthetic one.
 """
 
 import argparse
