@@ -1,6 +1,6 @@
 """A feature of a pair of query and key, and the groups by which features are added to an explanation."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,8 +16,10 @@ FAMILIES = (
     *("what attends", "treebank", "coreference"),
 )
 """The families of groups, each with a color of its own."""
-TOKENS = "tokens"
-"""The group of particular tokens: a bias for each frequent token, which needs no feature."""
+TOKENS, SINK_LOGIT, WHAT_ATTENDS = "tokens", "sink_logit", "what_attends"
+"""Groups that have no features but biases: of each frequent token, of a learned sink, of pairs of classes."""
+SAME_AXIS: frozenset[Need] = frozenset({"same_axis"})
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,7 @@ class Feature:
         group: name of its group.
         label: in headings.
         sentence: what the keys are for which it is 1, or large: `the previous token`.
+        opposite: what they are where it is small, for a feature that is no yes or no: `rare tokens`.
         compute: returns it for some rows of one input, `[row, key]` float64, finite; what it is for keys that a row
             cannot see is ignored.
         needs: what it cannot be computed without.
@@ -55,10 +58,6 @@ class Feature:
     group: str
     label: str
     sentence: str
-    compute: Callable[[RowContext], NDArray[np.float64]]
+    compute: Callable[[RowContext], Floats]
+    opposite: str = ""
     needs: frozenset[Need] = frozenset()
-
-
-def available(features: Sequence[Feature], row_context: RowContext) -> list[Feature]:
-    """Return the features that can be computed for an input, in order."""
-    return [feature for feature in features if feature.needs <= row_context.has]

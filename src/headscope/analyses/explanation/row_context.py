@@ -7,7 +7,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.analyses.behaviors.catalog import Delimiter
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
+from headscope.encoding.vocabulary import KeyClass
+
+_ENDS = (".", "!", "?", "…", "。")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -33,6 +37,13 @@ class Tokens:
         starts = self.word_ids >= 0
         starts[1:] &= self.word_ids[1:] != self.word_ids[:-1]
         return starts
+
+    @cached_property
+    def ends_word(self) -> NDArray[np.bool_]:
+        """Which tokens are the last of a word, `[token]`."""
+        ends = self.word_ids >= 0
+        ends[:-1] &= self.word_ids[1:] != self.word_ids[:-1]
+        return ends
 
     @cached_property
     def in_word(self) -> NDArray[np.int64]:
@@ -97,6 +108,37 @@ class RowContext:
     def offset(self) -> NDArray[np.int64]:
         """Position of the key less that of the row: -1 is the previous token, `[row, key]`."""
         return np.asarray(np.arange(len(self.keys))[None, :] - self.rows[:, None])
+
+    @cached_property
+    def key_texts(self) -> NDArray[np.str_]:
+        """The text of each key, empty for special tokens and unknown ids, `[key]`."""
+        texts = self.vocabulary.texts
+        return np.array([texts[i] if 0 <= i < len(texts) else "" for i in self.keys.ids.tolist()], dtype=str)
+
+    @cached_property
+    def sentences(self) -> NDArray[np.int64]:
+        """Number of the sentence of each key: a full stop, a line break or a separator ends one, `[key]`."""
+        delimiters = self.vocabulary.of(self.vocabulary.delimiters, self.keys.ids)
+        ends = np.isin(self.key_texts, _ENDS) | (delimiters == Delimiter.NEWLINE)
+        ends |= self.keys.classes == KeyClass.SEP
+        return np.asarray(np.cumsum(ends) - ends, dtype=np.int64)
+
+    @cached_property
+    def words(self) -> dict[int, str]:
+        """The text of each word, its pieces joined, in lower case."""
+        words: dict[int, str] = {}
+        for word, text in zip(self.keys.word_ids.tolist(), self.key_texts.tolist(), strict=True):
+            if word >= 0:
+                words[word] = words.get(word, "") + text.lower()
+        return words
+
+    @cached_property
+    def word_numbers(self) -> NDArray[np.int64]:
+        """A number for each key that equal words share, -1 for special tokens and punctuation, `[key]`."""
+        texts = {word: text for word, text in self.words.items() if text.isalnum()}
+        numbers = {text: number for number, text in enumerate(dict.fromkeys(texts.values()))}
+        of_keys = [numbers.get(texts.get(word, ""), -1) for word in self.keys.word_ids.tolist()]
+        return np.array(of_keys, dtype=np.int64)
 
     def of_keys(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
         """Repeat what is a number of each key for every row, `[row, key]`."""

@@ -1,0 +1,171 @@
+"""Copies of the row's token or word, and the tokens beside earlier copies."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats, Group
+from headscope.analyses.explanation.row_context import RowContext
+from headscope.encoding.vocabulary import KeyClass
+
+GROUPS = (
+    Group(name="same_token", family="copies", label="copies", phrase="other copies of the token"),
+    Group(
+        name="induction",
+        family="copies",
+        label="behind an earlier copy",
+        phrase="tokens right after an earlier copy of the token",
+    ),
+    Group(
+        name="before_copy",
+        family="copies",
+        label="before another copy",
+        phrase="tokens right before another copy of the token",
+    ),
+    Group(name="same_word", family="copies", label="same word", phrase="the same word elsewhere"),
+)
+Flags = NDArray[np.bool_]
+STEM, ENDING = 4, 3
+"""Letters of a stem at least, and of an ending at most."""
+
+
+def _copies(rows: RowContext) -> Flags:
+    """Return which keys have the row's id, itself among them, `[row, key]`; special tokens have no copies."""
+    if not rows.same_ids:
+        return np.zeros(rows.visible.shape, dtype=bool)
+    special = np.isin(rows.queries.classes, (KeyClass.CLS, KeyClass.SEP))
+    same = rows.keys.ids[None, :] == rows.queries.ids[rows.rows, None]
+    return np.asarray(same & ~special[rows.rows, None])
+
+
+def _shifted(keys: Flags, by: int) -> Flags:
+    """Return which keys are so many tokens behind one of some keys; before one, where it is negative."""
+    shifted = np.zeros_like(keys)
+    if by > 0:
+        shifted[:, by:] = keys[:, :-by]
+    else:
+        shifted[:, :by] = keys[:, -by:]
+    return shifted
+
+
+def _nearest_of(keys: Flags, rows: RowContext) -> Flags:
+    """Return the nearest of some keys before each row."""
+    earlier = keys & (rows.offset < 0)
+    nearest = np.zeros_like(keys)
+    last = keys.shape[1] - 1 - earlier[:, ::-1].argmax(1)
+    known = np.flatnonzero(earlier.any(1))
+    nearest[known, last[known]] = True
+    return nearest
+
+
+def _earlier_copies(rows: RowContext) -> Flags:
+    return _copies(rows) & (rows.offset < 0)
+
+
+def _later_copies(rows: RowContext) -> Flags:
+    return _copies(rows) & (rows.offset > 0)
+
+
+def _last_copy(rows: RowContext) -> Flags:
+    return _nearest_of(_copies(rows), rows)
+
+
+def _behind_earlier(rows: RowContext) -> Flags:
+    return _shifted(_earlier_copies(rows), 1) & (rows.offset < 0)
+
+
+def _behind_last(rows: RowContext) -> Flags:
+    return _shifted(_last_copy(rows), 1) & (rows.offset < 0)
+
+
+def _behind_two(rows: RowContext) -> Flags:
+    """Return the keys behind an earlier copy of the row's token and of the token before it."""
+    ids = rows.queries.ids
+    before_row = np.where(rows.rows > 0, ids[rows.rows - 1], -1)
+    both = _earlier_copies(rows)
+    both[:, 1:] &= ids[None, :-1] == before_row[:, None]
+    both[:, 0] = False
+    return _shifted(both, 1) & (rows.offset < 0)
+
+
+def _behind_later(rows: RowContext) -> Flags:
+    return _shifted(_later_copies(rows), 1)
+
+
+def _before_earlier(rows: RowContext) -> Flags:
+    return _shifted(_earlier_copies(rows), -1)
+
+
+def _before_later(rows: RowContext) -> Flags:
+    return _shifted(_later_copies(rows), -1) & (rows.offset > 0)
+
+
+def _other_words(rows: RowContext) -> Flags:
+    return np.asarray(rows.keys.word_ids[None, :] != rows.queries.word_ids[rows.rows, None])
+
+
+def _same_word(rows: RowContext) -> Flags:
+    """Return the keys of other words that are the row's word, in lower case."""
+    of_rows = rows.word_numbers[rows.rows, None]
+    same = (rows.word_numbers[None, :] == of_rows) & (of_rows >= 0)
+    return np.asarray(same & _other_words(rows))
+
+
+def _other_ending(rows: RowContext) -> Flags:
+    """Return the keys of words that begin as the row's word does and end in another way."""
+    begins: dict[str, list[int]] = {}
+    for word, text in rows.words.items():
+        if text.isalpha():
+            begins.setdefault(text[:STEM], []).append(word)
+    related = np.zeros(rows.visible.shape, dtype=bool)
+    for index, word in enumerate(rows.queries.word_ids[rows.rows].tolist()):
+        text = rows.words.get(word, "")
+        others = [other for other in begins.get(text[:STEM], ()) if one_stem(text, rows.words[other])]
+        if others:
+            related[index] = np.isin(rows.keys.word_ids, others)
+    return related
+
+
+def one_stem(word: str, other: str) -> bool:
+    """Return whether two words have one stem and two endings: *walks* and *walking*."""
+    differs = (at for at, pair in enumerate(zip(word, other, strict=False)) if len(set(pair)) > 1)
+    common = next(differs, min(len(word), len(other)))
+    return word != other and common >= STEM and max(len(word), len(other)) - common <= ENDING
+
+
+def _feature(
+    name: str, group: str, label: str, compute: Callable[[RowContext], Flags], sentence: str = ""
+) -> Feature:
+    def number(rows: RowContext) -> Floats:
+        return compute(rows).astype(np.float64)
+
+    return Feature(
+        name=name, group=group, label=label, sentence=sentence or label, compute=number, needs=SAME_AXIS
+    )
+
+
+FEATURES = (
+    _feature("earlier_copy", "same_token", "earlier copies of the token", _earlier_copies),
+    _feature("later_copy", "same_token", "later copies of the token", _later_copies),
+    _feature("last_copy", "same_token", "the last copy of the token", _last_copy),
+    _feature("behind_copy", "induction", "tokens right after an earlier copy of the token", _behind_earlier),
+    _feature("behind_last_copy", "induction", "the token right after its last copy", _behind_last),
+    _feature(
+        "behind_two", "induction", "tokens right after an earlier copy of the last two tokens", _behind_two
+    ),
+    _feature(
+        "before_earlier_copy",
+        "before_copy",
+        "tokens right before an earlier copy of the token",
+        _before_earlier,
+    ),
+    _feature(
+        "before_later_copy", "before_copy", "tokens right before a later copy of the token", _before_later
+    ),
+    _feature(
+        "behind_later_copy", "before_copy", "tokens right after a later copy of the token", _behind_later
+    ),
+    _feature("same_word", "same_word", "the same word elsewhere", _same_word),
+    _feature("other_ending", "same_word", "the same word with another ending", _other_ending),
+)
