@@ -3,9 +3,17 @@
 from collections.abc import Mapping
 
 from headscope.analyses.explanation.feature import WHAT_ATTENDS, Feature, Group
-from headscope.analyses.explanation.features import content, copies, key_class, position, word_structure
+from headscope.analyses.explanation.features import (
+    content,
+    copies,
+    key_class,
+    mentions,
+    position,
+    tree,
+    word_structure,
+)
 
-_MODULES = (position, key_class, copies, word_structure, content)
+_MODULES = (position, key_class, copies, word_structure, content, tree, mentions)
 _WHAT_ATTENDS = Group(
     name=WHAT_ATTENDS, family="what attends", label="what attends", phrase="by what attends"
 )

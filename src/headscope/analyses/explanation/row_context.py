@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import Delimiter
+from headscope.analyses.explanation.annotation import Annotation
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.encoding.vocabulary import KeyClass
 
@@ -54,25 +56,6 @@ class Tokens:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Annotation:
-    """The annotation of an input's words; None where the corpus has none.
-
-    Attributes:
-        tags: universal part of speech, empty where it is not known, `[word]`.
-        heads: index of the word's head, -1 for the root and for heads outside the input, `[word]`.
-        relations: relation to the head, without its subtype, `[word]`.
-        entities: number of the entity of the shortest mention that the word is in, -1 for none, `[word]`.
-        heads_mention: whether the word is the head word of a mention, `[word]`.
-    """
-
-    tags: tuple[str, ...] | None = None
-    heads: NDArray[np.int64] | None = None
-    relations: tuple[str, ...] | None = None
-    entities: NDArray[np.int64] | None = None
-    heads_mention: NDArray[np.bool_] | None = None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RowContext:
     """Some rows of one input.
 
@@ -110,6 +93,12 @@ class RowContext:
         return np.asarray(np.arange(len(self.keys))[None, :] - self.rows[:, None])
 
     @cached_property
+    def words_away(self) -> NDArray[np.int64]:
+        """How many words the key is after the row, a number beyond all for special tokens, `[row, key]`."""
+        of_keys, of_rows = self.keys.word_ids[None, :], self.queries.word_ids[self.rows, None]
+        return np.asarray(np.where((of_keys < 0) | (of_rows < 0), 1 << 30, of_keys - of_rows))
+
+    @cached_property
     def key_texts(self) -> NDArray[np.str_]:
         """The text of each key, empty for special tokens and unknown ids, `[key]`."""
         texts = self.vocabulary.texts
@@ -143,6 +132,10 @@ class RowContext:
     def of_keys(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
         """Repeat what is a number of each key for every row, `[row, key]`."""
         return np.repeat(values.astype(np.float64)[None, :], len(self.rows), axis=0)
+
+    def of_words(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Take what is a number of each word at the keys, 0 where a key has no word, `[key]`."""
+        return np.append(values, np.zeros(1, dtype=values.dtype))[self.keys.word_ids]
 
     def of_rows(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
         """Take what is a number of each query at the rows, `[row, 1]`."""

@@ -72,6 +72,9 @@ _TERMS = {
     "xcomp": ("clausal complement without a subject", "verb"),
 }
 
+BASIC_RELATIONS = tuple(relation for relation in _TERMS if ":" not in relation)
+"""Every relation that has a name in words, without sub-types."""
+
 DIRECTIONS = {
     "dependent->head": "dependent → head word",
     "head->dependent": "head word → dependent",

@@ -18,12 +18,6 @@ _LETTERS = 12
 """Letters of a token that count."""
 
 
-def _words_away(rows: RowContext) -> NDArray[np.int64]:
-    """Return how many words the key is after the row, `[row, key]`; a number beyond all for special tokens."""
-    of_keys, of_rows = rows.keys.word_ids[None, :], rows.queries.word_ids[rows.rows, None]
-    return np.asarray(np.where((of_keys < 0) | (of_rows < 0), 1 << 30, of_keys - of_rows))
-
-
 def _piece(words: int, *, side: int = 0, part: str = "") -> Callable[[RowContext], Floats]:
     """Return a function to the pieces of the word so many words away.
 
@@ -34,7 +28,7 @@ def _piece(words: int, *, side: int = 0, part: str = "") -> Callable[[RowContext
     """
 
     def compute(rows: RowContext) -> Floats:
-        pieces = (_words_away(rows) == words) & (rows.offset != 0)
+        pieces = (rows.words_away == words) & (rows.offset != 0)
         if side:
             pieces &= np.sign(rows.offset) == side
         if part == "first":

@@ -1,0 +1,83 @@
+"""The annotation of an input's words: parts of speech, trees, and mentions of entities."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.coref.mention_table import FIELD, Mentions
+from headscope.corpora.trees.universal_tags import universal_tag
+from headscope.encoding.packing.tree_fields import arcs_of_fields, tags_of_fields
+
+CLAUSES = ("root", "csubj", "ccomp", "xcomp", "advcl", "acl", "parataxis", "rcmod", "pcomp", "partmod")
+"""Relations of words that head a clause of their own."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Annotation:
+    """The annotation of an input's words; None where the corpus has none.
+
+    Attributes:
+        tags: universal part of speech, empty where it is not known, `[word]`.
+        heads: index of the word's head, -1 for the root and for heads outside the input, `[word]`.
+        relations: relation to the head, without its sub-type, `[word]`.
+        entities: number of the entity of the shortest mention that the word is in, -1 for none, `[word]`.
+        heads_mention: whether the word is the head word of a mention, `[word]`.
+    """
+
+    tags: tuple[str, ...] | None = None
+    heads: NDArray[np.int64] | None = None
+    relations: tuple[str, ...] | None = None
+    entities: NDArray[np.int64] | None = None
+    heads_mention: NDArray[np.bool_] | None = None
+
+    @cached_property
+    def clauses(self) -> NDArray[np.int64]:
+        """The word that heads each word's clause, `[word]`; -1 where there is no tree, or a circle."""
+        if self.heads is None or self.relations is None:
+            return np.zeros(0, dtype=np.int64)
+        clauses = np.full(len(self.heads), -1)
+        for word in range(len(clauses)):
+            at = word
+            for _ in range(len(clauses)):
+                if at < 0 or self.relations[at] in CLAUSES:
+                    break
+                at = int(self.heads[at])
+            clauses[word] = at
+        return clauses
+
+
+def annotation_of(fields: Mapping[str, Any], words: int, *, origin: str) -> Annotation:
+    """Read the annotation out of an input's fields.
+
+    Args:
+        fields: as packers of treebanks and of coreference put them there.
+        words: number of words.
+        origin: names the input in errors.
+
+    Raises:
+        InputError: it is not one a word.
+    """
+    tags = tags_of_fields(fields, words, origin)
+    heads = relations = entities = heads_mention = None
+    if "heads" in fields:
+        numbers, labels = arcs_of_fields(fields, words, origin)
+        heads = np.array(numbers, dtype=np.int64) - 1
+        heads[heads >= words] = -1
+        relations = tuple(label.partition(":")[0] for label in labels)
+    if isinstance(mentions := fields.get(FIELD), Mentions):
+        entities, heads_mention = np.full(words, -1, dtype=np.int64), np.zeros(words, dtype=bool)
+        # Shorter mentions are written over longer ones.
+        for at in np.argsort(mentions.starts - mentions.ends, kind="stable"):
+            entities[mentions.starts[at] : mentions.ends[at]] = mentions.entities[at]
+        heads_mention[mentions.heads] = True
+    return Annotation(
+        tags=tuple(map(universal_tag, tags)) if tags else None,
+        heads=heads,
+        relations=relations,
+        entities=entities,
+        heads_mention=heads_mention,
+    )

@@ -1,0 +1,102 @@
+"""What a treebank knows: parts of speech, the arcs of the tree in both directions, clauses."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.explanation.feature import Feature, Floats, Group, Need
+from headscope.analyses.explanation.row_context import RowContext
+from headscope.corpora.trees.universal_tags import TAGS
+from headscope.reporting.kit.relation_names import BASIC_RELATIONS, terms
+
+_TREES: frozenset[Need] = frozenset({"same_axis", "trees"})
+_TAGS: frozenset[Need] = frozenset({"same_axis", "tags"})
+GROUPS = (
+    Group(name="tag", family="treebank", label="part of speech", phrase="tokens by part of speech"),
+    Group(name="head", family="treebank", label="syntactic head", phrase="the syntactic head"),
+    Group(name="dependents", family="treebank", label="dependents", phrase="the syntactic dependents"),
+    Group(name="clause", family="treebank", label="clause", phrase="the row’s own clause"),
+)
+_NAMES = {
+    "ADJ": "adjectives", "ADP": "adpositions", "ADV": "adverbs", "AUX": "auxiliaries", "CCONJ": "conjunctions",
+    "DET": "determiners", "INTJ": "interjections", "NOUN": "nouns", "NUM": "numbers", "PART": "particles",
+    "PRON": "pronouns", "PROPN": "proper nouns", "PUNCT": "punctuation", "SCONJ": "subordinating conjunctions",
+    "SYM": "symbols", "VERB": "verbs", "X": "other words",
+}  # fmt: skip
+
+
+def _tag(tag: str) -> Callable[[RowContext], Floats]:
+    def compute(rows: RowContext) -> Floats:
+        return rows.of_keys(rows.of_words(np.array(rows.annotation.tags) == tag))
+
+    return compute
+
+
+def _word_pairs(rows: RowContext, pairs: NDArray[np.bool_]) -> Floats:
+    """Return which keys are pieces of the word that stands in a relation to the row's, `[row, key]`.
+
+    Args:
+        rows: the rows.
+        pairs: whether each word, first axis, looks at each other, `[word, word]`.
+    """
+    of_rows, of_keys = rows.queries.word_ids[rows.rows], rows.keys.word_ids
+    known = (of_rows >= 0)[:, None] & (of_keys >= 0)[None, :]
+    return np.asarray(pairs[of_rows[:, None], of_keys[None, :]] & known, dtype=np.float64)
+
+
+def _arcs(rows: RowContext, relation: str) -> NDArray[np.bool_]:
+    """Return which words are heads, second axis, of dependents by a relation, `[word, word]`; any when empty."""
+    heads = rows.annotation.heads
+    assert heads is not None
+    arcs = np.zeros((len(heads), len(heads)), dtype=bool)
+    of_relation = np.array([relation in ("", name) for name in rows.annotation.relations or ()], dtype=bool)
+    dependents = np.flatnonzero((heads >= 0) & of_relation)
+    arcs[dependents, heads[dependents]] = True
+    return arcs
+
+
+def _head(relation: str) -> Callable[[RowContext], Floats]:
+    return lambda rows: _word_pairs(rows, _arcs(rows, relation))
+
+
+def _dependent(relation: str) -> Callable[[RowContext], Floats]:
+    return lambda rows: _word_pairs(rows, _arcs(rows, relation).T)
+
+
+def _same_clause(rows: RowContext) -> Floats:
+    clauses = rows.annotation.clauses
+    return _word_pairs(rows, (clauses[:, None] == clauses[None, :]) & (clauses >= 0)[:, None])
+
+
+def _arc(name: str, group: str, sentence: str, compute: Callable[[RowContext], Floats]) -> Feature:
+    return Feature(name=name, group=group, label=sentence, sentence=sentence, compute=compute, needs=_TREES)
+
+
+def _of_relation(relation: str) -> tuple[Feature, Feature]:
+    named = terms(relation)
+    assert named is not None
+    dependent, head = named
+    return (
+        _arc(f"head_{relation}", "head", f"the {head} of a {dependent}", _head(relation)),
+        _arc(f"dependent_{relation}", "dependents", f"the {dependent} of a {head}", _dependent(relation)),
+    )
+
+
+FEATURES = (
+    *(
+        Feature(
+            name=f"tag_{tag}",
+            group="tag",
+            label=_NAMES[tag],
+            sentence=_NAMES[tag],
+            compute=_tag(tag),
+            needs=_TAGS,
+        )
+        for tag in TAGS
+    ),
+    _arc("head", "head", "the syntactic head", _head("")),
+    _arc("dependent", "dependents", "the syntactic dependents", _dependent("")),
+    *(feature for relation in BASIC_RELATIONS for feature in _of_relation(relation)),
+    _arc("same_clause", "clause", "the row’s own clause", _same_clause),
+)
