@@ -34,7 +34,16 @@ ORDER = [
 # What heads a model has is found by running the stream on it: the two share a box, and no circle (tested below).
 TOGETHER = {"models", "attention"}
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
-EVERYBODYS = {"counted", "entry_points", "errors", "installing", "palette", "visible", "__version__"}
+EVERYBODYS = {
+    "counted",
+    "entry_points",
+    "errors",
+    "installing",
+    "palette",
+    "suggestion",
+    "visible",
+    "__version__",
+}
 ROOT = Path(headscope.__file__).parent
 PACKAGES = ROOT.parents[1] / "packages"
 # Imported for their data, where they are installed.

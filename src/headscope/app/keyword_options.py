@@ -5,7 +5,6 @@ expected, what came and what to give, as on the command line.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from inspect import Parameter, Signature
 from numbers import Integral
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any, NoReturn, TypeVar, get_args, get_origin
 
 from headscope.declarations.option import Option
 from headscope.errors import OptionError
+from headscope.suggestion import did_you_mean
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Paths = str | Path | Sequence[str | Path] | None
@@ -77,8 +77,7 @@ def checked(
     for name in arguments:
         if name not in known:
             names = [*before, *known]
-            near = get_close_matches(name, names, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
+            hint = did_you_mean(name, names)
             raise OptionError(f"{called} has no option {name!r}; it has {', '.join(names)}{hint}")
     return {name: checked_value(known[name], value) for name, value in arguments.items()}
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, TypeVar
 
 from headscope.errors import OptionError
+from headscope.suggestion import did_you_mean
 
 _DECLARED = "option"
 Declaring = TypeVar("Declaring", bound=type)
@@ -120,6 +120,5 @@ def choose(option: str, value: str, known: Sequence[str]) -> str:
         return value
     if len(known) == 1:
         raise OptionError(f"{option} {value!r} is not known; the only choice is {known[0]}")
-    near = get_close_matches(value, known, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
+    hint = did_you_mean(value, known)
     raise OptionError(f"{option} {value!r} is not known; choose one of {', '.join(known)}{hint}")

@@ -1,12 +1,12 @@
 """What was typed, checked and run: whatever is wrong with it is said in one sentence of our own."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import typer
 
 from headscope.errors import OptionError
+from headscope.suggestion import did_you_mean, nearest
 from headscope.visible import without_middle
 
 # Newer typers carry click inside, older ones import it: the base of this class is the right one in both.
@@ -46,8 +46,7 @@ def check(arguments: Sequence[str], *, commands: Iterable[str]) -> None:
     known = list(commands)
     first = next((each for each in arguments if not each.startswith("-")), None)
     if first is not None and first not in known:
-        near = get_close_matches(first[:_LONGEST_VALUE], known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        hint = did_you_mean(first[:_LONGEST_VALUE], known)
         raise OptionError(f"there is no command {_quoted(first)}; expected one of {', '.join(known)}{hint}")
     before = ""
     for argument in arguments:
@@ -75,7 +74,8 @@ def sentence(error: Any, arguments: Sequence[str]) -> str:
     lists = f"{command} --help lists what it takes"
     kind = type(error).__name__
     if kind == "NoSuchOption":
-        near = f"did you mean {sorted(error.possibilities)[0]}? " if error.possibilities else ""
+        possible = sorted(error.possibilities or ())
+        near = f"did you mean {nearest(error.option_name, possible) or possible[0]}? " if possible else ""
         return f"{command} has no option {_quoted(error.option_name)}; {near}{lists}"
     if kind == "MissingParameter":
         wanted = error.param.metavar or " or ".join(error.param.opts)
