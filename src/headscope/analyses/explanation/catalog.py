@@ -1,6 +1,7 @@
 """The catalog of features: what a head's attention is explained by."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from headscope.analyses.explanation.feature import WHAT_ATTENDS, Feature, Group
 from headscope.analyses.explanation.features import (
@@ -12,6 +13,7 @@ from headscope.analyses.explanation.features import (
     tree,
     word_structure,
 )
+from headscope.errors import OptionError
 
 _MODULES = (position, key_class, copies, word_structure, content, tree, mentions)
 _WHAT_ATTENDS = Group(
@@ -26,3 +28,37 @@ GROUPS: Mapping[str, Group] = {
     group.name: group for group in (*(group for module in _MODULES for group in module.GROUPS), _WHAT_ATTENDS)
 }
 """Every group by its name, in the order of tables and legends."""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Features and groups by name: the catalog's, and those that a user adds."""
+
+    features: Mapping[str, Feature]
+    groups: Mapping[str, Group]
+
+    def plus(self, added: Sequence[Feature]) -> "Catalog":
+        """Return a catalog with more features; a group that is not known is called as its first feature is.
+
+        Args:
+            added: the features.
+
+        Raises:
+            OptionError: a name is taken.
+        """
+        features, groups = dict(self.features), dict(self.groups)
+        for feature in added:
+            if feature.name in features:
+                raise OptionError(
+                    f"there is a feature {feature.name!r} already; expected a name that is not in the catalog: give "
+                    "the feature another name"
+                )
+            features[feature.name] = feature
+            groups.setdefault(
+                feature.group,
+                Group(name=feature.group, family="added", label=feature.label, phrase=feature.sentence),
+            )
+        return Catalog(features, groups)
+
+
+CATALOG = Catalog(FEATURES, GROUPS)

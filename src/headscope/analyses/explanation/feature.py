@@ -13,9 +13,9 @@ Need = Literal["same_axis", "tags", "trees", "mentions"]
 """What a feature may need: queries and keys that are the same tokens, which cross attention has not, or annotation."""
 FAMILIES = (
     *("position", "class of key", "copies", "word structure", "content"),
-    *("what attends", "treebank", "coreference"),
+    *("what attends", "treebank", "coreference", "added"),
 )
-"""The families of groups, each with a color of its own."""
+"""The families of groups, each with a color of its own; features that a user adds are `added`."""
 TOKENS, SINK_LOGIT, WHAT_ATTENDS = "tokens", "sink_logit", "what_attends"
 """Groups that have no features but biases: of each frequent token, of a learned sink, of pairs of classes."""
 SAME_AXIS: frozenset[Need] = frozenset({"same_axis"})
@@ -30,13 +30,15 @@ class Group:
         name: in tables.
         family: one of `FAMILIES`.
         label: in headings and legends.
-        phrase: in sentences, `attends to {phrase}`.
+        phrase: in sentences, `attends to {phrase}`; `{cls}` and `{sep}` stand for the names of special tokens.
+        by_feature: whether sentences name its strongest features where one or two of them stand for it.
     """
 
     name: str
     family: str
     label: str
     phrase: str
+    by_feature: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

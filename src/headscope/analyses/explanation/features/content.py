@@ -4,7 +4,13 @@ from headscope.analyses.explanation.feature import TOKENS, Feature, Floats, Grou
 from headscope.analyses.explanation.row_context import RowContext
 
 GROUPS = (
-    Group(name="frequency", family="content", label="frequency", phrase="tokens by how frequent they are"),
+    Group(
+        name="frequency",
+        family="content",
+        label="frequency",
+        phrase="tokens by how frequent they are",
+        by_feature=True,
+    ),
     Group(name=TOKENS, family="content", label="particular tokens", phrase="particular tokens"),
 )
 

@@ -8,7 +8,11 @@ from headscope.analyses.explanation.row_context import RowContext
 _MENTIONS: frozenset[Need] = frozenset({"same_axis", "mentions"})
 GROUPS = (
     Group(
-        name="entity", family="coreference", label="same entity", phrase="other mentions of the same entity"
+        name="entity",
+        family="coreference",
+        label="same entity",
+        phrase="other mentions of the same entity",
+        by_feature=True,
     ),
     Group(
         name="mention_head", family="coreference", label="heads of mentions", phrase="head words of mentions"

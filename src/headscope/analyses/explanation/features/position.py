@@ -11,13 +11,16 @@ GROUPS = (
     Group(name="previous", family="position", label="previous token", phrase="the previous token"),
     Group(name="next", family="position", label="next token", phrase="the next token"),
     Group(name="current", family="position", label="itself", phrase="the token itself"),
-    Group(name="distance", family="position", label="distance", phrase="nearby tokens"),
-    Group(name="sentence", family="position", label="sentence", phrase="the row’s own sentence"),
+    Group(name="distance", family="position", label="distance", phrase="nearby tokens", by_feature=True),
+    Group(
+        name="sentence", family="position", label="sentence", phrase="the row’s own sentence", by_feature=True
+    ),
     Group(
         name="place",
         family="position",
         label="place in the input",
         phrase="tokens by their place in the input",
+        by_feature=True,
     ),
 )
 _BINS = ((-3, -2), (2, 3), (-5, -4), (4, 5), (-8, -6), (6, 8), (-16, -9), (9, 16))

@@ -12,7 +12,13 @@ GROUPS = (
     Group(name="word_pieces", family="word structure", label="same word", phrase="pieces of the same word"),
     Group(name="word_before", family="word structure", label="word before", phrase="the word before"),
     Group(name="word_after", family="word structure", label="word after", phrase="the word after"),
-    Group(name="form", family="word structure", label="form of the token", phrase="tokens by their form"),
+    Group(
+        name="form",
+        family="word structure",
+        label="form of the token",
+        phrase="tokens by their form",
+        by_feature=True,
+    ),
 )
 _LETTERS = 12
 """Letters of a token that count."""
