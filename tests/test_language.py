@@ -70,7 +70,11 @@ GIVEN_UP = {
 # Options that were renamed: what they are called now.
 GIVEN_UP_OPTIONS = {"limit": "max_inputs", "pieces": "pooling"}
 # Tables and their columns that were renamed.
-GIVEN_UP_COLUMNS = {"clearest": "top_examples", "joined": "continues_word"}
+GIVEN_UP_COLUMNS = {
+    "clearest": "top_examples",
+    "joined": "continues_word",
+    "n": "n_inputs, n_rows: what it counts",
+}
 # Statistics that were renamed.
 GIVEN_UP_STATISTICS = {"any_punctuation": "punctuation", "sink": "sink_logit"}
 # No noun of the field: a value is called by what it is.

@@ -12,10 +12,10 @@ from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.shared_data import data
 
 SCHEMAS = {
-    "coref": "model seed selection system kind layer head share mention_type n accuracy ci_low ci_high "
+    "coref": "model seed selection system kind layer head share mention_type n_mentions accuracy ci_low ci_high "
     "all_documents all_documents_ci_low all_documents_ci_high held_out held_out_ci_low held_out_ci_high q_value",
-    "coref_differences": "mention_type system than than_type seed n difference ci_low ci_high",
-    "coref_heads": "model seed kind layer head mention_type n accuracy ci_low ci_high",
+    "coref_differences": "mention_type system than than_type seed n_mentions difference ci_low ci_high",
+    "coref_heads": "model seed kind layer head mention_type n_mentions accuracy ci_low ci_high",
     "coref_examples": "kind layer head direction relation outcome value document segment tokens weights queries "
     "keys predicted",
 }
@@ -104,7 +104,7 @@ def test_table_2_for_a_terminal(coref):
     said, out = coref("--controls", 1)
     lines = said.splitlines()
     systems = table(out, "coref")
-    n = systems.drop_duplicates("mention_type").set_index("mention_type")["n"]
+    n = systems.drop_duplicates("mention_type").set_index("mention_type")["n_mentions"]
     assert re.split(r"\s{2,}", lines[0].strip()) == ["system", *(f"{t} ({n[t]})" for t in TYPES), "q"]
     own = systems.query("model == 'trained' and selection == 'held-out'").set_index("mention_type")
     best = own.loc["all"]
@@ -155,7 +155,9 @@ def test_the_tables_are_as_promised(coref):
         most = heads[heads["model"] == model].query("mention_type == 'all'")["accuracy"].max()
         assert chosen["accuracy"].tolist() == [pytest.approx(most)]
     by_type = (
-        heads[heads["model"] == "trained"].drop_duplicates("mention_type").set_index("mention_type")["n"]
+        heads[heads["model"] == "trained"]
+        .drop_duplicates("mention_type")
+        .set_index("mention_type")["n_mentions"]
     )
     assert by_type["all"] == by_type.drop("all").sum() == facts(out)["counted"]
 
@@ -223,7 +225,7 @@ def test_gap_by_gender(coref, gap, corpus):
         "head",
         "gender",
         "measure",
-        "n",
+        "n_cases",
         "value",
         "ci_low",
         "ci_high",
@@ -231,7 +233,7 @@ def test_gap_by_gender(coref, gap, corpus):
     ]
     assert own[["value", "ci_low", "ci_high"]].stack().dropna().between(0, 1).all()
     value = own.set_index(["system", "measure", "gender"])["value"]
-    n = own.drop_duplicates(["measure", "gender"]).set_index(["measure", "gender"])["n"]
+    n = own.drop_duplicates(["measure", "gender"]).set_index(["measure", "gender"])["n_cases"]
     # Of 12 rows, a third name the first, a third the second, a third none; half of each is of a woman.
     assert n["accuracy"].to_dict() == {"all": 8, "masculine": 4, "feminine": 4}
     assert n["f1"].to_dict() == {"all": 12, "masculine": 6, "feminine": 6}

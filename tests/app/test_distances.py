@@ -18,10 +18,10 @@ from support.sharp_models import sharpen
 SINGLE = ("--packing", "single", "--quiet")
 
 SCHEMAS = {
-    "head_distances": "kind_a layer_a head_a kind_b layer_b head_b divergence ci_low ci_high sampling_error n",
+    "head_distances": "kind_a layer_a head_a kind_b layer_b head_b divergence ci_low ci_high sampling_error n_rows",
     "head_map": "kind layer head x y cluster role finds",
-    "head_clusters": "kind cluster size stability ci_low ci_high silhouette medoid_layer medoid_head divergence n",
-    "layer_effect": "kind within between effect ci_low ci_high p n stress clusters silhouette adjusted_rand "
+    "head_clusters": "kind cluster size stability ci_low ci_high silhouette medoid_layer medoid_head divergence n_rows",
+    "layer_effect": "kind within between effect ci_low ci_high p n_rows stress clusters silhouette adjusted_rand "
     "adjusted_rand_low adjusted_rand_high reason",
 }
 
@@ -68,7 +68,7 @@ def test_tables_have_their_columns(done):
     assert len(table(out, "head_map")) == 12
     manifest = json.loads((out / "manifest.json").read_text())
     assert list(manifest["stages"]) == ["stats", "distances", "map"]
-    assert manifest["distances"]["encoder"]["rows"] == table(out, "head_distances")["n"].iloc[0]
+    assert manifest["distances"]["encoder"]["rows"] == table(out, "head_distances")["n_rows"].iloc[0]
 
 
 def test_the_matrix_is_the_table(done):
@@ -128,7 +128,7 @@ def test_what_the_terminal_says(done):
         assert line.split() == [
             *pair.split(), nats(row["divergence"]), nats(row["ci_low"]), "to", nats(row["ci_high"])
         ]  # fmt: skip
-    n = table(out, "head_distances")["n"].iloc[0]
+    n = table(out, "head_distances")["n_rows"].iloc[0]
     assert lines[place + 11] == (
         f"encoder: {n:,} rows of attention in 24 inputs; 95% intervals over documents, in 32 groups at most"
     )

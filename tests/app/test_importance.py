@@ -32,7 +32,7 @@ def test_the_terminal_shows_the_layers_means_and_the_folder_all(cli, folder, tmp
     assert (code, err) == (0, "")
     table = pd.read_parquet(out / "tables" / "importance.parquet")
     assert list(table.columns) == [
-        *("kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n"),
+        *("kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n_inputs"),
     ]
     assert len(table) == 2 * 3 * 2 * 4
     lines = said.splitlines()

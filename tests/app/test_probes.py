@@ -16,11 +16,11 @@ from support.quick_probes import quick_probes
 pytestmark = pytest.mark.slow
 
 SCHEMAS = {
-    "probes": "probe measure model vectors seed value ci_low ci_high n spread",
-    "probe_relations": "probe model vectors relation n value ci_low ci_high",
-    "probe_by_distance": "probe model vectors distance n value ci_low ci_high",
+    "probes": "probe measure model vectors seed value ci_low ci_high n_cases spread",
+    "probe_relations": "probe model vectors relation n_cases value ci_low ci_high",
+    "probe_by_distance": "probe model vectors distance n_cases value ci_low ci_high",
     "probe_weights": "probe kind layer head direction weight",
-    "probe_layers": "layer measure value ci_low ci_high n held_out chosen",
+    "probe_layers": "layer measure value ci_low ci_high n_cases held_out chosen",
 }
 
 
@@ -95,7 +95,7 @@ def test_table_3_for_a_terminal(found):
         more = [own["value"].get(m, np.nan) for m in ("UAS tree", "LAS", "control accuracy", "selectivity")]
         ends = f"{shown(row['ci_low'])} to {shown(row['ci_high'])}".split()
         assert line.removeprefix(name).split() == [
-            *(shown(row["value"]), *ends, shown(row["spread"]), *map(shown, more), f"{row['n']:,}"),
+            *(shown(row["value"]), *ends, shown(row["spread"]), *map(shown, more), f"{row['n_cases']:,}"),
         ]
     facts = json.loads((out / "manifest.json").read_text())["probes"]
     spearman = means[(means["probe"] == "structural") & (means["measure"] == "Spearman")].iloc[0]

@@ -16,17 +16,17 @@ from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.shared_data import data
 
 SCHEMAS = {
-    "syntax": "model seed kind layer head direction relation n reachable accuracy ci_low ci_high q_value",
-    "syntax_best": "model seed selection relation n kind layer head share direction accuracy ci_low ci_high "
+    "syntax": "model seed kind layer head direction relation n_arcs reachable accuracy ci_low ci_high q_value",
+    "syntax_best": "model seed selection relation n_arcs kind layer head share direction accuracy ci_low ci_high "
     "all_documents all_documents_ci_low all_documents_ci_high "
     "held_out held_out_ci_low held_out_ci_high baseline_offset baseline_accuracy baseline_ci_low baseline_ci_high "
     "margin margin_ci_low margin_ci_high q_value",
-    "syntax_differences": "relation than seed n difference ci_low ci_high",
-    "syntax_baselines": "baseline offset relation n accuracy ci_low ci_high",
-    "syntax_by_distance": "model kind layer head direction relation distance n accuracy ci_low ci_high "
+    "syntax_differences": "relation than seed n_arcs difference ci_low ci_high",
+    "syntax_baselines": "baseline offset relation n_arcs accuracy ci_low ci_high",
+    "syntax_by_distance": "model kind layer head direction relation distance n_arcs accuracy ci_low ci_high "
     "baseline_offset baseline_accuracy",
-    "syntax_noop": "kind layer head direction relation key_class n n_other attending others difference ci_low "
-    "ci_high",
+    "syntax_noop": "kind layer head direction relation key_class n_words n_other_words attending others "
+    "difference ci_low ci_high",
     "syntax_examples": "kind layer head direction relation outcome value document segment tokens weights queries "
     "keys predicted",
 }
@@ -112,7 +112,7 @@ def test_table_1_for_a_terminal(syntax):
     for line, row in zip(lines[1:], shown.to_dict("records")):
         words = line.split()
         assert words[:5] == [
-            *(row["relation"], f"{row['n']:,}", f"{row['layer']}-{row['head']}", row["direction"]),
+            *(row["relation"], f"{row['n_arcs']:,}", f"{row['layer']}-{row['head']}", row["direction"]),
             f"{100 * row['accuracy']:.1f}",
         ]
         assert words[5:8] == [f"{100 * row['ci_low']:.1f}", "to", f"{100 * row['ci_high']:.1f}"]
@@ -165,7 +165,7 @@ def test_the_tables_are_as_promised(syntax, sentences):
     # Bidirectional attention reaches every head but that of the root.
     assert (heads[~heads["relation"].isin(TOTALS)]["reachable"] == 1).all()
     frequent = {name: n for name, n in counted.items() if n >= 100 and name != "root"}
-    relations = heads.drop_duplicates("relation").set_index("relation")["n"]
+    relations = heads.drop_duplicates("relation").set_index("relation")["n_arcs"]
     assert relations.drop(list(TOTALS)).to_dict() == frequent
     assert relations["all"] == counted.sum()
     assert relations["all_but_punct_root"] == counted.sum() - counted["punct"] - counted["root"]
@@ -197,7 +197,7 @@ def test_baselines_and_a_head_agree_with_a_plain_loop(syntax, sentences, model):
                 hits["dependent->head"][head] += gold - 1 == max(others, key=lambda j: word[head, i, j])
                 hits["head->dependent"][head] += gold - 1 == max(others, key=lambda j: word[head, j, i])
     heads = table(out, "syntax").query("model == 'trained' and relation == 'det' and layer == 2")
-    assert (heads["n"] == n).all()
+    assert (heads["n_arcs"] == n).all()
     for row in heads.to_dict("records"):
         assert row["accuracy"] * n == pytest.approx(hits[row["direction"]][row["head"] - 1], abs=2)
     fixed = table(out, "syntax_baselines").query("relation == 'det' and offset == 1")
@@ -232,9 +232,9 @@ def test_saved_maps_give_the_same_numbers(syntax, model, treebank, folder):
     first, second = (table(out, "syntax").set_index(HEADS) for out in (by_model, by_maps))
     assert set(first.index) == set(second.index)
     first = first.loc[second.index]
-    assert (first["n"] == second["n"]).all()
+    assert (first["n_arcs"] == second["n_arcs"]).all()
     # float32 is kept whole: only a tie in another batch can make a difference.
-    assert ((first["accuracy"] - second["accuracy"]).abs() * first["n"]).max() < 2.5
+    assert ((first["accuracy"] - second["accuracy"]).abs() * first["n_arcs"]).max() < 2.5
     fixed = [table(out, "syntax_baselines")["accuracy"] for out in (by_model, by_maps)]
     np.testing.assert_array_equal(*fixed)
     # Another way of reading the same maps takes the place of the first.
@@ -267,11 +267,11 @@ def test_maps_without_trees_are_refused(model, folder):
 def test_folded_labels_are_counted_together(syntax, sentences):
     _, out = syntax("--controls", 0, "--fold-labels")
     labels = [label.partition(":")[0] for sentence in sentences for label in sentence.relations]
-    n = table(out, "syntax").drop_duplicates("relation").set_index("relation")["n"]
+    n = table(out, "syntax").drop_duplicates("relation").set_index("relation")["n_arcs"]
     assert not any(":" in name for name in n.index)
     assert n["nsubj"] == labels.count("nsubj")
     _, plain = syntax("--controls", 1)
-    kept = table(plain, "syntax").drop_duplicates("relation").set_index("relation")["n"]
+    kept = table(plain, "syntax").drop_duplicates("relation").set_index("relation")["n_arcs"]
     assert n["nsubj"] > kept["nsubj"]
     assert (manifest(out)["treebank"]["folded"], manifest(plain)["treebank"]["folded"]) == (True, False)
 
@@ -298,7 +298,7 @@ def test_shuffled_words_both_directions_and_a_limit(syntax, treebank):
     assert set(heads["model"]) == set(best["model"]) == {"trained", "shuffled"}
     assert set(heads["direction"]) == {"dependent->head", "head->dependent", "both"}
     assert heads[heads["model"] == "shuffled"]["q_value"].isna().all()
-    n = heads.groupby(["model", "relation"])["n"].unique()
+    n = heads.groupby(["model", "relation"])["n_arcs"].unique()
     drawn = AnnotatedCorpus.treebank((str(treebank),)).read(sentences=70)
     words = sum(len(sentence) for document in drawn for sentence in document.sentences)
     assert n["trained", "all"].tolist() == n["shuffled", "all"].tolist() == [words]
@@ -349,7 +349,7 @@ def test_an_encoder_and_a_decoder_in_one(syntax, sentences, folder):
     said, out = syntax("--controls", 0, which=t5)
     heads = table(out, "syntax")
     assert set(heads["kind"]) == {"encoder", "decoder"}
-    assert heads.groupby("kind")["n"].nunique().nunique() == 1
+    assert heads.groupby("kind")["n_arcs"].nunique().nunique() == 1
     relation, _, kind, _ = said.splitlines()[1].split()[:4]
     assert relation == "all"
     assert kind in ("encoder", "decoder")

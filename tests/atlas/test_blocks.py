@@ -58,7 +58,7 @@ def test_accuracies_are_those_of_the_table(blocks, studies):
             np.testing.assert_allclose(np.array(columns[key])[at], best[column], atol=5e-5)
         ways = np.where(best["direction"] == "dependent->head", 0, 1)
         np.testing.assert_array_equal(np.array(columns["way"])[at], ways)
-        assert told[name]["n"] == own["n"].max()
+        assert told[name]["n"] == own["n_arcs"].max()
         offsets = studies["whole"].table("syntax_baselines")
         offsets = offsets[(offsets["relation"] == name) & (offsets["baseline"] == "offset")]
         assert told[name]["baseline"] == pytest.approx(offsets["accuracy"].max(), abs=1e-6)

@@ -273,7 +273,7 @@ def test_saved_maps_keep_the_sink(family, store, tmp_path):
     before, after = (stats_table(each.compute()) for each in (sums, again))
     for name in ("value", "uniform"):
         np.testing.assert_allclose(after[name], before[name], atol=1e-6 if store == "float32" else 2e-3)
-    assert after["n"].tolist() == before["n"].tolist()
+    assert after["n_inputs"].tolist() == before["n_inputs"].tolist()
     with pytest.raises(
         OptionError, match="holds attention beside a learned sink, and the original's pickle has no"
     ):
@@ -286,8 +286,10 @@ def test_layers_without_a_sink_have_none_in_the_table():
     sums = StatsAccumulator(anatomy.layout)
     scan(ModelSource(model, anatomy, words, [made_up_segments(12, longest=9)]), [sums])
     own = stats_table(sums.compute()).set_index(["layer", "statistic"])
-    with_sink, without = (own.loc[(layer, "sink_logit"), ["value", "uniform", "n"]] for layer in (1, 2))
+    with_sink, without = (
+        own.loc[(layer, "sink_logit"), ["value", "uniform", "n_inputs"]] for layer in (1, 2)
+    )
     assert with_sink.notna().all(axis=None)
     assert with_sink["value"].max() > 0.8
     assert without[["value", "uniform"]].isna().all(axis=None)
-    assert (without["n"] == 0).all()
+    assert (without["n_inputs"] == 0).all()

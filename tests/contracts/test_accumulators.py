@@ -169,7 +169,7 @@ DELIMITERS[10:16] = list(Delimiter)
 def behaviors_frame(results) -> pd.DataFrame:
     """Every behavior of every head, and which head is chosen for each."""
     heads, best = heads_table(results, NAMES), best_table(results, NAMES, seed=0)
-    return pd.concat([heads, best[["kind", "behavior", "value", "uniform", "held_out", "n"]]])
+    return pd.concat([heads, best[["kind", "behavior", "value", "uniform", "held_out", "n_rows"]]])
 
 
 class Largest(Accumulator):

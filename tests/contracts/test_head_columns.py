@@ -13,6 +13,7 @@ from headscope.analyses.stats.in_study import norm_roles
 from headscope.analyses.syntax.in_study import best_relations
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.statistics.boolean_columns import is_true
+from headscope.statistics.columns import COUNTS
 from headscope.statistics.statistic_catalog import NAMES
 from support.stand_ins import schemas, stand_in
 
@@ -36,7 +37,7 @@ NO_MEASURE = {
     "tree_job_tokens": "tokens",
 }
 # Numbers that stand beside a measure.
-BESIDE = {"n", "uniform", "ci_low", "ci_high", "q_value", "reachable"}
+BESIDE = {"uniform", "ci_low", "ci_high", "q_value", "reachable"}
 # What is measured beside the model itself.
 NOT_THE_MODEL = {"model": {"control", "shuffled"}}
 
@@ -54,7 +55,9 @@ def test_every_number_of_a_table_is_a_column(name):
     numbers = {
         column.name
         for column in schema.columns
-        if column.dtype.lower() in ("float64", "int64") and column.name not in {*schema.key, *BESIDE}
+        if column.dtype.lower() in ("float64", "int64")
+        and column.name not in {*schema.key, *BESIDE}
+        and not column.name.startswith(COUNTS)
     }
     assert {value for measures in own for value in measures.values} == numbers
     for measures in own:
@@ -172,7 +175,7 @@ def test_the_role_by_what_is_written_where_that_is_known():
             "measure": measure,
             "statistic": name,
             "value": value,
-            "n": n,
+            "n_inputs": n,
         }
         | {"uniform": 3.0 if name == "entropy" else 0.1}
         for head, measure, best, n in (

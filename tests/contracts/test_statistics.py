@@ -83,7 +83,7 @@ def test_it_is_the_mean_of_its_quantity_over_its_rows(one, segments, measured):
     found = labeled_array(measured, one.name, kind="encoder")
     np.testing.assert_allclose(found.to_numpy(), np.mean(means, axis=0), atol=1e-12)
     np.testing.assert_allclose(found["uniform"], np.mean(even), atol=1e-12)
-    assert found.attrs["n"] == len(means) > 0
+    assert found.attrs["n_inputs"] == len(means) > 0
     assert found.attrs["units"] == one.unit.value
     # With 10 documents each has an interval, that of a share within [0, 1].
     low, high = found["ci_low"].to_numpy(), found["ci_high"].to_numpy()
@@ -99,7 +99,7 @@ def test_without_a_sink_it_is_null(segments):
     scan(source, [sums])
     own = stats_table(sums.compute()).set_index("statistic").loc["sink_logit"]
     assert own[["value", "ci_low", "ci_high", "uniform"]].isna().all(axis=None)
-    assert (own["n"] == 0).all()
+    assert (own["n_inputs"] == 0).all()
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def run():
     """A run of a model that has everything, a learned sink too."""
     made = mock_inputs.encoder(2, 3)
     stats = made.stats.set_index("statistic")
-    columns = ["value", "ci_low", "ci_high", "uniform", "n"]
+    columns = ["value", "ci_low", "ci_high", "uniform", "n_inputs"]
     stats.loc["sink_logit", columns] = stats.loc["current", columns].to_numpy()
     stats = stats.reset_index()[made.stats.columns.to_list()]
     return replace(made, tables={**made.tables, "stats": stats})

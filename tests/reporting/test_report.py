@@ -81,7 +81,7 @@ def test_layer_tables_are_the_frames(which, request):
                     assert low == pytest.approx(scale * here["ci_low"], abs=step + 1e-9)
                     assert high == pytest.approx(scale * here["ci_high"], abs=step + 1e-9)
                     assert float(uniform) == pytest.approx(scale * here["uniform"], abs=step + 1e-9)
-                    assert int(n) == here["n"]
+                    assert int(n) == here["n_inputs"]
                     seen += 1
     assert seen >= 30
 
@@ -104,7 +104,7 @@ def test_data_block_is_the_frame(which, request):
                 ("low", "ci_low"),
                 ("high", "ci_high"),
                 ("uniform", "uniform"),
-                ("n", "n"),
+                ("n", "n_inputs"),
             ):
                 told = columns[name]
                 told = told[index] if isinstance(told, list) else told

@@ -24,7 +24,7 @@ def test_behaviors_by_what_is_written_are_numbers_of_their_table():
     run = with_behaviors(mock_inputs.t5())
     found, context = measures_of(run)
     table = run.table("behaviors")
-    own = table[(table["measure"] == "norm") & table["head"].notna() & (table["n"] > 0)]
+    own = table[(table["measure"] == "norm") & table["head"].notna() & (table["n_inputs"] > 0)]
     assert {name for name in found if name.startswith("behaviors.")} == {
         f"behaviors.{name}.norm" for name in own["behavior"]
     }

@@ -61,7 +61,7 @@ def test_table_1_has_the_numbers_of_the_run(study):
     ].to_dict("records")
     made = study.table_1()
     (row,) = made.frame[made.frame["relation"] == "obj"].to_dict("records")
-    assert (row["accuracy"], row["q"], row["n"]) == (obj["accuracy"], obj["q_value"], obj["n"])
+    assert (row["accuracy"], row["q"], row["n_arcs"]) == (obj["accuracy"], obj["q_value"], obj["n_arcs"])
     assert row["head"] == f"{obj['layer']}-{obj['head']}"
     assert row["offset_accuracy"] == obj["baseline_accuracy"]
     line = next(cells for cells in body(made.to_latex()) if cells[0] == "obj")
@@ -74,7 +74,7 @@ def test_table_2_and_3_have_theirs(study):
     table, made = study.table("coref"), study.table_2()
     (row,) = made.frame[made.frame["system"] == "Nearest candidate"].to_dict("records")
     own = table[(table["system"] == "nearest") & (table["mention_type"] == "pronoun")].iloc[0]
-    assert (row["pronoun"], row["pronoun_n"]) == (own["accuracy"], own["n"])
+    assert (row["pronoun"], row["pronoun_n_mentions"]) == (own["accuracy"], own["n_mentions"])
     probes, wide = study.table("probes"), study.table_3().frame
     means = probes[probes["seed"].isna() & (probes["measure"] == "UAS") & (probes["model"] == "trained")]
     (line,) = wide[wide["probe"] == "Right-branching"].to_dict("records")

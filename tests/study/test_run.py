@@ -126,7 +126,7 @@ def test_the_table_is_the_plain_loop_over_the_same_pairs(study):
         "ci_low",
         "ci_high",
         "uniform",
-        "n",
+        "n_inputs",
     ]
     assert len(table) == 6 * 13 * len(NAMES)
     for name, numbers in expected.items():
@@ -140,7 +140,7 @@ def test_the_table_is_the_plain_loop_over_the_same_pairs(study):
         means = own[own["head"].isna()].sort_values("layer").value.to_numpy(dtype=float)
         np.testing.assert_allclose(means, numbers.mean(1), atol=1e-5, rtol=0)
         np.testing.assert_allclose(study[name].to_numpy(), numbers, atol=1e-5, rtol=0)
-        assert (own.n == 40).all()
+        assert (own.n_inputs == 40).all()
 
 
 def test_uniform_is_what_uniform_attention_gives(study):

@@ -65,14 +65,21 @@ def _rows(part, name, *, gone, shown, interval):
             row = {"model": "trained", "kind": part["kind"], "layer": layer, "head": head, "behavior": name}
             if gone:
                 rows.append(
-                    {**row, "value": np.nan, "ci_low": np.nan, "ci_high": np.nan, "uniform": np.nan, "n": 0}
+                    {
+                        **row,
+                        "value": np.nan,
+                        "ci_low": np.nan,
+                        "ci_high": np.nan,
+                        "uniform": np.nan,
+                        "n_rows": 0,
+                    }
                 )
                 continue
             ends = {"ci_low": 0.9 * value, "ci_high": 1.1 * value}
             if not interval:
                 ends = {"ci_low": np.nan, "ci_high": np.nan}
             said = None if not share or not interval else bool(ends["ci_low"] > 0.25)
-            rows.append({**row, "value": value, **ends, "uniform": uniform, "n": 900, "shows": said})
+            rows.append({**row, "value": value, **ends, "uniform": uniform, "n_rows": 900, "shows": said})
     if gone or not share:
         return rows, []
     own = next(row for row in rows if (row["layer"], row["head"]) == strongest)

@@ -75,7 +75,7 @@ def coreference_manifest(documents):
     return {
         "name": "litbank", "documents": documents, "windows": 1630, "mentions": 5120, "counted": 2310, "lost": 1404,
         "lost_why": {"antecedent outside its window": 1311, "cut by a window's end": 93},
-        "head_rule": {"from": "rule", "n": 4800, "agreement": 0.943},
+        "head_rule": {"from": "rule", "n_mentions": 4800, "agreement": 0.943},
     }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def stats_differences(stats):
                 if any(np.isnan(side["value"]) for side in sides):
                     continue
                 rows.append({"kind": kind, "layer": layer, "head": None, "statistic": one, "than_layer": layer,
-                             "than_head": None, "than_statistic": other, **gap(*sides), "n": 200})  # fmt: skip
+                             "than_head": None, "than_statistic": other, **gap(*sides), "n_inputs": 200})  # fmt: skip
         for name in (each.name for each in STATISTICS.values() if each.ranked):
             heads = own[own["head"].notna() & (own["statistic"] == name) & own["value"].notna()]
             if len(heads) < 2:
@@ -42,7 +42,7 @@ def stats_differences(stats):
             found, nearest = min(gaps, key=lambda pair, end=end: pair[0][end])
             rows.append({"kind": kind, "layer": first["layer"], "head": first["head"], "statistic": name,
                          "than_layer": nearest["layer"], "than_head": nearest["head"], "than_statistic": name,
-                         **found, "n": 200})  # fmt: skip
+                         **found, "n_inputs": 200})  # fmt: skip
     return table_of(STATS_DIFFERENCES, rows)
 
 
@@ -53,15 +53,16 @@ def coref_differences(table):
     heads = own[(own["model"] == "trained") & (own["selection"] == "held-out")].set_index("mention_type")
     for row in own[own["model"] == "baseline"].to_dict("records"):
         rows.append({"mention_type": row["mention_type"], "system": "head", "than": row["system"],
-                     "n": row["n"], **gap(heads.loc[row["mention_type"]], row)})  # fmt: skip
+                     "n_mentions": row["n_mentions"], **gap(heads.loc[row["mention_type"]], row)})  # fmt: skip
     types = ("pronoun", "proper", "nominal")
     for place, one in enumerate(types):
         for other in types[place + 1 :]:
             rows.append({"mention_type": one, "system": "head", "than": "head", "than_type": other,
-                         "n": 100, **gap(heads.loc[one], heads.loc[other], paired=1.0)})  # fmt: skip
+                         "n_mentions": 100, **gap(heads.loc[one], heads.loc[other], paired=1.0)})  # fmt: skip
     for row in own[own["model"] == "control"].to_dict("records"):
         rows.append({"mention_type": row["mention_type"], "system": "selection", "than": "control",
-                     "seed": row["seed"], "n": row["n"], **gap(heads.loc[row["mention_type"]], row)})  # fmt: skip
+                     "seed": row["seed"], "n_mentions": row["n_mentions"],
+                     **gap(heads.loc[row["mention_type"]], row)})  # fmt: skip
     return table_of(COREF_DIFFERENCES, rows)
 
 
@@ -70,7 +71,7 @@ def syntax_differences(best):
     own = best.assign(value=best["held_out"])
     held = own[(own["model"] == "trained") & (own["selection"] == "held-out")].set_index("relation")
     rows = [
-        {"relation": row["relation"], "than": row["model"], "seed": row["seed"], "n": row["n"],
+        {"relation": row["relation"], "than": row["model"], "seed": row["seed"], "n_arcs": row["n_arcs"],
          **gap(held.loc[row["relation"]], row)}
         for row in own[own["model"] != "trained"].to_dict("records")
     ]  # fmt: skip
@@ -82,12 +83,12 @@ def probe_differences(probes):
     means = probes[probes["seed"].isna() & (probes["measure"] == "UAS")].to_dict("records")
     rows = [
         {"probe": one["probe"], "model": one["model"], "than_probe": other["probe"], "than_model": other["model"],
-         "measure": "UAS", "n": one["n"], **gap(one, other)}
+         "measure": "UAS", "n_cases": one["n_cases"], **gap(one, other)}
         for place, one in enumerate(means)
         for other in means[place + 1 :]
     ]  # fmt: skip
     half = np.nan if means and np.isnan(means[0]["ci_low"]) else 0.006
     rows.append({"probe": "structural", "model": "trained", "than_probe": "embeddings", "than_model": "trained",
-                 "measure": "UUAS", "n": 20_085, "difference": 0.09, "ci_low": 0.09 - half,
+                 "measure": "UUAS", "n_cases": 20_085, "difference": 0.09, "ci_low": 0.09 - half,
                  "ci_high": 0.09 + half})  # fmt: skip
     return table_of(PROBE_DIFFERENCES, rows)

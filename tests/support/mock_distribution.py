@@ -27,8 +27,13 @@ def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, joined=(), s
             for name in NAMES:
                 cuts = np.sort(rng.beta(1, 2, len(DECILES)))
                 for decile, value in zip(DECILES, cuts):
-                    cell = {"value": value, "ci_low": 0.9 * value, "ci_high": min(1.1 * value, 1.0), "n": 900}
-                    cell = cell if name in known else {"n": 0}
+                    cell = {
+                        "value": value,
+                        "ci_low": 0.9 * value,
+                        "ci_high": min(1.1 * value, 1.0),
+                        "n_rows": 900,
+                    }
+                    cell = cell if name in known else {"n_rows": 0}
                     rows.append({**place, "measure": name, "decile": decile, **cell})
             measure = "output_norm" if "output_norm" in known else "non_sink"
             for tenth in range(1, 11):

@@ -31,10 +31,10 @@ def with_importance(
                         told = {"kind": part["kind"], "layer": layer, "head": head}
                         told |= {"measure": measure, "key_class": name}
                         if name in absent:
-                            told |= {"value": np.nan, "ci_low": np.nan, "ci_high": np.nan, "n": 0}
+                            told |= {"value": np.nan, "ci_low": np.nan, "ci_high": np.nan, "n_inputs": 0}
                         else:
                             low, high = (0.97 * value, 1.03 * value) if intervals else (np.nan, np.nan)
-                            told |= {"value": value, "ci_low": low, "ci_high": high, "n": segments}
+                            told |= {"value": value, "ci_low": low, "ci_high": high, "n_inputs": segments}
                         rows.append(told)
     table = table_of(IMPORTANCE, rows)
     differences = _differences(table, intervals, even)

@@ -201,7 +201,7 @@ def row(kind, layer, head, name, pair, documents, segments, rng):
     """One row of the table of statistics."""
     at = {"kind": kind, "layer": layer + 1, "head": None if head is None else head + 1}
     out = at | {"measure": "weight", "statistic": name}
-    nothing = {"value": np.nan, "ci_low": np.nan, "ci_high": np.nan, "uniform": np.nan, "n": 0}
+    nothing = {"value": np.nan, "ci_low": np.nan, "ci_high": np.nan, "uniform": np.nan, "n_inputs": 0}
     if pair is None:
         return out | nothing
     value, uniform = (float(x) for x in pair)
@@ -211,7 +211,7 @@ def row(kind, layer, head, name, pair, documents, segments, rng):
         low, high = max(low, 0.0), min(high, 1.0)
     if documents < 10:
         low = high = np.nan
-    return out | {"value": value, "ci_low": low, "ci_high": high, "uniform": uniform, "n": segments}
+    return out | {"value": value, "ci_low": low, "ci_high": high, "uniform": uniform, "n_inputs": segments}
 
 
 def example(kind, layer, head, behavior, value, tokens, keys, weights):

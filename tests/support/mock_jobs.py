@@ -31,10 +31,10 @@ def with_jobs(inputs, *, words=WORDS, corpus=TEXT):
                 place = {"kind": entry["kind"], "layer": layer, "head": head, "job": job}
                 told = {"share": share, "ci_low": 0.8 * share, "ci_high": min(1.2 * share, 1.0)}
                 agreement = {"agreement": 0.9, "q_value": 0.001} if jobs > 1 else {"q_value": 1.0}
-                says = {"says": SAYS[job - 1] + ", from nouns" * of_trees, "n": 900, "active": 0.5}
+                says = {"says": SAYS[job - 1] + ", from nouns" * of_trees, "n_rows": 900, "active": 0.5}
                 rows.append({**place, "jobs": jobs, **told, **agreement, **says})
                 for side, token in (("row", words[job]), ("key", words[job - 1])):
-                    telling = {"rank": 1, "token": token, "log_odds": 1.5, "z": 4.0, "n": 30}
+                    telling = {"rank": 1, "token": token, "log_odds": 1.5, "z": 4.0, "n_rows": 30}
                     tokens.append({**place, "of": side, **telling})
                 for rank in (1, 2):
                     row = {"document": "made-up", "segment": 0, "row": 20 + job, "key": 20 + job - rank}

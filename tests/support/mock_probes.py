@@ -44,7 +44,7 @@ def score_rows(*, seeds=3, documents=40, scores=SCORES, n=20_137):
                 spread = shift.std(ddof=1) if seed is None and len(numbers) > 1 else np.nan
                 rows.append(
                     {"probe": probe, "measure": measure, "model": model, "vectors": vectors, "seed": seed,
-                     "value": own, "ci_low": own - half, "ci_high": own + half, "n": n, "spread": spread}
+                     "value": own, "ci_low": own - half, "ci_high": own + half, "n_cases": n, "spread": spread}
                 )  # fmt: skip
     return table_of(PROBES, rows)
 
@@ -59,7 +59,7 @@ def class_rows(column, names, *, documents=40, scores=SCORES):
         for place, name in enumerate(names):
             value = measures["UAS"] * 0.9**place
             rows.append(
-                {"probe": probe, "model": model, "vectors": vectors, column: name, "n": 3000 - 400 * place,
+                {"probe": probe, "model": model, "vectors": vectors, column: name, "n_cases": 3000 - 400 * place,
                  "value": value, "ci_low": value - half, "ci_high": value + half}
             )  # fmt: skip
     return table_of(PROBE_RELATIONS if column == "relation" else PROBE_BY_DISTANCE, rows)
@@ -90,7 +90,7 @@ def layer_rows(layers=6, *, documents=40, chosen=3):
             value = top - 0.03 * abs(layer - chosen)
             rows.append(
                 {"layer": layer, "measure": measure, "value": value, "ci_low": value - half, "ci_high": value + half,
-                 "n": 20_085, "held_out": value - 0.005, "chosen": layer == chosen}
+                 "n_cases": 20_085, "held_out": value - 0.005, "chosen": layer == chosen}
             )  # fmt: skip
     return table_of(PROBE_LAYERS, rows)
 

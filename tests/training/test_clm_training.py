@@ -76,7 +76,7 @@ def test_the_held_out_numbers_by_transformers_own_loss(small, text):
         hits += int((out.logits[0, :-1].argmax(-1) == ids[0, 1:]).sum())
         number += ids.shape[1] - 1
     last = small.log.query("split == 'held-out' and step == 24").set_index("measure")
-    assert (last["n"] == number).all()
+    assert (last["n_targets"] == number).all()
     assert last["value"]["loss"] == pytest.approx(total / number, rel=1e-5)
     assert last["value"]["accuracy"] == pytest.approx(hits / number)
 

@@ -33,7 +33,7 @@ def test_a_training_says_what_it_made(cli, text, tmp_path):
     assert lines[1] == (
         f"held out: loss {loss['value']:.3f} nats ({loss['ci_low']:.3f} to {loss['ci_high']:.3f}), masked accuracy "
         f"{100 * accuracy['value']:.1f}% ({100 * accuracy['ci_low']:.1f} to {100 * accuracy['ci_high']:.1f}), "
-        f"n = {int(loss['n'])} tokens"
+        f"n = {int(loss['n_targets'])} tokens"
     )
     assert lines[2:] == [f"card: {out / 'README.md'}"]
     told = [line for line in err.splitlines() if "held out" in line]

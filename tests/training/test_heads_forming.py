@@ -25,7 +25,7 @@ from support.stand_ins import stand_in
 def best(accuracy, *, head=2, q=0.001, kind="encoder"):
     """`syntax_best` of one checkpoint, with rows that must not be taken."""
     row = {
-        "model": "trained", "selection": "held-out", "relation": "obj", "n": 500, "kind": kind, "layer": 3,
+        "model": "trained", "selection": "held-out", "relation": "obj", "n_arcs": 500, "kind": kind, "layer": 3,
         "head": head, "direction": "dependent->head", "accuracy": accuracy, "ci_low": accuracy - 0.02,
         "ci_high": accuracy + 0.03, "baseline_offset": -2, "baseline_accuracy": 0.36, "margin": accuracy - 0.36,
         "q_value": q,
@@ -42,7 +42,7 @@ def stats(values, *, uniform=0.05):
     """`stats` of one checkpoint: heads 1-1, 1-2 ..., and the layer's mean, which is no head."""
     rows = [
         {"kind": "encoder", "layer": 1, "head": head, "statistic": "previous", "value": value,
-         "ci_low": value - 0.01, "ci_high": value + 0.01, "uniform": uniform, "n": 40}
+         "ci_low": value - 0.01, "ci_high": value + 0.01, "uniform": uniform, "n_inputs": 40}
         for head, value in enumerate(values, 1)
     ]  # fmt: skip
     mean = {**rows[0], "head": None, "value": 0.999}

@@ -104,7 +104,7 @@ def test_what_is_written(small, text):
     assert sorted(set(log["step"])) == list(range(25))
     held = log[log["split"] == "held-out"]
     assert list(held["step"]) == [0, 0, 10, 10, 20, 20, 24, 24]
-    assert held["n"].nunique() == 1  # the same masks each time
+    assert held["n_targets"].nunique() == 1  # the same masks each time
     assert log.loc[log["split"] == "train", "ci_low"].isna().all()
     facts = small.facts
     sentences = [len(block.split("\n")) for block in text.read_text().split("\n\n")]
@@ -139,7 +139,7 @@ def test_the_held_out_numbers_by_transformers_own_loss(small, text):
         hits += int((out.logits[0].argmax(-1).numpy()[chosen] == ids[chosen]).sum())
         number += len(chosen)
     last = small.log.query("split == 'held-out' and step == 24").set_index("measure")
-    assert (last["n"] == number).all()
+    assert (last["n_targets"] == number).all()
     assert last["value"]["loss"] == pytest.approx(total / number, rel=1e-5)
     assert last["value"]["accuracy"] == pytest.approx(hits / number)
 

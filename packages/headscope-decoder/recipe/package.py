@@ -45,7 +45,9 @@ def main(run: Path, step: int | None) -> None:
         raise SystemExit(f"the weights are {size:,} bytes; expected at most {MOST_BYTES:,}")
     log = pd.read_parquet(run / "training.parquet")
     log = log if step is None else log[log["step"] <= step]
-    curve = log[["step", "tokens", "split", "measure", "value", "ci_low", "ci_high", "n", "learning_rate"]]
+    curve = log[
+        ["step", "tokens", "split", "measure", "value", "ci_low", "ci_high", "n_targets", "learning_rate"]
+    ]
     curve.round(6).to_csv(HERE / "recipe" / "curve.csv", index=False)
     (HERE / "CARD.md").write_text(card(facts, log, step=step), encoding="utf-8")
 
@@ -92,7 +94,7 @@ A small Llama to look at: {model["layers"]} layers x {model["heads"]} heads ({gr
         options["learning_rate"]:g} at its highest, dropout {options["dropout"]:g}.
   Held-out loss {loss["value"]:.3f} nats ({loss["ci_low"]:.3f} to {
         loss["ci_high"]:.3f}), the next token right in {100 * hits["value"]:.1f}% ({
-        100 * hits["ci_low"]:.1f} to {100 * hits["ci_high"]:.1f}), n = {int(loss["n"]):,}.
+        100 * hits["ci_low"]:.1f} to {100 * hits["ci_high"]:.1f}), n = {int(loss["n_targets"]):,}.
 - **License of the weights**: Apache-2.0.
 - **Not for** writing, ranking or answering: it is far too small, and repeats what its text says, with its slants.
 

@@ -10,6 +10,7 @@ FEW = f"fewer than {FEWEST_DOCUMENTS} documents"
 SHARE = (0.0, 1.0)
 POSITIVE = (0.0, inf)
 FROM_ONE = (1.0, inf)
+COUNTS = "n_"  # begins the names of the columns that say on how many of what a row was measured
 OF_LAYER = "the mean over the layer's heads"
 
 KIND = Column("kind", "kind of attention", "text", choices=KINDS)
@@ -36,7 +37,7 @@ def number(name: str, meaning: str, *, unit: str, missing: str = "") -> Column:
 
 
 def count(name: str, of: str, *, meaning: str = "how many it is measured on") -> Column:
-    """Return a column that counts something."""
+    """Return a column that counts something; where it says on how much a row was measured, it is named `n_...`."""
     return Column(name, meaning, "int64", unit=of, bounds=POSITIVE)
 
 

@@ -38,7 +38,7 @@ def labeled_array(table: pd.DataFrame, statistic: str, *, kind: str) -> xr.DataA
         name=statistic,
         attrs={
             "units": unit.value,
-            "n": int(rows["n"].max()),
+            "n_inputs": int(rows["n_inputs"].max()),
             "kind": kind,
         },
     )

@@ -99,7 +99,7 @@ def test_what_cannot_occur_is_null():
     never = table[~table["behavior"].isin(["first", "distance"])]
     assert never["value"].isna().all()
     assert never["uniform"].isna().all()
-    assert (never["n"] == 0).all()
+    assert (never["n_rows"] == 0).all()
     assert never["shows"].isna().all()
     assert (table.loc[table["behavior"] == "first", "value"] == 1.0).all()
     assert set(best_table(sums.compute(), NATURAL, seed=0)["behavior"]) == {"first"}

@@ -210,7 +210,7 @@ def test_heads_that_look_where_they_write_nothing():
 
     def of(measure, head, behavior):
         row = own.loc[(measure, head, behavior)]
-        return row["value"], row["n"], row["shows"] if pd.notna(row["shows"]) else None
+        return row["value"], row["n_rows"], row["shows"] if pd.notna(row["shows"]) else None
 
     # It looks at the first token, and what it writes is of the token before.
     value, n, shows = of("weight", 1, "first")
@@ -232,7 +232,7 @@ def test_heads_that_look_where_they_write_nothing():
     mean = table[table["head"].isna()].set_index(["measure", "behavior"]).loc["norm"]
     assert mean.loc["first", "value"] == 0.0
     assert mean.loc["local", "value"] == (21 + 3) / (21 + 19)
-    assert mean.loc["local", "n"] == 20 * 21
+    assert mean.loc["local", "n_rows"] == 20 * 21
 
 
 def test_equal_lengths_change_nothing():

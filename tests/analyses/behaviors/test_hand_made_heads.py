@@ -146,7 +146,7 @@ def test_a_head_that_attends_evenly_does_what_uniform_attention_does_and_shows_n
     sums = BehaviorAccumulator(source.layout, DELIMITERS)
     scan(source, [sums])
     table = heads_table(sums.compute(), NATURAL)
-    assert (table["n"] > 0).all()
+    assert (table["n_rows"] > 0).all()
     np.testing.assert_allclose(table["value"], table["uniform"], rtol=1e-12)
     heads = table[table["head"].notna()]
     assert set(heads.loc[heads["behavior"] != "distance", "shows"]) == {False}

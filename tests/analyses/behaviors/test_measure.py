@@ -60,18 +60,18 @@ def test_every_behavior_of_the_model_and_of_each_control(result):
     heads, best = result.tables["behaviors"], result.tables["behaviors_best"]
     assert set(heads.loc[heads["model"] == "control", "seed"]) == {0, 1}
     assert list(dict.fromkeys(heads["behavior"])) == list(NATURAL)
-    own = heads_of(result).groupby("behavior")["n"].max()
+    own = heads_of(result).groupby("behavior")["n_rows"].max()
     assert (own[["newline", "blank"]] == 0).all()  # its vocabulary has none
     assert (own.drop(["newline", "blank"]) > 0).all()
     assert len(best) == 3 * 7
     for model in ("trained", "control"):  # and all of it by what is written
         written = heads_of(result, model, "norm")
-        assert written["n"].tolist() == heads_of(result, model)["n"].tolist()
+        assert written["n_rows"].tolist() == heads_of(result, model)["n_rows"].tolist()
         assert written["value"].isna().tolist() == heads_of(result, model)["value"].isna().tolist()
     # The text is short enough for controls to read all of it, in the same rows.
     control = heads_of(result, "control")
     control = control[control["seed"] == 1].reset_index(drop=True)
-    pd.testing.assert_series_equal(control["n"], heads_of(result)["n"])
+    pd.testing.assert_series_equal(control["n_rows"], heads_of(result)["n_rows"])
     pd.testing.assert_series_equal(control["uniform"], heads_of(result)["uniform"])
 
 
@@ -90,7 +90,7 @@ def test_controls_read_a_part_of_a_long_text(asked, monkeypatch):
     monkeypatch.setattr(measure, "CONTROL_INPUTS", 12)
     run = prepare(asked)
     table = measure_stage(STAGES["behaviors"], run, {}, None).tables["behaviors"]
-    counts = table.groupby("model")["n"].max()
+    counts = table.groupby("model")["n_rows"].max()
     assert 0 < counts["control"] < counts["trained"]
     # What the manifest counts is the text, not a control's part of it.
     assert run.facts()["counts"]["segments"] == 24
@@ -125,9 +125,9 @@ def test_saved_maps_give_the_same_numbers(asked, result, tmp_path, by_word):
     maps, model = heads_of(found), heads_of(result)
     if not by_word:
         np.testing.assert_allclose(maps["value"], model["value"], atol=2e-3)  # kept in half precision
-        np.testing.assert_array_equal(maps["n"], model["n"])
+        np.testing.assert_array_equal(maps["n_rows"], model["n_rows"])
         return
-    told = maps.groupby("behavior")["n"].max()
+    told = maps.groupby("behavior")["n_rows"].max()
     assert (told[["duplicate", "induction", "bracket"]] == 0).all()
     assert (told[["first", "local", "distance"]] > 0).all()
 

@@ -175,7 +175,7 @@ def test_gap_by_hand():
     assert value["random", "accuracy", "all"] == 0.5
     assert value["nearest", "accuracy", "masculine"] == 1
     assert value["nearest", "accuracy", "feminine"] == 0
-    n = table.drop_duplicates(["measure", "gender"]).set_index(["measure", "gender"])["n"]
+    n = table.drop_duplicates(["measure", "gender"]).set_index(["measure", "gender"])["n_cases"]
     assert n.to_dict() == {
         **{("accuracy", "all"): 18, ("accuracy", "masculine"): 12, ("accuracy", "feminine"): 6},
         **{("f1", "all"): 24, ("f1", "masculine"): 12, ("f1", "feminine"): 12},

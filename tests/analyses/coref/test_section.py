@@ -132,7 +132,7 @@ def test_what_was_lost_is_said():
         f"{'; '.join(named[:3])}; and 9 more."
     ]
     assert lost({"coreference": {"unmatched_brackets": 0, "unmatched_named": []}}) == []
-    rule = {"coreference": {"head_rule": {"from": "trees", "n": 20, "agreement": None}}}
+    rule = {"coreference": {"head_rule": {"from": "trees", "n_mentions": 20, "agreement": None}}}
     assert lost(rule) == ["Head words of mentions come from the trees."]
     assert lost({}) == []
 

@@ -72,7 +72,7 @@ def test_a_row_for_each_cluster(results, tables):
         assert middle in members
         totals = {a: sum(results[0].divergence[a, b] for b in members) for a in members}
         assert totals[middle] == min(totals.values())
-        assert row["n"] == 12 * ROWS
+        assert row["n_rows"] == 12 * ROWS
 
 
 def test_a_row_for_each_kind(results, tables):
@@ -80,7 +80,7 @@ def test_a_row_for_each_kind(results, tables):
     assert list(table.columns) == LAYER_EFFECT.names
     encoder, cross = table.to_dict("records")
     effect = layer_effect(results[0], seed=3)
-    assert (encoder["within"], encoder["between"], encoder["effect"], encoder["p"], encoder["n"]) == (
+    assert (encoder["within"], encoder["between"], encoder["effect"], encoder["p"], encoder["n_rows"]) == (
         *(effect.within, effect.between, effect.effect, effect.p, effect.n),
     )
     assert (encoder["ci_low"], encoder["ci_high"]) == (effect.low, effect.high)

@@ -80,7 +80,7 @@ def test_distances_are_scipys(distances, expected):
     found = matrix_of(table, heads, kind="encoder")
     assert np.median(expected[0]) > 0.01  # heads that differ
     assert found == pytest.approx(expected[0], rel=1e-4, abs=1e-7)
-    assert set(table["n"]) == {expected[1]}
+    assert set(table["n_rows"]) == {expected[1]}
     assert (table["sampling_error"] == 0).all()
     assert ((table["ci_low"] <= table["divergence"]) & (table["divergence"] <= table["ci_high"])).all()
     told = distances.facts["distances"]["encoder"]

@@ -27,7 +27,7 @@ def test_every_pair_of_a_kind_once(results):
         a, b = ((row[f"layer_{s}"] - 1) * 2 + row[f"head_{s}"] - 1 for s in "ab")
         assert a < b
         assert row["divergence"] == results[1].divergence[a, b]
-        assert row["n"] == 12 * ROWS
+        assert row["n_rows"] == 12 * ROWS
     assert len({(r["layer_a"], r["head_a"], r["layer_b"], r["head_b"]) for r in own}) == 15
 
 

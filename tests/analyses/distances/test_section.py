@@ -305,7 +305,7 @@ def test_the_nearest_pairs_are_the_frames(inputs, page):
     for line, row in zip(rows, nearest):
         assert line[0] == f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
         assert line[1] == nats(row["divergence"])
-        assert line[3] == f"{row['n']:,}"
+        assert line[3] == f"{row['n_rows']:,}"
 
 
 def test_every_head_is_in_the_folded_table(inputs, page):

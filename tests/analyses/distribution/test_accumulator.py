@@ -87,7 +87,7 @@ def test_every_count_is_that_of_a_plain_loop(family, path):
                 assert (exact - 1e-6 <= cells["ci_high"]).all()
                 for decile in range(1, 10):
                     cell = table.loc[(layer + 1, head + 1, name, decile)]
-                    assert cell["n"] == len(values[name])
+                    assert cell["n_rows"] == len(values[name])
                     assert cell["ci_low"] <= cell["value"] <= cell["ci_high"]
                     ends = [np.quantile(values[name], decile / 10, method=w) for w in ("lower", "higher")]
                     at = np.searchsorted(measure.edges, ends, side="right")
@@ -99,17 +99,17 @@ def test_a_model_outside_the_interface_has_all_but_what_it_writes():
     table = distribution_table(measured(model, known).compute())
     written = table["measure"] == "output_norm"
     assert table.loc[written, "value"].isna().all()
-    assert (table.loc[written, "n"] == 0).all()
+    assert (table.loc[written, "n_rows"] == 0).all()
     assert table.loc[~written, "value"].notna().all()
 
 
 def test_across_attention_there_is_no_distance():
     model, known = tiny_model("t5"), vocabulary()
     table = distribution_table(measured(model, known).compute())
-    apart = table[table["measure"] == "distance"].set_index("kind")["n"]
+    apart = table[table["measure"] == "distance"].set_index("kind")["n_rows"]
     assert (apart["cross"] == 0).all()
     assert (apart["encoder"] > 0).all()
-    assert (table[(table["kind"] == "cross") & (table["measure"] == "output_norm")]["n"] > 0).all()
+    assert (table[(table["kind"] == "cross") & (table["measure"] == "output_norm")]["n_rows"] > 0).all()
 
 
 def test_what_a_learned_sink_takes_is_off_the_content():

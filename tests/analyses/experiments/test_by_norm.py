@@ -158,7 +158,7 @@ def numbers(result, experiment, name, *, model="trained", by="norm"):
     table = of_measure(result.tables["experiments"], by)
     own = table[(table["experiment"] == experiment) & (table["model"] == model) & table["head"].notna()]
     own = own[own["behavior"] == name]
-    return own["value"].to_numpy(), own["n"].to_numpy()
+    return own["value"].to_numpy(), own["n_rows"].to_numpy()
 
 
 def check_model(run, result, family, *, causal):
@@ -276,7 +276,7 @@ def by_hand(make, segments, share, name):
 
 def told(own, measure, head):
     row = own.loc[(measure, head)]
-    return round(row["value"], 9), row["n"], row["shows"] if pd.notna(row["shows"]) else None
+    return round(row["value"], 9), row["n_rows"], row["shows"] if pd.notna(row["shows"]) else None
 
 
 def test_a_head_on_the_sink_of_which_it_writes_nothing_writes_of_the_copy():
@@ -291,7 +291,7 @@ def test_a_head_on_the_sink_of_which_it_writes_nothing_writes_of_the_copy():
     assert value == pytest.approx(1.0)
     assert told(own, "norm", 2) == (0.0, rows + len(REPEATED), False)
     assert pd.isna(own.loc[("norm", 3), "value"])
-    assert own.loc[("norm", 3), "n"] == 0
+    assert own.loc[("norm", 3), "n_rows"] == 0
     assert left_out == [0, 0, rows + len(REPEATED)]
 
 
@@ -310,7 +310,7 @@ def test_retrieval_is_of_the_key_of_which_most_is_written():
     assert told(own, "norm", 1) == (1.0, rows, True)
     for head in (2, 3):
         assert pd.isna(own.loc[("norm", head), "value"])
-        assert own.loc[("norm", head), "n"] == 0
+        assert own.loc[("norm", head), "n_rows"] == 0
     assert left_out == [0, rows, rows]
 
 

@@ -59,7 +59,7 @@ def test_every_experiment_is_done_on_a_decoder_and_its_control(result):
         assert set(own["model"]) == {"trained", "control"}
         assert list(dict.fromkeys(own["behavior"])) == list(experiment.behaviors)
         chosen = best[(best["experiment"] == name) & (best["model"] == "trained")]
-        occurring = own[(own["n"] > 0) & own["behavior"].isin(SHARES)]
+        occurring = own[(own["n_rows"] > 0) & own["behavior"].isin(SHARES)]
         assert set(chosen["behavior"]) == set(occurring["behavior"])
     facts = result.facts["experiments"]
     # As many sequences as the text has inputs, between 16 and 64; a control reads 16 of them, and 64 rows of each.
@@ -70,7 +70,7 @@ def test_every_experiment_is_done_on_a_decoder_and_its_control(result):
         "tokens": number * 128,
         "longest": 128,
     }
-    rows = heads[(heads["experiment"] == "repeated") & heads["head"].notna()].groupby("model")["n"].max()
+    rows = heads[(heads["experiment"] == "repeated") & heads["head"].notna()].groupby("model")["n_rows"].max()
     assert rows.to_dict() == {"trained": number * 64, "control": 16 * 64}
     assert facts["needle"]["longest"] == 128
     assert facts["needle"]["documents"] == 14
@@ -108,7 +108,7 @@ def test_induction_over_random_tokens_is_that_of_eager_attention_in_float64(run,
         & table["head"].notna()
     ]
     np.testing.assert_allclose(own["value"].to_numpy().reshape(2, 2), sums / rows, atol=1e-6)
-    assert (own["n"] == rows).all()
+    assert (own["n_rows"] == rows).all()
 
 
 def test_an_encoder_is_given_no_needle(base):
@@ -137,9 +137,9 @@ def test_a_decoder_behind_an_encoder_reads_the_copy_a_token_later(base):
     assert set(own["kind"]) == {"encoder", "decoder", "cross"}
     stretch = 64
     # In the last sequence position of a decoder stands the token before `</s>`.
-    assert set(own.loc[own["kind"] == "decoder", "n"]) == {number * stretch}
-    assert set(own.loc[own["kind"] == "encoder", "n"]) == {number * stretch}
-    assert set(own.loc[own["kind"] == "cross", "n"]) == {0}
+    assert set(own.loc[own["kind"] == "decoder", "n_rows"]) == {number * stretch}
+    assert set(own.loc[own["kind"] == "encoder", "n_rows"]) == {number * stretch}
+    assert set(own.loc[own["kind"] == "cross", "n_rows"]) == {0}
 
 
 def test_the_words_are_those_of_the_text_in_another_order(run):
@@ -167,7 +167,7 @@ def tables(*, shows, interval=True, experiment="repeated", behavior="induction")
     """An experiment in which one head of two was chosen."""
     low, high = (0.4, 0.5) if interval else (np.nan, np.nan)
     of = {"experiment": experiment, "model": "trained", "seed": pd.NA, "kind": "encoder", "layer": 1}
-    own = {"behavior": behavior, "uniform": 0.02, "n": 640}
+    own = {"behavior": behavior, "uniform": 0.02, "n_rows": 640}
     numbers = {"value": 0.45, "ci_low": low, "ci_high": high, "shows": shows}
     others = {"value": 0.01, "ci_low": 0.0, "ci_high": 0.02, "shows": False} if interval else numbers
     heads = pd.DataFrame([{**of, "head": 1, **own, **numbers}, {**of, "head": 2, **own, **others}])

@@ -114,7 +114,7 @@ def test_what_cannot_occur_is_null_with_n_0():
     table = importance_table(sums.compute())
     assert list(table.columns) == IMPORTANCE.names
     for name, own in table.groupby("key_class"):
-        assert (own["n"] == (0 if name in ("sep", "period_comma") else len(plain))).all()
+        assert (own["n_inputs"] == (0 if name in ("sep", "period_comma") else len(plain))).all()
         for column in ("value", "ci_low", "ci_high"):
             assert own[column].isna().all() == (name in ("sep", "period_comma"))
 
@@ -168,7 +168,7 @@ def test_differences_are_of_the_same_documents():
         mean = totals.mean(1)
         values = mean.sum(0) / numbers.sum(0)
         assert row["difference"] == pytest.approx(values[0] - values[1], rel=1e-10)
-        assert row["n"] == numbers[:, 0].sum()
+        assert row["n_inputs"] == numbers[:, 0].sum()
         bounds = difference_interval(mean[:, :1], numbers[:, :1], mean[:, 1:], numbers[:, 1:])
         assert row["ci_low"] == pytest.approx(bounds.low[0], rel=1e-9)
         assert row["ci_high"] == pytest.approx(bounds.high[0], rel=1e-9)
@@ -189,7 +189,7 @@ def test_a_difference_needs_both_classes():
     cls = table["key_class"] == "cls"
     assert table.loc[cls, ["difference", "ci_low", "ci_high"]].notna().all(axis=None)
     assert table.loc[~cls, ["difference", "ci_low", "ci_high"]].isna().all(axis=None)
-    assert (table.loc[~cls, "n"] == 0).all()
+    assert (table.loc[~cls, "n_inputs"] == 0).all()
 
 
 def test_the_table_names_heads_from_1_and_layers_without_a_head():
@@ -206,7 +206,7 @@ def test_the_table_names_heads_from_1_and_layers_without_a_head():
         & (table["key_class"] == "sep")
     ]
     assert row["value"].tolist() == [result.heads.value[1, 2, 1, 1]]
-    assert row["n"].tolist() == [result.n[1, 1]]
+    assert row["n_inputs"].tolist() == [result.n[1, 1]]
     mean = table[table["head"].isna() & (table["layer"] == 1) & (table["measure"] == "gradient")]
     assert mean["key_class"].tolist() == list(KEY_CLASSES)
     assert mean["value"].tolist() == result.layers.value[0, 0].tolist()
@@ -236,7 +236,7 @@ def test_batch_size_order_and_padding_do_not_matter(family):
     for other in others:
         for column in ("value", "ci_low", "ci_high"):
             np.testing.assert_allclose(other[column], one[column], atol=1e-5, rtol=1e-3)
-        assert other["n"].tolist() == one["n"].tolist()
+        assert other["n_inputs"].tolist() == one["n_inputs"].tolist()
 
 
 @pytest.fixture(scope="module")

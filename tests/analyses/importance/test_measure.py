@@ -132,8 +132,8 @@ def test_a_decoder_predicts_the_next_token(folder, text):
     table = result.tables["importance"]
     assert set(table["kind"]) == {"decoder"}
     # Its tokenizer has no separator: the class cannot occur. The first token takes the part of [CLS].
-    assert (table[table["key_class"] == "sep"]["n"] == 0).all()
-    assert (table[table["key_class"] == "cls"]["n"] == len(segments)).all()
+    assert (table[table["key_class"] == "sep"]["n_inputs"] == 0).all()
+    assert (table[table["key_class"] == "cls"]["n_inputs"] == len(segments)).all()
 
 
 def test_an_encoder_decoder_writes_what_was_hidden(t5, text):

@@ -33,10 +33,10 @@ def tables():
             "ci_low": 0.9 * share,
             "ci_high": min(1, 1.1 * share),
         }
-        rows.append({**place, **told, "says": says, "n": 400, "active": 0.5})
+        rows.append({**place, **told, "says": says, "n_rows": 400, "active": 0.5})
         if jobs > 1:
             rows[-1]["agreement"] = 0.9
-            token = {"of": "key", "rank": 1, "token": f"word{job}", "log_odds": 1.5, "z": 4.0, "n": 30}
+            token = {"of": "key", "rank": 1, "token": f"word{job}", "log_odds": 1.5, "z": 4.0, "n_rows": 30}
             tokens.append({**place, **token})
         row = {"document": "a", "segment": 0, "row": 12, "key": 11, "weight": 0.5, "start": 11}
         row["continues_word"] = []

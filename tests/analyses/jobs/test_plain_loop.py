@@ -201,6 +201,6 @@ def test_tokens_are_those_of_the_formula(run, found, plain):
             own = tables["job_tokens"].query(
                 f"layer == {job.layer} and head == {job.head} and job == {job.job} and of == '{side}'"
             )
-            told = own.sort_values("rank")[["z", "log_odds", "n"]].to_numpy()
+            told = own.sort_values("rank")[["z", "log_odds", "n_rows"]].to_numpy()
             np.testing.assert_allclose(told, np.array(best).reshape(-1, 3), rtol=1e-9)
     assert several > 2

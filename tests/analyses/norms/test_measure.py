@@ -97,7 +97,7 @@ def test_a_model_outside_the_interface_has_no_numbers_and_says_so():
     model, known = tiny_model("bloom"), vocabulary(has_cls=False)
     table = measured(model, known)
     assert table["value"].isna().all()
-    assert (table["n"] == 0).all()
+    assert (table["n_inputs"] == 0).all()
     assert UNKNOWN.format(layers="any layer", kind="decoder").startswith(
         "what heads write is not measured in any"
     )

@@ -27,7 +27,7 @@ def run():
         for side in SIDES
         for name in (EFFECTIVE, *SHARE_NAMES)
     ]
-    names = ["kind", "layer", "head", "vectors", "statistic", "value", "n"]
+    names = ["kind", "layer", "head", "vectors", "statistic", "value", "n_tokens"]
     return with_parts(mock_inputs.encoder(2, 3), pca=pd.DataFrame(rows, columns=names))
 
 

@@ -109,7 +109,7 @@ def test_directions_are_those_of_scikit_learn(family, path):
                     assert told.loc[(*place, EFFECTIVE), "value"] == pytest.approx(
                         values.sum() ** 2 / (values**2).sum(), rel=1e-7
                     )
-                    assert (told.loc[place, "n"] == len(places)).all()
+                    assert (told.loc[place, "n_tokens"] == len(places)).all()
                     own = on_map.loc[place].sort_values("token")
                     points = exact.transform(vectors[chosen, head])
                     scale = np.abs(vectors[chosen, head]).max()

@@ -122,10 +122,10 @@ def test_the_baseline_is_what_the_treebank_says(result, folder):
                 right += int(row[6]) == (place + 1 if place < len(rows) else 0)
     table = result.tables["probes"]
     row = table[table["probe"] == "right-branching"].iloc[0]
-    assert row["n"] == words
+    assert row["n_cases"] == words
     assert row["value"] == pytest.approx(right / words)
     own = table[~table["probe"].isin(["structural"])]
-    assert set(own["n"]) == {words}
+    assert set(own["n_cases"]) == {words}
 
 
 def test_selectivity_is_the_difference_and_labels_need_the_arc(result):
@@ -150,7 +150,7 @@ def test_the_tables_by_relation_distance_and_head(result):
     probes = {key for key in MEASURES if key[0] != "structural"}
     assert set(zip(relations["probe"], relations["model"])) == probes
     assert "punct" not in set(relations["relation"])
-    assert (relations["n"] >= 20).all()
+    assert (relations["n_cases"] >= 20).all()
     for _, own in distances.groupby(["probe", "model"]):
         assert own["distance"].tolist() == list(DISTANCES)
     weights = result.tables["probe_weights"]

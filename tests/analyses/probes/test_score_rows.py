@@ -55,7 +55,7 @@ def test_scores_of_seeds_and_their_mean_worked_by_hand():
     assert table["seed"].fillna(-1).tolist() == [0, 1, -1] * 3
     # Punctuation does not count: 4 words.
     assert table["value"].tolist() == [0.5, 1.0, 0.75, 0.5, 0.0, 0.25, 0.0, 1.0, 0.5]
-    assert set(table["n"]) == {4}
+    assert set(table["n_cases"]) == {4}
     spread = table.set_index(["measure", "seed"])["spread"]
     assert spread[spread.index.get_level_values("seed").notna()].isna().all()
     means = table[table["seed"].isna()].set_index("measure")["spread"]
@@ -99,7 +99,7 @@ def sums(sentences, right, chosen):
 
 
 def same(row, interval, n):
-    assert row["n"] == n
+    assert row["n_cases"] == n
     for name, wanted in (("value", interval.value), ("ci_low", interval.low), ("ci_high", interval.high)):
         assert row[name] == pytest.approx(float(wanted), abs=1e-12)
 
@@ -130,7 +130,7 @@ def test_probes_are_compared_on_the_same_words(many):
     one, counts = sums(sentences, answers.right["UAS"].mean(0), counted)
     two, _ = sums(sentences, other.right["UAS"].mean(0), counted)
     own = difference_interval(one, counts, two, counts, answers=True)
-    assert row["n"] == counts.sum()
+    assert row["n_cases"] == counts.sum()
     assert row["difference"] == pytest.approx((one.sum() - two.sum()) / counts.sum())
     assert (row["ci_low"], row["ci_high"]) == pytest.approx((float(own.low), float(own.high)))
 

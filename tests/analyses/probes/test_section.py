@@ -83,7 +83,7 @@ def test_table_3_is_the_frame(inputs, tables):
             more = mean(inputs, *key, measure)
             # The seeds' spread stands beside the interval over documents.
             assert cell == ("–" if more is None else f"{with_ends(more)}± {100 * more['spread']:.1f}")
-        assert row[8] == f"{told['n']:,}"
+        assert row[8] == f"{told['n_cases']:,}"
 
 
 def test_the_papers_column_stands_beside_the_papers_model_only(inputs, markup):
@@ -115,7 +115,7 @@ def test_relations_and_distances_are_the_frames(inputs, tables):
                     (frame["probe"] == probe) & (frame["model"] == model) & (frame[column] == row[0])
                 ].iloc[0]
                 assert cell == with_ends(one)
-                assert row[1] == f"{one['n']:,}"
+                assert row[1] == f"{one['n_cases']:,}"
 
 
 def test_the_largest_weights_whatever_their_sign(inputs, tables):
@@ -144,7 +144,7 @@ def test_the_layers_are_the_frame(inputs, tables):
             f"{100 * uuas['value']:.1f}",
             f"{100 * uuas['ci_low']:.1f}–{100 * uuas['ci_high']:.1f}",
             f"{100 * uuas['held_out']:.1f}",
-            f"{uuas['n']:,}",
+            f"{uuas['n_cases']:,}",
         ]
         assert row[5:7] == [
             f"{spearman['value']:.3f}",

@@ -85,10 +85,10 @@ def test_the_rows_of_each_seed_and_of_their_mean(tables):
         assert values[2] == pytest.approx(values[:2].mean())
         assert own["spread"].isna().tolist() == [True, True, False]
         assert own["spread"].iloc[2] == pytest.approx(np.std(values[:2], ddof=1))
-        assert own["n"].nunique() == 1
+        assert own["n_cases"].nunique() == 1
         # The first seed's row is the chosen layer's of the other table.
         first = layers[(layers["layer"] == 1) & (layers["measure"] == measure)].iloc[0]
-        for name in ("value", "ci_low", "ci_high", "n"):
+        for name in ("value", "ci_low", "ci_high", "n_cases"):
             assert own.iloc[0][name] == first[name]
 
 
@@ -122,7 +122,10 @@ def test_a_sample_is_taken_where_there_is_no_room(states):
     assert 0.35 * 200 < found.facts["sentences"] < 0.65 * 200
     again = measured(states, **half)
     pd.testing.assert_frame_equal(found.layers, again.layers)
-    assert found.layers["n"].tolist() == measured(states, seeds=1, options=SHORT).layers["n"].tolist()
+    assert (
+        found.layers["n_cases"].tolist()
+        == measured(states, seeds=1, options=SHORT).layers["n_cases"].tolist()
+    )
 
 
 def test_far_too_little_room_is_refused(states, tmp_path, monkeypatch):

@@ -116,8 +116,8 @@ def test_means_are_over_rows_then_over_segments_that_have_such_rows():
     table = table_of([short, long, without], weights)
     assert value(table, "cls") == pytest.approx(2 / 3)
     assert value(table, "sep_to_sep") == pytest.approx(1 / 2)
-    assert value(table, "sep_to_sep", column="n") == 2
-    assert value(table, "cls", column="n") == 3
+    assert value(table, "sep_to_sep", column="n_inputs") == 2
+    assert value(table, "cls", column="n_inputs") == 3
 
 
 def test_what_cannot_occur_is_null_and_counts_nothing():
@@ -127,8 +127,8 @@ def test_what_cannot_occur_is_null_and_counts_nothing():
     own = table[table["head"] == 1].set_index(["layer", "statistic"])
     for name in ("next", "entropy_cls"):
         assert np.isnan(own.loc[(1, name), "value"])
-        assert own.loc[(1, name), "n"] == 0
-    assert own.loc[(1, "cls"), "n"] == 3
+        assert own.loc[(1, name), "n_inputs"] == 0
+    assert own.loc[(1, "cls"), "n_inputs"] == 3
 
 
 def test_against_a_plain_loop():
@@ -162,7 +162,7 @@ def test_against_a_plain_loop():
             assert len(collected) == 11
             for name, numbers in collected.items():
                 assert value(table, name, head + 1, layer + 1) == pytest.approx(np.mean(numbers), abs=1e-12)
-                assert value(table, name, head + 1, layer + 1, "n") == len(numbers)
+                assert value(table, name, head + 1, layer + 1, "n_inputs") == len(numbers)
 
 
 def test_the_layer_row_is_the_mean_over_its_heads():

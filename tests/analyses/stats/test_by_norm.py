@@ -94,16 +94,16 @@ def check(table, expected):
         (row,) = own[
             (own["layer"] == layer) & (own["head"] == head) & (own["statistic"] == name)
         ].itertuples()
-        if row.n:
+        if row.n_inputs:
             np.testing.assert_allclose(row.value, np.mean(values), rtol=1e-5, atol=1e-7, err_msg=str(row))
-            assert row.n == len(values)
-    means = own[own["head"].isna() & (own["n"] > 0)]
+            assert row.n_inputs == len(values)
+    means = own[own["head"].isna() & (own["n_inputs"] > 0)]
     assert len(means) > 10
     for row in means.itertuples():
         every = [v for place, v in expected.items() if (place[0], place[2]) == (row.layer, row.statistic)]
         values = [one for each in every for one in each]
         np.testing.assert_allclose(row.value, np.mean(values), rtol=1e-5, atol=1e-7)
-        assert row.n == max(map(len, every))
+        assert row.n_inputs == max(map(len, every))
 
 
 @pytest.mark.parametrize("path", ["fused", "eager"])
@@ -118,7 +118,7 @@ def test_every_statistic_is_that_of_a_plain_loop(family, path):
         weight, norm = (of_measure(table, measure) for measure in MEASURES)
         # Uniform attention and the inputs are the same for both.
         np.testing.assert_allclose(norm["uniform"], weight["uniform"], rtol=1e-12)
-        assert norm["n"].tolist() == weight["n"].tolist()
+        assert norm["n_inputs"].tolist() == weight["n_inputs"].tolist()
         assert not any(rows.any() for rows in sums.left_out.values())
 
 
@@ -146,7 +146,7 @@ def test_rows_of_which_nothing_is_written_are_left_out_and_counted(path):
     own = of_measure(table, "norm")
     nothing = own[(own["layer"] == 2) & (own["head"] == 2)]
     assert nothing["value"].isna().all()
-    assert (nothing["n"] == 0).all()
+    assert (nothing["n_inputs"] == 0).all()
     (rows,) = sums.left_out.values()
     assert rows[1, 1] == sum(map(len, SEGMENTS))
     assert rows.sum() == rows[1, 1]

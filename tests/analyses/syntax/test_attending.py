@@ -161,7 +161,7 @@ def test_the_row_that_attends_is_measured(direction, rests):
     ]
     assert row["direction"] == ("head->dependent" if direction == UP else "dependent->head")
     resting, busy = 0.6 + 0.01 * np.mean([place % 5 for place in range(24)]), 0.02
-    assert (row["n"], row["n_other"]) == ((48, 192) if rests else (192, 48))
+    assert (row["n_words"], row["n_other_words"]) == ((48, 192) if rests else (192, 48))
     assert row["attending"] == pytest.approx(resting if rests else busy, abs=1e-12)
     assert row["others"] == pytest.approx(busy if rests else resting, abs=1e-12)
     assert row["difference"] == pytest.approx(row["attending"] - row["others"], abs=1e-12)
@@ -178,5 +178,5 @@ def test_a_relation_without_others_has_no_difference():
     result = DependencyResult(counted(segments, [map_of([0.2, 0.3])] * len(segments)))
     table = noop_table(result, result.best()).query("relation == 'obj'")
     assert table["attending"].tolist() == pytest.approx([0.25, 0.125])
-    assert (table["n_other"] == 0).all()
+    assert (table["n_other_words"] == 0).all()
     assert table[["others", "difference", "ci_low", "ci_high"]].isna().all(axis=None)

@@ -68,7 +68,7 @@ def test_every_head_direction_and_relation_has_its_row(counted, tables):
         n = arrays["n_arcs"][:, cells].sum()
         for kind, layer, head, place, direction in heads_of():
             row = rows.loc[kind, layer + 1, head + 1, direction, relation]
-            assert row["n"] == n
+            assert row["n_arcs"] == n
             hits = arrays[f"n_hits.{kind}"][:, cells, layer, head, place].sum(1)
             assert row["accuracy"] == hits.sum() / n
             own = ratio_interval(hits[:, None], arrays["n_arcs"][:, cells].sum(1)[:, None], scale="share")
@@ -168,7 +168,7 @@ def test_the_best_head_of_each_relation(counted, tables):
             kind, layer, head, _, direction = candidates[named]
             place = (kind, layer + 1, head + 1, direction)
             assert tuple(row[["kind", "layer", "head", "direction"]]) == place
-            assert row["n"] == n.sum()
+            assert row["n_arcs"] == n.sum()
             assert row["baseline_offset"] == OFFSETS[offset]
             # Both where the other half chose them, or on all documents, and their paired difference.
             asked = times @ n
@@ -236,7 +236,7 @@ def test_fixed_offsets_and_branching(counted, tables):
         n = arrays["n_arcs"][:, cells].sum()
         for place, offset in enumerate(OFFSETS):
             row = rows.loc["offset", offset, relation]
-            assert row["n"] == n
+            assert row["n_arcs"] == n
             assert row["accuracy"] == arrays["n_offsets"][:, cells, place].sum() / n
             assert row["ci_low"] <= row["accuracy"] <= row["ci_high"]
         for name, offset in (("right-branching", 1), ("left-branching", -1)):
@@ -325,7 +325,7 @@ def test_a_small_treebank_has_the_totals_only():
     result = DependencyResult(accumulator)
     table, best = result.heads(), result.best()
     assert set(table["relation"]) == {"all", "all_but_punct_root"}
-    assert set(table["n"]) == {
+    assert set(table["n_arcs"]) == {
         arrays["n_arcs"].sum(),
         arrays["n_arcs"][:, cells_of("all_but_punct_root")].sum(),
     }

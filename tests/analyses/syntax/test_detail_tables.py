@@ -46,17 +46,17 @@ def test_accuracy_by_distance(counted):
         place = (row["layer"] - 1, row["head"] - 1, DIRECTIONS.index(row["direction"]))
         hits = arrays[f"n_hits.{row['kind']}"][(slice(None), cells, *place)].sum(1)
         n = arrays["n_arcs"][:, cells].sum(1)
-        assert row["n"] == n.sum()
+        assert row["n_arcs"] == n.sum()
         assert row["accuracy"] == hits.sum() / n.sum()
         own = ratio_interval(hits[:, None], n[:, None], scale="share")
         assert (row["ci_low"], row["ci_high"]) == pytest.approx((own.low[0], own.high[0]), abs=1e-12)
         fixed = arrays["n_offsets"][:, cells, OFFSETS.index(row["baseline_offset"])].sum()
         assert row["baseline_accuracy"] == fixed / n.sum()
     # A curve adds up to its relation, the root apart.
-    n = table.groupby("relation", sort=False)["n"].sum()
-    assert (n.drop("all") == held_out["n"].drop("all")).all()
+    n = table.groupby("relation", sort=False)["n_arcs"].sum()
+    assert (n.drop("all") == held_out["n_arcs"].drop("all")).all()
     roots = arrays["n_arcs"][:, TABLE.relations.index("root") * len(DISTANCES)].sum()
-    assert n["all"] == held_out.loc["all", "n"] - roots < held_out.loc["all", "n"]
+    assert n["all"] == held_out.loc["all", "n_arcs"] - roots < held_out.loc["all", "n_arcs"]
 
 
 def test_distances_that_do_not_occur_have_no_row():
@@ -87,7 +87,7 @@ def test_attention_to_special_tokens_from_the_words_that_attend_and_from_all_oth
         n, n_all = words[:, own], words[:, everything].sum(1)
         given, all_given = attention[:, own], attention[:, everything].sum(1)
         attending, others = given.sum() / n.sum(), (all_given - given).sum() / (n_all - n).sum()
-        assert (row["n"], row["n_other"]) == (n.sum(), n_all.sum() - n.sum())
+        assert (row["n_words"], row["n_other_words"]) == (n.sum(), n_all.sum() - n.sum())
         assert row["attending"] == pytest.approx(attending, abs=1e-12)
         assert row["others"] == pytest.approx(others, abs=1e-12)
         assert row["difference"] == pytest.approx(attending - others, abs=1e-12)

@@ -15,7 +15,7 @@ def by_distance():
 def test_the_line_is_the_heads_and_the_bars_the_offsets(by_distance):
     rows = by_distance[by_distance["relation"] == "obj"]
     (ax,) = distance_panel(rows.sample(frac=1, random_state=1)).axes
-    known = rows[rows["n"] > 0]
+    known = rows[rows["n_arcs"] > 0]
     (line,) = [one for one in ax.lines if one.get_gid() == "head"]
     assert line.get_ydata() == pytest.approx(known["accuracy"].to_numpy())
     assert list(line.get_xdata()) == list(range(len(known)))
@@ -37,7 +37,7 @@ def test_without_intervals_there_are_no_bars_of_them(by_distance):
 
 def test_distances_without_a_case_are_left_out(by_distance):
     rows = by_distance[by_distance["relation"] == "obj"].copy()
-    rows.loc[rows["distance"] == "3", ["n", "accuracy"]] = [0, np.nan]
+    rows.loc[rows["distance"] == "3", ["n_arcs", "accuracy"]] = [0, np.nan]
     (ax,) = distance_panel(rows).axes
     (line,) = [one for one in ax.lines if one.get_gid() == "head"]
     assert 2 not in list(line.get_xdata())

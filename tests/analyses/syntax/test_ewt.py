@@ -149,7 +149,7 @@ def test_known_figures_of_the_whole_file(treebank):
     for relation, n, head, direction, accuracy, baseline, offset in rows:
         layer, number = map(int, head.split("-"))
         own = heads.loc[relation, layer, number, direction]
-        assert own["n"] == same.loc[relation, "n"] == int(n)
+        assert own["n_arcs"] == same.loc[relation, "n_arcs"] == int(n)
         assert own["accuracy"] == pytest.approx(float(accuracy) / 100, abs=0.001)
         # The head named is this one, or one that is as good.
         assert same.loc[relation, "accuracy"] == pytest.approx(float(accuracy) / 100, abs=0.001)

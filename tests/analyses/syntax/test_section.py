@@ -82,7 +82,7 @@ def test_table_1_is_the_frame(inputs, tables):
         tested = "<0.001" if told["q_value"] < 0.001 else f"{told['q_value']:.3f}"
         assert q == ("–" if name.startswith("all") else tested)
         assert way == DIRECTIONS[told["direction"]]
-        assert n == f"{told['n']:,}"
+        assert n == f"{told['n_arcs']:,}"
 
 
 def test_what_does_not_beat_its_offset_stands_apart_and_is_hollow(inputs, markup, tables):
@@ -156,7 +156,7 @@ def test_noop_and_distance_tables_are_the_frames(inputs, tables):
     for row in rows[:60]:
         (here,) = [one for one in distances.to_dict("records")
                    if short(one["relation"]) == row[0] and one["distance"] == row[2]]  # fmt: skip
-        assert row[3] == f"{here['n']:,}"
+        assert row[3] == f"{here['n_arcs']:,}"
         assert row[4] == ("–" if np.isnan(here["accuracy"]) else f"{100 * here['accuracy']:.1f}")
 
 

@@ -34,7 +34,7 @@ def reach_table(sums: ReachAccumulator) -> pd.DataFrame:
             "layer": layer + 1,
             "head": head + 1,
             **ends_of(interval, (layer, head)),
-            "n": int(inputs[layer]),
+            "n_inputs": int(inputs[layer]),
         }
         for kind, (interval, inputs) in sums.compute().items()
         if kind != "cross"

@@ -17,7 +17,7 @@ REACH = TableSchema(
             bounds=POSITIVE,
         ),
         *ends("value", unit="tokens", bounds=POSITIVE, missing=FEW),
-        count("n", "inputs"),
+        count("n_inputs", "inputs"),
     ),
     key=("kind", "layer", "head"),
 )

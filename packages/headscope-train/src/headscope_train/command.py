@@ -176,7 +176,7 @@ def command(
             f"held out: loss {last['value']['loss']:.3f} nats{bracketed_interval(*loss_ends, form='.3f')}, "
             f"{_ACCURACY[objective]} {100 * last['value']['accuracy']:.1f}%"
             f"{bracketed_interval(*accuracy_ends, form='.1f', scale=100.0)}, "
-            f"n = {count(int(last['n']['loss']), 'token')}"
+            f"n = {count(int(last['n_targets']['loss']), 'token')}"
         )
     for note in facts["notes"]:
         say(f"note: {note}")

@@ -15,7 +15,7 @@ from headscope_train.measuring import MEASURES, HeldOut
 
 LOG, FACTS = "training.parquet", "training.json"
 COLUMNS = (
-    *("step", "epoch", "tokens", "split", "measure", "value", "ci_low", "ci_high", "n"),
+    *("step", "epoch", "tokens", "split", "measure", "value", "ci_low", "ci_high", "n_targets"),
     *("learning_rate", "seconds"),
 )
 Row = dict[str, Any]
@@ -33,7 +33,7 @@ def held_out_rows(measured: HeldOut, at: Mapping[str, Any]) -> list[Row]:
     bounds = zip(MEASURES, measured.value, measured.low, measured.high, strict=True)
     return [
         {**at, "split": "held-out", "measure": name, "value": float(value), "ci_low": float(low),
-         "ci_high": float(high), "n": measured.n}
+         "ci_high": float(high), "n_targets": measured.n}
         for name, value, low, high in bounds
     ]  # fmt: skip
 
@@ -43,7 +43,7 @@ def train_rows(loss: float, hits: float, n_targets: int, at: Mapping[str, Any]) 
 
     They have no interval: the model changed while they were taken.
     """
-    nothing = {"ci_low": float("nan"), "ci_high": float("nan"), "n": n_targets}
+    nothing = {"ci_low": float("nan"), "ci_high": float("nan"), "n_targets": n_targets}
     return [
         {**at, "split": "train", "measure": name, "value": total / n_targets, **nothing}
         for name, total in zip(MEASURES, (loss, hits), strict=True)
@@ -53,7 +53,7 @@ def train_rows(loss: float, hits: float, n_targets: int, at: Mapping[str, Any]) 
 def table_of(rows: list[Row]) -> pd.DataFrame:
     """Return rows as the table `training.parquet`."""
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    numbers = dict.fromkeys(("step", "epoch", "tokens", "n"), "int64")
+    numbers = dict.fromkeys(("step", "epoch", "tokens", "n_targets"), "int64")
     floats = dict.fromkeys(("value", "ci_low", "ci_high", "learning_rate", "seconds"), "float64")
     return table.astype({**numbers, **floats})
 

@@ -16,7 +16,8 @@ ANALYSIS = Analysis(
             options=(*TEXT_INPUTS, "controls"),
             order=4,
             # 4: columns and values have the names of the field.
-            version=4,
+            # 5: a column that counts is named by what it counts.
+            version=5,
             listed="analyses.behaviors.catalog:NATURAL",
         ),
     ),

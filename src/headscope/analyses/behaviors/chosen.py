@@ -86,7 +86,7 @@ def chosen_heads(
         rows, chosen, norm = (
             groups.get(behavior.name, empty) for groups, empty in zip(by_behavior, empty_tables, strict=True)
         )
-        rows, norm = rows[rows["n"] > 0], norm[norm["n"] > 0]
+        rows, norm = rows[rows["n_rows"] > 0], norm[norm["n_rows"] > 0]
         named = records(chosen[chosen["model"] == "trained"])
         if not named or rows.empty:
             continue

@@ -41,7 +41,7 @@ _DOTTED = (0, (1.0, 1.0))
 def drawable(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]) -> list[Behavior]:
     """Return the behaviors of which a grid can be drawn: shares of attention that can occur in a kind."""
     rows = heads_of(heads, kind)
-    known = set(rows.loc[rows["n"] > 0, "behavior"])
+    known = set(rows.loc[rows["n_rows"] > 0, "behavior"])
     return [behavior for behavior in behaviors if behavior.unit == "share" and behavior.name in known]
 
 

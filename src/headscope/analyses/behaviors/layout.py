@@ -55,7 +55,7 @@ def heads_table(results: Sequence[BehaviorResult], names: Sequence[str]) -> pd.D
                     "ci_low": both.low.reshape(-1),
                     "ci_high": both.high.reshape(-1),
                     "uniform": uniform.reshape(-1),
-                    "n": number.reshape(-1),
+                    "n_rows": number.reshape(-1),
                     "shows": pd.array(shows.reshape(-1), dtype="boolean"),
                 }
             )
@@ -103,13 +103,13 @@ def best_table(results: Sequence[BehaviorResult], names: Sequence[str], *, seed:
                     ),
                     "uniform": float(result.uniform[layer, column]),
                     **ends_of(chosen.held_out, 0, "held_out", "held_out_"),
-                    "n": int(result.n[position]),
+                    "n_rows": int(result.n[position]),
                     "shows": shows[layer, head],
                 }
             )
     columns = ["kind", "behavior", "layer", "head", "share", "value", "ci_low", "ci_high", "all_documents"]
     columns += ["all_documents_ci_low", "all_documents_ci_high", "uniform", "held_out", "held_out_ci_low"]
-    columns += ["held_out_ci_high", "n", "shows"]
+    columns += ["held_out_ci_high", "n_rows", "shows"]
     table = pd.DataFrame(rows, columns=columns)
     return table.astype({"shows": "boolean"})
 

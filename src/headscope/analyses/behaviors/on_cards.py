@@ -60,7 +60,7 @@ def showings(
         wanted: which, and what each is called here.
     """
     trained = heads_of(heads)
-    trained = trained[trained["n"] > 0]
+    trained = trained[trained["n_rows"] > 0]
     norms = heads_of(heads, measure=NORM).rename(columns={"value": "written"})
     chosen = {
         (best_head.kind, best_head.behavior.name): Strongest(

@@ -149,7 +149,7 @@ def every_head(
         several: whether there are several kinds of attention.
     """
     rows_of_kind = heads_of(heads, kind)
-    rows_of_kind = rows_of_kind[rows_of_kind["n"] > 0]
+    rows_of_kind = rows_of_kind[rows_of_kind["n_rows"] > 0]
     known = set(rows_of_kind["behavior"])
     present = [behavior for behavior in behaviors if behavior.name in known]
     wide = rows_of_kind.pivot(index=["layer", "head"], columns="behavior", values="value")

@@ -61,7 +61,7 @@ def measured_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
             bounds=SHARE,
             unless=_TOKENS,
         ),
-        count("n", "rows"),
+        count("n_rows", "rows"),
         SHOWS,
     )
 
@@ -83,7 +83,7 @@ def best_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
             "held_out", "what the choice is worth on documents that did not choose", prefix="held_out_",
             missing="nothing could be held out",
         ),
-        count("n", "rows"),
+        count("n_rows", "rows"),
         SHOWS,
     )  # fmt: skip
 

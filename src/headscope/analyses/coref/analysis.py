@@ -15,7 +15,8 @@ ANALYSIS = Analysis(
             measure="measure:CoreferenceMeasurement",
             corpora=("coreference",),
             options=("spacing", "pooling", "controls", "windows", "singletons", "strict"),
-            version=5,
+            # 6: a column that counts is named by what it counts.
+            version=6,
         ),
         Stage(
             name="gap",
@@ -24,7 +25,8 @@ ANALYSIS = Analysis(
             corpora=("gap",),
             requested_as="coref",
             options=("spacing", "pooling"),
-            version=5,
+            # 6: a column that counts is named by what it counts.
+            version=6,
         ),
     ),
     command=Command(

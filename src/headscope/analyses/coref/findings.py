@@ -172,7 +172,7 @@ def lost(manifest: Mapping[str, Any]) -> list[str]:
         out.append("Head words of mentions come from a rule, as there are no trees.")
     agreement = number(rule.get("agreement"))
     if not isnan(agreement):
-        on = f" of {count(int(rule['n']), 'mention')}" if rule.get("n") else ""
+        on = f" of {count(int(rule['n_mentions']), 'mention')}" if rule.get("n_mentions") else ""
         out.append(f"On trees the rule agrees in {percent(agreement, 1)}{on}.")
     return out
 

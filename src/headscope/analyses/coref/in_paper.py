@@ -72,5 +72,5 @@ def _row(
     numbers: dict[str, float] = {}
     for name in types:
         numbers |= interval_columns(name, cells.get(name))
-        numbers[f"{name}_n"] = cells[name].n if name in cells else 0
+        numbers[f"{name}_n_mentions"] = cells[name].n if name in cells else 0
     return {"system": system, "head": head, "selection": selection, **numbers}

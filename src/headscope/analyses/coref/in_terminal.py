@@ -23,7 +23,7 @@ def render_results(*results: StageResult) -> Iterator[Grid | str]:
 def _systems(result: StageResult) -> Iterator[Grid | str]:
     systems = result.tables["coref"]
     types = list(dict.fromkeys(systems["mention_type"]))
-    n = systems.drop_duplicates("mention_type").set_index("mention_type")["n"]
+    n = systems.drop_duplicates("mention_type").set_index("mention_type")["n_mentions"]
     columns = [("system", "left"), *((f"{name} ({n[name]:,})", "right") for name in types), ("q", "right")]
     lines = []
     several = result.tables["coref_heads"]["kind"].nunique() > 1

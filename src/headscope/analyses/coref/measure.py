@@ -172,10 +172,10 @@ class _CoreferenceBench:
         treebank, counts = self.run.treebank, self.counts
         lost = counts.lost
         trees = self.corpus.trees
-        rule: dict[str, Any] = {"from": "trees" if trees else "rule", "n": 0, "agreement": None}
+        rule: dict[str, Any] = {"from": "trees" if trees else "rule", "n_mentions": 0, "agreement": None}
         if not trees and treebank is not None:
             # The rule is measured on the trees at hand.
-            rule["n"], rule["agreement"] = rule_agreement(treebank.read())
+            rule["n_mentions"], rule["agreement"] = rule_agreement(treebank.read())
         return {
             "documents": counts.windows.documents,
             "windows": counts.windows.windows,

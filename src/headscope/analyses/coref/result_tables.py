@@ -68,7 +68,7 @@ class CoreferenceResult:
             {
                 **dict(zip(_HEAD, head)),
                 "mention_type": name,
-                "n": int(self.counts[:, t].sum()),
+                "n_mentions": int(self.counts[:, t].sum()),
                 **ends_of(interval, (c, t), "accuracy"),
             }
             for c, head in enumerate(self.candidates)
@@ -102,7 +102,7 @@ class CoreferenceResult:
                         **dict(zip(_HEAD, self.candidates[index])),
                         "share": chosen.share[t],
                         "mention_type": name,
-                        "n": int(self.counts[:, t].sum()),
+                        "n_mentions": int(self.counts[:, t].sum()),
                         **ends_of(chosen.value, t, "accuracy"),
                         **(
                             ends_of(chosen.all_documents, t, "all_documents", "all_documents_")
@@ -138,7 +138,7 @@ class CoreferenceResult:
             for b in range(len(BASELINES))
         ]
         rows = [
-            {"mention_type": name, "system": "head", "than": system, "n": int(self.counts[:, t].sum()),
+            {"mention_type": name, "system": "head", "than": system, "n_mentions": int(self.counts[:, t].sum()),
              **ends_of(gap, t, "difference")}
             for system, gap in zip(BASELINES, gaps, strict=True)
             for t, name in enumerate(MENTION_TYPES)
@@ -148,7 +148,7 @@ class CoreferenceResult:
             gap = cross_fitted_difference(*sides[0], *sides[1], times[:, [0]])
             rows.append(
                 {"mention_type": MENTION_TYPES[first], "system": "head", "than": "head",
-                 "than_type": MENTION_TYPES[second], "n": int(self.counts[:, [first, second]].sum()),
+                 "than_type": MENTION_TYPES[second], "n_mentions": int(self.counts[:, [first, second]].sum()),
                  **ends_of(gap, 0, "difference")}
             )  # fmt: skip
         return _frame(rows, COREF_DIFFERENCES)
@@ -160,7 +160,7 @@ class CoreferenceResult:
         gap = selection_margin(self.chosen["held-out"], other.chosen["held-out"], self.counts)
         rows = [
             {"mention_type": name, "system": "selection", "than": other.model, "seed": other.control_seed,
-             "n": int(self.counts[:, t].sum()), **ends_of(gap, t, "difference")}
+             "n_mentions": int(self.counts[:, t].sum()), **ends_of(gap, t, "difference")}
             for t, name in enumerate(MENTION_TYPES)
         ]  # fmt: skip
         return _frame(rows, COREF_DIFFERENCES)
@@ -179,7 +179,7 @@ class CoreferenceResult:
                 "model": "baseline",
                 "system": system,
                 "mention_type": name,
-                "n": int(self.counts[:, t].sum()),
+                "n_mentions": int(self.counts[:, t].sum()),
                 **ends_of(interval, (b, t), "accuracy"),
             }
             for b, system in enumerate(BASELINES)
@@ -225,7 +225,7 @@ def _by_gender(
     totals = sums.true if measure == "accuracy" else sums.rows
     for g, gender in enumerate(GENDERS):
         beside = {} if all_documents is None else ends_of(all_documents, g, "all_documents", "all_documents_")
-        yield {"gender": gender, "n": int(totals[:, g].sum()), **ends_of(interval, g), **beside}
+        yield {"gender": gender, "n_cases": int(totals[:, g].sum()), **ends_of(interval, g), **beside}
 
 
 def _heads(sums: Sequence[CoreferenceSums] | Sequence[GapSums]) -> list[tuple[str, int, int]]:

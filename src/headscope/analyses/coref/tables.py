@@ -48,7 +48,7 @@ COREF = TableSchema(
         *_PLACE,
         share("share", "halves of the documents that choose this head", missing=_NOT_CHOSEN),
         _TYPE,
-        count("n", _MENTIONS),
+        count("n_mentions", _MENTIONS),
         *shares(
             "accuracy",
             "mentions whose antecedent is found: by a head in documents that did not choose it (cross-fitted); "
@@ -76,7 +76,7 @@ COREF_HEADS = TableSchema(
         KIND,
         *(replace(column, dtype="Int64") for column in PLACE[1:]),
         _TYPE,
-        count("n", _MENTIONS),
+        count("n_mentions", _MENTIONS),
         *shares("accuracy", "mentions whose antecedent is found", missing=_NONE),
     ),
     key=("model", "seed", "kind", "layer", "head", "mention_type"),
@@ -92,7 +92,7 @@ COREF_DIFFERENCES = TableSchema(
         text("than", "what it is compared with", choices=(*BASELINES, "head", "control")),
         text("than_type", "another type of mention", missing="the same type", choices=MENTION_TYPES),
         _SEED,
-        count("n", _MENTIONS),
+        count("n_mentions", _MENTIONS),
         *difference("accuracy of the first less that of the second", missing=f"{_NONE}, or {_NOT_CHOSEN}"),
     ),
     key=("mention_type", "system", "than", "than_type", "seed"),
@@ -109,7 +109,7 @@ GAP = TableSchema(
         *_PLACE,
         text("gender", "of the pronoun", choices=GENDERS),
         text("measure", "accuracy on rows with a right name, or F1 on all", choices=GAP_MEASURES),
-        count("n", "rows of GAP"),
+        count("n_cases", "rows of GAP"),
         *shares(
             "value",
             "the measure: of a head on rows that did not choose it (cross-fitted); `same-data`, and of baselines: on "

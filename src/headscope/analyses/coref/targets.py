@@ -29,7 +29,7 @@ def antecedent_targets(run: Measured) -> list[Target]:
         Target(
             what=ANTECEDENT,
             role=COREFERENCE,
-            n=antecedents.counts.get("all", 0) if heads is None else int(heads["n"].max()),
+            n=antecedents.counts.get("all", 0) if heads is None else int(heads["n_mentions"].max()),
             baseline=float("nan") if nearest is None else nearest.value,
             best=_selected(run, antecedents),
             heads=heads,

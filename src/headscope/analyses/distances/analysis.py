@@ -19,7 +19,8 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=TEXT_INPUTS,
             # 6: columns and values have the names of the field.
-            version=6,
+            # 7: a column that counts is named by what it counts.
+            version=7,
             order=2,
         ),
         # 3: resamples have one draw fewer than documents.
@@ -29,7 +30,8 @@ ANALYSIS = Analysis(
             tables="tables:MAP_TABLES",
             after=("distances", "stats", "syntax", "coref"),
             # 5: columns and values have the names of the field.
-            version=5,
+            # 6: a column that counts is named by what it counts.
+            version=6,
             order=2,
         ),
     ),

@@ -79,7 +79,7 @@ def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind:
                 el("th", head_link(kind, *ends[0], several), " and ", head_link(kind, *ends[1], several), scope="row"),
                 el("td", nats(number(row["divergence"]))),
                 el("td", span(number(row["ci_low"]), number(row["ci_high"])).replace(" to ", "–") or DASH),
-                el("td", f"{int(row['n']):,}"),
+                el("td", f"{int(row['n_rows']):,}"),
                 el("td", capital(role_names), class_="words"),
             )
         )  # fmt: skip

@@ -34,7 +34,7 @@ def pair_table(results: Sequence[DivergenceResult]) -> pd.DataFrame:
             "ci_low": interval.low,
             "ci_high": interval.high,
             "sampling_error": result.sampling_error[a, b],
-            "n": np.full(len(a), result.n, dtype=np.int64),
+            "n_rows": np.full(len(a), result.n, dtype=np.int64),
         }
         for name, head_index in (("a", a), ("b", b)):
             columns[f"kind_{name}"] = np.full(len(head_index), result.kind, dtype=object)

@@ -41,7 +41,7 @@ HEAD_DISTANCES = TableSchema(
             unit=_NATS,
             bounds=POSITIVE,
         ),
-        count("n", _ROWS),
+        count("n_rows", _ROWS),
     ),
     key=("kind_a", "layer_a", "head_a", "kind_b", "layer_b", "head_b"),
 )
@@ -97,7 +97,7 @@ HEAD_CLUSTERS = TableSchema(
         Column("medoid_layer", "layer of the head in its middle", "int64", bounds=FROM_ONE),
         Column("medoid_head", "head in its middle", "int64", bounds=FROM_ONE),
         Column("divergence", "mean within it", unit=_NATS, missing="it has one head", bounds=_JS),
-        count("n", _ROWS),
+        count("n_rows", _ROWS),
     ),
     key=("kind", "cluster"),
 )
@@ -112,7 +112,7 @@ LAYER_EFFECT = TableSchema(
         Column("between", "mean divergence of heads of two layers", unit=_NATS, missing=_ONE, bounds=_JS),
         *difference("`between` less `within`", name="effect", unit=_NATS, missing=_ONE),
         Column("p", "of heads dealt to the layers at random", missing=_ONE, bounds=SHARE),
-        count("n", _ROWS),
+        count("n_rows", _ROWS),
         Column("stress", "Kruskal's stress of the map; 0 is exact", bounds=POSITIVE),
         count("clusters", "clusters", meaning="how many there are"),
         Column("silhouette", "mean silhouette of the clusters", missing="one cluster", bounds=(-1.0, 1.0)),

@@ -12,7 +12,8 @@ ANALYSIS = Analysis(
             measure="measure:DistributionMeasurement",
             corpora=("text",),
             # 4: columns and values have the names of the field.
-            version=4,
+            # 5: a column that counts is named by what it counts.
+            version=5,
             options=TEXT_INPUTS,
             order=6,
         ),

@@ -61,6 +61,6 @@ def _table(result: DistributionResult, at: int, name: str) -> pd.DataFrame:
             "value": interval.value.reshape(-1),
             "ci_low": interval.low.reshape(-1),
             "ci_high": interval.high.reshape(-1),
-            "n": counts.sum((0, 3), dtype=np.int64).reshape(-1)[layer * interval.value.shape[1] + head],
+            "n_rows": counts.sum((0, 3), dtype=np.int64).reshape(-1)[layer * interval.value.shape[1] + head],
         }
     )

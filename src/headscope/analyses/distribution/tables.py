@@ -18,7 +18,7 @@ DISTRIBUTION = TableSchema(
         Column("decile", "how many tenths of the rows lie below", "int64", bounds=(1.0, 9.0)),
         Column("value", "where they end, by interpolation in bins", unit=_UNIT, missing=_NEVER, bounds=POSITIVE),
         *ends("value", unit=_UNIT, bounds=POSITIVE, missing=f"{_NEVER}, or {FEW}"),
-        count("n", "rows"),
+        count("n_rows", "rows"),
     ),
     key=("kind", "layer", "head", "measure", "decile"),
 )  # fmt: skip

@@ -17,7 +17,8 @@ ANALYSIS = Analysis(
             options=(*TEXT_INPUTS, "controls"),
             order=5,
             # 4: columns and values have the names of the field.
-            version=4,
+            # 5: a column that counts is named by what it counts.
+            version=5,
             listed="analyses.experiments.catalog:NAMES",
             refusal="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
         ),

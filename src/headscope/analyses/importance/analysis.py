@@ -17,7 +17,8 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss"),
             # 5: columns and values have the names of the field.
-            version=5,
+            # 6: a column that counts is named by what it counts.
+            version=6,
             required_options=("loss",),
             order=1,
             refusal=(

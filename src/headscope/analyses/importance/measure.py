@@ -154,7 +154,7 @@ def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
                     "value": stacked[0].reshape(-1),
                     "ci_low": stacked[1].reshape(-1),
                     "ci_high": stacked[2].reshape(-1),
-                    "n": np.broadcast_to(result.n[:, None, None], shape).reshape(-1),
+                    "n_inputs": np.broadcast_to(result.n[:, None, None], shape).reshape(-1),
                 }
             )
         )
@@ -183,7 +183,7 @@ def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
                     "difference": differences.value.reshape(-1),
                     "ci_low": differences.low.reshape(-1),
                     "ci_high": differences.high.reshape(-1),
-                    "n": result.n[layer, key_class],
+                    "n_inputs": result.n[layer, key_class],
                 }
             )
         )

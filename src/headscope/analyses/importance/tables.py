@@ -38,7 +38,7 @@ IMPORTANCE = TableSchema(
             bounds=POSITIVE,
         ),
         *ends("value", unit=_UNIT, bounds=POSITIVE, missing=f"{_NEVER}, or {FEW}"),
-        count("n", "inputs"),
+        count("n_inputs", "inputs"),
     ),
     key=_KEY,
 )
@@ -49,7 +49,7 @@ IMPORTANCE_DIFFERENCES = TableSchema(
     columns=(
         *_OF,
         *difference("the class less `other`", unit=_UNIT, missing=_NEVER),
-        count("n", "inputs"),
+        count("n_inputs", "inputs"),
     ),
     key=_KEY,
 )

@@ -11,7 +11,8 @@ ANALYSIS = Analysis(
             name="jobs",
             # 3: a test for a valley between jobs, and a count for random weights.
             # 4: columns and values have the names of the field.
-            version=4,
+            # 5: a column that counts is named by what it counts.
+            version=5,
             measure="measure:JobsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
@@ -21,7 +22,8 @@ ANALYSIS = Analysis(
         Stage(
             name="tree_jobs",
             # 3: columns and values have the names of the field.
-            version=3,
+            # 4: a column that counts is named by what it counts.
+            version=4,
             measure="measure_trees:TreeJobsMeasurement",
             tables="tables:TREE_TABLES",
             corpora=("treebank",),

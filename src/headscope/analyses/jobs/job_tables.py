@@ -49,7 +49,7 @@ def job_tables(run: Run, samples: Samples, *, corpus: JobTables) -> dict[str, pd
                     "says": job.description,
                     "agreement": job.agreement,
                     "q_value": job.q,
-                    "n": job.sampled,
+                    "n_rows": job.sampled,
                     "active": float(active),
                 }
             )
@@ -101,7 +101,7 @@ def _tokens(
                 "token": names[side, token.token],
                 "log_odds": token.log_odds,
                 "z": token.z,
-                "n": token.count,
+                "n_rows": token.count,
             }
             lines.append({"of": side, "rank": rank, **line})
     return lines

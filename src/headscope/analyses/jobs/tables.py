@@ -39,7 +39,7 @@ JOBS = TableSchema(
                missing="the head has one job", bounds=(-1.0, 1.0)),
         Column("q_value", "that there is no valley between some two jobs, over the heads of the kind "
                "(Benjamini-Hochberg); several jobs where it is below 0.05", missing=FEW, bounds=SHARE),
-        count("n", "active rows of the head that were read"),
+        count("n_rows", "active rows of the head that were read"),
         share("active", "of all rows in which the head is active"),
     ),
     key=("kind", "layer", "head", "job"),
@@ -57,7 +57,7 @@ TOKENS = TableSchema(
         text("token", "readable token"),
         number("log_odds", "in the job's rows, less those in the others", unit="nats"),
         number("z", "log_odds by its standard error", unit="standard errors"),
-        count("n", "rows of the job", meaning="in how many it stands"),
+        count("n_rows", "rows of the job", meaning="in how many it stands"),
     ),
     key=("kind", "layer", "head", "job", "of", "rank"),
 )

@@ -15,7 +15,8 @@ ANALYSIS = Analysis(
             options=TEXT_INPUTS,
             order=1,
             # 3: columns and values have the names of the field.
-            version=3,
+            # 4: a column that counts is named by what it counts.
+            version=4,
             refusal="saved maps hold no values; give a model and text in place of --maps to measure what heads write",
         ),
     ),

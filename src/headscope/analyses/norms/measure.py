@@ -95,7 +95,7 @@ def _cells(
                 "value": float(interval.value[layer, head]),
                 "ci_low": float(interval.low[layer, head]),
                 "ci_high": float(interval.high[layer, head]),
-                "n": int(n[layer]),
+                "n_inputs": int(n[layer]),
                 "inactive": None,
             }
 

@@ -36,7 +36,7 @@ NORMS = TableSchema(
             bounds=POSITIVE,
         ),
         *ends("value", unit=_UNIT, bounds=POSITIVE, missing=f"{_NEVER}, or {FEW}"),
-        count("n", "inputs"),
+        count("n_inputs", "inputs"),
         Column(
             "inactive",
             f"whether `{IN_LAYER}` lies below {INACTIVE_BELOW:g}, the whole interval, at a false discovery rate of 5% "

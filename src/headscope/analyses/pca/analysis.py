@@ -12,7 +12,8 @@ ANALYSIS = Analysis(
             measure="measure:PcaMeasurement",
             corpora=("text",),
             # 3: columns and values have the names of the field.
-            version=3,
+            # 4: a column that counts is named by what it counts.
+            version=4,
             options=TEXT_INPUTS,
             order=7,
             by_name=True,

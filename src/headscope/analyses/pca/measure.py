@@ -81,7 +81,7 @@ def pca_table(results: Sequence[PcaResult]) -> pd.DataFrame:
                         "vectors": side,
                         "statistic": np.array(names, dtype=object)[index],
                         "value": by_head.reshape(-1),
-                        "n": directions.n,
+                        "n_tokens": directions.n,
                     }
                 )
             )

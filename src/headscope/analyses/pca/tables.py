@@ -32,7 +32,7 @@ PCA_TABLE = TableSchema(
             missing="the vectors do not vary",
             bounds=POSITIVE,
         ),
-        count("n", "tokens"),
+        count("n_tokens", "tokens"),
     ),
     key=("kind", "layer", "head", "vectors", "statistic"),
 )

@@ -13,7 +13,8 @@ ANALYSIS = Analysis(
             measure="measure:ProbesMeasurement",
             corpora=("treebank", "treebank_train"),
             options=("spacing", "seeds", "vectors_hash", "fold_labels", "pooling", "compat"),
-            version=5,
+            # 6: a column that counts is named by what it counts.
+            version=6,
             order=3,
             refusal="probes need a model; give one with --treebank and --treebank-train in place of --maps",
         ),

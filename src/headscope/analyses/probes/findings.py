@@ -202,4 +202,4 @@ def _layers(run: Measured, lines: Sequence[ProbeLine]) -> list[Sentence]:
 def cell_of_layer(row: dict[str, object]) -> Cell:
     """Read a layer's number with its interval."""
     value, low, high = (number(row[name]) for name in ("value", "ci_low", "ci_high"))
-    return Cell(value, low, high, float("nan"), int(number(row["n"])))
+    return Cell(value, low, high, float("nan"), int(number(row["n_cases"])))

@@ -35,7 +35,7 @@ def table_3(run: Measured) -> PaperTable | None:
         percent_column("found", "score"),
         PaperColumn("seeds", _seeds),
         *(percent_column(MORE[name], name) for name in more),
-        count_column("n", "n"),
+        count_column("n", "n_cases"),
     )
     caption = (
         "Head words that probes over frozen attention find, in percent, with 95% intervals over documents (none with "
@@ -57,7 +57,7 @@ def _row(line: ProbeLine) -> dict[str, object]:
         **{
             key: value for name in MORE for key, value in interval_columns(name, line.cells.get(name)).items()
         },
-        "n": line.score.n,
+        "n_cases": line.score.n,
     }
 
 

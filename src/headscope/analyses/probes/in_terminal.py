@@ -46,7 +46,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
                 terminal_share(row_by_measure[name]["value"]) if name in row_by_measure else "-"
                 for name in more
             ),
-            f"{row['n']:,}",
+            f"{row['n_cases']:,}",
         )
         lines.append(cells)
     yield Grid(columns, lines)

@@ -39,7 +39,7 @@ def probe_differences(answers: Sequence[ProbeAnswers], gold: GoldWords) -> pd.Da
                 "than_probe": answers[second].probe,
                 "than_model": answers[second].model,
                 "measure": _MEASURE,
-                "n": int(words.sum()),
+                "n_cases": int(words.sum()),
                 **ends_of(gap, (), "difference"),
             }
         )

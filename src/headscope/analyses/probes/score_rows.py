@@ -101,7 +101,13 @@ def probe_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
             at = -1 if line is None else line
             spread = float(values.std(ddof=1)) if line is None and len(values) > 1 else np.nan
             rows.append(
-                {"measure": measure, "seed": line, "n": number, **ends_of(interval, at), "spread": spread}
+                {
+                    "measure": measure,
+                    "seed": line,
+                    "n_cases": number,
+                    **ends_of(interval, at),
+                    "spread": spread,
+                }
             )
     table = pd.DataFrame(rows)
     return _with_probe(table, answers).astype({"seed": "Int64"})[PROBES.names]
@@ -157,8 +163,10 @@ def _classes(
     sums = np.bincount(cells, weights=right, minlength=shape[0] * shape[1]).reshape(shape)
     counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     interval = ratio_interval(sums, counts, scale="share")
-    rows = [{"class": names[at], "n": int(counts[:, at].sum()), **ends_of(interval, at)} for at in chosen]
-    return pd.DataFrame(rows, columns=["class", "n", "value", "ci_low", "ci_high"])
+    rows = [
+        {"class": names[at], "n_cases": int(counts[:, at].sum()), **ends_of(interval, at)} for at in chosen
+    ]
+    return pd.DataFrame(rows, columns=["class", "n_cases", "value", "ci_low", "ci_high"])
 
 
 def _with_probe(table: pd.DataFrame, answers: ProbeAnswers) -> pd.DataFrame:

@@ -60,7 +60,7 @@ def by_norm(stats: pd.DataFrame) -> list[ByNorm]:
         stats: the table `stats.parquet`, of both measures.
     """
     stats_by_norm = of_measure(stats, NORM)
-    known = stats_by_norm[stats_by_norm["head"].notna() & (stats_by_norm["n"] > 0)]
+    known = stats_by_norm[stats_by_norm["head"].notna() & (stats_by_norm["n_inputs"] > 0)]
     if known.empty:
         return []
     heads = {tuple(head) for head in known[_HEAD].itertuples(index=False)}

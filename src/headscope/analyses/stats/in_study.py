@@ -15,7 +15,7 @@ def norm_roles(read: Read) -> pd.DataFrame | None:
     written = None if table is None else of_measure(table, NORM)
     if table is None or written is None or written.empty:
         return None
-    known = written[written["head"].notna() & (written["n"] > 0)]
+    known = written[written["head"].notna() & (written["n_inputs"] > 0)]
     named = roles(table, measure=NORM)
     named = named.merge(
         known[_PLACE].drop_duplicates().astype({"layer": "int64", "head": "int64"}), on=_PLACE

@@ -44,7 +44,7 @@ def stats_table(results: Sequence[StatsResult]) -> pd.DataFrame:
                     "ci_low": stacked[1].reshape(-1),
                     "ci_high": stacked[2].reshape(-1),
                     "uniform": np.broadcast_to(result.uniform[:, None], stacked[0].shape).reshape(-1),
-                    "n": result.n.reshape(-1),
+                    "n_inputs": result.n.reshape(-1),
                 }
             )[measured | (result.measure == WEIGHT)]
         )

@@ -52,7 +52,7 @@ def _within(
                 "difference": float(gap.value[layer]),
                 "ci_low": float(gap.low[layer]),
                 "ci_high": float(gap.high[layer]),
-                "n": int(min(counts[:, a].sum(), counts[:, b].sum())),
+                "n_inputs": int(min(counts[:, a].sum(), counts[:, b].sum())),
             }
 
 
@@ -83,5 +83,5 @@ def _ranked(
             "difference": float(gap.value[nearest]),
             "ci_low": float(gap.low[nearest]),
             "ci_high": float(gap.high[nearest]),
-            "n": int(number.sum()),
+            "n_inputs": int(number.sum()),
         }

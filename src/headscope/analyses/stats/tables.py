@@ -56,7 +56,7 @@ STATS = TableSchema(
             bounds=SHARE,
             unless=_ENTROPIES,
         ),
-        count("n", "inputs"),
+        count("n_inputs", "inputs"),
     ),
     key=("kind", "layer", "head", "measure", "statistic"),
 )
@@ -80,7 +80,7 @@ STATS_DIFFERENCES = TableSchema(
         ),
         text("than_statistic", "statistic that it is compared with", choices=NAMES),
         *difference("the first less the second", unit=_UNIT),
-        count("n", "inputs"),
+        count("n_inputs", "inputs"),
     ),
     key=("kind", "layer", "head", "statistic"),
 )

@@ -19,7 +19,8 @@ ANALYSIS = Analysis(
                 *("spacing", "fold_labels", "pooling", "special_tokens", "both_directions"),
                 *("compat", "controls", "shuffled"),
             ),
-            version=5,
+            # 6: a column that counts is named by what it counts.
+            version=6,
         ),
     ),
     command=Command(

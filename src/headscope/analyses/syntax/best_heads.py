@@ -65,7 +65,7 @@ class DependencyResult:
         for column, relation in enumerate(self.relations):
             frame = pd.DataFrame([vars(candidate) for candidate in self.candidates])
             frame["relation"] = relation
-            frame["n"] = int(self.counts[:, column].sum())
+            frame["n_arcs"] = int(self.counts[:, column].sum())
             frame["reachable"] = reachable[:, column]
             frame["accuracy"] = interval.value[:, column]
             frame["ci_low"], frame["ci_high"] = interval.low[:, column], interval.high[:, column]
@@ -126,7 +126,7 @@ class DependencyResult:
                     {
                         "selection": selection,
                         "relation": self.relations[column],
-                        "n": int(self.counts[:, column].sum()),
+                        "n_arcs": int(self.counts[:, column].sum()),
                         **vars(self.candidates[index]),
                         "share": heads.share[column],
                         **ends_of(contest.value, column, "accuracy"),
@@ -164,7 +164,7 @@ class DependencyResult:
                 "relation": relation,
                 "than": other.model,
                 "seed": other.control_seed,
-                "n": int(self.counts[:, column].sum()),
+                "n_arcs": int(self.counts[:, column].sum()),
                 **ends_of(gap, column, "difference"),
             }
             for column, relation in enumerate(self.relations)
@@ -185,7 +185,7 @@ class DependencyResult:
                 "baseline": baseline,
                 "offset": offset,
                 "relation": relation,
-                "n": int(self.counts[:, column].sum()),
+                "n_arcs": int(self.counts[:, column].sum()),
                 **ends_of(interval, (OFFSETS.index(offset), column), "accuracy"),
             }
             for baseline, offset in named

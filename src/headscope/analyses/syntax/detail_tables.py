@@ -47,7 +47,7 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
                     "model": result.model,
                     **{name: row[name] for name in _HEAD},
                     "distance": distance,
-                    "n": int(cases.sum()),
+                    "n_arcs": int(cases.sum()),
                     "baseline_offset": offset,
                     "baseline_accuracy": fixed / cases.sum(),
                 }
@@ -65,8 +65,9 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
 
     If attention to sep is a no-op, it should be lower from the words that attend in a head's relation than from all
     other words (section 3.2). Those are the relation's dependents where the dependent attends to its head word, and
-    the head words where they attend to their dependents. `n` and `n_other` count every word once. An input's first and
-    last word are left out, because a head that looks back, or ahead, finds only the special token beside them.
+    the head words where they attend to their dependents. `n_words` and `n_other_words` count every word
+    once. An input's first and last word are left out, because a head that looks
+    back, or ahead, finds only the special token beside them.
     """
     rows, sides = [], []
     for row in _chosen(best):
@@ -87,8 +88,8 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
                 {
                     **{name: row[name] for name in _HEAD},
                     "key_class": key_class,
-                    "n": int(counts[0].sum()),
-                    "n_other": int(counts[1].sum()),
+                    "n_words": int(counts[0].sum()),
+                    "n_other_words": int(counts[1].sum()),
                     "attending": _mean(inside, counts[0]),
                     "others": _mean(outside, counts[1]),
                 }

@@ -47,7 +47,7 @@ def table_1(run: Measured) -> PaperTable | None:
         percent_column("above", "above", signed=True),
         *((percent_column("held out", "held_out"),) if is_held_out else ()),
         q_column("q", "q", never=lambda row: row["relation"] in OVERALL),
-        count_column("n", "n"),
+        count_column("n", "n_arcs"),
     )
     method = HELD_OUT if is_held_out else SAME
     caption = (
@@ -73,5 +73,5 @@ def _row(relation: Relation, best: Best) -> dict[str, object]:
         **interval_columns("held_out", best.held_out),
         "random_weights": float("nan") if relation.control is None else relation.control.mean,
         "q": best.q,
-        "n": relation.n,
+        "n_arcs": relation.n,
     }

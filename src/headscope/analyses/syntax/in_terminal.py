@@ -33,7 +33,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     for row in trained[trained["selection"] == selection].to_dict("records"):
         head = head_label(row["layer"], row["head"])
         cells = (
-            *(row["relation"], f"{row['n']:,}", f"{row['kind']} {head}" if several else head),
+            *(row["relation"], f"{row['n_arcs']:,}", f"{row['kind']} {head}" if several else head),
             *(
                 row["direction"],
                 terminal_share(row["accuracy"]),

@@ -182,8 +182,8 @@ def noop_table(rows: Sequence[Mapping[str, Any]], words: Words, *, several: bool
         body.append(
             (
                 short(str(row["relation"])), name, DIRECTIONS.get(str(row["direction"]), DASH),
-                key_words(str(row["key_class"]), words), share(number(row["attending"])), f"{int(row['n']):,}",
-                share(number(row["others"])), f"{int(row['n_other']):,}", share(number(row["difference"])),
+                key_words(str(row["key_class"]), words), share(number(row["attending"])), f"{int(row['n_words']):,}",
+                share(number(row["others"])), f"{int(row['n_other_words']):,}", share(number(row["difference"])),
                 joined(low, high, between=" to ", missing=DASH),
             )
         )  # fmt: skip
@@ -215,7 +215,7 @@ def distance_table(rows: Sequence[Mapping[str, Any]], *, several: bool) -> Html:
         )
         body.append(
             (
-                short(str(row["relation"])), name, str(row["distance"]), f"{int(row['n']):,}",
+                short(str(row["relation"])), name, str(row["distance"]), f"{int(row['n_arcs']):,}",
                 share(number(row["accuracy"])), joined(low, high, missing=DASH),
                 share(number(row["baseline_accuracy"])),
             )

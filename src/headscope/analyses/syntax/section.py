@@ -134,7 +134,7 @@ def _layers(about: Context, relations: Sequence[Relation]) -> list[Html]:
 def curve_relations(relations: Sequence[Relation], run: Measured) -> list[str]:
     """Return the relations whose curves are drawn: those of table 1 that have cases at some distance, in its order."""
     with_cases = {
-        str(row["relation"]) for row in records(run.table("syntax_by_distance")) if number(row["n"]) > 0
+        str(row["relation"]) for row in records(run.table("syntax_by_distance")) if number(row["n_arcs"]) > 0
     }
     return [relation.name for relation in single(tuple(relations)) if relation.name in with_cases]
 

@@ -67,7 +67,7 @@ def relation_targets(run: Measured) -> list[Target]:
             Target(
                 what=findable(name),
                 role=ROLE,
-                n=chosen[name].n if accuracies is None else int(accuracies["n"].max()),
+                n=chosen[name].n if accuracies is None else int(accuracies["n_arcs"].max()),
                 baseline=_best_offset(run.table("syntax_baselines"), name),
                 best=None if best is None else _selected(best),
                 heads=accuracies,

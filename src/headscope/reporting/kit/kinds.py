@@ -15,7 +15,7 @@ from headscope.reporting.kit.tables.cells import Cell
 from headscope.statistics.role_catalog import OTHERWISE
 from headscope.statistics.statistic_catalog import NAMES
 
-COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n")
+COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n_inputs")
 
 
 @dataclass(frozen=True)

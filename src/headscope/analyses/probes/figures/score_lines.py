@@ -26,7 +26,7 @@ def scores_of(probes: pd.DataFrame) -> list[tuple[System, dict[str, float], list
         ]
         mean = rows[rows["seed"].isna()]
         if len(mean):
-            mean_row = {name: float(mean.iloc[0][name]) for name in ("value", "ci_low", "ci_high", "n")}
+            mean_row = {name: float(mean.iloc[0][name]) for name in ("value", "ci_low", "ci_high", "n_cases")}
             lines.append((system, mean_row, [float(v) for v in rows[rows["seed"].notna()]["value"]]))
     return lines
 

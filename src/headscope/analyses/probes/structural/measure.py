@@ -259,11 +259,16 @@ def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
     gap = difference_interval(*sides, answers=True)
     row = {
         "probe": STRUCTURAL, "model": "trained", "than_probe": "embeddings", "than_model": "trained", "measure": "UUAS",
-        "n": int(chosen["arcs"].sum()), **ends_of(gap, (), "difference"),
+        "n_cases": int(chosen["arcs"].sum()), **ends_of(gap, (), "difference"),
     }  # fmt: skip
     return pd.DataFrame([row])
 
 
 def _ends(score: Score) -> dict[str, Any]:
     values = asdict(score)
-    return {"value": values["value"], "ci_low": values["low"], "ci_high": values["high"], "n": values["n"]}
+    return {
+        "value": values["value"],
+        "ci_low": values["low"],
+        "ci_high": values["high"],
+        "n_cases": values["n_cases"],
+    }

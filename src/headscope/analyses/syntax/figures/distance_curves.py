@@ -32,7 +32,7 @@ def distance_panel(
         name_offset: whether the offset is named at its bar.
         ax: where to draw; made when not given.
     """
-    measured = rows[(rows["n"] > 0) & rows["accuracy"].notna()]
+    measured = rows[(rows["n_arcs"] > 0) & rows["accuracy"].notna()]
     with house_style():
         if ax is None:
             ax = new_figure(2.7, HEIGHT).subplots()

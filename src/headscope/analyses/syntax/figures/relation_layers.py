@@ -71,7 +71,7 @@ def best_by_layer(
                 ci_low=float(row["ci_low"]),
                 ci_high=float(row["ci_high"]),
                 above=float(row["accuracy"]) - baselines.get(name, float("nan")),
-                n=int(row["n"]),
+                n=int(row["n_arcs"]),
             )
         )
     return cells_by_relation

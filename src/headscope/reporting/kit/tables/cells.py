@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headscope.statistics.columns import COUNTS
+
 
 @dataclass(frozen=True)
 class Runs:
@@ -21,8 +23,8 @@ class Runs:
 
 
 def cell_of(row: dict[str, Any], value: str = "accuracy", prefix: str = "ci") -> Cell:
-    """Read a number with its interval from a row; what is missing or null is NaN."""
-    n = row.get("n")
+    """Read a number with its interval and count from a row; what is missing or null is NaN."""
+    n = next((row[name] for name in row if name.startswith(COUNTS)), None)
     return Cell(
         number(row.get(value)), number(row.get(f"{prefix}_low")), number(row.get(f"{prefix}_high")), float("nan"),
         0 if n is None or pd.isna(n) else int(n),
