@@ -230,7 +230,7 @@ def difference(row: dict[str, object]) -> Cell:
     low, high = number(row["ci_low"]), number(row["ci_high"])
     if abs(number(row["difference"]) - gap) > abs(number(row["difference"]) + gap):
         low, high = -high, -low
-    return Cell(gap, low, high, float("nan"), int(number(row["n_arcs"])))
+    return Cell(gap, low, high, float("nan"), int(number(row["n_words"])))
 
 
 def noop_rows(run: Measured) -> list[dict[str, Any]]:
