@@ -78,7 +78,7 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
             return sum(map(len, run.segments()))
 
         def read() -> int:
-            for _ in run.corpus.read():
+            for _ in run.corpora.text.read():
                 pass
             return tokens
 

@@ -273,7 +273,7 @@ def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
             model=model, text=(str(path),), packing="single", max_inputs=limit, max_length=32
         )
         run = ModelRun(options)
-        assert run.documents == (20 if notes else 30)
+        assert run.corpora.documents == (20 if notes else 30)
         assert [note for note in run.facts()["notes"] if "drawn" in note] == notes
 
 

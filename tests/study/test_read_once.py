@@ -8,7 +8,7 @@ from headscope.attention.model.model_pass import ModelPass
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.examples.example_inputs import example_tokens
-from headscope.prepare import model_run
+from headscope.prepare import reading_model
 from headscope.prepare.prepared_run import prepare
 from headscope.study.stages import measure
 from headscope.study.writing import write_run
@@ -96,9 +96,9 @@ def test_long_lines_without_a_sentence_are_not_read_again_for_examples(options, 
 def test_a_report_makes_each_control_once_and_examines_one_model(options, tmp_path, monkeypatch):
     calls = []
     for name in ("examine", "with_random_weights"):
-        own = getattr(model_run, name)
+        own = getattr(reading_model, name)
         monkeypatch.setattr(
-            model_run,
+            reading_model,
             name,
             lambda *of, name=name, own=own, **how: calls.append((name, how)) or own(*of, **how),
         )
@@ -109,7 +109,7 @@ def test_a_report_makes_each_control_once_and_examines_one_model(options, tmp_pa
 
 @pytest.mark.slow
 def test_large_controls_are_not_held_together(options, monkeypatch):
-    monkeypatch.setattr(model_run, "_CONTROL_BYTES", 0)
+    monkeypatch.setattr(reading_model, "_CONTROL_BYTES", 0)
     run = prepare(RunOptions(**options, stages=("syntax",), controls=2, max_inputs=20))
     first = run.over([], control=0).model
     assert run.over([], control=0).model is first

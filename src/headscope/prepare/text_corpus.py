@@ -64,7 +64,9 @@ class TextCorpus:
 
     def notes(self) -> list[str]:
         """Return notes on the corpus for the user."""
-        return self._corpus.notes()
+        documents = self._corpus.documents
+        drawn = f"the inputs were drawn from the text's first {count(documents, 'document')}"
+        return [*([drawn] if documents == self._how["limit_documents"] else []), *self._corpus.notes()]
 
     def _documents(self) -> Iterator[Document]:
         if self._spool is not None:

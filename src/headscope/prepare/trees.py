@@ -66,8 +66,8 @@ class TreebankTrees:
     """A treebank, the model that reads it, and its controls."""
 
     def __init__(self, run: ModelRun) -> None:
-        assert run.treebank is not None
-        self.run, self.treebank = run, run.treebank
+        assert run.corpora.treebank is not None
+        self.run, self.treebank = run, run.corpora.treebank
         self.max_inputs = run.options.max_inputs
         self.counts = SentenceCounts()
         self.known = KnownPieces(run.encoder, "treebank")

@@ -111,8 +111,8 @@ class _CoreferenceBench:
     """
 
     def __init__(self, run: ModelRun) -> None:
-        assert run.coreference is not None
-        self.run, self.corpus = run, run.coreference
+        assert run.corpora.coreference is not None
+        self.run, self.corpus = run, run.corpora.coreference
         self.counts, self.known = MentionCounts(), KnownPieces(run.encoder, "coreference corpus")
         self.name = self.corpus.name
         self.options = CoreferenceOptions(pooling=run.options.pooling, strict=run.options.strict)
@@ -169,7 +169,7 @@ class _CoreferenceBench:
         return examples.table()
 
     def facts(self) -> dict[str, Any]:
-        treebank, counts = self.run.treebank, self.counts
+        treebank, counts = self.run.corpora.treebank, self.counts
         lost = counts.lost
         trees = self.corpus.trees
         rule: dict[str, Any] = {"from": "trees" if trees else "rule", "n_mentions": 0, "agreement": None}

@@ -106,15 +106,15 @@ class ProbeBench:
     """
 
     def __init__(self, run: ModelRun, cache: MapCache, tell: Teller) -> None:
-        if run.treebank_train is None or run.treebank is None:
+        if run.corpora.treebank_train is None or run.corpora.treebank is None:
             raise InputError(
                 "probes need trees to be trained on beside those they are measured on; give --treebank-train too, "
                 "such as ud:en_ewt/train"
             )
         self.run, self.cache, self.tell = run, cache, tell
-        self.train = ProbeTreebank(run, run.treebank_train)
-        self.dev = ProbeTreebank(run, run.treebank)
-        self.shared = shared_files(run.treebank_train.files, run.treebank.files)
+        self.train = ProbeTreebank(run, run.corpora.treebank_train)
+        self.dev = ProbeTreebank(run, run.corpora.treebank)
+        self.shared = shared_files(run.corpora.treebank_train.files, run.corpora.treebank.files)
         self.heads = heads_of(run.layout)
         self.vectors = WordTable.of(self._vectors(), self.train.sentences, self.dev.sentences)
         self.labels = kinds_of(self.train.sentences, relations=True)

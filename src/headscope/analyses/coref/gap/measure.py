@@ -27,8 +27,8 @@ class GapRows(ScanCorpus):
     """
 
     def __init__(self, run: ModelRun) -> None:
-        assert run.gap is not None
-        self.run, self.rows = run, run.gap
+        assert run.corpora.gap is not None
+        self.run, self.rows = run, run.corpora.gap
         self.counts, self.known = GapCounts(), KnownPieces(run.encoder, "GAP")
 
     def source(self) -> TileSource:

@@ -1,0 +1,100 @@
+"""The model of a run, examined and ready to read inputs, and models like it with random weights."""
+
+from collections.abc import Iterable
+from copy import copy
+
+from headscope.attention.model.model_source import ModelSource
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.segment import Segment
+from headscope.encoding.shards import Shard, ShardedBatches
+from headscope.models.anatomy import Anatomy
+from headscope.models.dtypes import precision_note
+from headscope.models.examination import examine
+from headscope.models.in_memory import dtype_of, without_head
+from headscope.models.loading import LoadedModel
+from headscope.models.random_weights import with_random_weights
+from headscope.prepare.input_sizes import auto_batch_size, check_length
+from headscope.prepare.signature import model_facts
+
+_CONTROL_BYTES = 1 << 30
+"""Models with random weights are kept for all stages as long as they are no larger together."""
+
+
+class ReadingModel:
+    """A model that reads the inputs of a run.
+
+    Args:
+        with_head: the model as it was loaded.
+        token_types: of pairs, as `Encoder` takes them.
+        max_length: number of tokens in an input at most.
+        batch_size: number of inputs per batch; None chooses by length and device.
+
+    Attributes:
+        loaded: the model, below its vocabulary head.
+        encoder: wraps its tokenizer.
+        anatomy: its heads.
+        facts: its part of the signature.
+
+    Raises:
+        HeadscopeError: the model has no heads to look at, or cannot read inputs of that length.
+    """
+
+    def __init__(
+        self, with_head: LoadedModel, *, token_types: str, max_length: int, batch_size: int | None
+    ) -> None:
+        self.loaded = without_head(with_head)
+        self.encoder = Encoder(self.loaded.tokenizer, token_types=token_types)
+        self.anatomy: Anatomy = examine(self.loaded.model, self.encoder.vocabulary)
+        check_length(max_length, self.loaded, self.encoder, self.anatomy)
+        self.facts = model_facts(with_head, self.encoder.vocabulary)
+        self._max_length, self._batch_size = max_length, batch_size
+        self._trained = ModelSource(self.loaded.model, self.anatomy, self.encoder.vocabulary, ())
+        self._controls: dict[int, ModelSource] = {}
+
+    def source(
+        self,
+        inputs: Iterable[Segment] | Iterable[Shard],
+        *,
+        length: int | None = None,
+        control: int | None = None,
+    ) -> ModelSource:
+        """Return the stream of tiles over inputs.
+
+        Args:
+            inputs: segments, or shards of them.
+            length: about how long they are, for the size of batches; the longest allowed when None.
+            control: seed of the model with random weights that reads them in place of the trained one.
+        """
+        size = self._batch_size or auto_batch_size(length or self._max_length, self.anatomy, self.loaded)
+        source = copy(self._trained if control is None else self._control(control))
+        source.batches = ShardedBatches(inputs, batch_size=size)
+        return source
+
+    def _control(self, seed: int) -> ModelSource:
+        """Return what reads with the random weights of a seed: made once for all stages, where memory allows it."""
+        if seed not in self._controls:
+            size = sum(each.numel() * each.element_size() for each in self.loaded.model.parameters())
+            if (len(self._controls) + 1) * size > _CONTROL_BYTES:
+                self._controls.clear()
+            model = with_random_weights(self.loaded.model, seed=seed)
+            # Of the same architecture, so that it is read as the trained one is.
+            self._controls[seed] = ModelSource(model, self.anatomy, self.encoder.vocabulary, ())
+        return self._controls[seed]
+
+    @property
+    def device(self) -> str:
+        """Where it computes."""
+        return str(next(self.loaded.model.parameters()).device)
+
+    def notes(self) -> list[str]:
+        """Return notes on the model for the user."""
+        notes = list(self.anatomy.notes)
+        if self.anatomy.encoder_decoder:
+            notes.insert(0, "the decoder reads the encoder's text again, shifted right by its start token")
+        if low := precision_note(dtype_of(self.loaded)):
+            notes.append(low)
+        if self.anatomy.path == "fallback":
+            notes.append(
+                "the model does not use transformers' attention interface: output_attentions was used"
+            )
+        return notes

@@ -1,0 +1,108 @@
+"""The corpora of a run, opened and hashed: its text, and what is annotated."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from headscope.corpora.demo import demo_text
+from headscope.declarations.run_options import RunOptions
+from headscope.errors import OptionError
+from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, has_mentions
+from headscope.prepare.overlap import check_overlap
+from headscope.prepare.text_corpus import TextCorpus, TextInMemory
+
+Text = TextCorpus | TextInMemory | AnnotatedText
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunCorpora:
+    """The corpora of a run; None where the run does not read one, or the files contain none.
+
+    Attributes:
+        text: on which heads are read.
+        treebank: to measure on.
+        treebank_train: to train probes on.
+        coreference: documents with mentions.
+        gap: rows of GAP.
+        documents: number of documents in the text; 0 where the run does not read it.
+        facts: their part of the signature: name and hash of each corpus that is read.
+    """
+
+    text: Text
+    treebank: AnnotatedCorpus | None
+    treebank_train: AnnotatedCorpus | None
+    coreference: AnnotatedCorpus | None
+    gap: GapCorpus | None
+    documents: int
+    facts: dict[str, Any]
+
+    def notes(self) -> list[str]:
+        """Return notes on the corpora for the user."""
+        corpora = (self.text, self.treebank, self.treebank_train, self.coreference, self.gap)
+        # A file of trees and mentions is two corpora.
+        return list(
+            dict.fromkeys(note for corpus in corpora if corpus is not None for note in corpus.notes())
+        )
+
+
+def open_corpora(options: RunOptions, *, text_read: tuple[int, str] | None = None) -> RunCorpora:
+    """Open the corpora that a run reads, and read each once for its hash.
+
+    Args:
+        options: of the run.
+        text_read: number of documents and hash of the text, where it was read before and is not read here.
+
+    Raises:
+        InputError: a corpus cannot be read, or the treebanks for training and measuring overlap.
+        OptionError: the run reads a text, and no corpus has one.
+    """
+    treebank = treebank_train = coreference = gap = None
+    how: dict[str, Any] = {"strict": options.strict_input, "spacing": options.spacing}
+    if options.reads("treebank"):
+        treebank = AnnotatedCorpus.treebank(options.treebank, **how)
+    if options.reads("treebank_train") and options.treebank_train:
+        treebank_train = AnnotatedCorpus.treebank(options.treebank_train, **how)
+    if options.reads("coreference"):
+        if has_mentions(options.coref):
+            coreference = AnnotatedCorpus.coreference(options.coref, **how)
+        gap = GapCorpus.of(options.coref, spacing=options.spacing)
+    annotated: dict[str, Any] = {
+        "treebank": treebank,
+        "treebank_train": treebank_train,
+        "coreference": coreference,
+        "gap": gap,
+    }
+    facts: dict[str, Any] = {
+        name: {"name": corpus.name, "hash": corpus.digest()}
+        for name, corpus in annotated.items()
+        if corpus is not None
+    }
+    if treebank_train is not None and treebank is not None and not options.allow_overlap:
+        check_overlap(treebank_train.files, treebank.files)
+    text = _open_text(options, treebank=treebank, coreference=coreference)
+    if not options.reads("text"):
+        return RunCorpora(text=text, documents=0, facts=facts, **annotated)
+    documents, digest = text_read or text.digest()
+    facts = {"name": text.name, "hash": digest, "documents": documents, **facts}
+    return RunCorpora(text=text, documents=documents, facts=facts, **annotated)
+
+
+def _open_text(
+    options: RunOptions, *, treebank: AnnotatedCorpus | None, coreference: AnnotatedCorpus | None
+) -> Text:
+    """Open the text: that of the options, else the sentences of the annotated corpora, else the demonstration."""
+    as_written = options.compat is not None  # whose cuts are drawn from one stream over the corpus
+    if options.documents_in_memory:
+        return TextInMemory(options.documents_in_memory, as_written=as_written)
+    if options.text or not (options.treebank or options.coref):
+        return TextCorpus(
+            options.text or (str(demo_text()),),
+            by_line=options.documents == "lines",
+            column=options.column,
+            as_written=as_written,
+            max_inputs=options.max_inputs,
+        )
+    candidates = [treebank, None if options.coref == options.treebank else coreference]
+    corpora = [corpus for corpus in candidates if corpus is not None]
+    if not corpora and options.reads("text"):
+        raise OptionError("GAP has no text to read heads on; give --text too, or use headscope coref")
+    return AnnotatedText(corpora)

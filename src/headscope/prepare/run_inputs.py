@@ -1,0 +1,181 @@
+"""The inputs of a run: its text, packed into segments and cut into shards."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+from headscope.corpora.document import Document
+from headscope.counted import count
+from headscope.declarations.run_options import RunOptions
+from headscope.encoding.document_shards import document_shards
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.segment import Segment
+from headscope.encoding.shards import Shard
+from headscope.encoding.tokenizer.unknown import KnownPieces
+from headscope.errors import InputError
+from headscope.examples.collector import MOST_TOKENS
+from headscope.examples.example_inputs import example_tokens, within_tokens
+from headscope.examples.short_sentences import SentenceKeeper
+from headscope.prepare.annotated import AnnotatedText
+from headscope.prepare.run_corpora import Text
+from headscope.statistics.confidence import too_few
+
+
+class RunInputs:
+    """The inputs that a run makes of its text.
+
+    Several stages may read them, each from the start of the text; unknown pieces are counted, and short sentences
+    kept, as they are read for the first time.
+
+    Args:
+        text: of the run.
+        encoder: wraps the tokenizer.
+        options: of the run.
+    """
+
+    def __init__(self, text: Text, encoder: Encoder, options: RunOptions) -> None:
+        self.text, self.encoder, self.options = text, encoder, options
+        self._packer = self._new_packer()
+        self._sentences = SentenceKeeper()
+        self._known = KnownPieces(encoder, "text")
+        self._passed_over = 0  # documents of which the latest reading made no inputs: they are another part's
+
+    def segments(self) -> Iterator[Segment]:
+        """Yield the inputs.
+
+        Raises:
+            InputError: no input could be made of the text; says why.
+        """
+        segments = self._packed()
+        first = next(segments, None)
+        if first is None:
+            raise self._no_input()
+        yield from chain([first], segments)
+
+    def _packed(self) -> Iterator[Segment]:
+        documents, again = self._read()
+        segments = self._packer.pack(documents, max_inputs=self.options.max_inputs)
+        yield from segments if again else self._known.watch(segments)
+
+    def in_shards(self) -> Iterator[Segment] | Iterator[Shard]:
+        """Return the inputs as they are scanned.
+
+        Without a limit shards are cut by the documents' length, so that a part of a run makes inputs of its own alone;
+        a limit draws among all inputs, and the original's one stream of draws goes through all of them.
+
+        Raises:
+            InputError: no input could be made of the text; says why.
+        """
+        if self.options.max_inputs is not None or self.options.compat is not None:
+            return self.segments()
+        return self._shards()
+
+    def _shards(self) -> Iterator[Shard]:
+        documents, again = self._read()
+        self._passed_over, n_read, any_passed = 0, 0, False
+
+        def counted() -> Iterator[Document]:
+            nonlocal n_read
+            for document in documents:
+                n_read += 1
+                yield document
+
+        def pack(part: Sequence[Document]) -> list[Segment]:
+            segments = self._packer.pack(part)
+            return list(segments if again else self._known.early(segments))
+
+        for shard in document_shards(counted(), pack):
+            yield shard
+            if not shard.is_made:
+                any_passed = True
+                self._passed_over = max(0, n_read - 1 - self._packer.counts.documents)
+        if not again:
+            self._known.check()
+        if not any_passed and not self._packer.counts.segments:
+            raise self._no_input()
+
+    def _read(self) -> tuple[Iterable[Document], bool]:
+        """Read the text from its start; return its documents, and whether it was read before."""
+        if not self._packer.counts.documents:
+            return self._sentences.watch(self.text.read()), False
+        self._packer = self._new_packer()
+        return self.text.read(), True
+
+    def _new_packer(self) -> Packer:
+        options = self.options
+        return Packer(
+            self.encoder,
+            packing=options.packing,
+            max_length=options.max_length,
+            too_long=options.too_long,
+            seed=options.seed,
+            one_stream=options.compat is not None,
+        )
+
+    def sample(self, most: int, *, changed: Callable[[Document], Document] | None = None) -> list[Segment]:
+        """Return some of the inputs, spread over the documents; the run's counts leave them out.
+
+        Args:
+            most: how many at most; no more than the run's limit.
+            changed: makes another document of each, such as one of its words in another order.
+        """
+        max_inputs = most if self.options.max_inputs is None else min(most, self.options.max_inputs)
+        documents = self.text.read()
+        read = documents if changed is None else map(changed, documents)
+        return list(self._new_packer().pack(read, max_inputs=max_inputs))
+
+    def short_sentences(self) -> list[Segment]:
+        """Return a few short sentences of the text, to draw heads on.
+
+        Where the text has no short sentence, its shortest inputs stand in, few of them if they are long.
+        """
+        packer = Packer(self.encoder, packing="single", max_length=MOST_TOKENS, too_long="skip")
+        sentences = [
+            Document(id=document, lines=sentence, whole=True)
+            for document, sentence in self._sentences.candidates()
+        ]
+        if segments := list(packer.pack(sentences)):
+            return segments
+        most = example_tokens(self._packer.counts.tokens)
+        return within_tokens(sorted(self.sample(32), key=len)[:8], most=most)
+
+    def documents_in(self, segments: int) -> int:
+        """Return about how many documents so many computed segments make up: reading runs ahead of computing."""
+        counts = self._packer.counts
+        return self._passed_over + counts.documents * segments // max(1, counts.segments)
+
+    def counts(self) -> dict[str, Any]:
+        """Return the counts of documents, segments and tokens for the manifest."""
+        counts = self._packer.counts
+        why = dict(sorted(counts.skipped.items()))
+        return {**vars(counts), "skipped": sum(why.values()), "skipped_why": why}
+
+    def notes(self) -> list[str]:
+        """Return notes on the inputs for the user; complete once they were read."""
+        notes = []
+        documents = self._packer.counts.documents_used
+        # A run that goes on after a stop learns this last: before the scan nothing has been used.
+        if documents and (few := too_few(documents)):
+            notes.append(few)
+            by_line = self.options.documents == "lines" or isinstance(self.text, AnnotatedText)
+            if not by_line and self._packer.counts.segments > documents:
+                notes.append(
+                    "blank lines part documents; where each line is a text of its own, give --documents lines"
+                )
+        if unknown := self._known.note():
+            notes.append(unknown)
+        return notes
+
+    def _no_input(self) -> InputError:
+        counts = self._packer.counts
+        why = "; ".join(f"{reason}: {n}" for reason, n in sorted(counts.skipped.items()))
+        hint = (
+            "use --packing single for texts of one line"
+            if any("pair" in reason for reason in counts.skipped)
+            else "raise --max-length or use --too-long truncate"
+        )
+        return InputError(
+            f"no input could be made of {count(counts.documents, 'document')} with packing {self.options.packing} "
+            f"({why or 'all lines are empty'}); {hint}"
+        )
