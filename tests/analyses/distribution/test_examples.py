@@ -2,57 +2,29 @@
 
 from collections import defaultdict
 from dataclasses import replace
-from hashlib import blake2b
 
 import numpy as np
 import pytest
 
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.decile_examples import SHOWN, decile_rows
-from headscope.analyses.distribution.example_accumulator import MOST_KEPT, STRENGTHS, ExampleAccumulator
-from headscope.analyses.distribution.hash_sample import AFTER, BEFORE, NO_KEY, PADDING, ROW, HashSample
-from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
+from headscope.analyses.distribution.example_accumulator import (
+    AFTER,
+    BEFORE,
+    MOST_KEPT,
+    ROW,
+    STRENGTHS,
+    ExampleAccumulator,
+)
 from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
+from headscope.analyses.distribution.row_tokens import NO_KEY, PADDING
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
+from support.hashes import plain_hash
 from support.inputs import made_up_segments, vocabulary
 
 SEGMENTS = made_up_segments(60, seed=3, longest=30, documents=25)
-WORD = (1 << 64) - 1
-
-
-def plain_hash(document, segment, row, kind, layer, head, *, seed):
-    """The definition, one number at a time."""
-
-    def mixed(value):
-        value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & WORD
-        value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & WORD
-        return value ^ (value >> 31)
-
-    digest = blake2b(f"{seed}/{segment}/{document}".encode(), digest_size=8).digest()
-    key = int.from_bytes(digest, "little")
-    by_row = mixed((key + (row + 1) * 0x9E3779B97F4A7C15) & WORD)
-    number = ["encoder", "decoder", "cross"].index(kind) * 2**40 + layer * 2**20 + head
-    return mixed((by_row + (number + 1) * 0xD1B54A32D192ED03) & WORD)
-
-
-def test_a_hash_is_what_it_is_said_to_be():
-    keys = np.array([segment_key("a", 0, seed=7), segment_key("b", 3, seed=7)], dtype=np.uint64)
-    found = row_hashes(keys, np.array([[0, 5], [2, 1000]]), kind="decoder", layer=4, heads=3)
-    assert found.shape == (2, 3, 2)
-    assert int(found[1, 2, 1]) == plain_hash("b", 3, 1000, "decoder", 4, 2, seed=7)
-    assert int(found[0, 0, 0]) == plain_hash("a", 0, 0, "decoder", 4, 0, seed=7)
-    assert segment_key("a", 0, seed=8) != keys[0]
-
-
-def test_hashes_are_spread_evenly():
-    keys = np.array([segment_key("a", 0, seed=0)], dtype=np.uint64)
-    found = row_hashes(keys, np.arange(4096)[None], kind="encoder", layer=0, heads=16).reshape(-1)
-    assert len(np.unique(found)) == len(found)
-    for shift in (0, 30, 60):  # in low, middle and high bits
-        number = np.bincount((found >> np.uint64(shift) & np.uint64(15)).astype(int), minlength=16)
-        assert abs(number - 4096).max() < 5 * np.sqrt(4096)
 
 
 def scanned(source, *, seed=0):
@@ -176,23 +148,7 @@ def test_a_learned_sink_is_a_key_without_a_token():
     assert seen == {True, False}
 
 
-def test_however_many_come_few_are_held():
-    rng = np.random.default_rng(2)
-    kept = HashSample(5, most=3)
-    everything = []
-    for batch in range(40):
-        rows = np.zeros(500, dtype=ROW)
-        rows["cell"], rows["hash"] = rng.integers(0, 5, 500), rng.integers(0, 2**63, 500)
-        rows["segment"] = rng.integers(0, 4, 500)
-        everything.append(rows)
-        kept.offer(rows, [(f"doc{batch}", at) for at in range(4)])
-    found, segments = kept.rows()
-    whole = np.concatenate(everything)
-    for place in range(5):
-        expected = np.sort(whole["hash"][whole["cell"] == place])[:3]
-        np.testing.assert_array_equal(found["hash"][found["cell"] == place], expected)
-        assert kept.least[place] == expected[-1]
-    assert len(segments) <= 15
+def test_the_memory_of_a_head_is_bounded():
     assert ROW.itemsize <= 112
     # A head's rows at most: 4 of each of 128 bins of one measure.
     assert MOST_KEPT * BINS * ROW.itemsize < 60_000

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.distribution.hash_sample import PADDING
-from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
+from headscope.analyses.distribution.row_tokens import PADDING
 from headscope.analyses.jobs.active_rows import (
     ActiveRowAccumulator,
     rows_for,
@@ -19,6 +18,7 @@ from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.models.examination import examine
+from headscope.statistics.row_hashes import row_hashes, segment_key
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import made_up_segments, vocabulary
 from support.plain_vectors import plain_vectors

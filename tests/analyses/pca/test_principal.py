@@ -5,8 +5,7 @@ import pytest
 import torch
 from sklearn.decomposition import PCA
 
-from headscope.analyses.distribution.hash_sample import PADDING
-from headscope.analyses.distribution.row_hashes import row_hashes, segment_key
+from headscope.analyses.distribution.row_tokens import PADDING
 from headscope.analyses.pca import sample_sizes
 from headscope.analyses.pca.accumulator import SIDES, PcaAccumulator
 from headscope.analyses.pca.measure import _lacking, map_table, pca_table
@@ -26,6 +25,7 @@ from headscope.encoding.batching import collate
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.models.examination import examine
+from headscope.statistics.row_hashes import row_hashes, segment_key
 from headscope.statistics.table_check import check_table
 from support.inputs import made_up_segments, vocabulary
 from support.plain_vectors import plain_vectors

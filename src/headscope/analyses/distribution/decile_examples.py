@@ -12,10 +12,9 @@ import pandas as pd
 
 from headscope.analyses.distribution.accumulator import DistributionResult
 from headscope.analyses.distribution.deciles import DECILES
-from headscope.analyses.distribution.example_accumulator import STRENGTHS, ExampleResult
-from headscope.analyses.distribution.hash_sample import BEFORE, NO_KEY
+from headscope.analyses.distribution.example_accumulator import BEFORE, STRENGTHS, ExampleResult
 from headscope.analyses.distribution.row_measures import BINS, NAMES
-from headscope.analyses.distribution.row_tokens import excerpt_of
+from headscope.analyses.distribution.row_tokens import NO_KEY, excerpt_of
 from headscope.analyses.distribution.tables import EXAMPLES
 from headscope.examples.excerpts import WantedExcerpt
 from headscope.prepare.prepared_run import Run

@@ -8,30 +8,34 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.analyses.distribution.hash_sample import (
-    AFTER,
-    BEFORE,
-    NO_KEY,
-    PADDING,
-    ROW,
-    HashSample,
-    Segment,
-    smallest,
-)
-from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
 from headscope.analyses.distribution.row_measures import BINS, MEASURES
-from headscope.analyses.distribution.row_tokens import ids_around, strongest_keys
+from headscope.analyses.distribution.row_tokens import NO_KEY, PADDING, ids_around, strongest_keys
 from headscope.analyses.distribution.row_values import content_rows, non_sink_attention
 from headscope.attention.tile import AttentionTile
-from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.hash_sample import SegmentName
+from headscope.statistics.head_row_sample import HEAD_ROW, HeadRowSample
 from headscope.statistics.kept import Declared, State
 
 MOST_KEPT = 4
 """Rows of each bin."""
 STRENGTHS = ("output_norm", "non_sink")
 """What says how strong a row is: how much it writes; where that is not known, its non-sink attention."""
+
+BEFORE, AFTER = 10, 5
+"""Number of tokens kept on either side of the row's token."""
+ROW = np.dtype(
+    [
+        *HEAD_ROW,
+        ("value", np.float32),
+        ("key", np.int32),
+        ("weight", np.float32),
+        ("key_id", np.int32),
+        ("ids", np.int32, BEFORE + 1 + AFTER),
+    ]
+)
+"""A row, its value, position, weight and id of its strongest key, and ids of the tokens around it."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +57,7 @@ class ExampleResult:
     head: NDArray[np.int64]
     strength: NDArray[np.int64]
     bins: NDArray[np.int64]
-    segments: Sequence[Segment]
+    segments: Sequence[SegmentName]
 
 
 class ExampleAccumulator(Accumulator):
@@ -73,58 +77,35 @@ class ExampleAccumulator(Accumulator):
 
     def __init__(self, layout: Sequence[KindLayout], *, seed: int = 0, most: int = MOST_KEPT) -> None:
         self.seed, self.most = seed, most
-        self._keys = np.zeros(0, dtype=np.uint64)
         super().__init__(layout)
 
     def declare(self) -> Declared:
         """Declare the sample of rows by head and bin."""
-        self._first: dict[str, int] = {}
-        cells = 0
-        for part in self.layout:
-            self._first[part.kind] = cells
-            cells += part.layers * part.heads * len(STRENGTHS) * BINS
-        self._examples = HashSample(cells, most=self.most)
+        self._examples = HeadRowSample(
+            self.layout, ROW, seed=self.seed, most=self.most, cells=(len(STRENGTHS), BINS)
+        )
         return {"examples": self._examples}
-
-    def begin(self, batch: Batch) -> None:
-        """Start a batch."""
-        names = zip(batch.info.documents, batch.info.indices, strict=True)
-        self._keys = segment_keys(names, seed=self.seed)
 
     def update(self, tile: AttentionTile) -> None:
         """Offer a tile's rows."""
         name = STRENGTHS[0] if tile.written is not None else STRENGTHS[1]
         values = tile.written.outputs.double() if tile.written is not None else non_sink_attention(tile)
         is_content = content_rows(tile)[:, None].expand_as(values).cpu().numpy()
-        heads = values.shape[1]
-        part = next(part for part in self.layout if part.kind == tile.kind)
-        first = self._first[tile.kind] + tile.layer * part.heads * len(STRENGTHS) * BINS
-        first_cells = first + (np.arange(heads) * len(STRENGTHS) + STRENGTHS.index(name))[:, None] * BINS
-        cells = first_cells + MEASURES[name].bins(values).cpu().numpy()
-        positions = tile.queries.positions[:, tile.rows].cpu().numpy()
-        hashes = row_hashes(self._keys, positions, kind=tile.kind, layer=tile.layer, heads=heads)
-        item, head, row = np.nonzero(is_content & (hashes < self._examples.least[cells]))
-        if not len(item):
-            return
-        rows = np.zeros(
-            len(item), dtype=[*_CELL_AND_HASH, ("item", np.int32), ("head", np.int32), ("at", np.int32)]
-        )
-        rows["cell"], rows["hash"] = cells[item, head, row], hashes[item, head, row]
-        rows["item"], rows["head"], rows["at"] = item, head, row
-        smallest_hashes = smallest(rows, most=self.most)
-        segments = list(zip(tile.queries.documents, tile.queries.indices, strict=True))
-        self._examples.offer(_row_facts(smallest_hashes, tile, values, positions), segments)
+        cells = STRENGTHS.index(name) * BINS + MEASURES[name].bins(values).cpu().numpy()
+        candidates = self._examples.candidates(tile, is_content, cells)
+        if len(candidates):
+            facts = self._examples.empty_facts(candidates)
+            _add_facts(facts, candidates, tile, values)
+            self._examples.take(facts, tile)
 
     def compute(self) -> tuple[ExampleResult, ...]:
         """Return the sample of each kind of attention."""
-        sample, segments = self._examples.rows()
         results = []
         for part in self.layout:
-            first, number = self._first[part.kind], part.layers * part.heads * len(STRENGTHS) * BINS
-            rows = sample[(sample["cell"] >= first) & (sample["cell"] < first + number)]
-            shape = (part.layers, part.heads, len(STRENGTHS), BINS)
-            layer, head, strength, bins = np.unravel_index(rows["cell"] - first, shape)
-            results.append(ExampleResult(part.kind, rows, layer, head, strength, bins, segments))
+            sample, (layer, head, strength, bins) = self._examples.of_kind(part.kind)
+            results.append(
+                ExampleResult(part.kind, sample.items, layer, head, strength, bins, sample.segments)
+            )
         return tuple(results)
 
     def settings(self) -> State:
@@ -144,27 +125,21 @@ class ExampleAccumulator(Accumulator):
         return f"{self.layout} with seed {self.seed}"
 
 
-_CELL_AND_HASH = [("cell", np.int64), ("hash", np.uint64)]
-
-
-def _row_facts(
-    tile_rows: NDArray[Any], tile: AttentionTile, values: torch.Tensor, positions: NDArray[np.int64]
-) -> NDArray[Any]:
-    """Return all that is kept of some rows of a tile.
+def _add_facts(
+    facts: NDArray[Any], candidates: NDArray[Any], tile: AttentionTile, values: torch.Tensor
+) -> None:
+    """Fill in the facts of some rows of a tile, in place.
 
     Args:
-        tile_rows: `cell`, `hash`, `item`, `head`, and `at`: which of the tile's rows.
+        facts: the rows to fill, of `ROW`.
+        candidates: their indices in the tile.
         tile: the tile.
         values: strength of each row, `[batch, head, row]`.
-        positions: of the tile's rows in their segments, `[batch, row]`.
     """
     device = tile.weights.device
     item, head, at = (
-        torch.from_numpy(tile_rows[name].astype(np.int64)).to(device) for name in ("item", "head", "at")
+        torch.from_numpy(candidates[name].astype(np.int64)).to(device) for name in ("segment", "head", "at")
     )
-    facts = np.zeros(len(tile_rows), dtype=ROW)
-    facts["cell"], facts["hash"], facts["segment"] = tile_rows["cell"], tile_rows["hash"], tile_rows["item"]
-    facts["row"] = positions[tile_rows["item"], tile_rows["at"]]
     facts["value"] = values[item, head, at].double().cpu().numpy()
     weight, key = _strongest(tile, item, head, at)
     facts["weight"] = weight.float().cpu().numpy()
@@ -174,7 +149,6 @@ def _row_facts(
     facts["key_id"] = torch.where(of_sink, PADDING, tile.keys.ids[item, known]).cpu().numpy()
     around = ids_around(tile.queries, item, at + tile.start, before=BEFORE, after=AFTER)
     facts["ids"] = around.cpu().numpy()
-    return facts
 
 
 def _strongest(

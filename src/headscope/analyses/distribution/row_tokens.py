@@ -7,11 +7,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.distribution.hash_sample import NO_KEY, PADDING
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.segment import SegmentInfo
 from headscope.examples.excerpts import Excerpt, WantedExcerpt
 
+PADDING, NO_KEY = -1, -1
+"""The id beyond the ends of an input, and the key of a learned sink."""
 _WEIGHTS_AT_ONCE = 1 << 22
 
 

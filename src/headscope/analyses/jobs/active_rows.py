@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.distribution.hash_sample import HashSample, Segment, smallest
-from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
 from headscope.analyses.distribution.row_values import content_rows, non_sink_attention
-from headscope.analyses.jobs.row_facts import ACTIVE_ROW, TILE_ROW, add_facts
+from headscope.analyses.jobs.row_facts import ACTIVE_ROW, add_facts
 from headscope.attention.tile import AttentionTile
-from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.hash_sample import SegmentName
+from headscope.statistics.head_row_sample import HeadRowSample
 from headscope.statistics.kept import Declared, State, total
 
 ACTIVE = 0.5
@@ -50,7 +49,7 @@ class ActiveRows:
     rows: NDArray[Any]
     active: NDArray[np.int64]
     n_rows: int
-    segments: Sequence[Segment]
+    segments: Sequence[SegmentName]
 
 
 class ActiveRowAccumulator(Accumulator):
@@ -71,79 +70,38 @@ class ActiveRowAccumulator(Accumulator):
 
     def __init__(self, layout: Sequence[KindLayout], *, seed: int = 0, most: int | None = None) -> None:
         self.seed, self.most = seed, rows_for(layout) if most is None else most
-        self._keys = np.zeros(0, dtype=np.uint64)
         self._tags: Tensor | None = None
         super().__init__(layout)
 
     def declare(self) -> Declared:
         """Declare the sample of rows by head, and the counts of rows and of active rows."""
-        self._first: dict[str, int] = {}
-        cells = 0
-        for part in self.layout:
-            self._first[part.kind] = cells
-            cells += part.layers * part.heads
-        self._rows = HashSample(cells, most=self.most, row=self.row)
+        self._rows = HeadRowSample(self.layout, self.row, seed=self.seed, most=self.most)
         return {
             "active": total("layer", "head", dtype=np.int64),
             "n_rows": total("layer", dtype=np.int64),
             "rows": self._rows,
         }
 
-    def begin(self, batch: Batch) -> None:
-        """Start a batch."""
-        names = zip(batch.info.documents, batch.info.indices, strict=True)
-        self._keys = segment_keys(names, seed=self.seed)
-
     def update(self, tile: AttentionTile) -> None:
         """Offer a tile's active rows."""
         is_content = content_rows(tile)
         active = ((non_sink_attention(tile) > ACTIVE) & is_content[:, None]).cpu().numpy()
         self.add(tile, active=active.sum(-1), n_rows=is_content.sum(-1))
-        heads = active.shape[1]
-        part = next(part for part in self.layout if part.kind == tile.kind)
-        cells = self._first[tile.kind] + tile.layer * part.heads + np.arange(heads)
-        positions = tile.queries.positions[:, tile.rows].cpu().numpy()
-        hashes = row_hashes(self._keys, positions, kind=tile.kind, layer=tile.layer, heads=heads)
-        item, head, row = np.nonzero(active & (hashes < self._rows.least[cells][:, None]))
-        if not len(item):
-            return
-        candidates = np.zeros(len(item), dtype=TILE_ROW)
-        candidates["cell"], candidates["hash"] = cells[head], hashes[item, head, row]
-        candidates["item"], candidates["head"], candidates["at"] = item, head, row
-        smallest_hashes = smallest(candidates, most=self.most)
-        segments = list(zip(tile.queries.documents, tile.queries.indices, strict=True))
-        self._rows.offer(self._row_facts(smallest_hashes, tile, positions), segments)
-
-    def _row_facts(
-        self, tile_rows: NDArray[Any], tile: AttentionTile, positions: NDArray[np.int64]
-    ) -> NDArray[Any]:
-        """Return all that is kept of some rows of a tile.
-
-        Args:
-            tile_rows: of `TILE_ROW`; `at` is the index of the row in the tile.
-            tile: the tile.
-            positions: of the tile's rows in their segments, `[batch, row]`.
-        """
-        facts = np.zeros(len(tile_rows), dtype=self.row)
-        facts["cell"], facts["hash"], facts["segment"] = (
-            tile_rows["cell"],
-            tile_rows["hash"],
-            tile_rows["item"],
-        )
-        facts["row"] = positions[tile_rows["item"], tile_rows["at"]]
-        add_facts(facts, tile_rows, tile, tags=self._tags)
-        return facts
+        candidates = self._rows.candidates(tile, active)
+        if len(candidates):
+            facts = self._rows.empty_facts(candidates)
+            add_facts(facts, candidates, tile, tags=self._tags)
+            self._rows.take(facts, tile)
 
     def compute(self) -> tuple[ActiveRows, ...]:
         """Return the sample of each kind of attention."""
-        sample, segments = self._rows.rows()
         results = []
         for part in self.layout:
-            first, number = self._first[part.kind], part.layers * part.heads
-            rows = sample[(sample["cell"] >= first) & (sample["cell"] < first + number)].copy()
-            rows["cell"] -= first
+            sample, _ = self._rows.of_kind(part.kind)
             active, n_rows = (self.totals[f"{name}.{part.kind}"] for name in ("active", "n_rows"))
-            results.append(ActiveRows(part.kind, rows, active.copy(), int(n_rows[0]), segments))
+            results.append(
+                ActiveRows(part.kind, sample.items, active.copy(), int(n_rows[0]), sample.segments)
+            )
         return tuple(results)
 
     def settings(self) -> State:

@@ -20,19 +20,15 @@ from headscope.analyses.jobs.uniform_baseline import (
 from headscope.attention.tile import AttentionTile
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import SegmentInfo
+from headscope.statistics.head_row_sample import HEAD_ROW
 
 BEFORE, AFTER = 6, 3
 """Number of tokens kept on either side of the row's token."""
 OUTPUT = 32
 """Number of components kept of a row's output."""
-TILE_ROW = [("cell", np.int32), ("hash", np.uint64), ("item", np.int32), ("head", np.int32), ("at", np.int32)]
-"""A row of a tile, before its facts are read."""
 ACTIVE_ROW = np.dtype(
     [
-        ("cell", np.int32),
-        ("hash", np.uint64),
-        ("segment", np.int32),
-        ("row", np.int32),
+        *HEAD_ROW,
         ("key", np.int32),
         ("key_id", np.int32),
         ("weight", np.float32),
@@ -46,10 +42,10 @@ ACTIVE_ROW = np.dtype(
         ("uniform", np.float32, len(SORTS)),
     ]
 )
-"""A row: the index of its head, its hash, the number of its segment and its position there; position, id and weight of
-its strongest non-sink key; whether that key stands right after an earlier copy of the row's token; the `KeyClass`
-of both, and whether each begins a word; ids of the tokens around the row; its output (`shortened`), NaN where unknown;
-the share of each of `SORTS` among the non-sink keys that it can attend to."""
+"""A row, whose cell is its head: position, id and weight of its strongest non-sink key; whether that key stands right
+after an earlier copy of the row's token; the `KeyClass` of both, and whether each begins a word; ids of the tokens
+around the row; its output (`shortened`), NaN where unknown; the share of each of `SORTS` among the non-sink keys that
+it can attend to."""
 
 TAG_NUMBERS: Mapping[str, int] = {tag: number for number, tag in enumerate(TAGS, 1)}
 TAGGED = tuple(tag for tag in TAGS if tag not in ("PUNCT", "SYM", "X"))
@@ -67,20 +63,20 @@ each of `TAGGED` among the keys that it can attend to."""
 
 
 def add_facts(
-    facts: NDArray[Any], tile_rows: NDArray[Any], tile: AttentionTile, *, tags: torch.Tensor | None = None
+    facts: NDArray[Any], candidates: NDArray[Any], tile: AttentionTile, *, tags: torch.Tensor | None = None
 ) -> None:
     """Fill in the facts of rows, in place.
 
     Args:
         facts: the rows to fill, of `ACTIVE_ROW`, or of `TAGGED_ROW` where there are tags.
-        tile_rows: their indices in the tile, of `TILE_ROW`.
+        candidates: their indices in the tile.
         tile: the tile.
         tags: number of the part of speech of each word of the batch, `[batch, word]`; the last column is 0, for
             tokens without a word.
     """
     device = tile.weights.device
     item, head, at = (
-        torch.from_numpy(tile_rows[name].astype(np.int64)).to(device) for name in ("item", "head", "at")
+        torch.from_numpy(candidates[name].astype(np.int64)).to(device) for name in ("segment", "head", "at")
     )
     # Sinks and separators are left out.
     weight, key = strongest_keys(tile, item, head, at, keys=content_tokens(tile.keys))

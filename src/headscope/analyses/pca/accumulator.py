@@ -9,22 +9,33 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.distribution.row_hashes import row_hashes, segment_keys
 from headscope.analyses.distribution.row_tokens import ids_around
 from headscope.analyses.distribution.row_values import content_tokens
 from headscope.analyses.pca.moments import Moments, moment_of
 from headscope.analyses.pca.principal import Principal, principal_directions
 from headscope.analyses.pca.sample_sizes import layers_apart, numbers_of, tokens_for
-from headscope.analyses.pca.token_sample import AFTER, BEFORE, TOKEN, Segment, TokenSample
 from headscope.attention.tile import AttentionTile
 from headscope.attention.vectors.head_vectors import HeadVectors
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.hash_sample import SAMPLED, HashSample, SegmentName
 from headscope.statistics.kept import Declared, State
+from headscope.statistics.row_hashes import keys_of_batch, token_hashes
 
 SIDES = ("query", "key", "output")
+BEFORE, AFTER = 5, 5
+"""Number of tokens kept on either side of a token."""
+TOKEN = np.dtype(
+    [
+        *SAMPLED,
+        ("position", np.int32),
+        ("class", np.uint8),
+        ("ids", np.int32, BEFORE + 1 + AFTER),
+    ]
+)
+"""A token: its position in its input, `KeyClass`, and ids of the tokens around it."""
 _LARGEST = float(np.finfo(np.float16).max)
 ROW, KEY = "row", "key"
 """The axes of tokens; where queries and keys are the same tokens, there is one sample, of rows."""
@@ -42,7 +53,7 @@ class SampledTokens:
 
     axis: str
     tokens: NDArray[Any]
-    segments: Sequence[Segment]
+    segments: Sequence[SegmentName]
 
 
 @dataclass(frozen=True)
@@ -90,7 +101,7 @@ class PcaAccumulator(Accumulator):
         """Declare the moments, and the sample of tokens of each axis."""
         self._moments = Moments()
         self._samples = {
-            (part.kind, axis): TokenSample(most=self.most)
+            (part.kind, axis): HashSample(TOKEN, most=self.most)
             for part in self.layout
             for axis in _axes(part.kind)
         }
@@ -111,13 +122,13 @@ class PcaAccumulator(Accumulator):
         is_content = content_tokens(tile.queries)[:, rows]
         for side, values in sides.items():
             self._moments.add((side, tile.kind, tile.layer), moment_of(values, is_content))
-            self._candidates_of(tile, ROW).take((side, tile.layer), values, rows=rows)
+            self._candidates_of(tile, ROW).take(f"{side}.{tile.layer}", values, rows=rows)
         if tile.start == 0:
             values = vectors.keys
             self._moments.add((SIDES[1], tile.kind, tile.layer), moment_of(values, content_tokens(tile.keys)))
             axis = ROW if tile.square else KEY
             self._candidates_of(tile, axis).take(
-                (SIDES[1], tile.layer), values, rows=slice(0, values.shape[2])
+                f"{SIDES[1]}.{tile.layer}", values, rows=slice(0, values.shape[2])
             )
 
     def end(self, batch: Batch) -> None:
@@ -138,9 +149,12 @@ class PcaAccumulator(Accumulator):
                         directions[side, layer] = principal_directions(moment)
             samples, vectors = {}, {}
             for axis in _axes(part.kind):
-                tokens, segments, vectors_of_axis = self._samples[part.kind, axis].rows()
-                samples[axis] = SampledTokens(axis, tokens, segments)
-                vectors.update(vectors_of_axis)
+                sample = self._samples[part.kind, axis].sampled()
+                segments = [sample.segments[number] for number in sample.items["segment"].tolist()]
+                samples[axis] = SampledTokens(axis, sample.items, segments)
+                for name, values in sample.vectors.items():
+                    side, number = name.split(".")
+                    vectors[side, int(number)] = values
             results.append(PcaResult(part.kind, part.heads, directions, samples, vectors))
         return tuple(results)
 
@@ -185,25 +199,24 @@ class _Candidates:
         seed: of the hashes.
     """
 
-    def __init__(self, info: SegmentInfo, sample: TokenSample, *, seed: int) -> None:
-        segments = list(zip(info.documents, info.indices, strict=True))
-        keys = segment_keys(segments, seed=seed)
+    def __init__(self, info: SegmentInfo, sample: HashSample, *, seed: int) -> None:
+        keys = keys_of_batch(info.documents, info.indices, seed=seed)
         positions = info.positions.cpu().numpy()
-        # One hash per token, so that all heads have the same tokens.
-        hashes = row_hashes(keys, positions, kind="encoder", layer=0, heads=1)[:, 0]
-        item, at = np.nonzero(content_tokens(info).cpu().numpy() & (hashes < np.uint64(sample.least)))
+        hashes = token_hashes(keys, positions)
+        item, at = np.nonzero(content_tokens(info).cpu().numpy() & (hashes < sample.least[0]))
         first = np.argsort(hashes[item, at], kind="stable")[: sample.most]
         item, at = item[first], at[first]
-        self.segments: list[Segment] = [segments[index] for index in item.tolist()]
+        self.segments = list(zip(info.documents, info.indices, strict=True))
         self.item, self.at = torch.from_numpy(item), torch.from_numpy(at)
         self.tokens = np.zeros(len(item), dtype=TOKEN)
+        self.tokens["segment"] = item
         self.tokens["hash"], self.tokens["position"] = hashes[item, at], positions[item, at]
         self.tokens["class"] = info.classes.cpu().numpy()[item, at]
         index = self.item.to(info.ids.device), self.at.to(info.ids.device)
         self.tokens["ids"] = ids_around(info, *index, before=BEFORE, after=AFTER).cpu().numpy()
-        self.vectors: dict[tuple[str, int], NDArray[np.float16]] = {}
+        self.vectors: dict[str, NDArray[np.float16]] = {}
 
-    def take(self, side: tuple[str, int], vectors: Tensor, *, rows: slice) -> None:
+    def take(self, side: str, vectors: Tensor, *, rows: slice) -> None:
         """Store a layer's vectors of the candidates that lie in some rows, `[batch, head, row, width]`."""
         if not len(self.item):
             return

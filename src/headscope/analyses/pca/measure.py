@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.distribution.hash_sample import PADDING
+from headscope.analyses.distribution.row_tokens import PADDING
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.pca.accumulator import (
+    BEFORE,
     KEY,
     ROW,
     SIDES,
@@ -16,7 +17,6 @@ from headscope.analyses.pca.accumulator import (
     PcaResult,
 )
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE, SHARE_NAMES, TOKENS
-from headscope.analyses.pca.token_sample import BEFORE
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
 from headscope.encoding.vocabulary import KeyClass

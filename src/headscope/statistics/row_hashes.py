@@ -5,6 +5,7 @@ and Flood 2014), a bijection of 64 bits, which is a thousand times faster than B
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -25,6 +26,24 @@ def segment_key(document: str, segment: int, *, seed: int) -> np.uint64:
 def segment_keys(segments: Iterable[tuple[str, int]], *, seed: int) -> NDArray[np.uint64]:
     """Return the key of each segment, given by its document and index, `[segment]`."""
     return np.array([segment_key(*name, seed=seed) for name in segments], dtype=np.uint64)
+
+
+@lru_cache(maxsize=8)
+def keys_of_batch(documents: tuple[str, ...], indices: tuple[int, ...], *, seed: int) -> NDArray[np.uint64]:
+    """Return the key of each segment of a batch, `[segment]`; every layer of the batch asks for the same."""
+    keys = segment_keys(zip(documents, indices, strict=True), seed=seed)
+    keys.flags.writeable = False
+    return keys
+
+
+def token_hashes(keys: NDArray[np.uint64], tokens: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return the hash of each token, `[segment, token]`, one for all heads: that of its row of the first head.
+
+    Args:
+        keys: of the segments, `[segment]`.
+        tokens: each token's position in its segment, `[segment, token]`.
+    """
+    return row_hashes(keys, tokens, kind="encoder", layer=0, heads=1)[:, 0]
 
 
 def row_hashes(
