@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from headscope.atlas import atlas_files
 from headscope.attention.model.model_pass import ModelPass
 from headscope.declarations.run_options import RunOptions
-from headscope.study import writing
+from headscope.running import writing
 
 TARGET = 1.25
 # The reports of `make demo`, and the processor seconds that both may take together.

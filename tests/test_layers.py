@@ -24,10 +24,11 @@ ORDER = [
     ("scans",),
     ("prepare",),
     ("figures", "views"),
-    ("reporting.kit",),
+    ("report_kit",),
     ("analyses",),
     ("study",),
     ("reporting",),
+    ("running",),
     ("atlas",),
     ("app", "bertviz"),
 ]

@@ -10,9 +10,9 @@ from pathlib import Path
 from headscope.declarations.run_options import RunOptions
 from headscope.figures.saving import png_bytes
 from headscope.prepare.prepared_run import prepare
+from headscope.running.writing import write_run
 from headscope.storage.atomic import whole_or_absent, write_bytes
 from headscope.study.study import Study, open_study
-from headscope.study.writing import write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from headscope_train import train
 from headscope_train.heads_forming import (

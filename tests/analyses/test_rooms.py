@@ -8,7 +8,7 @@ import pytest
 import headscope
 from headscope.analyses.for_report import targets_of
 from headscope.declarations.analysis_list import ANALYSES, STAGES, of_table
-from headscope.reporting.kit.targets import WAYS
+from headscope.report_kit.targets import WAYS
 from headscope.reporting.parts import write_figures
 from support import mock_inputs
 from support.measured import about, with_parts
@@ -33,7 +33,7 @@ ROLES = "roles of heads, which all analyses and pages build on, are read from it
 CARDS = "the sentences that every head is drawn on, in the report and on its card"
 MAY_NAME = {
     "study/study.py": {"stats": ROLES, "examples": CARDS},
-    "reporting/kit/measured.py": {"stats": ROLES, "examples": CARDS},
+    "report_kit/measured.py": {"stats": ROLES, "examples": CARDS},
     "atlas/blocks.py": {"examples": CARDS},
     "reporting/card_sentences.py": {"top_examples": CARDS},
     "examples/example_tables.py": {"examples": CARDS, "top_examples": CARDS},

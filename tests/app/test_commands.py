@@ -162,7 +162,7 @@ class Watched:
     def __init__(self, monkeypatch):
         self.asked = []
         monkeypatch.setattr("headscope.prepare.prepared_run.prepare", self.prepare)
-        monkeypatch.setattr("headscope.study.stages.measure", lambda run, watch: run.results)
+        monkeypatch.setattr("headscope.running.stages.measure", lambda run, watch: run.results)
         monkeypatch.setattr(
             "headscope.analyses.stats.in_terminal.render_results", lambda result: [f"{result.name} shown"]
         )

@@ -10,7 +10,7 @@ import pytest
 from headscope.analyses.distances.clusters import structure
 from headscope.analyses.distances.measure import DistancesMeasurement
 from headscope.analyses.stats.measure import StatsMeasurement
-from headscope.reporting.kit.numbers import nats_to_four as nats
+from headscope.report_kit.numbers import nats_to_four as nats
 from support.commands import run_command
 from support.model_folders import save_tiny_bert, save_tiny_t5
 from support.sharp_models import sharpen

@@ -24,9 +24,9 @@ from headscope.scans import sharded_scan
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS, Part
-from headscope.study.parts import read_parts, write_part
+from headscope.running.parts import read_parts, write_part
 from headscope.study.study import open_study
-from headscope.study.writing import write_run
+from headscope.running.writing import write_run
 
 shards.SHARD_TOKENS = 50
 base, stop = Path(sys.argv[1]), int(sys.argv[2])
@@ -77,8 +77,8 @@ CLUSTER = (
     BEGIN
     + """
 
-from headscope.study.cluster.cluster_options import ClusterOptions
-from headscope.study.cluster.ray_engine import RayEngine
+from headscope.running.cluster.cluster_options import ClusterOptions
+from headscope.running.cluster.ray_engine import RayEngine
 
 def refusing(*given):
     raise AssertionError("computed in the process that asks")

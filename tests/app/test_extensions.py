@@ -28,9 +28,9 @@ from headscope.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.reporting.report_page import render_report
 from headscope.reporting.from_study import measured_in
-from headscope.study.parts import read_parts, write_part
+from headscope.running.parts import read_parts, write_part
 from headscope.study.study import open_study
-from headscope.study.writing import write_run
+from headscope.running.writing import write_run
 from pathlib import Path
 
 base = Path(sys.argv[1])

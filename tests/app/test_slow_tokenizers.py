@@ -10,7 +10,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.tokenizer.slow_backend import SlowBackend
 from headscope.errors import InputError
-from headscope.study.extraction import MapOptions, extract
+from headscope.running.extraction import MapOptions, extract
 from headscope.views.snapshot.text_input import text_input
 from support.slow_tokenizers import byt5, esm
 

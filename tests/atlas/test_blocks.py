@@ -12,10 +12,10 @@ from headscope.analyses.distances import on_cards
 from headscope.analyses.distances.on_cards import map_and_nearest
 from headscope.atlas.blocks import atlas_blocks
 from headscope.errors import InputError
+from headscope.report_kit.kinds import kinds_of
 from headscope.reporting import card_sentences
 from headscope.reporting.card_sentences import joined
 from headscope.reporting.from_study import measured_in
-from headscope.reporting.kit.kinds import kinds_of
 from headscope.reporting.payload import data_block, maps_block
 from headscope.views.markup import json_text
 from headscope.views.quantize import read_weights

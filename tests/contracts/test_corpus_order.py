@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from headscope.corpora.demo import demo_treebank
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.study.stages import measure, stages_of
+from headscope.running.stages import measure, stages_of
 from support.model_folders import save_tiny_masked_lm
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,7 @@ from headscope.declarations.analysis_list import ANALYSES
 from headscope.figures.paper import PAGE_INCHES, WIDTHS, on_paper
 from headscope.figures.settling import settle
 from headscope.figures.style import house_style
-from headscope.reporting.kit.report_parts import Context
+from headscope.report_kit.report_parts import Context
 from support import mock_inputs
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances

@@ -10,11 +10,11 @@ from headscope.analyses.stage_result import StageResult
 from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
+from headscope.running import writing
+from headscope.running.stages import check_tables, measure_stage
+from headscope.running.writing import write_run
 from headscope.statistics.table_check import check_table
-from headscope.study import writing
-from headscope.study.stages import check_tables, measure_stage
 from headscope.study.study import open_study
-from headscope.study.writing import write_run
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_masked_lm
 from support.stand_ins import schemas, stand_in, table_of

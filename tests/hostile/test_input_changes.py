@@ -214,7 +214,7 @@ def test_report_writes_no_number_of_a_changed_text(change, cli, model, tmp_path,
 
 def test_a_change_during_a_scan_keeps_the_stages_before_it(cli, model, tmp_path, monkeypatch):
     """Statistics are measured on the text that was hashed; what reads by itself, controls first, reads another."""
-    import headscope.study.writing as writing
+    import headscope.running.writing as writing
 
     path, out = tmp_path / "a.txt", tmp_path / "out"
     path.write_text(TEXT)

@@ -8,10 +8,10 @@ import pytest
 
 from headscope.app.cli import program
 from headscope.errors import OutputError
+from headscope.running.writing import write_run
 from headscope.storage import atomic
 from headscope.storage.atomic import write_bytes
 from headscope.storage.trouble import in_words
-from headscope.study.writing import write_run
 from support.commands import run_command
 from support.hostile import printable
 from support.small_runs import STAGES, measured_once, remember, small_run

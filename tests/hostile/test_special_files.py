@@ -17,11 +17,11 @@ from headscope.maps.maps_source import MapsSource
 from headscope.maps.unpickling import read_plain_pickle
 from headscope.models.loading import load_model
 from headscope.prepare.prepared_run import prepare
+from headscope.running.parts import read_parts, write_part
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.storage.bounded import UnreadableFileError, check_regular, read_json, read_regular
 from headscope.storage.checked_arrays import read_checked
 from headscope.storage.lock import lock_of, place_held
-from headscope.study.parts import read_parts, write_part
 from headscope.study.study import open_study
 from support.commands import run_command
 from support.hostile_model_folders import copied, whole_folder

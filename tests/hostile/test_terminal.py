@@ -251,7 +251,7 @@ def test_an_output_that_nobody_reads(capsys, monkeypatch):
 def test_files_are_written_before_anything_is_said(number, monkeypatch, tmp_path):
     """`headscope stats --out FILE | head -1` leaves the whole file."""
     from headscope.prepare import prepared_run
-    from headscope.study import stages
+    from headscope.running import stages
 
     measured = StageResult(name="stats", tables={"stats": made.inputs().stats})
     monkeypatch.setattr(prepared_run, "prepare", lambda _, **__: SimpleNamespace(facts=lambda: {"notes": []}))

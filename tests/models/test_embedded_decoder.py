@@ -15,7 +15,7 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
 from headscope.models.examination import examine
-from headscope.reporting.kit.claim_rules import LEAST_SHARE
+from headscope.report_kit.claim_rules import LEAST_SHARE
 from headscope.statistics.statistic_catalog import STATISTICS
 
 DOCUMENTS = 12

@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
+from headscope.report_kit.claim_rules import stands_out
+from headscope.report_kit.kinds import kinds_of
+from headscope.report_kit.linked_sentences import measured
+from headscope.report_kit.tables.cells import Cell
 from headscope.reporting.every_finding import findings, headline
-from headscope.reporting.kit.claim_rules import stands_out
-from headscope.reporting.kit.kinds import kinds_of
-from headscope.reporting.kit.linked_sentences import measured
-from headscope.reporting.kit.tables.cells import Cell
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_differences import stats_differences

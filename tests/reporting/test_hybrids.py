@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.reporting.kit.kinds import kinds_of
+from headscope.report_kit.kinds import kinds_of
 from headscope.reporting.payload import data_block
 from headscope.reporting.report_page import render_report
 from headscope.study.manifest import _misshapen

@@ -10,9 +10,9 @@ import pytest
 
 from headscope.analyses.stats.paper import paper_section
 from headscope.models.folder.shown import short_name
+from headscope.report_kit.kinds import kinds_of
+from headscope.report_kit.words import words_for
 from headscope.reporting.every_finding import findings, headline
-from headscope.reporting.kit.kinds import kinds_of
-from headscope.reporting.kit.words import words_for
 from headscope.reporting.parts import write_figures
 from headscope.reporting.report_page import render_report, write_report
 from headscope.statistics.statistic_catalog import is_share, of_topic

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from headscope.report_kit.comparing import Comparison, compared
 from headscope.reporting.every_finding import findings, headline
-from headscope.reporting.kit.comparing import Comparison, compared
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_syntax import MEASURED, with_treebank

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from headscope.reporting.kit.report_parts import section
+from headscope.report_kit.report_parts import section
 from headscope.reporting.report_page import render_report
 from headscope.views.markup import el
 from support import mock_inputs

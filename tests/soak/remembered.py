@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from headscope.report_kit.pictures import drawing
 from headscope.reporting import report_page as page
-from headscope.reporting.kit.pictures import drawing
+from headscope.running import writing
 from headscope.storage.atomic import write_bytes
-from headscope.study import writing
 
 
 @contextmanager

@@ -55,7 +55,7 @@ def tasks(base: Path) -> list[Task]:
 
     def maps(out: Path, **how: Any) -> None:
         from headscope.declarations.run_options import RunOptions
-        from headscope.study.extraction import MapOptions, extract
+        from headscope.running.extraction import MapOptions, extract
 
         options = RunOptions(
             model=model, text=(str(base / "text.txt"),), packing="single", max_length=32, stages=("stats",)
@@ -96,8 +96,8 @@ def tasks(base: Path) -> list[Task]:
     def merge(out: Path) -> None:
         from headscope.atlas.atlas_files import run_report
         from headscope.prepare.prepared_run import prepare
+        from headscope.running.parts import read_parts, write_part
         from headscope.scans.shard_checkpoint import Part
-        from headscope.study.parts import read_parts, write_part
 
         # Killed, too, while the parts are scanned.
         folders = [out / "part-1", out / "part-2"]
@@ -109,7 +109,7 @@ def tasks(base: Path) -> list[Task]:
     def pages(out: Path) -> None:
         import headscope as hs
         from headscope.atlas.atlas_files import run_report
-        from headscope.study.export import export
+        from headscope.reporting.export import export
 
         if not (base / "finished").exists():  # made once, before anything is killed
             run_report(part_options(), out=base / "finished")

@@ -2,7 +2,7 @@
 
 from dataclasses import fields, replace
 
-from headscope.reporting.kit.report_parts import Context
+from headscope.report_kit.report_parts import Context
 
 
 def with_parts(run, **parts):

@@ -8,7 +8,7 @@ import pandas as pd
 
 from headscope.analyses.stats.tables import EXAMPLES, STATS
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
-from headscope.reporting.kit.measured import Measured
+from headscope.report_kit.measured import Measured
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import role_of
 from headscope.statistics.statistic_catalog import STATISTICS, Rows, is_share

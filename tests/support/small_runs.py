@@ -4,8 +4,8 @@ import pytest
 
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
-from headscope.study import writing
-from headscope.study.writing import write_run
+from headscope.running import writing
+from headscope.running.writing import write_run
 from support.model_folders import save_tiny_bert
 
 STAGES = ["stats", "distances", "map"]

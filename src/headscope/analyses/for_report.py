@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pandas as pd
 
 from headscope.declarations.analysis_list import ANALYSES
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.report_parts import Parts
-from headscope.reporting.kit.showings import Showing
-from headscope.reporting.kit.targets import Target
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.report_parts import Parts
+from headscope.report_kit.showings import Showing
+from headscope.report_kit.targets import Target
 
 
 def every_part() -> Iterator[Parts]:

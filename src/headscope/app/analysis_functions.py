@@ -61,9 +61,9 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
             analysis.load(file.check)(path)
         out, watch = beside.get("out"), beside.get("watch")
         from headscope.prepare.prepared_run import prepare
-        from headscope.study.run_folder import check_run_folder
+        from headscope.running.run_folder import check_run_folder
+        from headscope.running.writing import read_stages, write_run
         from headscope.study.study import open_study
-        from headscope.study.writing import read_stages, write_run
 
         folder = Path(tempfile.mkdtemp(prefix="headscope-")) if out is None else out
         check_run_folder(folder)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.numbers import json_numbers
-from headscope.reporting.kit.targets import WAYS, Selected, Target
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.numbers import json_numbers
+from headscope.report_kit.targets import WAYS, Selected, Target
 
 
 def relations_block(targets: Sequence[Target], kinds: Sequence[Kind]) -> list[dict[str, Any]]:

@@ -7,15 +7,15 @@ from headscope.declarations.run_options import RunOptions
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import prepare
 from headscope.reporting.from_study import measured_in
+from headscope.running.cluster.ray_engine import RayEngine
+from headscope.running.parts import FinishedPart, check_parts
+from headscope.running.run_folder import check_run_folder
+from headscope.running.run_name import free_folder, run_name
+from headscope.running.stages import stages_of
+from headscope.running.writing import write_run
 from headscope.scans.progress import Watcher, tell
 from headscope.storage.lock import folder_held
-from headscope.study.cluster.ray_engine import RayEngine
-from headscope.study.parts import FinishedPart, check_parts
-from headscope.study.run_folder import check_run_folder
-from headscope.study.run_name import free_folder, run_name
-from headscope.study.stages import stages_of
 from headscope.study.study import Study, open_study
-from headscope.study.writing import write_run
 
 ATLAS = "atlas"
 

@@ -10,10 +10,10 @@ from headscope.atlas.shown import showings_block
 from headscope.atlas.vocabulary import Known, vocabulary
 from headscope.errors import InputError
 from headscope.models.folder.shown import short_name
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.words import plain
 from headscope.reporting.card_sentences import TOP_EXAMPLES, sentences_block
 from headscope.reporting.from_study import measured_in
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import plain
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.report_page import run_line
 from headscope.study.study import Study

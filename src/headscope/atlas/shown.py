@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.numbers import json_numbers
-from headscope.reporting.kit.showings import Showing
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.numbers import json_numbers
+from headscope.report_kit.showings import Showing
 
 
 def showings_block(showings: Sequence[Showing], kinds: Sequence[Kind]) -> list[dict[str, Any]]:

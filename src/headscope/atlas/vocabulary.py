@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.reporting.kit.showings import Showable
-from headscope.reporting.kit.targets import Findable
-from headscope.reporting.kit.words import Words
+from headscope.report_kit.showings import Showable
+from headscope.report_kit.targets import Findable
+from headscope.report_kit.words import Words
 from headscope.statistics.role_catalog import ROLES, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS
 

@@ -11,9 +11,9 @@ import pandas as pd
 
 from headscope.analyses.for_report import arc_examples
 from headscope.figures.line_diagram import weights_of
-from headscope.reporting.kit.relation_names import short
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import Words
+from headscope.report_kit.relation_names import short
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.words import Words
 from headscope.reporting.payload import finds_of, named_targets, packed, shown_tokens
 from headscope.visible import titled
 

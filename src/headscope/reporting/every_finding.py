@@ -28,10 +28,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from headscope.analyses.for_report import every_part
-from headscope.reporting.kit.linked_sentences import Sentence, sentence
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import count
+from headscope.report_kit.linked_sentences import Sentence, sentence
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.words import count
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 

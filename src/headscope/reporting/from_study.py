@@ -1,7 +1,7 @@
 """From a study to what its pages are made of."""
 
+from headscope.report_kit.measured import Measured
 from headscope.reporting.every_finding import findings, headline
-from headscope.reporting.kit.measured import Measured
 from headscope.study.paper import is_bert_base, paper_numbers
 from headscope.study.study import Study
 from headscope.study.study_tables import StudyTables

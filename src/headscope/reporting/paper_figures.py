@@ -6,11 +6,11 @@ from pathlib import Path
 
 from headscope.errors import OptionError
 from headscope.figures.paper import WIDTHS
+from headscope.report_kit.report_parts import Context
+from headscope.reporting.export import check_export_folder
 from headscope.reporting.from_study import measured_in
-from headscope.reporting.kit.report_parts import Context
 from headscope.reporting.parts import write_figures
 from headscope.storage.lock import place_held
-from headscope.study.export import check_export_folder
 from headscope.study.study import Study
 
 FORMS = ("pdf", "svg")

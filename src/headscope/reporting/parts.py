@@ -8,7 +8,7 @@ from pathlib import Path
 from headscope.analyses.for_report import every_part
 from headscope.figures.paper import on_paper
 from headscope.figures.saving import save
-from headscope.reporting.kit.report_parts import Context, Term
+from headscope.report_kit.report_parts import Context, Term
 
 
 def write_figures(

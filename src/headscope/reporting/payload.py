@@ -12,13 +12,13 @@ import pandas as pd
 from headscope.analyses.for_report import every_part, showings_of, targets_of
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import json_numbers
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.showings import shown_by_head
-from headscope.reporting.kit.targets import Target
-from headscope.reporting.kit.words import Words, capital
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.numbers import json_numbers
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.showings import shown_by_head
+from headscope.report_kit.targets import Target
+from headscope.report_kit.words import Words, capital
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN, Role
 from headscope.statistics.statistic_catalog import NAMES, is_share
 from headscope.views.quantize import write_weights

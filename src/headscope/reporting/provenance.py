@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from headscope.reporting.kit.claim_rules import LEAST_SHARE
-from headscope.reporting.kit.numbers import percent
-from headscope.reporting.kit.words import Words, capital, count, plain
+from headscope.report_kit.claim_rules import LEAST_SHARE
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.words import Words, capital, count, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.role_catalog import OTHERWISE, ROLES
 from headscope.statistics.statistic_catalog import STATISTICS, Term

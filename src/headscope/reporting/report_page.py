@@ -8,13 +8,13 @@ from pathlib import Path
 
 from headscope.analyses.for_report import every_part
 from headscope.models.folder.shown import short_name
+from headscope.report_kit.linked_sentences import HeadRef, Sentence
+from headscope.report_kit.links import linked
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.words import count, join, plain
 from headscope.reporting.card_sentences import first_sentences
 from headscope.reporting.every_finding import all_findings, headline
-from headscope.reporting.kit.linked_sentences import HeadRef, Sentence
-from headscope.reporting.kit.links import linked
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import count, join, plain
 from headscope.reporting.parts import more_terms, write_figures
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.provenance import counts, definitions, signature

@@ -1,1 +1,1 @@
-"""One run's directory: manifest, tables, labeled arrays."""
+"""One run's folder, read: manifest, tables, labeled arrays."""

@@ -6,8 +6,8 @@ from headscope.declarations.analysis import Analysis
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.tables.paper_table import PaperTable
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.tables.paper_table import PaperTable
 from headscope.study.study_tables import StudyTables, Tabled
 
 

@@ -22,7 +22,7 @@ from headscope.study.labeled_array import labeled_array
 from headscope.study.manifest import MANIFEST, read_manifest
 
 if TYPE_CHECKING:
-    from headscope.reporting.kit.tables.paper_table import PaperTable
+    from headscope.report_kit.tables.paper_table import PaperTable
 
 _HEAD_COLUMNS = ["kind", "layer", "head"]
 _AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"

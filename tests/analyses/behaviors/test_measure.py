@@ -16,11 +16,11 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.prepared_run import prepare
+from headscope.running.extraction import MapOptions, extract
+from headscope.running.stages import measure_stage
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.confidence import Interval
 from headscope.statistics.measures import of_measure, with_measure
-from headscope.study.extraction import MapOptions, extract
-from headscope.study.stages import measure_stage
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.model_folders import save_tiny_bert

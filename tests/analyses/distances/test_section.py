@@ -7,7 +7,7 @@ import pytest
 
 from headscope.analyses.distances.findings import TOPIC, distances_findings, trust, trusted
 from headscope.analyses.distances.section import distance_figures, distances_section
-from headscope.reporting.kit.numbers import nats, p_words, span
+from headscope.report_kit.numbers import nats, p_words, span
 from headscope.reporting.parts import more_terms
 from support import mock_inputs
 from support.measured import about, only, with_parts

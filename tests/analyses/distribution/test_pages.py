@@ -13,7 +13,7 @@ from headscope.analyses.distribution.on_grid import decile_measures
 from headscope.analyses.distribution.row_measures import MEASURES, NAMES
 from headscope.analyses.distribution.section import distribution_figures, distribution_section
 from headscope.analyses.stage_result import StageResult
-from headscope.reporting.kit.kinds import kinds_of
+from headscope.report_kit.kinds import kinds_of
 from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import about, with_parts

@@ -22,8 +22,8 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.frame import Frame
 from headscope.prepare.prepared_run import prepare
+from headscope.running.stages import measure_stage
 from headscope.statistics.measures import of_measure, with_measure
-from headscope.study.stages import measure_stage
 from support.behaving import keys_of, masks
 from support.hand_made import HandMadeSource, random_map
 from support.model_folders import save_tiny_bloom, save_tiny_llama

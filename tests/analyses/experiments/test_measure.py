@@ -15,8 +15,8 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import prepare
+from headscope.running.stages import check_maps, measure_stage
 from headscope.statistics.measures import of_measure
-from headscope.study.stages import check_maps, measure_stage
 from support import mock_inputs
 from support.inputs import eager_maps
 from support.measured import about, only, with_parts

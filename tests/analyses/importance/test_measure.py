@@ -27,7 +27,7 @@ from headscope.models.examination import examine
 from headscope.models.losses import ask_of
 from headscope.models.task_heads import load_task_model
 from headscope.prepare.prepared_run import prepare
-from headscope.study.stages import check_maps
+from headscope.running.stages import check_maps
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_masked_lm, save_tiny_t5
 from support.task_models import save_with_head
 

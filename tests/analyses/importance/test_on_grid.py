@@ -5,7 +5,7 @@ import json
 import pytest
 
 from headscope.analyses.importance.on_grid import importance_measures
-from headscope.reporting.kit.report_parts import Context
+from headscope.report_kit.report_parts import Context
 from headscope.reporting.payload import data_block
 from headscope.views.markup import json_text
 from support import mock_inputs

@@ -5,7 +5,7 @@ import pytest
 
 from headscope.analyses.importance.findings import importance_findings, layer_means
 from headscope.analyses.importance.section import importance_section, loss_line
-from headscope.reporting.kit.numbers import thousandths
+from headscope.report_kit.numbers import thousandths
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.mock_importance import CLASSES, FACTOR, with_importance

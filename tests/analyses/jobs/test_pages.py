@@ -9,7 +9,7 @@ from headscope.analyses.jobs.on_cards import job_cards
 from headscope.analyses.jobs.section import IN_TREES, job_findings, job_section
 from headscope.analyses.jobs.tables import COUNTS, EXAMPLES, JOBS, TOKENS, TREES
 from headscope.analyses.stage_result import StageResult
-from headscope.reporting.kit.kinds import kinds_of
+from headscope.report_kit.kinds import kinds_of
 from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import about, with_parts

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.pca.on_cards import MANY_HEADS, MOST_TOKENS, pca_cards
-from headscope.reporting.kit.kinds import kinds_of
+from headscope.report_kit.kinds import kinds_of
 from headscope.views.markup import json_text
 from support import mock_inputs
 from support.measured import with_parts

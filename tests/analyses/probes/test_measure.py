@@ -18,8 +18,8 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.model_run import ModelRun
+from headscope.running.stages import check_maps, check_tables
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.study.stages import check_maps, check_tables
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
 from support.quick_probes import quick_probes

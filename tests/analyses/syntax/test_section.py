@@ -13,10 +13,10 @@ from headscope.analyses.syntax.heat_table import best_offsets, drawn_relations, 
 from headscope.analyses.syntax.page_tables import main_table
 from headscope.analyses.syntax.relations import relations_of
 from headscope.analyses.syntax.section import syntax_section, treebank_line
+from headscope.report_kit.pictures.strip import strip
+from headscope.report_kit.relation_names import DIRECTIONS, found_words, gloss, short
+from headscope.report_kit.tables.cells import Cell, Runs
 from headscope.reporting.every_finding import findings
-from headscope.reporting.kit.pictures.strip import strip
-from headscope.reporting.kit.relation_names import DIRECTIONS, found_words, gloss, short
-from headscope.reporting.kit.tables.cells import Cell, Runs
 from headscope.views.bundle import source
 from support import mock_inputs
 from support.measured import about, only, with_parts

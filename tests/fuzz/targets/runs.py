@@ -10,11 +10,11 @@ from headscope.app.explorer.opened_study import study_blocks, study_model
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError
 from headscope.prepare.prepared_run import prepare
+from headscope.report_kit.pictures import drawing
 from headscope.reporting.from_study import first_findings, measured_in
-from headscope.reporting.kit.pictures import drawing
 from headscope.reporting.report_page import render_report
+from headscope.running.writing import write_run
 from headscope.study.study import open_study
-from headscope.study.writing import write_run
 from support.mock_inputs import encoder, section_4, t5
 from support.mock_study import write_study
 from support.tiny_models import tiny_model

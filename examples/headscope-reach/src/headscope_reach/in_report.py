@@ -1,6 +1,6 @@
 """What the report shows of reach: a section with the range of the heads, and what the number means."""
 
-from headscope.reporting.kit.report_parts import Context, Parts, Section, section
+from headscope.report_kit.report_parts import Context, Parts, Section, section
 from headscope.views.markup import el
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from headscope.analyses.stage_result import StageResult
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.tables.terminal import Grid
 
 
 def render_results(result: StageResult) -> Iterator[Grid]:

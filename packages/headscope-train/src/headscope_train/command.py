@@ -130,7 +130,7 @@ def command(
     if not (text or treebank):
         raise OptionError("nothing to train on was given; expected --text with a text file, or --treebank")
 
-    from headscope.reporting.kit.numbers import bracketed_interval
+    from headscope.report_kit.numbers import bracketed_interval
     from headscope_train.training_options import Size, TrainOptions
     from headscope_train.training_run import run_training
 

@@ -1,7 +1,7 @@
 """The part of the report with examples of the best heads: figure 5."""
 
 from headscope.analyses.arc_examples.section import arcs_figures, arcs_section
-from headscope.reporting.kit.report_parts import Parts
+from headscope.report_kit.report_parts import Parts
 
 # These terms say how the heads of the examples were selected.
 TERMS = (

@@ -16,13 +16,13 @@ from headscope.attention.head_id import head_label
 from headscope.figures.arc_diagram import arc_diagram, arc_pages
 from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.paper import narrow
-from headscope.reporting.kit.links import file_links, head_link
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import offset_words, share
-from headscope.reporting.kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.page_rows import Table
-from headscope.reporting.kit.words import capital, count, head_name, join, plain
+from headscope.report_kit.links import file_links, head_link
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.numbers import offset_words, share
+from headscope.report_kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.page_rows import Table
+from headscope.report_kit.words import capital, count, head_name, join, plain
 from headscope.views.markup import Html, el
 
 FILE_WORDS, COLUMN_WORDS = 24, 16

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import Behavior
-from headscope.reporting.kit.tables.cells import Cell, Runs, cell_of, number, records
+from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records
 from headscope.statistics.boolean_columns import is_false, is_true
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
 

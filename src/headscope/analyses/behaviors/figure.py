@@ -18,10 +18,10 @@ from headscope.analyses.behaviors.chosen import heads_of
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_color
-from headscope.reporting.kit.links import figure_file, kind_links
-from headscope.reporting.kit.numbers import percent
-from headscope.reporting.kit.pictures.drawing import inline_file
-from headscope.reporting.kit.report_parts import Context
+from headscope.report_kit.links import figure_file, kind_links
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.pictures.drawing import inline_file
+from headscope.report_kit.report_parts import Context
 from headscope.statistics.boolean_columns import is_false, is_true
 from headscope.statistics.measures import NORM
 from headscope.views.markup import Html, el

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from math import isnan
 
 from headscope.analyses.behaviors.chosen import ChosenHead
-from headscope.reporting.kit.linked_sentences import Sentence, listed, named, numbered, sentence
-from headscope.reporting.kit.numbers import accuracy_words, percent
-from headscope.reporting.kit.words import count, either
+from headscope.report_kit.linked_sentences import Sentence, listed, named, numbered, sentence
+from headscope.report_kit.numbers import accuracy_words, percent
+from headscope.report_kit.words import count, either
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 

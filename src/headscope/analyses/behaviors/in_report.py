@@ -10,8 +10,8 @@ from headscope.analyses.behaviors.section import (
     behaviors_section,
 )
 from headscope.analyses.behaviors.verdict_rule import RULE
-from headscope.reporting.kit.report_parts import Parts
-from headscope.reporting.kit.words import capital
+from headscope.report_kit.report_parts import Parts
+from headscope.report_kit.words import capital
 
 _EACH = "; ".join(f"{BEHAVIORS[name].label}: {BEHAVIORS[name].meaning}" for name in NATURAL)
 TERMS = (

@@ -11,8 +11,8 @@ from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads
 from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.numbers import terminal_ends, terminal_share
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.numbers import terminal_ends, terminal_share
+from headscope.report_kit.tables.terminal import Grid
 
 _COLUMNS = (
     *("behavior", "head", "%", "95% interval", "uniform", "control"),

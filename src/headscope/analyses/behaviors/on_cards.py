@@ -8,8 +8,8 @@ import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, Behavior
 from headscope.analyses.behaviors.chosen import chosen_heads, heads_of
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.showings import Showable, Showing, Strongest
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.showings import Showable, Showing, Strongest
 from headscope.statistics.measures import NORM
 
 TOPIC = "Behaviors in text"

@@ -9,10 +9,10 @@ import pandas as pd
 from headscope.analyses.behaviors.catalog import BEHAVIORS, Behavior
 from headscope.analyses.behaviors.chosen import heads_of
 from headscope.analyses.behaviors.on_cards import IN_TEXT
-from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.showings import Showable
-from headscope.reporting.kit.words import capital
+from headscope.report_kit.head_measures import HeadMeasure, in_head_order
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.showings import Showable
+from headscope.report_kit.words import capital
 from headscope.statistics.measures import NORM
 
 TOPIC = "Behaviors by what it writes"

@@ -10,11 +10,11 @@ import pandas as pd
 from headscope.analyses.behaviors.catalog import Behavior
 from headscope.analyses.behaviors.chosen import ChosenHead, heads_of
 from headscope.analyses.behaviors.verdict_rule import RULE
-from headscope.reporting.kit.links import head_link
-from headscope.reporting.kit.numbers import DASH, ends, formatted, percent, share
-from headscope.reporting.kit.tables.cells import Cell
-from headscope.reporting.kit.tables.page_rows import Table, scrolled
-from headscope.reporting.kit.words import capital, count, head_name
+from headscope.report_kit.links import head_link
+from headscope.report_kit.numbers import DASH, ends, formatted, percent, share
+from headscope.report_kit.tables.cells import Cell
+from headscope.report_kit.tables.page_rows import Table, scrolled
+from headscope.report_kit.words import capital, count, head_name
 from headscope.statistics.measures import MEASURES
 from headscope.views.markup import Html, el
 

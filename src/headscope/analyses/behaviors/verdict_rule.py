@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.reporting.kit.claim_rules import LEAST_SHARE, TIMES_UNIFORM
+from headscope.report_kit.claim_rules import LEAST_SHARE, TIMES_UNIFORM
 from headscope.statistics.confidence import Interval
 
 RULE = (

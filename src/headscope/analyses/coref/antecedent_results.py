@@ -9,8 +9,8 @@ from typing import Any
 
 from headscope.analyses.coref.baselines import BASELINES
 from headscope.analyses.coref.mention_table import MENTION_TYPES
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.tables.cells import Cell, Runs, cell_of, number, records, runs
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records, runs
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import pandas as pd
 
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.corpora.mentions.unmatched import unmatched_line
-from headscope.reporting.kit.comparing import compared, comparisons
-from headscope.reporting.kit.linked_sentences import Sentence, named, sentence
-from headscope.reporting.kit.numbers import accuracy_words, percent
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.tables.cells import Cell, number
-from headscope.reporting.kit.words import count, join, plain
+from headscope.report_kit.comparing import compared, comparisons
+from headscope.report_kit.linked_sentences import Sentence, named, sentence
+from headscope.report_kit.numbers import accuracy_words, percent
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import Cell, number
+from headscope.report_kit.words import count, join, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 TOPIC = "coreference"

@@ -10,15 +10,15 @@ from headscope.analyses.coref.antecedent_results import SelectedHead, antecedent
 from headscope.analyses.coref.findings import TYPES
 from headscope.analyses.coref.section import SYSTEM_NAMES
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.tables.cells import Cell
-from headscope.reporting.kit.tables.paper_table import (
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.tables.cells import Cell
+from headscope.report_kit.tables.paper_table import (
     PaperTable,
     interval_columns,
     percent_column,
     words_column,
 )
-from headscope.reporting.kit.words import capital
+from headscope.report_kit.words import capital
 
 CHOSEN = {
     "held-out": "chosen by halves of the documents and scored on the others",

@@ -3,8 +3,8 @@
 from headscope.analyses.coref.findings import TOPIC, coreference_findings
 from headscope.analyses.coref.section import coreference_section
 from headscope.analyses.coref.targets import ANTECEDENT, antecedent_targets
-from headscope.reporting.kit.relation_names import COREFERENCE
-from headscope.reporting.kit.report_parts import Parts, corpus_line
+from headscope.report_kit.relation_names import COREFERENCE
+from headscope.report_kit.report_parts import Parts, corpus_line
 
 TERMS = (
     ("Coreference", "a mention counts if an earlier one in its window is of its entity; it is right if the candidate’s "

@@ -10,8 +10,8 @@ import pandas as pd
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
-from headscope.reporting.kit.numbers import q_words, terminal_ends, terminal_share
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.numbers import q_words, terminal_ends, terminal_share
+from headscope.report_kit.tables.terminal import Grid
 
 
 def render_results(*results: StageResult) -> Iterator[Grid | str]:

@@ -7,14 +7,14 @@ from math import isnan
 
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.analyses.coref.findings import TOPIC, TYPES, lost
-from headscope.reporting.kit.links import head_link, linked
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import DASH, accuracy_words, ends, formatted, joined, percent, share
-from headscope.reporting.kit.pictures.strip import scale, strip
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.cells import Cell, Runs, cell_of, number, records
-from headscope.reporting.kit.tables.page_rows import scrolled
-from headscope.reporting.kit.words import capital, plain
+from headscope.report_kit.links import head_link, linked
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.numbers import DASH, accuracy_words, ends, formatted, joined, percent, share
+from headscope.report_kit.pictures.strip import scale, strip
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records
+from headscope.report_kit.tables.page_rows import scrolled
+from headscope.report_kit.words import capital, plain
 from headscope.views.markup import Html, el
 
 SYSTEM_NAMES = {

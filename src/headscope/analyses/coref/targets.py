@@ -5,9 +5,9 @@ from __future__ import annotations
 from math import isnan
 
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.relation_names import COREFERENCE, short
-from headscope.reporting.kit.targets import Findable, Selected, Target
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.relation_names import COREFERENCE, short
+from headscope.report_kit.targets import Findable, Selected, Target
 
 ANTECEDENT = Findable(
     name=COREFERENCE,

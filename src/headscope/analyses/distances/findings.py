@@ -12,11 +12,11 @@ import pandas as pd
 from headscope.analyses.distances.clusters import structure
 from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.distances.stability import STABLE
-from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, numbered, sentence
-from headscope.reporting.kit.numbers import nats, p_words, span
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.tables.cells import number, records
-from headscope.reporting.kit.words import Words, count, join, plain
+from headscope.report_kit.linked_sentences import HeadRef, Sentence, numbered, sentence
+from headscope.report_kit.numbers import nats, p_words, span
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import number, records
+from headscope.report_kit.words import Words, count, join, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.significance import SIGNIFICANT
 

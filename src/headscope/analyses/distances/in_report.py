@@ -4,7 +4,7 @@ from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 from headscope.analyses.distances.findings import TOPIC, distances_findings
 from headscope.analyses.distances.on_cards import map_and_nearest
 from headscope.analyses.distances.section import distance_figures, distances_section
-from headscope.reporting.kit.report_parts import Parts
+from headscope.report_kit.report_parts import Parts
 
 TERMS = (
     ("Distance between heads", "Jensen–Shannon divergence of their attention, in nats, averaged over all tokens that "

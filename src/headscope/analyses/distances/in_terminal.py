@@ -15,8 +15,8 @@ from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
-from headscope.reporting.kit.numbers import HYPHEN, formatted, joined, nats_to_four
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.numbers import HYPHEN, formatted, joined, nats_to_four
+from headscope.report_kit.tables.terminal import Grid
 
 MOST_HEADS, MOST_PAIRS = 14, 8
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.distances.pair_table import matrix_of
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.measured import Measured
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.measured import Measured
 
 NEAREST = 5
 MOST_IN_PAIRS = 512

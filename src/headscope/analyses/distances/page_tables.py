@@ -11,11 +11,11 @@ import pandas as pd
 from headscope.analyses.distances.pair_table import matrix_of, nearest_pairs
 from headscope.analyses.distances.stability import STABLE
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.links import head_link
-from headscope.reporting.kit.numbers import nats, span
-from headscope.reporting.kit.tables.cells import number, records
-from headscope.reporting.kit.tables.page_rows import Table, scrolled
-from headscope.reporting.kit.words import Words, capital, layer_list, plain
+from headscope.report_kit.links import head_link
+from headscope.report_kit.numbers import nats, span
+from headscope.report_kit.tables.cells import number, records
+from headscope.report_kit.tables.page_rows import Table, scrolled
+from headscope.report_kit.words import Words, capital, layer_list, plain
 from headscope.views.markup import Html, el
 
 MOST_PAIRS, MOST_HEADS = 10, 500

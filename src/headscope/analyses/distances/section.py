@@ -16,13 +16,13 @@ from headscope.analyses.distances.figures.head_map import COLORINGS, head_map, m
 from headscope.analyses.distances.findings import TOPIC
 from headscope.analyses.distances.page_tables import clusters_table, heads_table, pairs_table
 from headscope.analyses.distances.stability import STABLE
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import figure_file, figure_links, file_links, linked
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.pictures.drawing import inline, inline_file
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.cells import number, records
-from headscope.reporting.kit.words import capital
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.links import figure_file, figure_links, file_links, linked
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.pictures.drawing import inline, inline_file
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.cells import number, records
+from headscope.report_kit.words import capital
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.groups import GROUPS
 from headscope.views.markup import Html, el

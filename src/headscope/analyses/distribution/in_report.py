@@ -3,7 +3,7 @@
 from headscope.analyses.distribution.on_cards import distribution_cards
 from headscope.analyses.distribution.on_grid import decile_measures
 from headscope.analyses.distribution.section import distribution_figures, distribution_section
-from headscope.reporting.kit.report_parts import Parts
+from headscope.report_kit.report_parts import Parts
 
 TERMS = (
     ("Decile", "the value below which so many tenths of a head’s rows lie, all rows counting alike and special tokens "

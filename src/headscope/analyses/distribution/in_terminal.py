@@ -8,8 +8,8 @@ from headscope.analyses.distribution.deciles import TABULATED
 from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.numbers import two_digits
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.numbers import two_digits
+from headscope.report_kit.tables.terminal import Grid
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:

@@ -9,9 +9,9 @@ import pandas as pd
 
 from headscope.analyses.distribution.deciles import DECILES
 from headscope.analyses.distribution.row_measures import MEASURES
-from headscope.reporting.kit.card_words import CardWords
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.measured import Measured
+from headscope.report_kit.card_words import CardWords
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.measured import Measured
 
 DIGITS = 3
 MANY_HEADS = 512

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.analyses.distribution.row_measures import MEASURES
-from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import capital
+from headscope.report_kit.head_measures import HeadMeasure, in_head_order
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.words import capital
 
 TOPIC = "Over all its rows"
 DECILES = {5: "median", 9: "9th decile"}

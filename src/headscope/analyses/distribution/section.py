@@ -12,14 +12,14 @@ from headscope.analyses.distribution.deciles import TABULATED
 from headscope.analyses.distribution.figures import decile_figure
 from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import figure_file, kind_links
-from headscope.reporting.kit.numbers import rounded, share
-from headscope.reporting.kit.pictures.drawing import inline_file
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.cells import records
-from headscope.reporting.kit.tables.page_rows import Table
-from headscope.reporting.kit.words import capital
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.links import figure_file, kind_links
+from headscope.report_kit.numbers import rounded, share
+from headscope.report_kit.pictures.drawing import inline_file
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.cells import records
+from headscope.report_kit.tables.page_rows import Table
+from headscope.report_kit.words import capital
 from headscope.views.markup import Html, el
 
 TITLE = "Distribution over tokens"

@@ -10,7 +10,7 @@ from headscope.analyses.experiments.section import (
     experiments_section,
     topic_of,
 )
-from headscope.reporting.kit.report_parts import Parts
+from headscope.report_kit.report_parts import Parts
 
 TERMS = (
     *((experiment.title, experiment.meaning) for experiment in EXPERIMENTS.values()),

@@ -8,7 +8,7 @@ from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.behaviors.in_terminal import NOTE, render_chosen_heads
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.stage_result import StageResult
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.tables.terminal import Grid
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:

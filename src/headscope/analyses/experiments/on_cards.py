@@ -8,8 +8,8 @@ from __future__ import annotations
 from headscope.analyses.behaviors.catalog import BEHAVIORS, Behavior
 from headscope.analyses.behaviors.on_cards import showable, showings
 from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.showings import Showable, Showing
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.showings import Showable, Showing
 
 TOPIC = "Controlled inputs"
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from headscope.analyses.behaviors.on_grid import measures_by_norm
 from headscope.analyses.experiments.on_cards import ON_CARDS
-from headscope.reporting.kit.head_measures import HeadMeasure
-from headscope.reporting.kit.report_parts import Context
+from headscope.report_kit.head_measures import HeadMeasure
+from headscope.report_kit.report_parts import Context
 
 TOPIC = "Controlled inputs, norm-weighted"
 

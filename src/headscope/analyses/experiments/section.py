@@ -20,10 +20,10 @@ from headscope.analyses.behaviors.page_tables import (
     norm_disagreements,
 )
 from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
-from headscope.reporting.kit.linked_sentences import Sentence
-from headscope.reporting.kit.links import linked
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.words import capital
+from headscope.report_kit.linked_sentences import Sentence
+from headscope.report_kit.links import linked
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.words import capital
 from headscope.statistics.measures import NORM, of_measure
 from headscope.views.markup import Html, el
 

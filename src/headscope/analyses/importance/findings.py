@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import pandas as pd
 
 from headscope.analyses.importance.figure import MEASURES, class_series
-from headscope.reporting.kit.claim_rules import WHERE, stands_out, target
-from headscope.reporting.kit.comparing import Comparison
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.linked_sentences import Sentence, sentence
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import percent
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.tables.cells import Cell, cell_of, records
-from headscope.reporting.kit.words import layer_list
+from headscope.report_kit.claim_rules import WHERE, stands_out, target
+from headscope.report_kit.comparing import Comparison
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import Sentence, sentence
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import Cell, cell_of, records
+from headscope.report_kit.words import layer_list
 
 TOPIC = "importance"
 TESTED = "95% intervals of the paired differences"

@@ -3,7 +3,7 @@
 from headscope.analyses.importance.findings import TOPIC, importance_findings
 from headscope.analyses.importance.on_grid import importance_measures
 from headscope.analyses.importance.section import TERMS, importance_figures, importance_section
-from headscope.reporting.kit.report_parts import Parts
+from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
     findings=importance_findings,

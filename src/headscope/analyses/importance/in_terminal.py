@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from headscope.analyses.stage_result import StageResult
 from headscope.counted import count
-from headscope.reporting.kit.numbers import HYPHEN, formatted
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.numbers import HYPHEN, formatted
+from headscope.report_kit.tables.terminal import Grid
 
 _NAMES = {"cls": "cls", "sep": "sep", "period_comma": ". ,", "other": "other"}
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from headscope.analyses.importance.figure import MEASURES, NAMES
 from headscope.analyses.importance.section import class_names
-from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
-from headscope.reporting.kit.report_parts import Context
+from headscope.report_kit.head_measures import HeadMeasure, in_head_order
+from headscope.report_kit.report_parts import Context
 
 TOPIC = "What the loss depends on"
 _UNITS = {"gradient": "nats per unit of weight", "weight_times_gradient": "nats"}

@@ -16,12 +16,12 @@ from headscope.analyses.importance.figure import (
     kind_pages,
 )
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
-from headscope.reporting.kit.links import figure_links, linked
-from headscope.reporting.kit.numbers import DASH, ends, thousandths
-from headscope.reporting.kit.pictures.drawing import inline
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.page_rows import Table
-from headscope.reporting.kit.words import Words, capital, count
+from headscope.report_kit.links import figure_links, linked
+from headscope.report_kit.numbers import DASH, ends, thousandths
+from headscope.report_kit.pictures.drawing import inline
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.page_rows import Table
+from headscope.report_kit.words import Words, capital, count
 from headscope.views.markup import Html, el
 
 WHY = (

@@ -3,7 +3,7 @@
 from headscope.analyses.jobs.clusters import FEWEST_ROWS
 from headscope.analyses.jobs.on_cards import job_cards
 from headscope.analyses.jobs.section import job_findings, job_section
-from headscope.reporting.kit.report_parts import Parts
+from headscope.report_kit.report_parts import Parts
 
 TERMS = (
     ("Active row", "a row of a head with more than half of its weight off the first token (cls, bos), separators and "

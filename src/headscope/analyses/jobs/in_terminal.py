@@ -10,8 +10,8 @@ from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.tables.cells import records
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.tables.cells import records
+from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 _CORPORA = {"jobs": ("In the text", TEXT), "tree_jobs": ("In the treebank", TREES)}

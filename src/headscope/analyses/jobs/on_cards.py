@@ -9,10 +9,10 @@ import pandas as pd
 
 from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
-from headscope.reporting.kit.card_words import CardWords
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.tables.cells import records
+from headscope.report_kit.card_words import CardWords
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.tables.cells import records
 
 MANY_HEADS = 512
 """With more heads of a kind, a card has one row per job, so that the page opens at once."""

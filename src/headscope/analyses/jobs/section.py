@@ -10,15 +10,15 @@ from headscope.analyses.jobs.clusters import FEWEST_ROWS
 from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.claim_rules import WHERE
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
-from headscope.reporting.kit.links import linked
-from headscope.reporting.kit.numbers import DASH, joined, share
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.cells import records
-from headscope.reporting.kit.tables.page_rows import Table
-from headscope.reporting.kit.words import capital, count
+from headscope.report_kit.claim_rules import WHERE
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
+from headscope.report_kit.links import linked
+from headscope.report_kit.numbers import DASH, joined, share
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.cells import records
+from headscope.report_kit.tables.page_rows import Table
+from headscope.report_kit.words import capital, count
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.views.markup import Html, el
 

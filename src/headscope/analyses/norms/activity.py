@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.norms.tables import IN_LAYER
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.tables.cells import Cell, cell_of, records
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.tables.cells import Cell, cell_of, records
 
 SINK_THRESHOLD = 0.5
 """A head attends to the sink if it puts more than this share on the first token, separators and a learned sink."""

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from headscope.analyses.norms.accumulator import INACTIVE_BELOW
 from headscope.analyses.norms.activity import SINK_THRESHOLD, Activity, activities
-from headscope.reporting.kit.claim_rules import WHERE
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, listed, numbered, sentence
-from headscope.reporting.kit.numbers import percent
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import count
+from headscope.report_kit.claim_rules import WHERE
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import HeadRef, Sentence, listed, numbered, sentence
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.words import count
 
 TOPIC = "norms"
 

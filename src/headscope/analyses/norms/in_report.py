@@ -3,7 +3,7 @@
 from headscope.analyses.norms.findings import TOPIC, norm_findings
 from headscope.analyses.norms.on_grid import output_measures
 from headscope.analyses.norms.section import TERMS, norm_figures, norm_section
-from headscope.reporting.kit.report_parts import Parts
+from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
     findings=norm_findings,

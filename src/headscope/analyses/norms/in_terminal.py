@@ -8,8 +8,8 @@ from headscope.analyses.norms.accumulator import INACTIVE_BELOW
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.numbers import HYPHEN, formatted
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.numbers import HYPHEN, formatted
+from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.boolean_columns import is_true
 
 

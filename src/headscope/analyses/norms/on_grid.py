@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT
-from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
-from headscope.reporting.kit.report_parts import Context
+from headscope.report_kit.head_measures import HeadMeasure, in_head_order
+from headscope.report_kit.report_parts import Context
 
 TOPIC = "How much it writes"
 _OF = {

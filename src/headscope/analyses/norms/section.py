@@ -14,14 +14,14 @@ from headscope.analyses.norms.figures import activity_panel
 from headscope.analyses.norms.findings import TOPIC
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import figure_file, kind_links, linked
-from headscope.reporting.kit.numbers import DASH, ends, percent, rounded, two_decimals
-from headscope.reporting.kit.pictures.drawing import inline_file
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.cells import Cell, cell_of, records
-from headscope.reporting.kit.tables.page_rows import Table
-from headscope.reporting.kit.words import Words, capital
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.links import figure_file, kind_links, linked
+from headscope.report_kit.numbers import DASH, ends, percent, rounded, two_decimals
+from headscope.report_kit.pictures.drawing import inline_file
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.cells import Cell, cell_of, records
+from headscope.report_kit.tables.page_rows import Table
+from headscope.report_kit.words import Words, capital
 from headscope.views.markup import Html, el
 
 TITLE = "How much heads write"

@@ -3,7 +3,7 @@
 from headscope.analyses.pca.on_cards import pca_cards
 from headscope.analyses.pca.on_grid import pca_measures
 from headscope.analyses.pca.section import TERMS, pca_figures, pca_section
-from headscope.reporting.kit.report_parts import Parts
+from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
     sections=pca_section,

@@ -8,8 +8,8 @@ from headscope.analyses.pca.accumulator import SIDES
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.numbers import HYPHEN, formatted
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.numbers import HYPHEN, formatted
+from headscope.report_kit.tables.terminal import Grid
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from headscope.analyses.pca.accumulator import KEY, ROW
 from headscope.analyses.pca.tables import SHARE_NAMES
-from headscope.reporting.kit.card_words import CardWords
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.measured import Measured
+from headscope.report_kit.card_words import CardWords
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.measured import Measured
 
 ORDER = ("output", "query", "key")
 """The order of the sides; the output comes first."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from headscope.analyses.pca.accumulator import SIDES
 from headscope.analyses.pca.figures import TITLES
 from headscope.analyses.pca.tables import EFFECTIVE
-from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
-from headscope.reporting.kit.report_parts import Context
+from headscope.report_kit.head_measures import HeadMeasure, in_head_order
+from headscope.report_kit.report_parts import Context
 
 TOPIC = "Directions"
 

@@ -13,14 +13,14 @@ from headscope.analyses.pca.accumulator import SIDES
 from headscope.analyses.pca.figures import TITLES, effective_dimension_figure
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import figure_file, kind_links
-from headscope.reporting.kit.numbers import formatted
-from headscope.reporting.kit.pictures.drawing import inline_file
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.cells import records
-from headscope.reporting.kit.tables.page_rows import Table
-from headscope.reporting.kit.words import capital
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.links import figure_file, kind_links
+from headscope.report_kit.numbers import formatted
+from headscope.report_kit.pictures.drawing import inline_file
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.cells import records
+from headscope.report_kit.tables.page_rows import Table
+from headscope.report_kit.words import capital
 from headscope.views.markup import Html, el
 
 TITLE = "Effective dimension of queries, keys and outputs"

@@ -8,13 +8,13 @@ import pandas as pd
 
 from headscope.analyses.probes.probe_lines import ProbeLine, line_of, probe_lines
 from headscope.counted import count
-from headscope.reporting.kit.comparing import Comparison, compared
-from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, numbered, sentence
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import accuracy_words, points, two_decimals, with_ends
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.tables.cells import Cell, number, records
-from headscope.reporting.kit.words import join, plain
+from headscope.report_kit.comparing import Comparison, compared
+from headscope.report_kit.linked_sentences import HeadRef, Sentence, numbered, sentence
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.numbers import accuracy_words, points, two_decimals, with_ends
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import Cell, number, records
+from headscope.report_kit.words import join, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 TOPIC = "probes"

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.probes.probe_lines import ProbeLine, probe_lines
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.tables.paper_table import (
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.tables.paper_table import (
     PaperColumn,
     PaperTable,
     count_column,

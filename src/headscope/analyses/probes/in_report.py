@@ -3,7 +3,7 @@
 from headscope.analyses.probes.figures.drawings import probe_figures
 from headscope.analyses.probes.findings import TOPIC, probe_findings
 from headscope.analyses.probes.section import TERMS, probes_section
-from headscope.reporting.kit.report_parts import Parts
+from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
     findings=probe_findings,

@@ -10,8 +10,8 @@ from headscope.analyses.probes.findings import cell_of_layer
 from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.stage_result import StageResult
 from headscope.counted import count
-from headscope.reporting.kit.numbers import terminal_ends, terminal_share, two_decimals, with_ends
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.numbers import terminal_ends, terminal_share, two_decimals, with_ends
+from headscope.report_kit.tables.terminal import Grid
 
 _MORE = {
     "UAS tree": "as a tree",

@@ -11,13 +11,13 @@ import pandas as pd
 from headscope.analyses.probes.catalog import OVER_ATTENTION, SYSTEMS
 from headscope.analyses.probes.figures.weight_grids import TITLES
 from headscope.analyses.probes.probe_lines import ProbeLine
-from headscope.reporting.kit.links import head_link
-from headscope.reporting.kit.numbers import DASH, correlation, ends, formatted, points, share
-from headscope.reporting.kit.pictures.strip import scale, strip
-from headscope.reporting.kit.relation_names import short
-from headscope.reporting.kit.tables.cells import Cell, cell_of, number, records
-from headscope.reporting.kit.tables.page_rows import Table, scrolled
-from headscope.reporting.kit.words import plain
+from headscope.report_kit.links import head_link
+from headscope.report_kit.numbers import DASH, correlation, ends, formatted, points, share
+from headscope.report_kit.pictures.strip import scale, strip
+from headscope.report_kit.relation_names import short
+from headscope.report_kit.tables.cells import Cell, cell_of, number, records
+from headscope.report_kit.tables.page_rows import Table, scrolled
+from headscope.report_kit.words import plain
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.views.markup import Html, el
 

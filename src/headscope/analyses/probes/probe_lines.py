@@ -10,7 +10,7 @@ import pandas as pd
 
 from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.system import System
-from headscope.reporting.kit.tables.cells import Cell, cell_of, number, records
+from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 
 
 @dataclass(frozen=True)

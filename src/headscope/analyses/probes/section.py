@@ -11,13 +11,13 @@ from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table
 from headscope.analyses.probes.probe_lines import probe_lines
 from headscope.prepare.overlap import overlap_line
-from headscope.reporting.kit.linked_sentences import Sentence
-from headscope.reporting.kit.links import file_links, linked
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.pictures.drawing import inline
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.page_rows import scrolled
-from headscope.reporting.kit.words import capital, count, plain
+from headscope.report_kit.linked_sentences import Sentence
+from headscope.report_kit.links import file_links, linked
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.pictures.drawing import inline
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.page_rows import scrolled
+from headscope.report_kit.words import capital, count, plain
 from headscope.views.markup import Html, el
 
 WHY = (

@@ -8,12 +8,12 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.linked_sentences import Sentence, listed, numbered, sentence
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import amount, table_number
-from headscope.reporting.kit.tables.page_rows import Table, unit
-from headscope.reporting.kit.words import Words, capital, count, head_name
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.numbers import amount, table_number
+from headscope.report_kit.tables.page_rows import Table, unit
+from headscope.report_kit.words import Words, capital, count, head_name
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import roles

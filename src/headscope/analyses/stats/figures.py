@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from headscope.figures.entropy import entropy_by_layer
 from headscope.figures.line_diagram import line_diagram, line_pages
 from headscope.figures.stats_points import by_page, stats_points
-from headscope.reporting.kit.report_parts import Context
+from headscope.report_kit.report_parts import Context
 
 
 def stats_figures(about: Context) -> Iterator[tuple[str, Figure]]:

@@ -13,11 +13,11 @@ from headscope.analyses.stats.share_findings import (
     position_sentences,
     special_sentences,
 )
-from headscope.reporting.kit.claim_rules import stands_out
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.linked_sentences import Sentence, sentence
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import Words, count
+from headscope.report_kit.claim_rules import stands_out
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import Sentence, sentence
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.words import Words, count
 from headscope.statistics.role_catalog import ROLES, SHOWN
 
 

@@ -6,12 +6,12 @@ from collections import Counter
 
 import pandas as pd
 
-from headscope.reporting.kit.claim_rules import WHERE
-from headscope.reporting.kit.comparing import Comparison, Verdict, compared, comparisons
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.linked_sentences import Sentence, measured, named, sentence
-from headscope.reporting.kit.numbers import amount, percent
-from headscope.reporting.kit.words import Words, count, layer_list
+from headscope.report_kit.claim_rules import WHERE
+from headscope.report_kit.comparing import Comparison, Verdict, compared, comparisons
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import Sentence, measured, named, sentence
+from headscope.report_kit.numbers import amount, percent
+from headscope.report_kit.words import Words, count, layer_list
 from headscope.statistics.role_catalog import BROAD_RATIO
 
 

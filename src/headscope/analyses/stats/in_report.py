@@ -8,10 +8,10 @@ from headscope.analyses.stats.findings import stats_findings
 from headscope.analyses.stats.on_grid import norm_measures
 from headscope.analyses.stats.paper import paper_section
 from headscope.analyses.stats.section import stats_sections
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.report_parts import Parts
-from headscope.reporting.kit.words import words_for
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.report_parts import Parts
+from headscope.report_kit.words import words_for
 
 
 def _cards(run: Measured, kind: Kind) -> dict[str, Any]:

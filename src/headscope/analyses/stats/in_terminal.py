@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.stats.by_norm import by_norm
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.numbers import HYPHEN, table_number
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.numbers import HYPHEN, table_number
+from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic_catalog import STATISTICS, Rows, Unit

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.reporting.kit.head_measures import HeadMeasure, in_head_order
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.words import capital
+from headscope.report_kit.head_measures import HeadMeasure, in_head_order
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.words import capital
 from headscope.statistics.measures import NORM, of_measure
 from headscope.statistics.statistic_catalog import STATISTICS, Unit
 

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.linked_sentences import measured
-from headscope.reporting.kit.numbers import percent
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.tables.cells import Cell
-from headscope.reporting.kit.tables.page_rows import Table
-from headscope.reporting.kit.words import join, plain
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import measured
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import Cell
+from headscope.report_kit.tables.page_rows import Table
+from headscope.report_kit.words import join, plain
 from headscope.views.markup import Html, el, raw
 
 

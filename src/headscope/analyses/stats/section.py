@@ -14,13 +14,13 @@ from headscope.figures.entropy import entropy_panel
 from headscope.figures.line_diagram import example_panel
 from headscope.figures.series import select
 from headscope.figures.statistic_panel import statistic_panel
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.linked_sentences import Sentence
-from headscope.reporting.kit.links import figure_links, linked
-from headscope.reporting.kit.pictures.drawing import inline
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.page_rows import Table, example_table, layer_table, role_table
-from headscope.reporting.kit.words import Words, capital, plain
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import Sentence
+from headscope.report_kit.links import figure_links, linked
+from headscope.report_kit.pictures.drawing import inline
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.page_rows import Table, example_table, layer_table, role_table
+from headscope.report_kit.words import Words, capital, plain
 from headscope.statistics.measures import NORM, of_measure
 from headscope.statistics.role_catalog import SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS, Topic, is_share, of_topic

@@ -7,9 +7,9 @@ from math import isnan
 
 import pandas as pd
 
-from headscope.reporting.kit.claim_rules import LEAST_SHARE, WHERE, beats_all, stands_out, strongest, target
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.linked_sentences import (
+from headscope.report_kit.claim_rules import LEAST_SHARE, WHERE, beats_all, stands_out, strongest, target
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import (
     HeadRef,
     Sentence,
     listed,
@@ -18,9 +18,9 @@ from headscope.reporting.kit.linked_sentences import (
     numbered,
     sentence,
 )
-from headscope.reporting.kit.numbers import percent
-from headscope.reporting.kit.tables.cells import Cell
-from headscope.reporting.kit.words import Words, count, layer_list
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.tables.cells import Cell
+from headscope.report_kit.words import Words, count, layer_list
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")

@@ -10,14 +10,14 @@ import pandas as pd
 
 from headscope.analyses.syntax.page_tables import key_words
 from headscope.analyses.syntax.relations import Relation, noop_of, relations_of, single
-from headscope.reporting.kit.comparing import Comparison, comparisons
-from headscope.reporting.kit.linked_sentences import HeadRef, Sentence, named, sentence
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import accuracy_words, offset_words, percent
-from headscope.reporting.kit.relation_names import OVERALL, attending, found_words, short
-from headscope.reporting.kit.report_parts import Context
-from headscope.reporting.kit.tables.cells import Cell, cell_of, number, records
-from headscope.reporting.kit.words import Words, count, join
+from headscope.report_kit.comparing import Comparison, comparisons
+from headscope.report_kit.linked_sentences import HeadRef, Sentence, named, sentence
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.numbers import accuracy_words, offset_words, percent
+from headscope.report_kit.relation_names import OVERALL, attending, found_words, short
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import Cell, cell_of, number, records
+from headscope.report_kit.words import Words, count, join
 from headscope.statistics.arc_bins import FEWEST_ARCS
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 

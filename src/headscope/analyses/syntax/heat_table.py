@@ -8,11 +8,11 @@ from math import isnan
 from headscope.analyses.syntax.figures.relation_layers import STEPS, LayerBest, best_by_layer, step_of
 from headscope.analyses.syntax.relations import Relation
 from headscope.attention.head_id import head_anchor, head_label
-from headscope.reporting.kit.links import figure_file
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.relation_names import DIRECTIONS, short
-from headscope.reporting.kit.tables.cells import number, records
-from headscope.reporting.kit.tables.page_rows import scrolled
+from headscope.report_kit.links import figure_file
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.relation_names import DIRECTIONS, short
+from headscope.report_kit.tables.cells import number, records
+from headscope.report_kit.tables.page_rows import scrolled
 from headscope.views.markup import Html, el
 
 MOST_CELLS = 1500

@@ -6,9 +6,9 @@ import pandas as pd
 
 from headscope.analyses.syntax.relations import Best, Relation, relations_of
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.relation_names import DIRECTIONS, OVERALL
-from headscope.reporting.kit.tables.paper_table import (
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.relation_names import DIRECTIONS, OVERALL
+from headscope.report_kit.tables.paper_table import (
     PaperTable,
     count_column,
     interval_columns,

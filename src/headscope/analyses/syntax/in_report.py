@@ -4,7 +4,7 @@ from headscope.analyses.syntax.figures.files import syntax_figures
 from headscope.analyses.syntax.findings import TOPIC, syntax_findings
 from headscope.analyses.syntax.section import syntax_section
 from headscope.analyses.syntax.targets import ROLE, UNIVERSAL, relation_targets
-from headscope.reporting.kit.report_parts import Parts, corpus_line
+from headscope.report_kit.report_parts import Parts, corpus_line
 
 TERMS = (
     ("Dependency relations", "a word’s attention is that of its pieces: the sum to them, the mean from them. Dependent "

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
-from headscope.reporting.kit.numbers import q_words, terminal_ends, terminal_share
-from headscope.reporting.kit.tables.terminal import Grid
+from headscope.report_kit.numbers import q_words, terminal_ends, terminal_share
+from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.arc_bins import FEWEST_ARCS, TOTALS
 
 

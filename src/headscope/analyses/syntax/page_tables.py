@@ -8,13 +8,13 @@ from typing import Any
 
 from headscope.analyses.syntax.relations import Best, Relation
 from headscope.attention.head_id import head_label
-from headscope.reporting.kit.links import head_link, numbered
-from headscope.reporting.kit.numbers import DASH, ends, joined, offset_words, percent, points, q_words, share
-from headscope.reporting.kit.pictures.strip import scale, strip
-from headscope.reporting.kit.relation_names import DIRECTIONS, gloss, short
-from headscope.reporting.kit.tables.cells import Runs, number
-from headscope.reporting.kit.tables.page_rows import Table, scrolled
-from headscope.reporting.kit.words import Words
+from headscope.report_kit.links import head_link, numbered
+from headscope.report_kit.numbers import DASH, ends, joined, offset_words, percent, points, q_words, share
+from headscope.report_kit.pictures.strip import scale, strip
+from headscope.report_kit.relation_names import DIRECTIONS, gloss, short
+from headscope.report_kit.tables.cells import Runs, number
+from headscope.report_kit.tables.page_rows import Table, scrolled
+from headscope.report_kit.words import Words
 from headscope.views.markup import Html, el, raw
 
 

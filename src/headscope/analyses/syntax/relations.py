@@ -8,9 +8,9 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.relation_names import OVERALL
-from headscope.reporting.kit.tables.cells import Cell, Runs, cell_of, number, records, runs
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.relation_names import OVERALL
+from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records, runs
 from headscope.statistics.significance import SIGNIFICANT
 
 

@@ -16,15 +16,15 @@ from headscope.analyses.syntax.page_tables import (
     same_data_table,
 )
 from headscope.analyses.syntax.relations import Relation, relations_of, single
-from headscope.reporting.kit.links import file_links, linked
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.numbers import percent
-from headscope.reporting.kit.pictures.drawing import inline
-from headscope.reporting.kit.relation_names import OVERALL, short
-from headscope.reporting.kit.report_parts import Context, Section, section
-from headscope.reporting.kit.tables.cells import number, records
-from headscope.reporting.kit.tables.page_rows import scrolled
-from headscope.reporting.kit.words import capital, count, join, plain
+from headscope.report_kit.links import file_links, linked
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.pictures.drawing import inline
+from headscope.report_kit.relation_names import OVERALL, short
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.cells import number, records
+from headscope.report_kit.tables.page_rows import scrolled
+from headscope.report_kit.words import capital, count, join, plain
 from headscope.views.markup import Html, el
 
 WHY = "Does one head find a word’s syntactic head, better than always pointing a fixed number of words away?"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 
 from headscope.analyses.syntax.relations import Best, relations_of
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.relation_names import OVERALL, gloss, short, terms
-from headscope.reporting.kit.targets import WAYS, Findable, Selected, Target
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.relation_names import OVERALL, gloss, short, terms
+from headscope.report_kit.targets import WAYS, Findable, Selected, Target
 
 ROLE = "syntax"
 # By the label without its sub-type, beside the glossary's own words.

@@ -34,7 +34,7 @@ def command(
     of the run, too. With --figures and no --format the figures alone are written.
     """
     from headscope.counted import count
-    from headscope.study.export import export
+    from headscope.reporting.export import export
     from headscope.study.study import open_study
 
     folder = study.resolve()

@@ -13,7 +13,7 @@ from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.encoding.packing.line_packing import PackingCounts
-    from headscope.study.extraction import Extraction
+    from headscope.running.extraction import Extraction
 
 
 SHARED = (
@@ -75,7 +75,7 @@ def command(
         )
     target = out or default_out(text or [], pickle=form == "pickle")
     options = o.run_options(**shared, text=text, too_long=too_long, batch_size=batch_size, stages=("stats",))
-    from headscope.study.extraction import MapOptions, extract
+    from headscope.running.extraction import MapOptions, extract
 
     how = MapOptions(
         pickle=form == "pickle",

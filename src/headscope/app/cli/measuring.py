@@ -68,8 +68,8 @@ def run_command(
     """
     from headscope.app.cli.progress_lines import ProgressPrinter
     from headscope.prepare.prepared_run import prepare
-    from headscope.study.stages import measure, stages_of
-    from headscope.study.writing import read_stages, write_run
+    from headscope.running.stages import measure, stages_of
+    from headscope.running.writing import read_stages, write_run
 
     with ProgressPrinter(quiet=quiet) as watch:
         run = prepare(options, watch=watch)

@@ -37,7 +37,7 @@ def command(
     """
     from headscope.app.cli.progress_lines import ProgressPrinter
     from headscope.atlas.atlas_files import run_report
-    from headscope.study.parts import read_parts
+    from headscope.running.parts import read_parts
 
     read = read_parts(parts)
     options = read[0].options if device is None else replace(read[0].options, device=device)

@@ -131,8 +131,8 @@ def _cluster(
         raise OptionError(
             "--engine ray is for a model that reads text; saved maps are read at once: leave one of the two out"
         )
-    from headscope.study.cluster.cluster_options import ClusterOptions
-    from headscope.study.cluster.ray_engine import RayEngine
+    from headscope.running.cluster.cluster_options import ClusterOptions
+    from headscope.running.cluster.ray_engine import RayEngine
 
     return RayEngine(ClusterOptions(**set_options))
 
@@ -142,7 +142,7 @@ def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool
     from headscope.app.cli.progress_lines import ProgressPrinter
     from headscope.counted import count
     from headscope.prepare.model_run import ModelRun
-    from headscope.study.parts import check_options, read_part_number, write_part
+    from headscope.running.parts import check_options, read_part_number, write_part
 
     part = read_part_number(shard)
     check_options(options)

@@ -13,10 +13,10 @@ from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
 from headscope.analyses.probes.figures.score_lines import probe_scores, scores_of
 from headscope.analyses.probes.figures.weight_grids import probe_weights, weights_of
-from headscope.reporting.kit.kinds import Kind
-from headscope.reporting.kit.links import figure_file
-from headscope.reporting.kit.measured import Measured
-from headscope.reporting.kit.report_parts import Context
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.links import figure_file
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.report_parts import Context
 
 Drawings = Mapping[str, Callable[[], Figure]]
 

@@ -11,7 +11,7 @@ from headscope.analyses.syntax.figures.relation_layers import best_by_layer, rel
 from headscope.analyses.syntax.heat_table import best_offsets, drawn_relations, heat_name
 from headscope.analyses.syntax.relations import relations_of
 from headscope.analyses.syntax.section import curve_relations
-from headscope.reporting.kit.report_parts import Context
+from headscope.report_kit.report_parts import Context
 
 
 def syntax_figures(about: Context) -> Iterator[tuple[str, Figure]]:

@@ -1,0 +1,121 @@
+"""The table of statistics as arrays: every statistic of every head, and of every layer's mean, by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import SupportsInt
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.tables.cells import Cell
+from headscope.statistics.role_catalog import OTHERWISE
+from headscope.statistics.statistic_catalog import NAMES
+
+COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n_inputs")
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of attention: `heads[statistic]` is `[layers, heads, 5]`, `means[statistic]` `[layers, 5]`.
+
+    `model_layers` has each layer's number among all of the model's layers where some of these have no attention, and
+    is empty otherwise.
+    """
+
+    name: str
+    layers: int
+    heads_per_layer: int
+    heads: Mapping[str, np.ndarray]
+    means: Mapping[str, np.ndarray]
+    roles: tuple[str, ...]
+    model_layers: tuple[int, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """How many heads there are."""
+        return self.layers * self.heads_per_layer
+
+    def layer_name(self, layer: int) -> str:
+        """Write a layer's number as tables have it: `2`, or `2 (model’s 5)` where the model counts otherwise."""
+        return f"{layer} (model’s {self.model_layers[layer - 1]})" if self.model_layers else str(layer)
+
+    def cell(self, statistic: str, layer: int, head: int | None = None) -> Cell:
+        """Return one number; `layer` and `head` are 1-based, no head is the layer's mean."""
+        row = self.means[statistic][layer - 1] if head is None else self.heads[statistic][layer - 1, head - 1]
+        n = 0 if np.isnan(row[4]) else int(row[4])
+        return Cell(float(row[0]), float(row[1]), float(row[2]), float(row[3]), n)
+
+    def occurs(self, statistic: str) -> bool:
+        """Whether any head or layer has a value."""
+        both = (self.heads[statistic][..., 0], self.means[statistic][..., 0])
+        return any(bool(np.isfinite(values).any()) for values in both)
+
+    def each(self, statistic: str) -> Iterator[tuple[int, int, Cell]]:
+        """Yield (layer, head, cell) of every head that has a value."""
+        for layer in range(1, self.layers + 1):
+            for head in range(1, self.heads_per_layer + 1):
+                cell = self.cell(statistic, layer, head)
+                if cell.exists:
+                    yield layer, head, cell
+
+    def each_layer(self, statistic: str) -> list[tuple[int, Cell]]:
+        """Return (layer, mean) for every layer that has a value."""
+        cells = [(layer, self.cell(statistic, layer)) for layer in range(1, self.layers + 1)]
+        return [(layer, cell) for layer, cell in cells if cell.exists]
+
+    def role(self, layer: int, head: int) -> str:
+        """Return a head's role."""
+        return self.roles[self.head_index(layer, head)]
+
+    def head_index(self, layer: SupportsInt, head: SupportsInt) -> int:
+        """Return where a head stands in head order, from 0; `layer` and `head` are 1-based."""
+        return (int(layer) - 1) * self.heads_per_layer + int(head) - 1
+
+    def head_indices(self, rows: pd.DataFrame) -> NDArray[np.int64]:
+        """Return where the head of each row stands in head order, of rows with `layer` and `head` (from 1)."""
+        layer, head = (rows[name].to_numpy(np.int64) for name in ("layer", "head"))
+        return np.asarray((layer - 1) * self.heads_per_layer + head - 1)
+
+
+def kinds_of(run: Measured) -> tuple[Kind, ...]:
+    """Lay out every kind that the manifest names, in its order."""
+    return tuple(
+        _kind(
+            run,
+            str(entry["kind"]),
+            int(entry["layers"]),
+            int(entry["heads"]),
+            model_layers=entry.get("own", ()),
+        )
+        for entry in run.manifest["kinds"]
+    )
+
+
+def _kind(run: Measured, name: str, layers: int, heads: int, *, model_layers: Sequence[int]) -> Kind:
+    rows = run.stats[run.stats["kind"] == name]
+    by_head, by_layer = {}, {}
+    for statistic in NAMES:
+        part = rows[rows["statistic"] == statistic]
+        is_mean = part["head"].isna()
+        by_head[statistic] = _filled((layers, heads), part[~is_mean])
+        by_layer[statistic] = _filled((layers,), part[is_mean])
+    roles = np.full((layers, heads), OTHERWISE, dtype=object)
+    role_rows = run.roles[run.roles["kind"] == name]
+    for layer, head, role in zip(role_rows["layer"], role_rows["head"], role_rows["role"]):
+        roles[int(layer) - 1, int(head) - 1] = str(role)
+    return Kind(name, layers, heads, by_head, by_layer, tuple(roles.ravel()), tuple(map(int, model_layers)))
+
+
+def _filled(shape: tuple[int, ...], rows: pd.DataFrame) -> np.ndarray:
+    out = np.full((*shape, len(COLUMNS)), np.nan)
+    values = rows[list(COLUMNS)].to_numpy(dtype=np.float64, na_value=np.nan)
+    layer = rows["layer"].to_numpy(dtype=int) - 1
+    if len(shape) == 1:
+        out[layer] = values
+    else:
+        out[layer, rows["head"].to_numpy(dtype=int) - 1] = values
+    return out

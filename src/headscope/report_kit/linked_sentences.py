@@ -1,0 +1,87 @@
+"""A sentence of the report: text with references to heads, so that a page can link each to its card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from headscope.attention.head_id import head_anchor, head_label
+from headscope.report_kit.numbers import amount, interval, interval_decimals
+from headscope.report_kit.tables.cells import Cell
+from headscope.report_kit.words import capital, head_name
+
+
+@dataclass(frozen=True)
+class HeadRef:
+    """A head named in a sentence."""
+
+    kind: str
+    layer: int
+    head: int
+    text: str
+
+    @property
+    def anchor(self) -> str:
+        """The address of its card within the page, without the `#`."""
+        return head_anchor(self.kind, self.layer, self.head)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One finding: its topic (position, special, noop, focus, roles, none, intervals), its text in parts, its kind."""
+
+    topic: str
+    parts: tuple[str | HeadRef, ...]
+    kind: str = ""
+
+    @property
+    def text(self) -> str:
+        """The sentence as plain text."""
+        return "".join(part if isinstance(part, str) else part.text for part in self.parts)
+
+
+def sentence(topic: str, *parts: str | HeadRef) -> Sentence:
+    """Make a sentence, its first letter a capital."""
+    first, *rest = parts
+    if isinstance(first, HeadRef):
+        first = HeadRef(first.kind, first.layer, first.head, capital(first.text))
+    else:
+        first = capital(first)
+    return Sentence(topic, (first, *rest))
+
+
+def named(kind: str, layer: int, head: int, *, several: bool) -> HeadRef:
+    """Refer to a head by its name."""
+    return HeadRef(kind, layer, head, head_name(kind, layer, head, several=several))
+
+
+def numbered(kind: str, layer: int, head: int) -> HeadRef:
+    """Refer to a head by its number alone, in a list that has said "heads"."""
+    return HeadRef(kind, layer, head, head_label(layer, head))
+
+
+def listed(refs: Iterable[HeadRef], *, most: int = 8) -> list[str | HeadRef]:
+    """Write `1-3, 2-10 and 4-1`, or the first `most` and how many more."""
+    every = list(refs)
+    shown = every[:most]
+    more = len(every) - len(shown)
+    parts: list[str | HeadRef] = []
+    for index, ref in enumerate(shown):
+        if index:
+            parts.append(" and " if index == len(shown) - 1 and not more else ", ")
+        parts.append(ref)
+    if more:
+        parts.append(f" and {more:,} more")
+    return parts
+
+
+def measured(cell: Cell, statistic: str, *, long: bool = True) -> tuple[str, str]:
+    """Return a value in words and its interval in brackets, `("98%", " (95% interval 97 to 98)")`.
+
+    Both have the same decimals, so that rounding never puts a value outside its interval.
+    """
+    if not cell.has_interval:
+        return amount(cell.value, statistic), ""
+    ends = interval(cell.ci_low, cell.ci_high, statistic)
+    value = amount(cell.value, statistic, interval_decimals(cell.ci_low, cell.ci_high))
+    return value, f" (95% interval {ends})" if long else f" ({ends})"

@@ -1,0 +1,180 @@
+"""Numbers as text, for sentences, tables and the terminal: shares, intervals, q, p, offsets, nats, thousandths.
+
+Every function that writes a number for a reader stands here. The page marks what is missing with `DASH` and negative
+numbers with a true minus sign; a terminal, which may lack both, gets `HYPHEN`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, isnan
+
+import numpy as np
+
+from headscope.report_kit.tables.cells import Cell
+from headscope.statistics.statistic_catalog import is_share
+
+DASH, HYPHEN = "–", "-"
+
+
+def formatted(value: float, form: str, *, missing: str = DASH) -> str:
+    """Return a number in a form of `format`, or what stands for a missing one; `HYPHEN` for a terminal."""
+    if isnan(value):
+        return missing
+    text = f"{value:{form}}"
+    return text if missing == HYPHEN else text.replace("-", "−")
+
+
+def share(value: float, *, missing: str = DASH) -> str:
+    """Return a fraction as tables print it, `75.2`, or what stands for a missing one; `HYPHEN` for a terminal."""
+    return formatted(100 * value, ".1f", missing=missing)
+
+
+def points(value: float, *, signed: bool = False) -> str:
+    """Return a difference of shares in points, `3.4`; `+3.4` where it is to have its sign."""
+    return formatted(100 * value, "+.1f" if signed else ".1f")
+
+
+def joined(
+    low: float, high: float, write: Callable[[float], str] = share, *, between: str = "–", missing: str = ""
+) -> str:
+    """Return the ends of an interval, each as `write` writes it; ` to ` between them where one has a minus sign."""
+    if isnan(low) or isnan(high):
+        return missing
+    return f"{write(low)}{' to ' if low < 0 else between}{write(high)}"
+
+
+def ends(cell: Cell, write: Callable[[float], str] = share, *, between: str = "–", missing: str = "") -> str:
+    """Return the interval of a cell, `72.9–77.4`, or what stands for a missing one."""
+    return joined(cell.ci_low, cell.ci_high, write, between=between, missing=missing)
+
+
+def with_ends(cell: Cell, write: Callable[[float], str]) -> str:
+    """Return a number with its interval in brackets, `12.3 (11.0 to 13.6)`."""
+    interval_text = ends(cell, write, between=" to ")
+    return write(cell.value) + (f" ({interval_text})" if interval_text else "")
+
+
+def q_words(q: float) -> str:
+    """Return a q-value: `<0.001`, `0.013`, or that nothing was tested."""
+    if isnan(q):
+        return "not tested"
+    return "<0.001" if q < 0.001 else f"{q:.3f}"
+
+
+def offset_words(offset: int | None) -> str:
+    """Return an offset with its sign, `+1` or `−2`."""
+    return DASH if offset is None else formatted(float(offset), "+.0f")
+
+
+def two_decimals(value: float) -> str:
+    """Return a number with two digits after the point."""
+    return formatted(value, ".2f")
+
+
+def nats(value: float) -> str:
+    """Return a divergence with three digits after the point, `0.092`; small ones with two that count, `0.00031`."""
+    return f"{value:.3f}" if abs(value) >= 0.01 or value == 0 else f"{value:.2g}"
+
+
+def span(low: float, high: float) -> str:
+    """Return an interval, `0.091 to 0.093`, with a digit more where its ends would look the same; empty without one."""
+    if isnan(low) or isnan(high):
+        return ""
+    shown = nats(low), nats(high)
+    return f"{shown[0]} to {shown[1]}" if shown[0] != shown[1] else f"{low:.4f} to {high:.4f}"
+
+
+def p_words(p: float) -> str:
+    """Return a p with four digits after the point below 0.01, else two."""
+    return f"p = {p:.4f}" if p < 0.01 else f"p = {p:.2f}"
+
+
+def accuracy_words(cell: Cell, *, long: bool = False) -> str:
+    """Return an accuracy with its interval, `75.2% (72.9 to 77.4)`; `long` says that it is the 95% interval."""
+    if not cell.has_interval:
+        return percent(cell.value, 1)
+    what = "95% interval " if long else ""
+    return f"{percent(cell.value, 1)} ({what}{100 * cell.ci_low:.1f} to {100 * cell.ci_high:.1f})"
+
+
+def percent(share: float, decimals: int | None = None) -> str:
+    """Return a fraction as `98%`, `1.3%` or `under 0.1%`: no decimals from 10% up, one below, unless told."""
+    if decimals is None:
+        decimals = 0 if abs(share) >= 0.0995 or share == 0 else 1
+    shown = f"{100 * share:.{decimals}f}%"
+    return f"under {10.0**-decimals:.{decimals}f}%" if share > 0 and float(shown[:-1]) == 0 else shown
+
+
+def amount(value: float, statistic: str, decimals: int | None = None) -> str:
+    """Return a value as the report's sentences write it: percent for shares, `3.86 nats` for entropies."""
+    return percent(value, decimals) if is_share(statistic) else f"{value:.2f} nats"
+
+
+def interval_decimals(low: float, high: float) -> int:
+    """Return how many decimals the percents of an interval need: one below 10% or where none would show no width."""
+    return 1 if low < 0.0995 or f"{100 * low:.0f}" == f"{100 * high:.0f}" else 0
+
+
+def interval(low: float, high: float, statistic: str) -> str:
+    """Return `97 to 98` or, where whole percents would show no width, `97.6 to 97.9`; empty without an interval."""
+    if isnan(low) or isnan(high):
+        return ""
+    if not is_share(statistic):
+        return f"{low:.2f} to {high:.2f}"
+    decimals = interval_decimals(low, high)
+    return f"{100 * low:.{decimals}f} to {100 * high:.{decimals}f}"
+
+
+def table_number(value: float, statistic: str, *, missing: str = DASH) -> str:
+    """Return a value as tables print it: percent with one decimal without its sign, nats with two."""
+    return share(value, missing=missing) if is_share(statistic) else formatted(value, ".2f", missing=missing)
+
+
+def terminal_share(value: float) -> str:
+    """Return a share as a terminal shows it, which may have neither a dash nor a true minus sign."""
+    return share(value, missing=HYPHEN)
+
+
+def terminal_ends(low: float, high: float) -> str:
+    """Return an interval of a share as a terminal shows it, `72.9 to 77.4`."""
+    return joined(low, high, terminal_share, between=" to ", missing=HYPHEN)
+
+
+def nats_to_four(value: float) -> str:
+    """Write a divergence with four digits after the point, a digit more than the page; small ones with three."""
+    return f"{value:.4f}" if abs(value) >= 0.01 or value == 0 else f"{value:.3g}"
+
+
+def bracketed_interval(low: float, high: float, *, form: str, scale: float = 1.0) -> str:
+    """Return ` (2.31 to 2.35)`, each end times `scale`, as it follows a number; empty without an interval."""
+    return "" if isnan(low) else f" ({scale * low:{form}} to {scale * high:{form}})"
+
+
+def rounded(value: float, *, whole_from: float = inf) -> str:
+    """Return three digits that count below 1, two digits after the point above, and none from `whole_from` up."""
+    if isnan(value):
+        return DASH
+    return f"{value:.3g}" if value < 1 else f"{value:.2f}" if value < whole_from else f"{value:.0f}"
+
+
+def correlation(value: float) -> str:
+    """Return a correlation with three digits, or a dash where it is null."""
+    return formatted(value, ".3f")
+
+
+def thousandths(value: float) -> str:
+    """Return a value in thousandths with three digits that count."""
+    text = np.format_float_positional(1000 * value, precision=3, fractional=False, trim="k").rstrip(".")
+    return text.replace("-", "−")
+
+
+def two_digits(value: float) -> str:
+    """Return a number for a terminal with two digits that count below 10, and whole from there."""
+    return HYPHEN if isnan(value) else f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+
+def json_numbers(values: np.ndarray) -> list[float | int | None]:
+    """Return numbers for JSON: six decimals, null for NaN, whole ones without a point."""
+    rounded = [None if np.isnan(value) else round(float(value), 6) for value in values]
+    return [int(value) if value is not None and value == int(value) else value for value in rounded]

@@ -1,0 +1,116 @@
+"""Matplotlib figures made part of a page: its colors follow light and dark, its ids collide with nobody's."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from hashlib import blake2b
+
+from matplotlib.figure import Figure
+
+from headscope.figures.saving import svg_text
+from headscope.figures.settling import settle
+from headscope.palette import palette
+from headscope.report_kit.pictures.stamps import stamped
+from headscope.views.markup import Html, raw, text
+
+PIXELS_PER_POINT = 1.36
+"""Ten-point text of a figure comes out a little smaller than the page's sixteen-pixel text."""
+
+
+def inline(figure: Figure, *, name: str, label: str) -> Html:
+    """Return a figure as an inline `<svg>` that scales with its box.
+
+    Args:
+        figure: a figure of `headscope.figures`.
+        name: unique in the page; put before the figure's ids.
+        label: what the figure shows, for those who do not see it.
+    """
+    return _inlined(svg_text(figure), name=name, label=label)
+
+
+def inline_file(
+    pictures: Mapping[str, str], file: str, draw: Callable[[], Figure], *, name: str, label: str
+) -> Html:
+    """Return a figure that is a file, too: as it was written there, else drawn as it would be written.
+
+    Args:
+        pictures: the figures that were written, as SVG, by the names of their files.
+        file: its name.
+        draw: draws it.
+        name, label: as `inline` takes them.
+    """
+    markup = pictures.get(file)
+    if markup is None:
+        figure = draw()
+        settle(figure)
+        markup = svg_text(figure)
+    return _inlined(markup, name=name, label=label)
+
+
+def _inlined(markup: str, *, name: str, label: str) -> Html:
+    box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', markup)
+    if box is None:
+        raise ValueError(
+            "Expected an SVG with a viewBox from matplotlib, got none; check the version of matplotlib."
+        )
+    width, height = float(box.group(1)), float(box.group(2))
+    body = markup[markup.index(">", markup.index("<svg")) + 1 : markup.rindex("</svg>")]
+    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
+    body = re.sub(r'<style type="text/css">.*?</style>', "", body, flags=re.DOTALL)
+    body = _POINT.sub(_point, body)
+    body = _GROUP.sub(_hoist, body)
+    body = re.sub(r"<[^>]*>", lambda tag: _tag(tag.group(), name), body)
+    body = re.sub(r">\s+<", "><", body)
+    size = f"--natural:{width * PIXELS_PER_POINT:.0f}px;--least:{width * 0.95:.0f}px"
+    return raw(
+        f'<svg class="figure" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{text(label)}" '
+        f'style="{size}" stroke-linejoin="round">{body.strip()}</svg>'
+    )
+
+
+_POINT = re.compile(r'<a xlink:href="#\w+-(\d+-\d+)"[^>]*>\s*<(path|use)([^>]*)/>\s*</a>')
+_GROUP = re.compile(r'<g id="(heads--[^">]*)"[^>]*>.*?</g>(?=\s*<)', re.DOTALL)
+_STYLE = re.compile(r' style="([^"]*)"')
+
+
+def _point(match: re.Match[str]) -> str:
+    """Write a linked point as one element with `data-head`: the page's script opens the card, no tab stop is made."""
+    return f'<{match.group(2)} data-head="{match.group(1)}"{match.group(3)}/>'
+
+
+def _hoist(match: re.Match[str]) -> str:
+    """Move the style that all points share to their group: most of a big model's page consists of points."""
+    name = blake2b(match.group(1).encode(), digest_size=2).hexdigest()
+    group = stamped(match.group(), name=f"p{name}-")
+    styles = [style.split("; ") for style in _STYLE.findall(group) if "fill" in style]
+    shared = [said for said in styles[0] if all(said in style for style in styles)] if styles else []
+    if not shared:
+        return group
+
+    def unshared(style_match: re.Match[str]) -> str:
+        if "fill" not in style_match.group(1):
+            return style_match.group()
+        left = "; ".join(said for said in style_match.group(1).split("; ") if said not in shared)
+        return f' style="{left}"' if left else ""
+
+    return _STYLE.sub(unshared, group).replace(">", f' style="{"; ".join(shared)}">', 1)
+
+
+def _tag(tag: str, name: str) -> str:
+    """Rewrite one tag: page colors, page fonts, own ids."""
+    tag = re.sub(r'\bid="([^"]*)"', lambda match: f'id="{name}-{match.group(1)}"', tag)
+    tag = re.sub(r"url\(#([^)]*)\)", lambda match: f"url(#{name}-{match.group(1)})", tag)
+    if tag.startswith("<use"):
+        tag = tag.replace('xlink:href="#', f'xlink:href="#{name}-')
+    tag = re.sub(r"font-family: [^;\"]*;? ?", "", tag)
+    return re.sub(r"#[0-9a-f]{6}\b", lambda match: _variables().get(match.group(), match.group()), tag)
+
+
+@cache
+def _variables() -> dict[str, str]:
+    """Map the light scheme's colors, which matplotlib drew with, to the page's variables."""
+    colors = palette()
+    known = {shade.light: f"var(--{name})" for name, shade in colors.page.items()}
+    return known | {role.line.light: f"var(--line-{name})" for name, role in colors.roles.items()}

@@ -1,0 +1,66 @@
+"""A line of a table as a picture: a head's accuracy with its interval, the best offset as a tick, a control hollow."""
+
+from __future__ import annotations
+
+from headscope.report_kit.tables.cells import Cell, Runs
+from headscope.views.markup import Html, el
+
+WIDTH, HEIGHT = 200, 18
+EDGE = 6
+
+
+def strip(
+    accuracy: Cell,
+    *,
+    baseline: Cell | None = None,
+    control: Runs | None = None,
+    strong: bool = True,
+    role: str = "syntax",
+) -> Html:
+    """Return the picture of one line, 0% on its left and 100% on its right.
+
+    Args:
+        accuracy: the head's; a full dot on its interval.
+        baseline: the best fixed offset's; a tick on its interval.
+        control: a hollow dot at the mean of its seeds, on their range.
+        strong: whether the head is shown to beat the offset; a hollow dot in gray where it is not.
+        role: whose color the dot has.
+    """
+    middle = HEIGHT / 2
+    parts: list[Html] = [_line("rail", 0.0, 1.0, middle)]
+    parts += [_tall("notch", share) for share in (0.0, 0.5, 1.0)]
+    if control is not None:
+        parts.append(_line("range", control.lowest, control.highest, middle))
+        parts.append(el("circle", cx=_x(control.mean), cy=middle, r="2.6", class_="control"))
+    if baseline is not None and baseline.exists:
+        if baseline.has_interval:
+            parts.append(_line("spread", baseline.ci_low, baseline.ci_high, middle))
+        parts.append(_tall("offset", baseline.value))
+    if accuracy.exists:
+        if accuracy.has_interval:
+            parts.append(_line("ends", accuracy.ci_low, accuracy.ci_high, middle))
+        parts.append(el("circle", cx=_x(accuracy.value), cy=middle, r="4", class_="dot"))
+    classes = f"strip-row role-{role}" if strong else f"strip-row weak role-{role}"
+    return el("svg", parts, class_=classes, viewBox=f"0 0 {WIDTH} {HEIGHT}", aria_hidden="true")
+
+
+def scale() -> Html:
+    """Return the header of a column of strips: 0, 50 and 100%."""
+    marks = [
+        el("text", words, x=_x(share), y=11, text_anchor=anchor)
+        for share, words, anchor in ((0.0, "0", "middle"), (0.5, "50", "middle"), (1.0, "100%", "end"))
+    ]
+    return el("svg", marks, class_="strip-row", viewBox=f"0 0 {WIDTH} 14", aria_hidden="true")
+
+
+def _x(share: float) -> str:
+    return f"{EDGE + (WIDTH - 2 * EDGE) * min(max(share, 0.0), 1.0):.1f}"
+
+
+def _line(name: str, low: float, high: float, y: float) -> Html:
+    return el("path", d=f"M{_x(low)} {y:g}H{_x(high)}", class_=name)
+
+
+def _tall(name: str, share: float) -> Html:
+    reach = 2.5 if name == "notch" else 6.5
+    return el("path", d=f"M{_x(share)} {HEIGHT / 2 - reach:g}v{2 * reach:g}", class_=name)

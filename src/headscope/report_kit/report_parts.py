@@ -1,0 +1,153 @@
+"""What an analysis adds to the report and the atlas: sentences, sections, figures, terms, what its heads find."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from headscope.report_kit.head_measures import HeadMeasure
+from headscope.report_kit.kinds import Kind, kinds_of
+from headscope.report_kit.linked_sentences import Sentence
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.showings import Showable, Showing
+from headscope.report_kit.targets import Findable, Target
+from headscope.report_kit.words import Words, count, plain, words_for
+from headscope.views.markup import Html, el
+
+Term = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What every part of a report is made from.
+
+    Attributes:
+        run: the run.
+        kinds: its kinds of attention.
+        words: what its model's tokens are called.
+        findings: the sentences, once they are made.
+        links: whether figures lie beside the page.
+        pictures: these figures as SVG, by the names of their files, where they were drawn.
+    """
+
+    run: Measured
+    kinds: tuple[Kind, ...]
+    words: Words
+    findings: Sequence[Sentence] = ()
+    links: bool = False
+    pictures: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, run: Measured) -> Context:
+        """Read what a run has."""
+        return cls(run=run, kinds=kinds_of(run), words=words_for(run.manifest))
+
+    @property
+    def several(self) -> bool:
+        """Whether there are several kinds of attention, so that heads are named with theirs."""
+        return len(self.kinds) > 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """A section of the page.
+
+    Attributes:
+        name: in its address.
+        title: in the contents list.
+        html: the section itself.
+    """
+
+    name: str
+    title: str
+    html: Html
+
+
+def section(
+    name: str,
+    title: str,
+    why: str,
+    parts: Sequence[Html | None],
+    *,
+    captions: Sequence[str] = (),
+    files: Html | Sequence[Html | None] | None = None,
+) -> list[Section]:
+    """Put a section together: its heading, why it is there, its parts, what explains them, its figures' files.
+
+    Args:
+        name: in its address.
+        title: its heading, also in the contents list.
+        why: the question, in a sentence or two.
+        parts: what it shows, in order.
+        captions: a paragraph each, below the parts.
+        files: links to its figures' files; they come last.
+
+    Returns:
+        The section alone; none where there are no parts.
+    """
+    if not parts:
+        return []
+    html = el(
+        "section",
+        el("h2", title),
+        el("p", why, class_="why"),
+        parts,
+        [el("p", caption, class_="caption") for caption in captions],
+        files,
+        id=f"section-{name}",
+    )
+    return [Section(name=name, title=title, html=html)]
+
+
+def corpus_line(corpus: Mapping[str, Any] | None, unit: str) -> tuple[str, ...]:
+    """Name a corpus of the manifest with its size, `litbank, 1,630 windows`; nothing where the run has none."""
+    of = corpus or {}
+    size = count(int(of[f"{unit}s"]), unit) if f"{unit}s" in of else ""
+    said = ", ".join(part for part in (plain(of.get("name", "")), size) if part)
+    return (said,) if said else ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parts:
+    """What an analysis adds.
+
+    Attributes:
+        findings: its sentences.
+        sections: its sections, in order; none where the run has nothing to show in them.
+        figures: yields its figures, where there is something to draw, each with the name of its file.
+        terms: what its numbers mean, for the list of definitions.
+        explained: tables that its terms speak of; a run that has none of them needs no definition.
+        headline: which of its topics may stand on the first screen; the lowest number comes first.
+        read: what it read, in a few words each, for the page's first line.
+        closing: what stands after its sections and the table of all heads.
+        targets: what it looked for, and how well every head finds it.
+        known: what it looks for in any run, so that it is understood where this one did not.
+        arcs: its table of sentences on which heads find something, with gold arcs; empty where it has none.
+        role: the color of what its heads find.
+        measures: a number for every head, each of which the head grid can be colored by.
+        showings: what it saw heads doing, each beside what chance gives; the grid can be colored by these, too.
+        showable: what it looks for so in any run, so that it is understood where this one did not.
+        cards: what it adds to the atlas's cards of the heads of a kind, by name.
+        needed: what a run may lack of the cards: name -> (the table it is made of, what to do for it).
+    """
+
+    findings: Callable[[Context], list[Sentence]] = lambda _: []
+    sections: Callable[[Context], list[Section]] = lambda _: []
+    figures: Callable[[Context], Iterable[tuple[str, Figure]]] = lambda _: ()
+    terms: Sequence[Term] = ()
+    explained: tuple[str, ...] = ()
+    headline: Mapping[str, int] = field(default_factory=dict)
+    read: Callable[[Mapping[str, Any]], Sequence[str]] = lambda _: ()
+    closing: Callable[[Context], Sequence[Html]] = lambda _: ()
+    targets: Callable[[Measured], Sequence[Target]] = lambda _: ()
+    known: Sequence[Findable] = ()
+    arcs: str = ""
+    role: str = ""
+    measures: Callable[[Context], Iterable[HeadMeasure]] = lambda _: ()
+    showings: Callable[[Measured], Sequence[Showing]] = lambda _: ()
+    showable: Sequence[Showable] = ()
+    cards: Callable[[Measured, Kind], Mapping[str, Any]] = lambda _, __: {}
+    needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)

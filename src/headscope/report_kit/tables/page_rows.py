@@ -1,0 +1,149 @@
+"""The tables behind the figures, as rows of text for the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.numbers import DASH, ends, table_number
+from headscope.report_kit.words import Words, capital, count, head_name
+from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.statistic_catalog import is_share
+from headscope.views.markup import Html, el
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table to be folded below a figure.
+
+    Attributes:
+        summary: what it holds, on its fold.
+        groups: header of the first line: (text, columns it spans).
+        header: header of the second line.
+        rows: text, the first column the row's name; numbers are right-aligned.
+        name: its id in the page.
+    """
+
+    summary: str
+    groups: tuple[tuple[str, int], ...]
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    name: str
+    words: tuple[int, ...] = (0,)
+
+    def html(self) -> Html:
+        """Return the table, folded."""
+        top = el("tr", [el("th", label, colspan=span, scope="colgroup") for label, span in self.groups])
+        bottom = el("tr", [el("th", label, scope="col") for label in self.header])
+        body = [
+            el(
+                "tr",
+                [
+                    el("th", cell, scope="row")
+                    if column == 0
+                    else el("td", cell, class_="words" if column in self.words else None)
+                    for column, cell in enumerate(row)
+                ],
+            )
+            for row in self.rows
+        ]
+        head = el("thead", top if self.groups else None, bottom)
+        table = el("table", head, el("tbody", body), id=self.name)
+        return el("details", el("summary", self.summary), scrolled(table, self.summary))
+
+
+def scrolled(table: Html, label: str) -> Html:
+    """Return a table in a box that scrolls sideways by itself, also by keyboard."""
+    return el("div", table, class_="scroll", tabindex=0, role="region", aria_label=label)
+
+
+def unit(statistic: str) -> str:
+    """Return the unit that a table's header names."""
+    return "%" if is_share(statistic) else "nats"
+
+
+def layer_table(
+    kind: Kind, statistics: Sequence[str], words: Words, *, name: str, several: bool
+) -> Table | None:
+    """Tabulate the layers' means of `statistics`, each with its interval, uniform value and n; None if none occurs."""
+    present = [statistic for statistic in statistics if kind.occurs(statistic)]
+    if not present:
+        return None
+    rows = []
+    for layer in range(1, kind.layers + 1):
+        row = [kind.layer_name(layer)]
+        for statistic in present:
+            cell = kind.cell(statistic, layer)
+            row += [
+                table_number(cell.value, statistic),
+                ends(cell, partial(table_number, statistic=statistic), missing=DASH),
+                table_number(cell.uniform, statistic),
+                f"{cell.n:,}",
+            ]
+        rows.append(tuple(row))
+    whose = f" ({kind.name})" if several else ""
+    return Table(
+        summary=f"Table: the mean over heads in each layer{whose}",
+        groups=(
+            ("", 1),
+            *((f"{capital(words.statistics[statistic])}, {unit(statistic)}", 4) for statistic in present),
+        ),
+        header=("layer", *("mean", "95% interval", "uniform", "n") * len(present)),
+        rows=tuple(rows),
+        name=name,
+    )
+
+
+def role_table(kinds: Sequence[Kind], words: Words) -> Table:
+    """Tabulate how many heads each role has, and in which layers."""
+    several = len(kinds) > 1
+    rows = []
+    for kind in kinds:
+        grid = np.array(kind.roles, dtype=object).reshape(kind.layers, kind.heads_per_layer)
+        for role, label in words.roles.items():
+            has_role = grid == role
+            if has_role.any():
+                layers = [f"{layer} ({int(has_role[layer - 1].sum())})" for layer in range(1, kind.layers + 1)
+                          if has_role[layer - 1].any()]  # fmt: skip
+                row = [capital(label), f"{int(has_role.sum()):,}", ", ".join(layers)]
+                rows.append(tuple([kind.name, *row] if several else row))
+    header = ("role", "heads", "in layer (heads)")
+    return Table(
+        summary="Table: how many heads have each role, and where",
+        groups=(),
+        header=("attention", *header) if several else header,
+        rows=tuple(rows),
+        name="table-roles",
+        words=(1, 3) if several else (2,),
+    )
+
+
+def example_table(
+    rows: Sequence[tuple[str, int, int, str, float, int, str]], words: Words, several: bool
+) -> Table:
+    """Tabulate the examples of figure 1: (kind, layer, head, behavior, value, segment, document)."""
+    body = []
+    for kind, layer, head, behavior, value, segment, document in rows:
+        statistic = ROLES[behavior].example if behavior in ROLES else behavior
+        shown = table_number(value, statistic)
+        body.append(
+            (
+                capital(head_name(kind, layer, head, several=several)),
+                capital(words.roles.get(behavior, behavior)),
+                f"{shown} {unit(statistic)}" if shown != "–" else shown,
+                document,
+                str(segment),
+            )
+        )
+    return Table(
+        summary=f"Table: {count(len(body), 'example')} and where they come from",
+        groups=(),
+        header=("head", "role", "value here", "document", "segment"),
+        rows=tuple(body),
+        name="table-examples",
+        words=(1, 3),
+    )

@@ -1,0 +1,118 @@
+"""A study for other programs: the paper's tables and the run's own, as CSV, LaTeX or one Excel workbook."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headscope.errors import OptionError, OutputError
+from headscope.report_kit.tables.paper_table import PaperTable
+from headscope.storage.atomic import write_bytes
+from headscope.storage.files import place_text
+from headscope.storage.lock import place_held
+from headscope.storage.workbook import LONGEST_NAME, MOST_ROWS, Value, workbook_bytes
+from headscope.study.manifest import MANIFEST
+from headscope.study.paper_tables import paper_tables
+from headscope.study.study import Study
+
+FORMATS = ("csv", "latex", "xlsx")
+WORKBOOK = "headscope.xlsx"
+# A spreadsheet reads a text that begins so as a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def export(study: Study, out: Path, *, form: str) -> list[Path]:
+    """Write a study's tables for other programs, each file whole or not at all, and return their paths.
+
+    Args:
+        study: a finished run.
+        out: a folder; made where there is none, files of the same names in it are written over.
+        form: `csv`: `table-1.csv` and on, and every table of the run; `latex`: `table-1.tex` and on; `xlsx`: one
+            workbook with a sheet for each of them all.
+
+    Raises:
+        OptionError: another format; or LaTeX of a study without any of the paper's tables.
+        OutputError: `out` is a file, or the folder of a run.
+        InputError: a table's file is gone or changed.
+    """
+    if form not in FORMATS:
+        raise OptionError(f"--format is {form!r}; expected one of {', '.join(FORMATS)}")
+    check_export_folder(out)
+    paper = paper_tables(study)
+    if form == "latex":
+        if not paper:
+            raise OptionError(
+                f"{study.path} has none of the paper's tables, which LaTeX is made of; run headscope report with "
+                "--treebank, --treebank-train or --coref, or take --format csv"
+            )
+        return [_text(out / f"table-{table.number}.tex", table.to_latex()) for table in paper]
+    if form == "csv":
+        return [_text(out / f"{name}.csv", _csv(frame)) for name, frame in _frames(study, paper)]
+    return [_workbook(out / WORKBOOK, _frames(study, paper))]
+
+
+def check_export_folder(out: Path) -> None:
+    """Refuse a folder that files of an export have no place in.
+
+    Raises:
+        OutputError: `out` is a file, or the folder of a run.
+    """
+    if out.exists() and not out.is_dir():
+        raise OutputError(f"{out} is a file; --out expects a folder, new or not")
+    if (out / MANIFEST).exists():
+        raise OutputError(f"{out} holds a run; give --out a folder of its own, such as {out / 'export'}")
+
+
+def _frames(study: Study, paper: list[PaperTable]) -> Iterator[tuple[str, pd.DataFrame]]:
+    yield from ((f"table-{table.number}", table.frame) for table in paper)
+    yield from ((name, study.table(name)) for name in study.tables)
+
+
+def _text(path: Path, content: str) -> Path:
+    place_text(path, content)
+    return path
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    """Write a table; lists as JSON, and before a text that a spreadsheet would run as a formula an apostrophe."""
+    plain = frame.copy()
+    for name in plain.columns:
+        if not pd.api.types.is_numeric_dtype(plain[name]):
+            plain[name] = [_shielded(_value(value)) for value in plain[name]]
+    return plain.to_csv(index=False, lineterminator="\n")
+
+
+def _shielded(value: Value) -> Value:
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def _workbook(path: Path, frames: Iterator[tuple[str, pd.DataFrame]]) -> Path:
+    sheets: dict[str, tuple[list[str], list[list[Value]]]] = {}
+    for name, frame in frames:
+        if len(frame) >= MOST_ROWS:
+            raise OptionError(
+                f"{name} has {len(frame):,} rows, and a sheet holds {MOST_ROWS - 1:,}; take --format csv"
+            )
+        rows = [[_value(value) for value in row] for row in frame.itertuples(index=False, name=None)]
+        sheets[name[:LONGEST_NAME]] = ([str(title) for title in frame.columns], rows)
+    with place_held(path):
+        write_bytes(path, workbook_bytes(sheets))
+    return path
+
+
+def _value(value: Any) -> Value:
+    """Make a cell of a table a plain number or text; a list becomes JSON."""
+    if isinstance(value, np.ndarray | list | tuple):
+        return json.dumps(np.asarray(value).tolist(), ensure_ascii=False)
+    if value is None or pd.isna(value):
+        return None
+    if isinstance(value, bool | np.bool_):
+        return bool(value)
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return float(value)
+    return str(value)

@@ -1,0 +1,348 @@
+"""Shards computed by Ray: a model an actor, on any number of nodes and GPUs."""
+
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from types import TracebackType
+from typing import Any
+
+from headscope.encoding.shards import Shard
+from headscope.errors import HeadscopeError, ModelError, OptionError
+from headscope.installing import how_to_install
+from headscope.prepare.model_run import ModelRun
+from headscope.running.cluster.cluster_options import ClusterOptions
+from headscope.running.cluster.shard_jobs import Job, ShardJobs
+from headscope.running.cluster.shard_worker import ShardWorker, WorkersRun
+from headscope.running.parts import shared_options
+from headscope.scans.shard_executor import ShardNode
+
+RESTARTS = 3
+"""How often Ray starts a worker anew that was lost."""
+_AT_ONCE = 2  # jobs of a worker: one is computed while the next is on its way
+_STARTS = 3
+_CONNECT = 10.0  # seconds
+_WORD_AFTER = 60.0  # seconds without a worker after which the user is told
+
+
+@dataclass(eq=False)
+class _Worker:
+    """An actor, whether it can be given something, how many jobs it has, and its process on its machine."""
+
+    actor: Any
+    up: bool = False
+    jobs: int = 0
+    process: int = 0
+
+
+@dataclass
+class _Scan:
+    """A scan that goes on: what is left of it, and what of it is under way, by the reference that says it is done."""
+
+    stage: str
+    name: str
+    jobs: ShardJobs
+    under_way: dict[Any, tuple[_Worker, Job, Any]] = field(default_factory=dict)
+
+
+class RayEngine:
+    """A cluster that is held while the block runs.
+
+    Ray starts a lost actor anew (`max_restarts`) but retries an actor's task on that very actor, which waits where its
+    node does not come back; so what was lost goes to whichever worker is free (`max_task_retries` stays 0).
+    `ray.util.ActorPool` hands results over by value and drops what was lost: here they stay where they are, and are
+    joined there.
+
+    Args:
+        options: which cluster, and what of it.
+
+    Raises:
+        OptionError: Ray is not installed, or there is no cluster of that address.
+    """
+
+    def __init__(self, options: ClusterOptions) -> None:
+        try:
+            import ray
+        except ImportError:
+            raise OptionError(f"--engine ray needs Ray; {how_to_install('ray')}") from None
+        self.ray: Any = ray
+        self.options = options
+        self._workers: list[_Worker] = []
+        self._waking: dict[Any, _Worker] = {}
+        self._run: WorkersRun | None = None
+        self._folder: str | None = None
+
+    def __enter__(self) -> "RayEngine":
+        # Ray sends statistics of use to its makers unless told not to.
+        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        # It takes this signal for itself; a command has its own way of being stopped.
+        before = signal.getsignal(signal.SIGTERM)
+        try:
+            _check_address(self.options.address)
+            self._connect()
+        except Exception as error:  # Ray raises that very class, too
+            self._remove()
+            why = str(error).partition("\n")[0]
+            raise OptionError(
+                f"no Ray cluster could be used ({why}); start one with ray start --head and give --ray-address its "
+                "address, or leave it out for one on this machine"
+            ) from None
+        finally:
+            with suppress(
+                ValueError, TypeError
+            ):  # another thread than the main one, or a handler that is not Python's
+                signal.signal(signal.SIGTERM, before)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for worker in self._workers:
+            self.ray.kill(worker.actor)
+        self._workers.clear()
+        self._waking.clear()
+        self.ray.shutdown()
+        self._remove()
+
+    def serve(self, run: ModelRun) -> None:
+        """Say which run's shards are to be computed; workers are started when the first are."""
+        text = run.signature["corpus"]
+        gpus = self._gpus_per_worker()
+        options = shared_options(run.options)
+        if options.device == "auto" and not gpus:
+            options = replace(
+                options, device="cpu"
+            )  # with auto, all workers of a node would share its first GPU
+        self._run = WorkersRun(
+            options=options, text=(text.get("documents", 0), text.get("hash", "")), signature=run.signature
+        )
+
+    def nodes(
+        self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int
+    ) -> Iterator[ShardNode]:
+        """Yield what shards add up to, as `ShardExecutor` says.
+
+        Raises:
+            ModelError: no worker is left, or a shard ends every worker that computes it.
+        """
+        if not self._workers:
+            self._start()
+        jobs = ShardJobs(shards, first=first, ahead=_AT_ONCE * 2 * len(self._workers))
+        scan = _Scan(stage, scan_name, jobs)
+        while True:
+            self._hand_out(scan)
+            while (node := self._fetched(jobs)) is not None:
+                yield node
+            if jobs.finished:
+                return
+            self._await(scan)
+
+    def _connect(self) -> None:
+        for left in reversed(range(_STARTS)):
+            try:
+                self.ray.init(**self._how())
+                return
+            except Exception as error:
+                # Ray gives its processes 30 seconds, which is little on a machine that is busy.
+                self.ray.shutdown()
+                self._remove()
+                if not left or "timed out" not in str(error):
+                    raise
+
+    def _how(self) -> dict[str, Any]:
+        """Return what Ray is told: nothing printed, no page served, and on this machine no other can connect."""
+        # Paths of sockets must be short, which the system's own temporary folder may not be.
+        parent = "/tmp" if os.path.isdir("/tmp") else None
+        self._folder = tempfile.mkdtemp(prefix="headscope-ray-", dir=parent)
+        # Without this, workers import from the current folder of the command before any installed package.
+        empty = os.path.join(self._folder, "empty")
+        os.mkdir(empty)
+        how: dict[str, Any] = {
+            "log_to_driver": False,
+            "logging_level": "ERROR",
+            "runtime_env": {"working_dir": empty, "env_vars": {"PYTHONSAFEPATH": "1"}},
+        }
+        if self.options.address is not None:
+            return {**how, "address": self.options.address}
+        cores = max(os.cpu_count() or 1, (self.options.workers or 1) * self.options.cpus_per_worker)
+        return {
+            **how,
+            "address": "local",
+            "num_cpus": cores,
+            "include_dashboard": False,
+            "_node_ip_address": "127.0.0.1",
+            "_temp_dir": self._folder,
+        }
+
+    def _remove(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+
+    def _gpus_per_worker(self) -> float:
+        gpus = self.options.gpus_per_worker
+        return gpus if gpus is not None else float(self.ray.cluster_resources().get("GPU", 0) >= 1)
+
+    def _start(self) -> None:
+        assert self._run is not None
+        there, gpus = self.ray.cluster_resources(), self._gpus_per_worker()
+        cpus = self.options.cpus_per_worker
+        fitting = int(there.get("GPU", 0) // gpus) if gpus else int(there.get("CPU", 1) // cpus)
+        number = self.options.workers or max(1, fitting)
+        if self.options.address is None and gpus and number > fitting:
+            raise OptionError(
+                f"{number} workers with {gpus:g} GPU each were asked for, and this machine has "
+                f"{there.get('GPU', 0):g}; give fewer --workers, or a lower --gpus-per-worker"
+            )
+        actor = self.ray.remote(num_cpus=cpus, num_gpus=gpus, max_restarts=RESTARTS)(_Actor)
+        self._workers = [_Worker(actor.remote(self._run)) for _ in range(number)]
+        for worker in self._workers:
+            self._wake(worker)
+
+    def _wake(self, worker: _Worker) -> None:
+        """Have a worker load its model, wherever Ray starts it; it is given work when it has."""
+        worker.up = False
+        if worker not in self._waking.values():
+            self._waking[worker.actor.ready.options(max_task_retries=-1).remote()] = worker
+
+    def _hand_out(self, scan: _Scan) -> None:
+        for at_once in range(1, _AT_ONCE + 1):
+            for worker in self._workers:
+                if not worker.up or worker.jobs >= at_once:
+                    continue
+                if (job := scan.jobs.next()) is None:
+                    return
+                actor = worker.actor
+                if job.joins:
+                    references = actor.join.options(num_returns=2).remote(
+                        scan.stage, scan.name, *scan.jobs.results(job)
+                    )
+                else:
+                    inputs = self.ray.put(scan.jobs.shard(job))
+                    references = actor.shard.options(num_returns=2).remote(scan.stage, scan.name, inputs)
+                done, result = references
+                scan.under_way[done] = (worker, job, result)
+                worker.jobs += 1
+
+    def _await(self, scan: _Scan) -> None:
+        """Wait until something is done, and take note of it."""
+        began, warned = time.monotonic(), False
+        while True:
+            pending = [*scan.under_way, *self._waking]
+            if not pending:
+                raise ModelError(
+                    f"all workers of the cluster are gone, each started anew {RESTARTS} times; what was computed is "
+                    "kept: look at the logs of the cluster, and run the same command again"
+                )
+            ended, _ = self.ray.wait(pending, num_returns=1, timeout=1.0, fetch_local=False)
+            if ended:
+                break
+            if not warned and not any(worker.up for worker in self._workers):
+                warned = time.monotonic() - began > _WORD_AFTER
+                if warned:
+                    warnings.warn(self._waits(), stacklevel=2)
+        for reference in ended:
+            if reference in self._waking:
+                self._woken(reference)
+            else:
+                self._ended(scan, reference)
+
+    def _waits(self) -> str:
+        there = self.ray.cluster_resources()
+        return (
+            f"no worker is ready yet: each of {len(self._workers)} asks for {self.options.cpus_per_worker} CPU and "
+            f"{self._gpus_per_worker():g} GPU, and the cluster has {there.get('CPU', 0):g} and {there.get('GPU', 0):g}"
+        )
+
+    def _woken(self, reference: Any) -> None:
+        worker = self._waking.pop(reference)
+        try:
+            worker.process = self.ray.get(reference)
+        except HeadscopeError as error:
+            raise _original_error(error) from None
+        except self.ray.exceptions.RayTaskError:
+            raise
+        except self.ray.exceptions.RayError:
+            self._workers.remove(worker)
+        else:
+            worker.up = True
+
+    def _ended(self, scan: _Scan, reference: Any) -> None:
+        worker, job, result = scan.under_way.pop(reference)
+        worker.jobs -= 1
+        errors = self.ray.exceptions
+        try:
+            self.ray.get(reference)
+        except HeadscopeError as error:
+            raise _original_error(error) from None
+        except errors.ObjectLostError:
+            scan.jobs.again(job.numbers)
+        except errors.RayTaskError as error:
+            if not isinstance(error.cause, errors.ObjectLostError):
+                raise
+            scan.jobs.again(job.numbers)
+        except errors.RayError:
+            # Lost with its worker, or with the worker's machine.
+            scan.jobs.lost(job)
+            self._wake(worker)
+        else:
+            scan.jobs.done(job, result)
+
+    def _fetched(self, jobs: ShardJobs) -> ShardNode | None:
+        """Return the next node in order, here; None where it is not there yet."""
+        while (job := jobs.ready()) is not None:
+            try:
+                arrays = self.ray.get(job.result)
+            except self.ray.exceptions.ObjectLostError:
+                jobs.again(job.numbers)
+                return None
+            jobs.take(job)
+            return ShardNode(job.numbers, job.level, arrays)
+        return None
+
+
+def _begin(self: Any, run: WorkersRun) -> None:
+    self.worker = ShardWorker(run)
+
+
+def _ready(self: Any) -> int:
+    self.worker.ready()
+    return os.getpid()
+
+
+def _shard(self: Any, stage: str, scan_name: str, shard: Shard) -> tuple[bool, Any]:
+    return True, self.worker.shard(stage, scan_name, shard)
+
+
+def _join(self: Any, stage: str, scan_name: str, *states: Any) -> tuple[bool, Any]:
+    return True, self.worker.join(stage, scan_name, *states)
+
+
+# A `ShardWorker` as Ray runs it: each result is two, that it is there and what it is, so that the one who waits for the
+# first need not have the second sent. Ray wants plain methods, and what checks calls while tests run adds others to
+# every class statement.
+_Actor = type("_Actor", (), {"__init__": _begin, "ready": _ready, "shard": _shard, "join": _join})
+
+
+def _check_address(address: str | None) -> None:
+    """Look whether anything listens at an address, for which Ray would wait minutes.
+
+    Raises:
+        OSError: nothing does.
+    """
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host, int(port)), timeout=_CONNECT).close()
+
+
+def _original_error(error: HeadscopeError) -> BaseException:
+    """Return an error of a worker as it was raised there, without what Ray puts about it."""
+    cause = getattr(error, "cause", None)
+    return cause if isinstance(cause, HeadscopeError) else error

@@ -1,0 +1,218 @@
+"""From a prepared run to its tables, stage by stage."""
+
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any
+
+from headscope.analyses.measurement import NO_RESULTS, Measurement
+from headscope.analyses.stage_result import StageResult
+from headscope.declarations.analysis import Stage
+from headscope.declarations.analysis_list import OF_STAGE, STAGES
+from headscope.declarations.run_options import RunOptions
+from headscope.errors import OptionError
+from headscope.prepare.prepared_run import Run
+from headscope.running.stage_signature import stage_signature
+from headscope.scans.progress import Watcher, in_step, tell
+from headscope.scans.scan_declaration import RunText, Scan
+from headscope.scans.scan_runner import ScanRunner
+from headscope.scans.shard_checkpoint import ShardCheckpoint
+from headscope.scans.shard_executor import ShardExecutor
+from headscope.statistics.table_check import check_table
+
+
+def stages_of(run: Run) -> list[Stage]:
+    """Return what the run measures, in order."""
+    return [
+        stage
+        for stage in STAGES.values()
+        if stage.request_name in run.options.wanted and not run.lacking & set(stage.corpora)
+    ]
+
+
+def watched_stages(
+    run: Run, watch: Watcher | None, *, further: int = 0
+) -> Iterator[tuple[Stage, Watcher | None]]:
+    """Yield what the run measures, in order, each with a watcher that is told which of how many it is.
+
+    Args:
+        run: from `prepare`.
+        watch: told of progress.
+        further: how many steps follow the stages, such as drawing.
+    """
+    stages = stages_of(run)
+    for number, stage in enumerate(stages, 1):
+        yield stage, in_step(watch, number, len(stages) + further)
+
+
+def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
+    """Measure the stages one after another.
+
+    Args:
+        run: from `prepare`.
+        watch: told of progress after each batch.
+    """
+    earlier: dict[str, StageResult] = {}
+    runner = scan_runner(run)
+    for stage, stage_watch in watched_stages(run, watch):
+        earlier[stage.name] = measure_stage(stage, run, earlier, stage_watch, runner)
+        yield earlier[stage.name]
+
+
+def stage_signatures(run: Run) -> dict[str, str]:
+    """Return the id of what each stage's numbers depend on, by its name, in the order of measuring."""
+    ids: dict[str, str] = {}
+    for stage in stages_of(run):
+        ids[stage.name] = stage_signature(stage, run.signature, run.options, before=ids)
+    return ids
+
+
+def measurement_of(
+    stage: Stage,
+    run: Run,
+    *,
+    earlier: Mapping[str, StageResult] = NO_RESULTS,
+    watch: Watcher | None = None,
+) -> Measurement[Any]:
+    """Return what measures a stage of a run."""
+    measurement: Measurement[Any] = OF_STAGE[stage.name].measurement(stage)(run, earlier=earlier, watch=watch)
+    return measurement
+
+
+def text_scan(stage: Stage, run: Run) -> Scan | None:
+    """Return a stage's scan of the run's text, with empty accumulators; None where it has none."""
+    scans = measurement_of(stage, run).scans() if "text" in stage.corpora else ()
+    return next((scan for scan in scans if isinstance(scan.corpus, RunText)), None)
+
+
+def scan_runner(
+    run: Run,
+    *,
+    finished: Collection[str] = (),
+    checkpoint: Callable[[str], ShardCheckpoint | None] | None = None,
+    executor: ShardExecutor | None = None,
+) -> ScanRunner:
+    """Return what runs the scans of a run's stages, those of the text in one pass.
+
+    Args:
+        run: from `prepare`.
+        finished: names of stages that are not measured again.
+        checkpoint: returns where a stage keeps its shards; None keeps none.
+        executor: computes the shards; None where this process does.
+    """
+
+    def make(stage: Stage) -> Scan:
+        scan = text_scan(stage, run)
+        assert scan is not None
+        return scan
+
+    text_scans = {
+        stage.name: partial(make, stage) for stage in stages_of(run) if text_scan(stage, run) is not None
+    }
+    if checkpoint is None:
+        return ScanRunner(text_scans, finished=finished, executor=executor)
+    return ScanRunner(text_scans, finished=finished, checkpoint=checkpoint, executor=executor)
+
+
+def check_maps(stage: Stage, options: RunOptions) -> None:
+    """Refuse what cannot be measured over saved maps.
+
+    Raises:
+        OptionError: says why, and what to give.
+    """
+    if stage.refusal and options.maps is not None:
+        raise OptionError(stage.refusal)
+
+
+def measure_stage(
+    stage: Stage,
+    run: Run,
+    earlier: Mapping[str, StageResult],
+    watch: Watcher | None,
+    runner: ScanRunner | None = None,
+) -> StageResult:
+    """Run the scans of one stage, and compute its tables with what it reads of the stages before it.
+
+    Args:
+        stage: the stage.
+        run: from `prepare`.
+        earlier: results of the stages before it, by name.
+        watch: told of progress.
+        runner: runs the scans of all stages of the run; None, and those of this stage are passes of their own.
+
+    Raises:
+        OptionError: it cannot be measured over saved maps.
+        ValueError: a table is not as its schema says.
+    """
+    check_maps(stage, run.options)
+    tell(watch, stage.name)
+    runner = runner or ScanRunner()
+    began = time.perf_counter()
+    measurement = measurement_of(stage, run, earlier=earlier, watch=watch)
+    result = measurement.compute(runner.run(stage.name, measurement.scans(), watch))
+    check_tables(result)
+    return replace(result, seconds=time.perf_counter() - began + runner.owed(stage.name))
+
+
+def check_tables(result: StageResult) -> None:
+    """Hold what a stage found against the schemas of its tables: every one is there, no other, and as it should be.
+
+    Raises:
+        ValueError: it is not so; says which table, what was expected and what came.
+    """
+    schemas = {schema.name: schema for schema in OF_STAGE[result.name].tables(STAGES[result.name])}
+    if set(result.tables) != set(schemas):
+        raise ValueError(
+            f"stage {result.name}: expected the tables {', '.join(schemas)}; came {', '.join(result.tables) or 'none'}"
+            "; declare what it makes in the tables.py of its analysis"
+        )
+    for name, table in result.tables.items():
+        check_table(schemas[name], table)
+
+
+def manifest_of(run: Run) -> dict[str, Any]:
+    """Return a run's manifest before its stages: what it is, and that it is not complete."""
+    return {
+        "headscope": run.signature["versions"]["headscope"],
+        "created": datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z"),
+        "complete": False,
+        "signature": run.signature,
+        "kinds": [part.record() for part in run.layout],
+        "stages": {},
+        **run.facts(),
+    }
+
+
+def with_stage(
+    manifest: dict[str, Any], run: Run, result: StageResult, *, signature: str, files: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the manifest with what a stage found, and the counts as they are now.
+
+    Args:
+        manifest: as it was.
+        run: what was measured.
+        result: of the stage.
+        signature: the stage's own.
+        files: the hash of each file that it wrote.
+    """
+    facts = run.facts() if "text" in STAGES[result.name].corpora else {}
+    done = {
+        **manifest["stages"],
+        result.name: {
+            "signature": signature,
+            "seconds": round(result.seconds, 3),
+            "tables": list(result.tables),
+            "files": dict(files),
+            "notes": list(dict.fromkeys([*facts.pop("notes", []), *result.notes])),
+        },
+    }
+    stages = {name: done[name] for name in STAGES if name in done}
+    return {**manifest, **facts, **result.facts, "stages": stages, "notes": notes_of(run, stages)}
+
+
+def notes_of(run: Run, stages: Mapping[str, Any]) -> list[str]:
+    """Return what the user should see of the run and of its finished stages, each once."""
+    notes = [note for stage in stages.values() for note in stage["notes"]]
+    return list(dict.fromkeys([*run.facts()["notes"], *notes]))

@@ -1,0 +1,197 @@
+"""A run's stages measured and written, each as it is done, so that nothing computed is lost."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from headscope.analyses.stage_result import StageResult
+from headscope.declarations.analysis import Stage
+from headscope.prepare.prepared_run import Run
+from headscope.running.run_folder import check_out, damaged_files
+from headscope.running.stages import (
+    check_tables,
+    manifest_of,
+    measure_stage,
+    notes_of,
+    scan_runner,
+    stage_signatures,
+    watched_stages,
+    with_stage,
+)
+from headscope.scans.progress import Watcher
+from headscope.scans.shard_checkpoint import ShardCheckpoint, forget_shards
+from headscope.scans.shard_executor import ShardExecutor
+from headscope.storage.files import read_arrays, write_arrays, write_parquet
+from headscope.storage.lock import Held, folder_held
+from headscope.storage.sealed import Sealed
+from headscope.study.manifest import MANIFEST, write_manifest
+from headscope.study.study import open_study
+
+
+def write_run(
+    run: Run,
+    out: Path,
+    *,
+    watch: Watcher | None = None,
+    further: int = 0,
+    parts: Sequence[Path] = (),
+    executor: ShardExecutor | None = None,
+) -> None:
+    """Measure a run's stages and write their tables; a stage whose signature the folder holds already is kept.
+
+    The folder is held and looked at before a scan, so that no work is lost to a wrong place or to a neighbor. Stages
+    of the folder that this run does not ask for stay. A finished stage whose files are not as they were written is
+    measured again, with a note. Only the last writing of the manifest says that the run is whole. `further` says how
+    many steps follow, such as drawing, for the watcher. Shards that the folders of `parts` hold are not scanned
+    again; others are computed by the executor, where one is given.
+
+    Raises:
+        OutputError: the folder holds something else, or another run holds it.
+    """
+    with folder_held(out) as lock:
+        _write(run, lock, watch, further, parts, executor)
+
+
+def _write(
+    run: Run,
+    lock: Held,
+    watch: Watcher | None,
+    further: int,
+    parts: Sequence[Path],
+    executor: ShardExecutor | None,
+) -> None:
+    out = lock.folder
+    earlier_manifest, words = _usable_manifest(check_out(out, run.signature), out, run)
+    manifest = {**manifest_of(run), **earlier_manifest, "signature": run.signature}
+    ids = stage_signatures(run)
+    finished = _finished(out, manifest["stages"], ids, words)
+
+    def keep(stage: str) -> ShardCheckpoint:
+        return ShardCheckpoint(
+            out,
+            stage=stage,
+            signature=ids[stage],
+            versions=run.signature["versions"],
+            minutes=run.options.shard_minutes,
+            opened=partial(_open, lock, {**manifest, "complete": False}),
+            beside=parts,
+        )
+
+    runner = scan_runner(run, finished=finished, checkpoint=keep, executor=executor)
+    before: list[str] = []
+    for stage, stage_watch in watched_stages(run, watch, further=further):
+        earlier = _Written(out, list(before))
+        before.append(stage.name)
+        if stage.name in finished:
+            continue
+        result = measure_stage(stage, run, earlier, stage_watch, runner)
+        lock.check()
+        manifest = _without(manifest, stage)
+        files = _write_stage(out, manifest, result)
+        manifest = with_stage(manifest, run, result, signature=ids[stage.name], files=files)
+        # The manifest is written after each stage, because the next stage may be stopped before it writes anything.
+        write_manifest(out, {**manifest, "complete": False})
+        forget_shards(out, [stage.name])
+    # Only the run that measures a damaged stage again reports the damage.
+    notes = list(dict.fromkeys([*words, *notes_of(run, manifest["stages"])]))
+    whole = {**manifest, "notes": notes, "complete": True}
+    lock.check()
+    if whole != earlier_manifest:
+        write_manifest(out, whole)
+    # Shards may be left by a run that was killed between writing the manifest and deleting them.
+    forget_shards(out, list(manifest["stages"]))
+
+
+def _finished(
+    out: Path, written: Mapping[str, Any], ids: Mapping[str, str], words: list[str]
+) -> frozenset[str]:
+    """Return which stages the folder holds as they would be measured; of what is damaged, say so in `words`."""
+    names = set()
+    for name, signature in ids.items():
+        stage = written.get(name)
+        if stage is None or stage.get("signature") != signature:
+            continue
+        if damaged := damaged_files(out, stage):
+            words.append(f"{', '.join(damaged)} was not as it was written: {name} was measured again")
+        else:
+            names.add(name)
+    return frozenset(names)
+
+
+def _open(lock: Held, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest of the run before sums of shards are stored in its folder."""
+    lock.check()
+    if not (lock.folder / MANIFEST).is_file():
+        write_manifest(lock.folder, manifest)
+
+
+def _usable_manifest(before: Sealed | None, out: Path, run: Run) -> tuple[dict[str, Any], list[str]]:
+    """Return the part of an earlier manifest that is still valid, and notes for the user about the rest."""
+    if before is None:
+        return {}, []
+    if not before.whole:
+        return {}, [f"{MANIFEST} was not as it was written: everything was measured again"]
+    # Numbers of other versions are computed anew.
+    same = before.content["signature"].get("versions") == run.signature["versions"]
+    return (before.content if same else {}), []
+
+
+def read_stages(out: Path, *names: str) -> list[StageResult]:
+    """Read a run's stages back from its folder, those named or all, for what shows their tables.
+
+    Sums are left on the disk.
+    """
+    study = open_study(out)
+    return [
+        StageResult(
+            name=name,
+            tables={table: study.table(table) for table in stage["tables"]},
+            facts=study.manifest,
+            notes=tuple(stage["notes"]),
+            seconds=stage["seconds"],
+        )
+        for name, stage in study.manifest["stages"].items()
+        if not names or name in names
+    ]
+
+
+def _without(manifest: dict[str, Any], stage: Stage) -> dict[str, Any]:
+    """Return the manifest without a stage, before its tables are written over."""
+    return {**manifest, "stages": {k: v for k, v in manifest["stages"].items() if k != stage.name}}
+
+
+def _write_stage(out: Path, manifest: dict[str, Any], result: StageResult) -> dict[str, str]:
+    """Write a stage's tables and sums; return the hash of each file, by its path in the folder.
+
+    Raises:
+        ValueError: a table is not as its schema says; nothing is written.
+    """
+    check_tables(result)
+    # The folder says whose it is before anything else lies in it, and never claims tables half of which are older.
+    write_manifest(out, {**manifest, "complete": False})
+    tables = {f"tables/{table}.parquet": frame for table, frame in result.tables.items()}
+    files = {file: write_parquet(out / file, frame) for file, frame in tables.items()}
+    state = f"state/{result.name}.safetensors"
+    about = {"signature": manifest["signature"]["id"]}
+    return {**files, state: write_arrays(out / state, result.state, about=about)}
+
+
+class _Written(Mapping[str, StageResult]):
+    """The stages of this run that are done, read from its folder when a later stage asks for one."""
+
+    def __init__(self, out: Path, names: Sequence[str]) -> None:
+        self.out, self.names = out, names
+
+    def __getitem__(self, name: str) -> StageResult:
+        if name not in self.names:
+            raise KeyError(name)
+        (result,) = read_stages(self.out, name)
+        state, _ = read_arrays(self.out / "state" / f"{name}.safetensors")
+        return StageResult(name=name, tables=result.tables, facts=result.facts, state=state)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)

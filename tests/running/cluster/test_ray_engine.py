@@ -1,0 +1,145 @@
+"""Shards on a Ray cluster of several processes: the tables of one process to the digit, also where one is killed."""
+
+import os
+import signal
+from dataclasses import replace
+
+import pytest
+
+from headscope.declarations.run_options import RunOptions
+from headscope.prepare.prepared_run import prepare
+from headscope.running.cluster.cluster_options import ClusterOptions
+from headscope.running.cluster.ray_engine import RayEngine
+from headscope.running.cluster.shard_jobs import ShardJobs
+from headscope.running.writing import write_run
+from headscope.scans import sharded_scan
+from headscope_grammar import synthetic_documents, write_conllu
+from soak.tasks import answers, left_behind
+from support.model_folders import save_tiny_masked_lm
+from support.scanning import shards_of
+
+ray = pytest.importorskip("ray", reason="Ray is not installed")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("clustered")
+    write_conllu(synthetic_documents(10), folder / "dev.conllu")
+    lines = [
+        "The cat sat on the mat.\nIt slept.\n\n",
+        "A dog came by.\nIt left, and it was seen no more.\n\n",
+    ]
+    (folder / "text.txt").write_text("".join(lines) * 64)
+    return RunOptions(
+        model=str(save_tiny_masked_lm(folder / "tiny")),
+        text=(str(folder / "text.txt"),),
+        treebank=(str(folder / "dev.conllu"),),
+        coref=(str(folder / "dev.conllu"),),
+        loss="mlm",
+        controls=1,
+        shuffled=True,
+        max_length=64,
+        stages=("stats", "importance", "syntax", "distances", "map"),
+        batch_size=4,
+        shard_minutes=0,
+    )
+
+
+small_shards = shards_of(100)
+
+
+@pytest.fixture(scope="module")
+def whole(asked, tmp_path_factory):
+    """What one process comes to, and how many shards it computes."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    write_run(prepare(asked), out)
+    return answers(out)
+
+
+@pytest.fixture(scope="module")
+def engine():
+    """Two workers, each a process, beside this one."""
+    with RayEngine(ClusterOptions(workers=2)) as held:
+        yield held
+
+
+@pytest.fixture
+def done_there(monkeypatch):
+    """The jobs that workers have done."""
+    jobs = []
+    plain = ShardJobs.done
+    monkeypatch.setattr(
+        ShardJobs, "done", lambda self, job, result: jobs.append(job) or plain(self, job, result)
+    )
+    return jobs
+
+
+@pytest.fixture
+def nothing_here(monkeypatch):
+    """Refuses every shard that would be computed in this process."""
+
+    def refuse(*given):
+        raise AssertionError("computed here")
+
+    monkeypatch.setattr(sharded_scan, "_computed", refuse)
+
+
+def test_the_cluster_gives_the_tables_of_one_process(
+    asked, whole, engine, tmp_path, done_there, nothing_here
+):
+    run = prepare(asked)
+    engine.serve(run)
+    write_run(run, tmp_path / "run", executor=engine)
+    assert answers(tmp_path / "run") == whole
+    assert left_behind(tmp_path / "run") == []
+    assert len({worker.process for worker in engine._workers} - {os.getpid()}) == 2
+    assert sum(job.joins for job in done_there) > 2
+    assert sum(not job.joins for job in done_there) > 50
+
+
+def test_a_worker_that_is_killed_in_the_middle_changes_no_digit(
+    asked, whole, engine, tmp_path, monkeypatch, done_there
+):
+    run = prepare(asked)
+    engine.serve(run)
+    killed, lost = [], []
+    plain = ShardJobs.lost
+    monkeypatch.setattr(ShardJobs, "lost", lambda self, job: lost.append(job) or plain(self, job))
+    hand_out = RayEngine._hand_out
+
+    def handing_out(self, scan):
+        hand_out(self, scan)
+        busy = [worker for worker in self._workers if worker.up and worker.jobs]
+        if busy and len(done_there) >= 10 * (len(killed) + 1) and len(killed) < 2:
+            killed.append(busy[-1].process)
+            os.kill(busy[-1].process, signal.SIGKILL)
+
+    monkeypatch.setattr(RayEngine, "_hand_out", handing_out)
+    write_run(run, tmp_path / "run", executor=engine)
+    assert len(set(killed)) == 2
+    assert lost
+    assert answers(tmp_path / "run") == whole
+
+
+def test_a_run_that_was_stopped_goes_on_in_the_cluster_and_the_other_way_round(
+    asked, whole, engine, tmp_path, monkeypatch, done_there
+):
+    """Whoever computed the first shards, the rest is added to them in the same tree."""
+    text_alone = replace(asked, stages=("stats",))
+    write_run(prepare(text_alone), tmp_path / "plain")
+    plain = sharded_scan._computed
+
+    def stop(shard, *given):
+        if shard.number == 5:
+            raise KeyboardInterrupt
+        return plain(shard, *given)
+
+    monkeypatch.setattr(sharded_scan, "_computed", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_run(prepare(text_alone), tmp_path / "run")
+    run = prepare(text_alone)
+    engine.serve(run)
+    write_run(run, tmp_path / "run", executor=engine)
+    assert min(job.numbers.start for job in done_there) == 5
+    assert answers(tmp_path / "run") == answers(tmp_path / "plain")

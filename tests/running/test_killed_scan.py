@@ -1,0 +1,116 @@
+"""A run that is killed in the middle of a scan, by the system and at random moments, goes on to the same digits."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from headscope.declarations.run_options import RunOptions
+from headscope.prepare.prepared_run import prepare
+from headscope.running.writing import write_run
+from headscope.scans import sharded_scan
+from headscope.scans.shard_checkpoint import SHARDS
+from headscope.storage.unfinished import is_own
+from headscope.study.manifest import read_manifest
+from headscope_grammar import synthetic_documents, write_conllu
+from soak import killing
+from soak.tasks import answers, left_behind
+from support.model_folders import save_tiny_masked_lm
+from support.scanning import shards_of
+
+pytestmark = pytest.mark.slow
+
+STAGES = ("stats", "norms", "importance", "syntax", "coref", "distances")
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("killed")
+    write_conllu(synthetic_documents(8), folder / "dev.conllu")
+    lines = [
+        "The cat sat on the mat.\nIt slept.\n\n",
+        "A dog came by.\nIt left, and it was seen no more.\n\n",
+    ]
+    (folder / "text.txt").write_text("".join(lines) * 24)
+    return RunOptions(
+        model=str(save_tiny_masked_lm(folder / "tiny")),
+        text=(str(folder / "text.txt"),),
+        treebank=(str(folder / "dev.conllu"),),
+        coref=(str(folder / "dev.conllu"),),
+        loss="mlm",
+        controls=1,
+        max_length=64,
+        stages=STAGES,
+        batch_size=4,
+        shard_minutes=0,
+    )
+
+
+small_shards = shards_of(150)
+
+
+@pytest.fixture(scope="module")
+def whole(asked, tmp_path_factory):
+    """The run that nobody stopped."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    write_run(prepare(asked), out)
+    return answers(out)
+
+
+def test_killed_at_random_moments_it_comes_to_the_same_digits(asked, whole, tmp_path):
+    out, log = tmp_path / "killed", tmp_path / "log"
+
+    def work():
+        """Note each shard that is computed and kept, then go on."""
+        plain = sharded_scan._computed
+
+        def noting(shard, *given):
+            found = plain(shard, *given)
+            with log.open("a") as file:
+                file.write(f"{shard.digest}\n")
+            return found
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sharded_scan, "_computed", noting)
+            write_run(prepare(asked), out)
+
+    seconds = killing.timed(lambda: write_run(prepare(asked), tmp_path / "timed"))
+    draw, kills, in_a_scan = random.Random(7), 0, 0
+    # How often depends on how busy the machine was while the whole run was timed; once must be amid a scan.
+    while not killing.run(work, seconds=draw.uniform(0.2, 0.6) * seconds):
+        kills += 1
+        in_a_scan += (out / SHARDS).is_dir()
+        assert kills < 60
+    assert in_a_scan
+    assert answers(out) == whole
+    assert left_behind(out) == []
+    assert not (out / SHARDS).exists()
+    # The same inputs are read by several scans; of a kill no more than the shard at hand is computed twice.
+    log_of_all = log.read_text().splitlines()
+    log.unlink()
+    out = tmp_path / "again"
+    assert killing.run(work)
+    assert len(log_of_all) <= len(log.read_text().splitlines()) + kills
+
+
+def test_what_a_killed_run_left_is_swept_by_the_next(asked, whole, tmp_path):
+    """A part of a shard's file, and sums of a stage that was finished in between."""
+    out = tmp_path / "left"
+    assert not killing.run(
+        lambda: write_run(prepare(asked), out), before=killing.kill_at_rename(3, after=False)
+    )
+    found = read_manifest(out)
+    assert found is not None
+    assert found.content["complete"] is False
+    assert [path for path in (out / SHARDS).iterdir() if is_own(path)]
+    (out / SHARDS / "stats.trained.000003.safetensors").write_bytes(b"")
+    write_run(prepare(asked), out)
+    assert answers(out) == whole
+    assert left_behind(out) == []
+    assert not (out / SHARDS).exists()
+
+
+def test_minutes_change_no_digit(asked, whole, tmp_path):
+    """A run that kept nothing, as no scan takes five minutes here."""
+    write_run(prepare(replace(asked, shard_minutes=5)), tmp_path / "long")
+    assert answers(tmp_path / "long") == whole

@@ -1,0 +1,254 @@
+"""A run in parts: each scans its shards, and together they give the run that one machine does."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.run_options import RunOptions
+from headscope.encoding.packing.line_packing import Packer
+from headscope.errors import InputError, OptionError, OutputError
+from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import prepare
+from headscope.running.parts import (
+    PART,
+    check_options,
+    check_parts,
+    read_part_number,
+    read_parts,
+    write_part,
+)
+from headscope.running.stages import text_scan
+from headscope.running.writing import write_run
+from headscope.scans import sharded_scan
+from headscope.scans.shard_checkpoint import SHARDS, Part
+from headscope.storage.sealed import read_sealed, write_sealed
+from headscope.study.study import open_study
+from headscope_grammar import synthetic_documents, write_conllu
+from soak import killing
+from soak.tasks import answers, left_behind
+from support.model_folders import save_tiny_masked_lm
+from support.scanning import scanning_stages, shards_of
+
+PARTS = 3
+GAP = (
+    "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
+    "own-1\tAnna met Clara when she left.\tshe\t20\tAnna\t0\tTRUE\tClara\t9\tFALSE\tx\n"
+)
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("parts")
+    write_conllu(synthetic_documents(12), folder / "dev.conllu")
+    lines = [
+        "The cat sat on the mat.\nIt slept.\n\n",
+        "A dog came by.\nIt left, and it was seen no more.\n\n",
+    ]
+    (folder / "text.txt").write_text("".join(lines) * 40)
+    (folder / "gap.tsv").write_text(GAP)
+    return RunOptions(
+        model=str(save_tiny_masked_lm(folder / "tiny")),
+        text=(str(folder / "text.txt"),),
+        treebank=(str(folder / "dev.conllu"),),
+        coref=(str(folder / "dev.conllu"), str(folder / "gap.tsv")),
+        loss="mlm",
+        controls=1,
+        shuffled=True,
+        max_length=64,
+        stages=tuple(dict.fromkeys(stage.request_name for stage in [*scanning_stages(), STAGES["map"]])),
+        batch_size=4,
+    )
+
+
+small_shards = shards_of(150)
+
+
+@pytest.fixture(scope="module")
+def folders(asked, tmp_path_factory):
+    """The parts, finished; tests that change one take a copy."""
+    base = tmp_path_factory.mktemp("finished")
+    for number in range(1, PARTS + 1):
+        assert write_part(ModelRun(asked), base / str(number), Part(number, PARTS)) > 3
+    return [base / str(number) for number in range(1, PARTS + 1)]
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """The numbers of the shards that are computed."""
+    numbers: list[int] = []
+    plain = sharded_scan._computed
+    monkeypatch.setattr(
+        sharded_scan, "_computed", lambda shard, *given: numbers.append(shard.number) or plain(shard, *given)
+    )
+    return numbers
+
+
+@pytest.mark.slow
+def test_the_parts_give_the_tables_of_one_run(asked, folders, tmp_path, computed):
+    """Value by value, and to the digit."""
+    run = prepare(asked)
+    found = read_parts(folders)
+    check_parts(found, run.signature["id"])
+    write_run(run, tmp_path / "joined", parts=[each.folder for each in found])
+    assert computed == []
+    write_run(prepare(asked), tmp_path / "whole")
+    assert len(computed) > 20
+    joined, whole = open_study(tmp_path / "joined"), open_study(tmp_path / "whole")
+    assert joined.tables == whole.tables
+    for table in whole.tables:
+        pd.testing.assert_frame_equal(joined.table(table), whole.table(table), check_exact=True)
+    assert answers(tmp_path / "joined") == answers(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_every_stage_that_declares_a_scan_is_scanned_in_shards(folders):
+    """A stage that scanned in another way would be scanned by whoever joins the parts."""
+    kept = {path.name.split(".")[0] for folder in folders for path in (folder / SHARDS).iterdir()}
+    assert kept == {stage.name for stage in scanning_stages()}
+    scans = {path.name.split(".")[1] for path in (folders[0] / SHARDS).glob("syntax.*")}
+    assert scans == {"trained", "control-0", "shuffled"}
+
+
+def test_a_part_makes_inputs_of_its_own_documents_alone(asked, tmp_path, monkeypatch):
+    """Of text; each document is made into inputs by one part, and by no other."""
+    seen: list[list[str]] = []
+    plain = Packer.pack
+
+    def noting(self, documents, **how):
+        given = list(documents)
+        seen[-1].extend(document.id for document in given)
+        return plain(self, given, **how)
+
+    monkeypatch.setattr(Packer, "pack", noting)
+    for number in range(1, PARTS + 1):
+        seen.append([])
+        write_part(ModelRun(replace(asked, stages=("stats",))), tmp_path / str(number), Part(number, PARTS))
+    assert all(seen)
+    assert len(set().union(*seen)) == sum(map(len, seen)) == 80
+
+
+@pytest.mark.slow
+def test_the_options_of_the_run_stand_in_its_parts(asked, folders):
+    for number, each in enumerate(read_parts(folders), 1):
+        assert each.part == Part(number, PARTS)
+        assert each.options == asked
+
+
+@pytest.mark.slow
+def test_a_part_that_was_killed_goes_on_with_its_shards(asked, folders, tmp_path, computed):
+    out = tmp_path / "killed"
+    part = Part(1, PARTS)
+    trap = killing.kill_at_rename(8, after=False)  # when two shards of all that share a scan are kept
+    assert not killing.run(lambda: write_part(ModelRun(asked), out, part), before=trap)
+    with pytest.raises(InputError) as refused:
+        read_parts([out, *folders[1:]])
+    assert str(refused.value) == f"part 1/{PARTS} in {out} is not finished; run its command again first"
+    kept = {path.name for path in (out / SHARDS).glob("*.safetensors")}
+    assert len(kept) == 6
+    write_part(ModelRun(asked), out, part)
+    whole = {path.name: path.read_bytes() for path in (folders[0] / SHARDS).iterdir()}
+    assert {path.name: path.read_bytes() for path in (out / SHARDS).iterdir()} == whole
+    # What several stages lack of a shard of text is computed once.
+    run = ModelRun(asked)
+    text = {f"{stage.name}.trained" for stage in scanning_stages() if text_scan(stage, run) is not None}
+    lacking = [name.split(".") for name in whole.keys() - kept]
+    scans = [(f"{stage}.{scan}", number) for stage, scan, number, _ in lacking]
+    assert len(computed) == len({("text" if scan in text else scan, number) for scan, number in scans})
+    assert left_behind(out) == []
+
+
+@pytest.mark.slow
+def test_what_is_no_part_of_the_run_is_refused(asked, folders, tmp_path):
+    cases = [
+        (
+            [folders[0], folders[2], folders[0]],
+            f"the run has {PARTS} parts; lacking: 2/{PARTS}; give their folders too",
+        ),
+        (
+            [*folders, tmp_path],
+            f"{tmp_path} holds no part of a run; expected a folder that headscope report --shard wrote",
+        ),
+    ]
+    other = tmp_path / "other"
+    shutil.copytree(folders[0], other)
+    about = read_sealed(other / PART, remedy="").content
+    write_sealed(other / PART, {**about, "signature": "0123456789abcdef"})
+    cases.append(
+        (
+            [folders[0], other],
+            f"{other} is a part of another run than {folders[0]}; give the folders of the parts of one",
+        )
+    )
+    torn = tmp_path / "torn"
+    shutil.copytree(folders[0], torn)
+    (torn / PART).write_text(json.dumps({**about, "of": 2}))
+    damaged = f"{torn / PART} is damaged; delete the folder and run that part again"
+    cases.append(([torn], damaged))
+    for given, words in cases:
+        with pytest.raises(InputError) as refused:
+            read_parts(given)
+        assert str(refused.value) == words
+    write_sealed(torn / PART, {"part": "one"})
+    with pytest.raises(InputError) as refused:
+        read_parts([torn])
+    assert str(refused.value) == damaged
+    with pytest.raises(InputError) as refused:
+        check_parts(read_parts(folders), "0123456789abcdef")
+    signature = about["signature"]
+    assert str(refused.value) == (
+        f"{folders[0]} is a part of the run {signature}, and its text, model and options now make 0123456789abcdef: "
+        "one of them has changed; run the parts again"
+    )
+
+
+@pytest.mark.slow
+def test_a_folder_of_something_else_is_no_place_for_a_part(asked, folders, tmp_path):
+    run = ModelRun(asked)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(OutputError) as refused:
+        write_part(run, tmp_path, Part(1, PARTS))
+    assert str(refused.value) == (
+        f"{tmp_path} holds other files and no part of a run; give --out a new or empty folder"
+    )
+    with pytest.raises(OutputError) as refused:
+        write_part(run, folders[0], Part(2, PARTS))
+    assert str(refused.value) == (
+        f"{folders[0]} already holds part 1/{PARTS} of a run (signature {run.signature['id']}); give another --out, or "
+        "delete that folder"
+    )
+    with pytest.raises(OutputError, match="holds other files and no headscope run"):
+        write_run(run, folders[0])
+
+
+@pytest.mark.parametrize(
+    "given", ["", "2", "0/3", "4/3", "a/3", "1/3/5", "-1/3", "1/0", "1 / 3", "1/1000000"]
+)
+def test_what_is_no_number_of_a_part(given):
+    with pytest.raises(OptionError) as refused:
+        read_part_number(given)
+    assert str(refused.value) == (
+        f"--shard {given!r} is no part of a run; expected the number of one and of all, as 2/8"
+    )
+
+
+def test_numbers_of_parts():
+    assert read_part_number("2/8") == Part(2, 8)
+    parts = [read_part_number(f"{number}/3") for number in (1, 2, 3)]
+    for shard in range(7):
+        assert [part.has(shard) for part in parts].count(True) == 1
+
+
+def test_what_cannot_be_read_by_every_part_is_refused(asked, tmp_path):
+    check_options(asked)
+    with pytest.raises(OptionError) as refused:
+        check_options(replace(asked, text=("-",)))
+    assert str(refused.value) == "--shard needs text that every part can read; give a file in place of a pipe"
+    with pytest.raises(OptionError) as refused:
+        check_options(RunOptions(maps=tmp_path))
+    assert str(refused.value) == (
+        "--shard is for a model that reads text; saved maps are read at once: leave one of the two out"
+    )

@@ -1,0 +1,217 @@
+"""A run reads its text once: stages that sum over it share a scan, and each stays as it would be by itself."""
+
+from collections import defaultdict
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from headscope.attention.model.model_pass import ModelPass
+from headscope.declarations.analysis import TEXT_INPUTS
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.run_options import RunOptions
+from headscope.prepare.prepared_run import prepare
+from headscope.running import writing
+from headscope.running.stages import measure, measure_stage, measurement_of, scan_runner, text_scan
+from headscope.running.writing import write_run
+from headscope.scans import sharded_scan
+from headscope.study.study import open_study
+from soak.tasks import answers
+from support.model_folders import save_tiny_masked_lm
+from support.scanning import shards_of
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shared")
+    lines = [
+        "The cat sat on the mat.\nIt slept.\n\n",
+        "A dog came by.\nIt left, and it was seen no more.\n\n",
+    ]
+    (folder / "text.txt").write_text("".join(lines) * 20)
+    return RunOptions(
+        model=str(save_tiny_masked_lm(folder / "tiny")),
+        text=(str(folder / "text.txt"),),
+        max_length=64,
+        stages=("stats", "norms", "importance", "distances", "map", "behaviors"),
+        loss="mlm",
+        controls=0,
+        batch_size=4,
+        shard_minutes=0,
+    )
+
+
+@pytest.fixture(scope="module")
+def sharing(asked):
+    """The stages that have a scan of the text."""
+    run = prepare(asked)
+    return [name for name, stage in STAGES.items() if text_scan(stage, run) is not None]
+
+
+small_shards = shards_of(60)
+
+
+@pytest.fixture(scope="module")
+def every(asked, sharing):
+    """A run of all stages that share."""
+    return replace(asked, stages=tuple(sharing))
+
+
+@pytest.fixture(scope="module")
+def shards():
+    """The shards that the whole run computes."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def whole(every, shards, tmp_path_factory):
+    """The folder of that run, which nobody stopped."""
+    out = tmp_path_factory.mktemp("whole") / "run"
+    plain = sharded_scan._computed
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            sharded_scan,
+            "_computed",
+            lambda shard, *given: shards.append(shard.number) or plain(shard, *given),
+        )
+        write_run(prepare(every), out)
+    return out
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """The stages for which the same model read the same tokens."""
+    found: dict[tuple[int, bytes], set[str]] = defaultdict(set)
+    at = [""]
+    plain, call = writing.measure_stage, ModelPass.call
+
+    def measured(stage, *given):
+        at[0] = stage.name
+        return plain(stage, *given)
+
+    def called(self, inputs, **more):
+        for row, seen in zip(inputs["input_ids"], inputs["attention_mask"]):
+            found[id(self.model), row[seen.bool()].numpy().tobytes()].add(at[0])
+        return call(self, inputs, **more)
+
+    monkeypatch.setattr(writing, "measure_stage", measured)
+    monkeypatch.setattr(ModelPass, "call", called)
+    return found
+
+
+@pytest.fixture
+def computed(monkeypatch):
+    """For how many stages each shard was computed; with `at` reached, the run is stopped."""
+    found, at = [], []
+    plain = sharded_scan._computed
+
+    def compute(shard, source, like, *given):
+        if at and len(found) == at[0]:
+            raise KeyboardInterrupt
+        found.append(len(like))
+        return plain(shard, source, like, *given)
+
+    monkeypatch.setattr(sharded_scan, "_computed", compute)
+    return found, at
+
+
+def same_but_for_rounding(out, other):
+    """Weights and row statistics are made in other steps where both are asked for, in float32."""
+    one, two = open_study(out), open_study(other)
+    assert set(one.tables) <= set(two.tables)
+    for table in one.tables:
+        pd.testing.assert_frame_equal(one.table(table), two.table(table), rtol=1e-4, atol=1e-5)
+
+
+def test_which_stages_share(sharing):
+    assert len(sharing) > 1
+    for name in sharing:
+        # They read the same inputs: nothing but these options shapes a scan, and how many controls there are no input.
+        assert STAGES[name].corpora == ("text",)
+        assert set(STAGES[name].options) - {"controls"} == set(TEXT_INPUTS)
+
+
+def test_nothing_is_read_twice(asked, tmp_path, read):
+    write_run(prepare(asked), tmp_path / "out")
+    assert {name for stages in read.values() for name in stages} == {"stats", "importance"}
+    assert [stages for stages in read.values() if len(stages) > 1] == []
+    models = {model for model, _ in read}
+    assert len(models) == 2  # importance's, with its head, reads the same text with tokens masked
+
+
+def test_each_has_what_it_finds_by_itself(asked, whole, tmp_path, sharing):
+    for stage in sharing:
+        write_run(prepare(replace(asked, stages=(stage,))), tmp_path / stage)
+        same_but_for_rounding(tmp_path / stage, whole)
+
+
+def test_a_finished_stage_is_not_computed_and_changes_no_digit(every, tmp_path, computed, sharing):
+    """The table of one is damaged: it alone is computed again, to the same digits."""
+    found, _ = computed
+    write_run(prepare(every), tmp_path / "out")
+    expected = answers(tmp_path / "out")
+    number = len(found)
+    assert found == [len(sharing)] * number
+    for table in ("stats", "norms", "head_distances", "behaviors"):
+        path = tmp_path / "out" / "tables" / f"{table}.parquet"
+        path.write_bytes(path.read_bytes()[:-9])
+        found.clear()
+        write_run(prepare(every), tmp_path / "out")
+        assert found == [1] * number
+        again = answers(tmp_path / "out")
+        # The manifest says what was damaged.
+        assert {**again, "manifest.json": None} == {**expected, "manifest.json": None}
+
+
+def test_a_stopped_run_goes_on_with_all(every, whole, shards, tmp_path, computed, sharing):
+    found, at = computed
+    number = len(shards)
+    for stop in (1, 3):
+        found.clear()
+        at[:] = [stop]
+        with pytest.raises(KeyboardInterrupt):
+            write_run(prepare(every), tmp_path / "out")
+    found.clear()
+    at.clear()
+    write_run(prepare(every), tmp_path / "out")
+    assert found == [len(sharing)] * (number - 4)
+    assert answers(tmp_path / "out") == answers(whole)
+
+
+def test_stopped_between_stages_no_other_is_computed_again(every, whole, tmp_path, computed, monkeypatch):
+    found, _ = computed
+    plain = writing.measure_stage
+
+    def measured(stage, *given):
+        if stage.name == "distances":
+            raise KeyboardInterrupt
+        return plain(stage, *given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "measure_stage", measured)
+        with pytest.raises(KeyboardInterrupt):
+            write_run(prepare(every), tmp_path / "out")
+    found.clear()
+    write_run(prepare(every), tmp_path / "out")
+    assert found == []
+    assert answers(tmp_path / "out") == answers(whole)
+
+
+def test_each_has_a_clock(every, sharing):
+    """What the first stage spent for another is the other's: neither has nothing, and nothing is counted twice."""
+    run = prepare(every)
+    runner = scan_runner(run)
+    runner.run("stats", measurement_of(STAGES["stats"], run).scans())
+    owed = {name: runner.owed(name) for name in sharing}
+    assert min(owed[name] for name in sharing[1:]) > 0
+    assert sum(owed.values()) == pytest.approx(0)
+    results = {result.name: result.seconds for result in measure(run)}
+    assert set(results) == set(sharing)
+    assert min(results.values()) > 0
+
+
+def test_a_stage_that_reads_by_itself_has_its_digits_too(asked):
+    """A run in which nothing is shared, as whoever calls a stage has it."""
+    run = prepare(replace(asked, stages=("stats",)))
+    result = measure_stage(STAGES["stats"], run, {}, None)
+    assert len(result.tables["stats"])
