@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.feature import TOKENS, WHAT_ATTENDS
-from headscope.reporting.kit.numbers import percent
-from headscope.reporting.kit.words import either, join
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.words import either, join
 from headscope.statistics.statistic_catalog import Special
 
 MOST_GROUPS = 4

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.feature import Feature, Floats, Group, Need
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.corpora.trees.universal_tags import TAGS
-from headscope.reporting.kit.relation_names import BASIC_RELATIONS, terms
+from headscope.report_kit.relation_names import BASIC_RELATIONS, terms
 
 _TREES: frozenset[Need] = frozenset({"same_axis", "trees"})
 _TAGS: frozenset[Need] = frozenset({"same_axis", "tags"})
