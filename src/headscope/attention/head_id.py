@@ -1,6 +1,7 @@
 """The kinds of attention, and the names of heads."""
 
 import re
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 KINDS = ("encoder", "decoder", "cross")
@@ -47,6 +48,12 @@ class HeadId:
 def head_label(layer: object, head: object) -> str:
     """Return `8-10`: the 1-based numbers of a layer and of a head in it, without the kind."""
     return f"{layer}-{head}"
+
+
+def kind_prefixes(kinds: Iterable[Hashable]) -> dict[Hashable, str]:
+    """Return what stands before the names of each kind's heads: `cross `, or nothing for a model's only kind."""
+    names = list(dict.fromkeys(kinds))
+    return {name: f"{name} " if len(names) > 1 else "" for name in names}
 
 
 def head_anchor(kind: str, layer: object, head: object) -> str:

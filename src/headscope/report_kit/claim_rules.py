@@ -14,7 +14,6 @@ from headscope.statistics.statistic_catalog import STATISTICS
 
 LEAST_SHARE = 0.25
 TIMES_UNIFORM = 2.0
-WHERE = {"encoder": "the encoder", "decoder": "the decoder", "cross": "cross attention"}
 
 
 def stands_out(cell: Cell) -> bool:

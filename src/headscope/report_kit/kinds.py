@@ -10,11 +10,16 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from headscope.attention.head_id import head_anchor, head_label, kind_prefixes
+from headscope.report_kit.linked_sentences import HeadRef
 from headscope.report_kit.measured import Measured
 from headscope.report_kit.tables.cells import Cell
+from headscope.report_kit.words import capital
 from headscope.statistics.role_catalog import OTHERWISE
 from headscope.statistics.statistic_catalog import NAMES
+from headscope.views.markup import Html, el
 
+_WHERE = {"encoder": "the encoder", "decoder": "the decoder", "cross": "cross attention"}
 COLUMNS = ("value", "ci_low", "ci_high", "uniform", "n_inputs")
 
 
@@ -23,7 +28,7 @@ class Kind:
     """One kind of attention: `heads[statistic]` is `[layers, heads, 5]`, `means[statistic]` `[layers, 5]`.
 
     `model_layers` has each layer's number among all of the model's layers where some of these have no attention, and
-    is empty otherwise.
+    is empty otherwise. `prefix` stands before the names of its heads, and is empty for a model's only kind.
     """
 
     name: str
@@ -33,6 +38,43 @@ class Kind:
     means: Mapping[str, np.ndarray]
     roles: tuple[str, ...]
     model_layers: tuple[int, ...] = ()
+    prefix: str = ""
+
+    @property
+    def noun(self) -> str:
+        """What its heads are called: `head`, or `decoder head` where the model has other kinds."""
+        return f"{self.prefix}head"
+
+    @property
+    def of_kind(self) -> str:
+        """Ends what is said of its heads or layers: ` of the decoder`, or nothing for a model's only kind."""
+        return f" of {_WHERE[self.name]}" if self.prefix else ""
+
+    @property
+    def in_brackets(self) -> str:
+        """Ends the title of a table: ` (decoder)`, or nothing for a model's only kind."""
+        return f" ({self.name})" if self.prefix else ""
+
+    def heading(self, tag: str = "h3") -> list[Html]:
+        """Return the heading of what a section shows of it; none for a model's only kind."""
+        return [el(tag, capital(self.name))] if self.prefix else []
+
+    def head_label(self, layer: SupportsInt, head: SupportsInt) -> str:
+        """Return `1-3`, or `decoder 1-3` where the model has other kinds."""
+        return self.prefix + head_label(int(layer), int(head))
+
+    def head_name(self, layer: SupportsInt, head: SupportsInt) -> str:
+        """Return `head 1-3`, or `decoder head 1-3` where the model has other kinds."""
+        return f"{self.noun} {head_label(int(layer), int(head))}"
+
+    def head(self, layer: SupportsInt, head: SupportsInt) -> HeadRef:
+        """Refer to a head by its name."""
+        return HeadRef(self.name, int(layer), int(head), self.head_name(layer, head))
+
+    def head_link(self, layer: SupportsInt, head: SupportsInt) -> Html:
+        """Return a head's label, linked to its card."""
+        address = f"#{head_anchor(self.name, int(layer), int(head))}"
+        return el("a", self.head_label(layer, head), href=address, class_="head")
 
     @property
     def size(self) -> int:
@@ -83,6 +125,8 @@ class Kind:
 
 def kinds_of(run: Measured) -> tuple[Kind, ...]:
     """Lay out every kind that the manifest names, in its order."""
+    entries = run.manifest["kinds"]
+    prefixes = kind_prefixes(str(entry["kind"]) for entry in entries)
     return tuple(
         _kind(
             run,
@@ -90,12 +134,15 @@ def kinds_of(run: Measured) -> tuple[Kind, ...]:
             int(entry["layers"]),
             int(entry["heads"]),
             model_layers=entry.get("own", ()),
+            prefix=prefixes[str(entry["kind"])],
         )
-        for entry in run.manifest["kinds"]
+        for entry in entries
     )
 
 
-def _kind(run: Measured, name: str, layers: int, heads: int, *, model_layers: Sequence[int]) -> Kind:
+def _kind(
+    run: Measured, name: str, layers: int, heads: int, *, model_layers: Sequence[int], prefix: str
+) -> Kind:
     rows = run.stats[run.stats["kind"] == name]
     by_head, by_layer = {}, {}
     for statistic in NAMES:
@@ -107,7 +154,9 @@ def _kind(run: Measured, name: str, layers: int, heads: int, *, model_layers: Se
     role_rows = run.roles[run.roles["kind"] == name]
     for layer, head, role in zip(role_rows["layer"], role_rows["head"], role_rows["role"]):
         roles[int(layer) - 1, int(head) - 1] = str(role)
-    return Kind(name, layers, heads, by_head, by_layer, tuple(roles.ravel()), tuple(map(int, model_layers)))
+    return Kind(
+        name, layers, heads, by_head, by_layer, tuple(roles.ravel()), tuple(map(int, model_layers)), prefix
+    )
 
 
 def _filled(shape: tuple[int, ...], rows: pd.DataFrame) -> np.ndarray:

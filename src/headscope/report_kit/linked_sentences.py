@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headscope.attention.head_id import head_anchor, head_label
 from headscope.report_kit.numbers import amount, interval, interval_decimals
 from headscope.report_kit.tables.cells import Cell
-from headscope.report_kit.words import capital, head_name
+from headscope.report_kit.words import capital
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,6 @@ def sentence(topic: str, *parts: str | HeadRef) -> Sentence:
     else:
         first = capital(first)
     return Sentence(topic, (first, *rest))
-
-
-def named(kind: str, layer: int, head: int, *, several: bool) -> HeadRef:
-    """Refer to a head by its name."""
-    return HeadRef(kind, layer, head, head_name(kind, layer, head, several=several))
 
 
 def numbered(kind: str, layer: int, head: int) -> HeadRef:

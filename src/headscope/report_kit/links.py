@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from headscope.attention.head_id import head_anchor, head_label
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.report_parts import Context
 from headscope.views.markup import Html, el
-
-
-def head_link(kind: str, layer: int, head: int, several: bool) -> Html:
-    """Return a head's number, linked to its card."""
-    name = f"{kind} {head_label(layer, head)}" if several else head_label(layer, head)
-    return el("a", name, href=f"#{head_anchor(kind, layer, head)}", class_="head")
 
 
 def numbered(value: str, below: str = "") -> Html:
@@ -72,7 +65,7 @@ def kind_links(about: Context, name: str, what: str, drawn: Collection[str]) -> 
         if kind.name in drawn:
             file = figure_file(name, kind.name, first=index == 0)
             links += [", "] if links else []
-            links.append(_file(file, f"{kind.name} SVG" if about.several else "SVG"))
+            links.append(_file(file, f"{kind.prefix}SVG"))
     return el("p", f"{what}: ", links, class_="files") if about.links and links else None
 
 

@@ -45,10 +45,16 @@ class Context:
         """Read what a run has."""
         return cls(run=run, kinds=kinds_of(run), words=words_for(run.manifest))
 
-    @property
-    def several(self) -> bool:
-        """Whether there are several kinds of attention, so that heads are named with theirs."""
-        return len(self.kinds) > 1
+    def kind(self, name: str) -> Kind:
+        """Return the kind of attention of this name."""
+        return next(kind for kind in self.kinds if kind.name == name)
+
+    def findings_on(self, *topics: str, kind: Kind | None = None) -> list[Sentence]:
+        """Return the sentences on these topics, of one kind those on it and on the model as a whole."""
+        kinds = None if kind is None else ("", kind.name)
+        return [
+            each for each in self.findings if each.topic in topics and (kinds is None or each.kind in kinds)
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.attention.head_id import head_label
 from headscope.counted import count as count
 from headscope.figures.labels import shorten, visible
 from headscope.statistics.role_catalog import ROLES, SHOWN
@@ -40,11 +39,6 @@ def words_for(manifest: Mapping[str, Any]) -> Words:
         cls=cls,
         sep=sep,
     )
-
-
-def head_name(kind: str, layer: int, head: int, *, several: bool) -> str:
-    """Return `head 1-3`, or `decoder head 1-3` where the model has several kinds of attention."""
-    return f"{kind} head {head_label(layer, head)}" if several else f"head {head_label(layer, head)}"
 
 
 def join(parts: list[str]) -> str:

@@ -76,7 +76,7 @@ def data_block(about: Context) -> dict[str, Any]:
         "kinds": [
             {
                 "kind": kind.name,
-                "label": f"{kind.name} head" if about.several else "head",
+                "label": kind.noun,
                 "layers": kind.layers,
                 "heads": kind.heads_per_layer,
                 **({"own": list(kind.model_layers)} if kind.model_layers else {}),

@@ -105,12 +105,7 @@ def run_line(about: Context) -> str:
     """Say in one line what was run: heads, layers, segments, documents, corpus, date."""
     manifest = about.run.manifest
     read_counts, corpus = manifest["counts"], manifest["signature"]["corpus"]
-    size = join(
-        [
-            f"{count(kind.size, f'{kind.name} head' if about.several else 'head')} in {count(kind.layers, 'layer')}"
-            for kind in about.kinds
-        ]
-    )
+    size = join([f"{count(kind.size, kind.noun)} in {count(kind.layers, 'layer')}" for kind in about.kinds])
     named = corpus.get("name")
     where = f" of {plain(named)}" if named else f" (corpus {plain(corpus['hash'])[:8]})"
     evaluated = [said for parts in every_part() for said in parts.read(manifest)]

@@ -26,7 +26,7 @@ def chosen(run):
 
 
 def said(run):
-    return [one.text for one in norm_sentence(chosen(run), "t", where="in text", several=False)]
+    return [one.text for one in norm_sentence(chosen(run), about(run).kind("encoder"), "t", where="in text")]
 
 
 def page_of(run):
@@ -66,7 +66,7 @@ def test_the_sentence_names_the_heads_that_do_not_write_what_they_show(run):
 
 def test_the_table_holds_them_with_both_numbers(run):
     name = "table-behaviors-written-encoder"
-    table = norm_disagreements(run.table("behaviors"), "encoder", chosen(run), name=name, several=False)
+    table = norm_disagreements(run.table("behaviors"), about(run).kind("encoder"), chosen(run), name=name)
     places = ["{}-{}".format(*place_of(name, 4, 8)) for name in ("first", "quote")]
     assert [row[0] for row in table.rows] == [f"Head {place}" for place in places]
     assert [row[1:] for row in table.rows] == [
@@ -76,7 +76,7 @@ def test_the_table_holds_them_with_both_numbers(run):
     assert table.html() in page_of(run)
     every = with_behaviors(mock_inputs.section_4(4, 8), unwritten=())
     assert (
-        norm_disagreements(every.table("behaviors"), "encoder", chosen(every), name="t", several=False)
+        norm_disagreements(every.table("behaviors"), about(every).kind("encoder"), chosen(every), name="t")
         is None
     )
 

@@ -129,7 +129,7 @@ def test_the_largest_weights_whatever_their_sign(inputs, tables):
         largest["weight"].tolist(), rel=6e-3
     )
     assert {row[1] for row in shown} == {"dependent → head word", "head word → dependent"}
-    assert weights_table(own.iloc[:0], several=False) is None
+    assert weights_table(own.iloc[:0], about(mock_inputs.encoder(1, 2))) is None
 
 
 def test_the_layers_are_the_frame(inputs, tables):

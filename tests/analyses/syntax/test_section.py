@@ -101,7 +101,7 @@ def test_what_was_not_tested_stands_under_a_heading_that_says_so(inputs):
     best = inputs.table("syntax_best").copy()
     best.loc[best["relation"].isin(["acl", "obj"]), "q_value"] = np.nan
     found = relations_of(with_parts(inputs, syntax_best=best))
-    rows = Tables(str(main_table(found, several=False))).found["table-1"]
+    rows = Tables(str(main_table(found, about(inputs)))).found["table-1"]
     titles = [row[0] for row in rows if len(row) == 1]
     assert titles[:2] == ["Not shown to beat every fixed offset", "Not tested: fewer than 10 documents"]
     at = [row[0] for row in rows].index(titles[1])
@@ -189,7 +189,7 @@ def test_a_heat_map_of_a_big_model_keeps_the_frequent_relations():
     measured = [(f"r{place}", 100 + place, *MEASURED[2][2:]) for place in range(80)]
     inputs = with_treebank(mock_inputs.encoder(24, 1), measured=measured)
     relations = relations_of(inputs)
-    (table,) = Tables(heat_table(inputs, relations, kind="encoder", several=False)).found.values()
+    (table,) = Tables(heat_table(inputs, relations, about(inputs).kind("encoder"))).found.values()
     assert {row[0] for row in table[1:]} == {f"r{place}" for place in range(18, 80)}
     assert drawn_relations(relations, {}) == []
 

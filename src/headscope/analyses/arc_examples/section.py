@@ -16,13 +16,13 @@ from headscope.attention.head_id import head_label
 from headscope.figures.arc_diagram import arc_diagram, arc_pages
 from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.paper import narrow
-from headscope.report_kit.links import file_links, head_link
+from headscope.report_kit.links import file_links
 from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import offset_words, share
 from headscope.report_kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.page_rows import Table
-from headscope.report_kit.words import capital, count, head_name, join, plain
+from headscope.report_kit.words import capital, count, join, plain
 from headscope.views.markup import Html, el
 
 FILE_WORDS, COLUMN_WORDS = 24, 16
@@ -107,15 +107,15 @@ def arcs_figures(about: Context) -> Iterator[tuple[str, Figure]]:
 
 def arcs_section(about: Context) -> list[Section]:
     """Build the section; none where the run kept no example."""
-    run, words, several = about.run, about.words, about.several
+    run, words = about.run, about.words
     groups = groups_of(run)
     if not groups:
         return []
     measured = {relation.name: relation for relation in relations_of(run)}
     coreference = antecedents_of(run)
     special = tuple(name for name in (words.cls, words.sep))
-    unfolded = [_group(group, measured, coreference, special, several) for group in groups[:OPEN_RELATIONS]]
-    folded = [_group(group, measured, coreference, special, several) for group in groups[OPEN_RELATIONS:]]
+    unfolded = [_group(group, measured, coreference, about) for group in groups[:OPEN_RELATIONS]]
+    folded = [_group(group, measured, coreference, about) for group in groups[OPEN_RELATIONS:]]
     present = [name for name in special if any(name in list(g.first["tokens"]) for g in groups)]
     switch = (
         el("p", el("label", el("input", type="checkbox", id="hide-special"), f" Hide {join(present)}"),
@@ -135,7 +135,7 @@ def arcs_section(about: Context) -> list[Section]:
            "weight. In color the words of the relation and the attention that decides; a cross is a wrong choice, "
            "dashed the right one. Percent: the weight of the right lines, on average.", class_="caption"),
         more,
-        _table(groups, several),
+        _table(groups, about),
     ]  # fmt: skip
     files = file_links("figure-5", "Figure 5 of the paper, drawn for this model") if about.links else None
     return section("arcs", "Examples of the best heads", WHY, blocks, files=files)
@@ -147,14 +147,15 @@ def _title(relation: str) -> str:
 
 
 def _group(
-    group: Group, measured: dict[str, Relation], coreference: Antecedents | None, special: Sequence[str], several: bool
-) -> Html:  # fmt: skip
+    group: Group, measured: dict[str, Relation], coreference: Antecedents | None, about: Context
+) -> Html:
+    special = (about.words.cls, about.words.sep)
     drawn = [(row, arcs_of(row, special=special)) for row in group.rows]
     tall = max(len(arcs.tokens) for _, arcs in drawn)
     figures = [_example(row, arcs, tall) for row, arcs in drawn]
     return el(
         "div",
-        el("div", _heading(group, measured, coreference, several), class_="arc-head"),
+        el("div", _heading(group, measured, coreference, about), class_="arc-head"),
         el("div", figures, class_="arc-row", tabindex=0, role="region",
            aria_label=f"Examples of {short(group.relation)}"),
         class_="arc-group",
@@ -162,7 +163,7 @@ def _group(
 
 
 def _heading(
-    group: Group, measured: dict[str, Relation], coreference: Antecedents | None, several: bool
+    group: Group, measured: dict[str, Relation], coreference: Antecedents | None, about: Context
 ) -> list[Html | None]:
     first, relation = group.first, group.relation
     kind, layer, head = str(first["kind"]), int(first["layer"]), int(first["head"])
@@ -200,7 +201,7 @@ def _heading(
                 )
     return [
         el("h3", short(relation)),
-        el("p", "Head ", head_link(kind, layer, head, several), class_="which"),
+        el("p", "Head ", about.kind(kind).head_link(layer, head), class_="which"),
         el("p", description),
         el("ul", facts, class_="facts") if facts else None,
     ]
@@ -225,10 +226,10 @@ def _example(row: pd.Series, arcs: ArcStrokes, tall: int) -> Html:
     )  # fmt: skip
 
 
-def _table(groups: Sequence[Group], several: bool) -> Html:
+def _table(groups: Sequence[Group], about: Context) -> Html:
     rows = [
         (
-            capital(head_name(str(row["kind"]), int(row["layer"]), int(row["head"]), several=several)),
+            capital(about.kind(str(row["kind"])).head_name(row["layer"], row["head"])),
             short(group.relation), plain(row["outcome"]), share(float(row["value"])),
             plain(row["document"])[:12], plain(row["segment"]),
         )

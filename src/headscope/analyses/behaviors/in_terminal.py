@@ -10,7 +10,7 @@ from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, Behavior
 from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads
 from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.head_id import head_label
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import terminal_ends, terminal_share
 from headscope.report_kit.tables.terminal import Grid
 
@@ -39,12 +39,12 @@ def render_chosen_heads(
     """Yield a row for the head chosen for each behavior, and these heads' norm-weighted attention where it is known."""
     kinds = list(dict.fromkeys(heads["kind"]))
     chosen = [head for kind in kinds for head in chosen_heads(heads, best, kind, behaviors)]
-    several = len(kinds) > 1
+    prefix = kind_prefixes(kinds)
     sides = ["left", "left"] + ["right"] * (len(_COLUMNS) - 2)
-    yield Grid(list(zip(_COLUMNS, sides, strict=True)), [_row(head, several=several) for head in chosen])
+    yield Grid(list(zip(_COLUMNS, sides, strict=True)), [_row(head, prefix[head.kind]) for head in chosen])
     # One more column would be too wide for most terminals.
     by_norm = [
-        f"{f'{head.kind} ' if several else ''}{head.behavior.name} {terminal_share(head.by_norm.value)}"
+        f"{prefix[head.kind]}{head.behavior.name} {terminal_share(head.by_norm.value)}"
         for head in chosen
         if head.by_norm is not None
     ]
@@ -52,12 +52,11 @@ def render_chosen_heads(
         yield f"the same of what these heads write: {', '.join(by_norm)}"
 
 
-def _row(head: ChosenHead, *, several: bool) -> list[str]:
-    name = head_label(head.layer, head.head)
+def _row(head: ChosenHead, prefix: str) -> list[str]:
     estimate = head.estimate
     return [
         head.behavior.name,
-        f"{head.kind} {name}" if several else name,
+        prefix + head_label(head.layer, head.head),
         terminal_share(estimate.value),
         terminal_ends(estimate.ci_low, estimate.ci_high),
         terminal_share(estimate.uniform),

@@ -10,11 +10,11 @@ import pandas as pd
 from headscope.analyses.behaviors.catalog import Behavior
 from headscope.analyses.behaviors.chosen import ChosenHead, heads_of
 from headscope.analyses.behaviors.verdict_rule import RULE
-from headscope.report_kit.links import head_link
+from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import DASH, ends, formatted, percent, share
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.tables.page_rows import Table, scrolled
-from headscope.report_kit.words import capital, count, head_name
+from headscope.report_kit.words import capital, count
 from headscope.statistics.measures import MEASURES
 from headscope.views.markup import Html, el
 
@@ -27,13 +27,13 @@ TOKENS_COLUMN = "of the tokens"
 NORM_COLUMN = "of what it writes"
 
 
-def best_heads(chosen: Sequence[ChosenHead], *, name: str, several: bool) -> Html:
+def best_heads(chosen: Sequence[ChosenHead], kind: Kind, *, name: str) -> Html:
     """Tabulate the head chosen for each behavior, beside its baselines.
 
     Args:
         chosen: of one kind of attention.
+        kind: theirs.
         name: id of the table.
-        several: whether there are several kinds of attention.
     """
     by_norm = any(head.by_norm is not None for head in chosen)
     of = TOKENS_COLUMN if all(head.behavior.counts_tokens for head in chosen) else COLUMNS[2]
@@ -42,14 +42,14 @@ def best_heads(chosen: Sequence[ChosenHead], *, name: str, several: bool) -> Htm
     table = el(
         "table",
         el("thead", header),
-        el("tbody", [_row(head, several, by_norm=by_norm) for head in chosen]),
+        el("tbody", [_row(head, kind, by_norm=by_norm) for head in chosen]),
         id=name,
         class_="relations",
     )
     return scrolled(table, "The head chosen for each behavior")
 
 
-def _row(chosen: ChosenHead, several: bool, *, by_norm: bool) -> Html:
+def _row(chosen: ChosenHead, kind: Kind, *, by_norm: bool) -> Html:
     often = (
         f"selected in {percent(chosen.share, 0)} of splits"
         if not isnan(chosen.share)
@@ -62,7 +62,7 @@ def _row(chosen: ChosenHead, several: bool, *, by_norm: bool) -> Html:
             spread = f"{share(chosen.control.lowest)}–{share(chosen.control.highest)}"
     over = f"{len(chosen.heads):,} of {chosen.n_heads:,}" if chosen.tested else "not tested"
     cells = (
-        (head_link(chosen.kind, chosen.layer, chosen.head, several), often),
+        (kind.head_link(chosen.layer, chosen.head), often),
         (share(chosen.estimate.value), ends(chosen.estimate)),
         *([_share_or_dash(chosen.by_norm)] if by_norm else []),
         (share(chosen.estimate.uniform), ""),
@@ -102,7 +102,7 @@ NORM_CAPTION = (
 
 
 def norm_disagreements(
-    heads: pd.DataFrame, kind: str, chosen: Sequence[ChosenHead], *, name: str, several: bool
+    heads: pd.DataFrame, kind: Kind, chosen: Sequence[ChosenHead], *, name: str
 ) -> Table | None:
     """Tabulate the heads that show a behavior by weight but not by norm-weighted attention; None where there is none.
 
@@ -111,13 +111,12 @@ def norm_disagreements(
         kind: of attention.
         chosen: of that kind.
         name: id of the table.
-        several: whether there are several kinds of attention.
     """
     keys = ["behavior", "layer", "head"]
-    values = [heads_of(heads, kind, measure).set_index(keys)["value"] for measure in MEASURES]
+    values = [heads_of(heads, kind.name, measure).set_index(keys)["value"] for measure in MEASURES]
     rows = [
         (
-            capital(head_name(kind, layer, head, several=several)),
+            capital(kind.head_name(layer, head)),
             capital(chosen_head.behavior.label),
             *(share(float(value[chosen_head.behavior.name, layer, head])) for value in values),
         )
@@ -136,9 +135,7 @@ def norm_disagreements(
     )
 
 
-def every_head(
-    heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior], *, name: str, several: bool
-) -> Table:
+def every_head(heads: pd.DataFrame, kind: Kind, behaviors: Sequence[Behavior], *, name: str) -> Table:
     """Tabulate every head's behaviors, in percent of attention, or tokens.
 
     Args:
@@ -146,23 +143,21 @@ def every_head(
         kind: of attention.
         behaviors: that are tabulated; those that cannot occur are left out.
         name: id of the table.
-        several: whether there are several kinds of attention.
     """
-    rows_of_kind = heads_of(heads, kind)
+    rows_of_kind = heads_of(heads, kind.name)
     rows_of_kind = rows_of_kind[rows_of_kind["n_rows"] > 0]
     known = set(rows_of_kind["behavior"])
     present = [behavior for behavior in behaviors if behavior.name in known]
     wide = rows_of_kind.pivot(index=["layer", "head"], columns="behavior", values="value")
     rows = [
         (
-            capital(head_name(kind, int(layer), int(head), several=several)),
+            capital(kind.head_name(layer, head)),
             *(_number(values[behavior.name], behavior) for behavior in present),
         )
         for (layer, head), values in zip(wide.index, wide.to_dict("records"), strict=True)
     ]
-    whose = f" ({kind})" if several else ""
     return Table(
-        summary=f"Table: every head{whose}, behavior by behavior",
+        summary=f"Table: every head{kind.in_brackets}, behavior by behavior",
         groups=(),
         header=(
             "head",

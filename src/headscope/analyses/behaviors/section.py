@@ -21,7 +21,6 @@ from headscope.analyses.behaviors.page_tables import (
 from headscope.report_kit.linked_sentences import Sentence
 from headscope.report_kit.links import linked
 from headscope.report_kit.report_parts import Context, Section, section
-from headscope.report_kit.words import capital
 from headscope.statistics.measures import NORM
 from headscope.views.markup import Html, el
 
@@ -40,8 +39,8 @@ def behaviors_findings(about: Context) -> list[Sentence]:
     for kind in about.kinds:
         chosen = _chosen_heads(about, kind.name)
         of_kind = [
-            *behavior_sentences(chosen, TOPIC, where="in text", several=about.several),
-            *norm_sentence(chosen, TOPIC, where="in text", several=about.several),
+            *behavior_sentences(chosen, kind, TOPIC, where="in text"),
+            *norm_sentence(chosen, kind, TOPIC, where="in text"),
         ]
         findings += [replace(finding, kind=kind.name) for finding in of_kind]
     return findings
@@ -57,26 +56,17 @@ def behaviors_section(about: Context) -> list[Section]:
         chosen = _chosen_heads(about, kind.name)
         if not chosen:
             continue
-        if about.several:
-            blocks.append(el("h3", capital(kind.name)))
-        blocks += linked(
-            [finding for finding in about.findings if finding.topic == TOPIC and finding.kind == kind.name]
-        )
-        blocks.append(best_heads(chosen, name=f"table-behaviors-best-{kind.name}", several=about.several))
+        blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
+        blocks.append(best_heads(chosen, kind, name=f"table-behaviors-best-{kind.name}"))
         grids = render_grids(
             about, heads, kind.name, _NATURAL, prefix="behaviors", name="behaviors", where="in text"
         )
         by_norm = any(head.by_norm is not None for head in chosen)
         key = f"{KEY} {NORM_KEY}" if by_norm else KEY
         blocks += [el("div", grids, class_="panels"), el("p", key, class_="caption") if grids else None]
-        disagreements = norm_disagreements(
-            heads, kind.name, chosen, name=f"table-behaviors-written-{kind.name}", several=about.several
-        )
+        disagreements = norm_disagreements(heads, kind, chosen, name=f"table-behaviors-written-{kind.name}")
         blocks.append(None if disagreements is None else disagreements.html())
-        table = every_head(
-            heads, kind.name, _NATURAL, name=f"table-behaviors-{kind.name}", several=about.several
-        )
-        blocks.append(table.html())
+        blocks.append(every_head(heads, kind, _NATURAL, name=f"table-behaviors-{kind.name}").html())
     captions = (CAPTION, NORM_CAPTION) if NORM in set(heads.get("measure", ())) else (CAPTION,)
     files = files_of(about, heads, _NATURAL, name="behaviors", what="Heads by behaviors")
     return section("behaviors", _TITLE, _WHY, blocks, captions=captions, files=files)

@@ -11,7 +11,7 @@ import pandas as pd
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.report_kit.comparing import compared, comparisons
-from headscope.report_kit.linked_sentences import Sentence, named, sentence
+from headscope.report_kit.linked_sentences import Sentence, sentence
 from headscope.report_kit.numbers import accuracy_words, percent
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, number
@@ -44,7 +44,7 @@ def coreference_findings(about: Context) -> list[Sentence]:
             )
         ]
     gaps = about.run.table("coref_differences")
-    out = [*_main(table, best, gaps, about.several), *_types(best, gaps), *_control(table, gaps)]
+    out = [*_main(table, best, gaps, about), *_types(best, gaps), *_control(table, gaps)]
     if not best.cells["all"].has_interval:
         out.append(
             sentence(
@@ -60,7 +60,9 @@ def _nothing() -> Cell:
     return Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
 
 
-def _main(table: Antecedents, best: SelectedHead, gaps: pd.DataFrame | None, several: bool) -> list[Sentence]:
+def _main(
+    table: Antecedents, best: SelectedHead, gaps: pd.DataFrame | None, about: Context
+) -> list[Sentence]:
     accuracy = best.cells["all"]
     sides: dict[str, list[str]] = {"more": [], "less": [], "same": [], "untested": []}
     for name, cells in table.systems.items():
@@ -76,7 +78,7 @@ def _main(table: Antecedents, best: SelectedHead, gaps: pd.DataFrame | None, sev
     out = [
         sentence(
             TOPIC,
-            named(best.kind, best.layer, best.head, several=several),
+            about.kind(best.kind).head(best.layer, best.head),
             f" picks a right antecedent for {accuracy_words(accuracy, long=True)} of "
             f"{count(accuracy.n, 'coreferent mention')}, on documents that did not choose it"
             + (f". It finds more than {join(sides['more'])}" if sides["more"] else "")

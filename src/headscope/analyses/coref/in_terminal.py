@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.head_id import head_label
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.counted import count
 from headscope.report_kit.numbers import q_words, terminal_ends, terminal_share
 from headscope.report_kit.tables.terminal import Grid
@@ -26,8 +26,8 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
     n = systems.drop_duplicates("mention_type").set_index("mention_type")["n_mentions"]
     columns = [("system", "left"), *((f"{name} ({n[name]:,})", "right") for name in types), ("q", "right")]
     lines = []
-    several = result.tables["coref_heads"]["kind"].nunique() > 1
-    rows = systems.assign(name=[_name(row, several=several) for row in systems.to_dict("records")])
+    prefix = kind_prefixes(result.tables["coref_heads"]["kind"])
+    rows = systems.assign(name=[_name(row, prefix) for row in systems.to_dict("records")])
     for name, group in rows.groupby("name", sort=False):
         cells = {kind: _accuracy_text(cases) for kind, cases in group.groupby("mention_type")}
         tested = group[
@@ -71,29 +71,27 @@ def _accuracy_text(rows: pd.DataFrame) -> str:
     return terminal_share(rows["held_out" if rows["held_out"].notna().all() else "accuracy"].mean())
 
 
-def _name(row: dict[Any, Any], *, several: bool) -> str:
+def _name(row: dict[Any, Any], prefix: Mapping[Hashable, str]) -> str:
     if row["model"] == "baseline":
         return str(row["system"])
     if row["model"] == "control":
         return f"random weights, {row['selection']} (mean of controls)"
-    return _head(row, several=several)
+    return _head(row, prefix)
 
 
-def _head(row: dict[Any, Any], *, several: bool) -> str:
-    """Name a head and how it was chosen; its kind of attention too where the model has several."""
-    kind = f"{row['kind']} " if several else ""
-    return f"{kind}head {head_label(row['layer'], row['head'])}, {row['selection']}"
+def _head(row: dict[Any, Any], prefix: Mapping[Hashable, str]) -> str:
+    """Name a head and how it was chosen."""
+    return f"{prefix[row['kind']]}head {head_label(row['layer'], row['head'])}, {row['selection']}"
 
 
 def _gap(result: StageResult) -> Iterator[Grid | str]:
     gap = result.tables["gap"]
     measures = [(m, g) for m in dict.fromkeys(gap["measure"]) for g in dict.fromkeys(gap["gender"])]
     facts = result.facts["gap"]
-    several = len(facts["kinds"]) > 1
+    prefix = kind_prefixes(facts["kinds"])
     labeled = gap.assign(
         name=[
-            _head(row, several=several) if row["system"] == "head" else row["system"]
-            for row in gap.to_dict("records")
+            _head(row, prefix) if row["system"] == "head" else row["system"] for row in gap.to_dict("records")
         ]
     )
     lines = []

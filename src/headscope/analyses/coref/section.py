@@ -7,8 +7,7 @@ from math import isnan
 
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.analyses.coref.findings import TOPIC, TYPES, lost
-from headscope.report_kit.links import head_link, linked
-from headscope.report_kit.measured import Measured
+from headscope.report_kit.links import linked
 from headscope.report_kit.numbers import DASH, accuracy_words, ends, formatted, joined, percent, share
 from headscope.report_kit.pictures.strip import scale, strip
 from headscope.report_kit.report_parts import Context, Section, section
@@ -31,30 +30,28 @@ MOST_HEADS = 10
 
 def coreference_section(about: Context) -> list[Section]:
     """Build the section; none where the run has neither coreference nor GAP."""
-    run, several = about.run, about.several
+    run = about.run
     table = antecedents_of(run)
     if table is None and run.table("gap") is None:
         return []
     blocks: list[Html | None] = []
     if table is not None:
-        blocks += linked([finding for finding in about.findings if finding.topic == TOPIC])
+        blocks += linked(about.findings_on(TOPIC))
         if table.types:
-            blocks.append(
-                scrolled(table_2(table, run, several=several), "Antecedents found, by type of mention")
-            )
+            blocks.append(scrolled(table_2(table, about), "Antecedents found, by type of mention"))
             blocks.append(el("p", "Dot: accuracy on its 95% interval. Held-out: the head that halves of the documents "
                             "choose most often, on documents that did not choose it (cross-fitted); below it what "
                             "such a choice is worth on the other halves, and the head on all documents, too high "
                             "where heads are nearly equal. The paper’s way chooses and scores on the same "
                             "documents; what does without attention is of all.", class_="caption"))  # fmt: skip
-            blocks.append(_best_heads(run, several))
+            blocks.append(_best_heads(about))
         read = lost(run.manifest)
         blocks.append(el("p", " ".join(read), class_="caption") if read else None)
-    blocks += _gap(run, several)
+    blocks += _gap(about)
     return section("coref", "Coreference", WHY, blocks)
 
 
-def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
+def table_2(table: Antecedents, about: Context) -> Html:
     """Return table 2: systems down, types of mention across, each number with its interval drawn and printed."""
     header = [
         el("th", capital(TYPES.get(name, plain(name))), el("small", f"n {table.counts[name]:,}"), scale(),
@@ -65,7 +62,7 @@ def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
     chosen = ((table.held_out, "held-out", True), (table.same_data, "the paper’s way: same documents", False))
     for selected, selection, strong in chosen:
         if selected is not None:
-            rows.append(_head_row(selected, selection, table.types, several, strong))
+            rows.append(_head_row(selected, selection, table.types, about, strong))
     for system, cells in table.systems.items():
         label = el("th", SYSTEM_NAMES.get(system, plain(system)), scope="row")
         rows.append(el("tr", label, [_cell(cells.get(name), role="mixed") for name in table.types]))
@@ -75,23 +72,25 @@ def table_2(table: Antecedents, run: Measured, *, several: bool) -> Html:
                                                          else "one seed"), scope="row")  # fmt: skip
         rows.append(el("tr", label, [_control(table.control.get(name)) for name in table.types]))
     bodies = [el("tbody", rows)]
-    if run.is_bert_base and run.paper is not None:
-        bodies.append(_paper(run.paper.get("table2", {}), table.types))
+    if about.run.is_bert_base and about.run.paper is not None:
+        bodies.append(_paper(about.run.paper.get("table2", {}), table.types))
     return el("table", el("thead", el("tr", el("th", "system", scope="col"), header)), bodies, id="table-2",
               class_="relations")  # fmt: skip
 
 
-def _head_row(head: SelectedHead, selection: str, types: Sequence[str], several: bool, strong: bool) -> Html:
+def _head_row(head: SelectedHead, selection: str, types: Sequence[str], about: Context, strong: bool) -> Html:
     often = f", chosen in {percent(head.share, 0)} of halves" if not isnan(head.share) else ""
     if head.held_out.exists:
         on_all = accuracy_words(head.all_documents)
         often += f"; the choice is worth {accuracy_words(head.held_out)}; on all documents {on_all}"
-    label = el("th", "Head ", head_link(head.kind, head.layer, head.head, several), el("small", selection + often),
+    label = el("th", "Head ", about.kind(head.kind).head_link(head.layer, head.head), el("small", selection + often),
                scope="row")  # fmt: skip
     cells = []
     for name in types:
         other_head = head.other_heads.get(name)
-        note = None if other_head is None else el("small", "head ", head_link(*other_head, several))
+        note = None
+        if other_head is not None:
+            note = el("small", "head ", about.kind(other_head[0]).head_link(*other_head[1:]))
         cells.append(_cell(head.cells.get(name), role="coreference", note=note, bold=strong))
     return el("tr", label, cells)
 
@@ -127,8 +126,8 @@ def _paper(printed: Mapping[str, Mapping[str, object]], types: Sequence[str]) ->
     return el("tbody", heading, rows)
 
 
-def _best_heads(run: Measured, several: bool) -> Html | None:
-    rows = [row for row in records(run.table("coref_heads")) if row["model"] == "trained"]
+def _best_heads(about: Context) -> Html | None:
+    rows = [row for row in records(about.run.table("coref_heads")) if row["model"] == "trained"]
     by_head: dict[tuple[str, int, int], dict[str, Cell]] = {}
     for row in rows:
         head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
@@ -146,14 +145,14 @@ def _best_heads(run: Measured, several: bool) -> Html | None:
     body = []
     for head, cells in best:
         numbers = [_plain_cell(cells.get(name)) for name in types]
-        body.append(el("tr", el("th", head_link(*head, several), scope="row"), numbers))
+        body.append(el("tr", el("th", about.kind(head[0]).head_link(*head[1:]), scope="row"), numbers))
     summary = f"Table: the {len(best)} best heads, on all documents"
     table = el("table", el("thead", header), el("tbody", body), id="table-coreference-heads", class_="small")
     return el("details", el("summary", summary), scrolled(table, summary))
 
 
-def _gap(run: Measured, several: bool) -> list[Html]:
-    rows = records(run.table("gap"))
+def _gap(about: Context) -> list[Html]:
+    rows = records(about.run.table("gap"))
     if not rows:
         return []
     columns = [
@@ -168,7 +167,7 @@ def _gap(run: Measured, several: bool) -> list[Html]:
         key = (str(row["system"]), selection)
         cells.setdefault(key, {})[(str(row["measure"]), str(row["gender"]))] = cell_of(row, "value")
         if key[0] == "head" and not isnan(number(row.get("layer"))):
-            names[key] = head_link(str(row["kind"]), int(row["layer"]), int(row["head"]), several)
+            names[key] = about.kind(str(row["kind"])).head_link(row["layer"], row["head"])
     body = []
     for key, cell_of_column in cells.items():
         selection_text = {"held-out": "held-out", "same-data": "the paper’s way"}.get(key[1], plain(key[1]))

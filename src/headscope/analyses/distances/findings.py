@@ -12,7 +12,8 @@ import pandas as pd
 from headscope.analyses.distances.clusters import structure
 from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.distances.stability import STABLE
-from headscope.report_kit.linked_sentences import HeadRef, Sentence, numbered, sentence
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import Sentence, numbered, sentence
 from headscope.report_kit.numbers import nats, p_words, span
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import number, records
@@ -32,24 +33,24 @@ def distances_findings(about: Context) -> list[Sentence]:
     )
     if effects is None or head_table is None or every is None:
         return []
-    words, several = about.words, about.several
+    words = about.words
     findings: list[Sentence] = []
     for row in records(effects):
-        kind = str(row["kind"])
-        heads = head_table[head_table["kind"] == kind]
-        clusters = every[every["kind"] == kind]
+        kind = about.kind(str(row["kind"]))
+        heads = head_table[head_table["kind"] == kind.name]
+        clusters = every[every["kind"] == kind.name]
         findings_of_kind = [
-            _layers(row, several),
-            *_tree(row, clusters, several),
+            _layers(row, kind),
+            *_tree(row, clusters, kind),
             *_by_role(heads, clusters, words),
-            *_nearest(pairs, kind, several),
+            *_nearest(pairs, kind),
         ]
-        findings += [replace(finding, kind=kind) for finding in findings_of_kind]
+        findings += [replace(finding, kind=kind.name) for finding in findings_of_kind]
     return findings
 
 
-def _layers(row: dict[str, Any], several: bool) -> Sentence:
-    whose = f"{row['kind']} heads" if several else "heads"
+def _layers(row: dict[str, Any], kind: Kind) -> Sentence:
+    whose = f"{kind.noun}s"
     within, between, effect, p = (number(row[name]) for name in ("within", "between", "effect", "p"))
     if isnan(effect):
         return sentence(
@@ -73,12 +74,12 @@ def _layers(row: dict[str, Any], several: bool) -> Sentence:
     )
 
 
-def _tree(row: dict[str, Any], clusters: pd.DataFrame, several: bool) -> list[Sentence]:
+def _tree(row: dict[str, Any], clusters: pd.DataFrame, kind: Kind) -> list[Sentence]:
     if len(clusters) < 2:
         return []
     sizes = [str(int(size)) for size in clusters["size"]]
-    whose = f"tree of {row['kind']} heads" if several else "tree of heads"
-    text = f"the {whose}, cut where the silhouette is best, has {len(sizes)} clusters, of {join(sizes)} heads"
+    text = f"the tree of {kind.noun}s, cut where the silhouette is best, has {len(sizes)} clusters, "
+    text += f"of {join(sizes)} heads"
     rand = number(row["adjusted_rand"])
     if not isnan(rand):
         low, high = number(row["adjusted_rand_low"]), number(row["adjusted_rand_high"])
@@ -155,17 +156,16 @@ def _by_role(heads: pd.DataFrame, clusters: pd.DataFrame, words: Words) -> list[
     return []
 
 
-def _nearest(pairs: pd.DataFrame | None, kind: str, several: bool) -> list[Sentence]:
+def _nearest(pairs: pd.DataFrame | None, kind: Kind) -> list[Sentence]:
     if pairs is None or pairs.empty:
         return []
-    rows = records(nearest_pairs(pairs, kind=kind, most=1))
+    rows = records(nearest_pairs(pairs, kind=kind.name, most=1))
     if not rows:
         return []
     row = rows[0]
-    first = numbered(kind, int(row["layer_a"]), int(row["head_a"]))
-    second = numbered(kind, int(row["layer_b"]), int(row["head_b"]))
+    first = numbered(kind.name, int(row["layer_a"]), int(row["head_a"]))
+    second = numbered(kind.name, int(row["layer_b"]), int(row["head_b"]))
     ends = span(number(row["ci_low"]), number(row["ci_high"]))
     least = f"{nats(number(row['divergence']))} nats apart" + (f" (95% interval {ends})" if ends else "")
-    whose = f"two {kind} heads" if several else "two heads"
-    start: tuple[str | HeadRef, ...] = (f"the {whose} nearest to each other are ", first, " and ", second)
-    return [sentence(TOPIC, *start, f", {least}.")]
+    start = f"the two {kind.noun}s nearest to each other are "
+    return [sentence(TOPIC, start, first, " and ", second, f", {least}.")]

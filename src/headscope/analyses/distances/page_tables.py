@@ -11,7 +11,7 @@ import pandas as pd
 from headscope.analyses.distances.pair_table import matrix_of, nearest_pairs
 from headscope.analyses.distances.stability import STABLE
 from headscope.attention.head_id import head_label
-from headscope.report_kit.links import head_link
+from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import nats, span
 from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.tables.page_rows import Table, scrolled
@@ -22,9 +22,7 @@ MOST_PAIRS, MOST_HEADS = 10, 500
 DASH = "–"
 
 
-def clusters_table(
-    clusters: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind: str, several: bool
-) -> Html:
+def clusters_table(clusters: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Kind) -> Html:
     """Return the clusters of one kind: size, stability, silhouette, medoid, roles and layers of its heads."""
     rows = []
     for row in records(clusters):
@@ -37,7 +35,7 @@ def clusters_table(
                 "tr",
                 el("th", f"{int(row['cluster'])}", scope="row"),
                 el("td", f"{int(row['size']):,}"),
-                el("td", head_link(kind, int(row["medoid_layer"]), int(row["medoid_head"]), several)),
+                el("td", kind.head_link(row["medoid_layer"], row["medoid_head"])),
                 el("td", nats(number(row["divergence"])) if int(row["size"]) > 1 else DASH),
                 el("td", stability, el("small", f"{low:.2f}–{high:.2f}") if not isnan(low) else None),
                 el("td", DASH if isnan(silhouette) else f"{silhouette:.2f}"),
@@ -60,23 +58,27 @@ def clusters_table(
         )
     ]
     table = el(
-        "table", el("thead", el("tr", header)), el("tbody", rows), id=f"table-clusters-{kind}", class_="small"
+        "table",
+        el("thead", el("tr", header)),
+        el("tbody", rows),
+        id=f"table-clusters-{kind.name}",
+        class_="small",
     )
     return scrolled(table, "Clusters of heads")
 
 
-def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind: str, several: bool) -> Html:
+def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Kind) -> Html:
     """Return the most similar pairs of heads of one kind, with their roles."""
     roles = _role_of(heads)
     rows = []
-    for row in records(nearest_pairs(pairs, kind=kind, most=MOST_PAIRS)):
+    for row in records(nearest_pairs(pairs, kind=kind.name, most=MOST_PAIRS)):
         ends = [(int(row[f"layer_{side}"]), int(row[f"head_{side}"])) for side in ("a", "b")]
         named = [words.roles.get(roles.get(head, ""), DASH) for head in ends]
         role_names = named[0] if named[0] == named[1] else " / ".join(named)
         rows.append(
             el(
                 "tr",
-                el("th", head_link(kind, *ends[0], several), " and ", head_link(kind, *ends[1], several), scope="row"),
+                el("th", kind.head_link(*ends[0]), " and ", kind.head_link(*ends[1]), scope="row"),
                 el("td", nats(number(row["divergence"]))),
                 el("td", span(number(row["ci_low"]), number(row["ci_high"])).replace(" to ", "–") or DASH),
                 el("td", f"{int(row['n_rows']):,}"),
@@ -88,23 +90,27 @@ def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind:
         for title in ("heads", "nats apart", "95% interval", "n (rows)", "role")
     ]
     table = el(
-        "table", el("thead", el("tr", header)), el("tbody", rows), id=f"table-nearest-{kind}", class_="small"
+        "table",
+        el("thead", el("tr", header)),
+        el("tbody", rows),
+        id=f"table-nearest-{kind.name}",
+        class_="small",
     )
     return scrolled(table, "Pairs of heads most alike")
 
 
-def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind: str, several: bool) -> Html:
+def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Kind) -> Html:
     """Return every head's coordinates on the map, its cluster, and its nearest head, folded."""
     ordered = heads.sort_values(["layer", "head"]).reset_index(drop=True)
     names = [(int(layer), int(head)) for layer, head in ordered[["layer", "head"]].to_numpy()]
-    apart = matrix_of(pairs, names, kind=kind)
+    apart = matrix_of(pairs, names, kind=kind.name)
     np.fill_diagonal(apart, np.nan)
     body = []
     for index, row in enumerate(records(ordered)[:MOST_HEADS]):
         near, least = DASH, DASH
         if np.isfinite(apart[index]).any():
             other = int(np.nanargmin(apart[index]))
-            near, least = "-".join(map(str, names[other])), nats(float(apart[index, other]))
+            near, least = head_label(*names[other]), nats(float(apart[index, other]))
         finds = (
             str(row["finds"]).replace(",", ", ") if isinstance(row["finds"], str) and row["finds"] else DASH
         )
@@ -114,18 +120,17 @@ def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, *, kind:
                 *(f"{int(row['cluster'])}", near, least, f"{row['x']:.3f}", f"{row['y']:.3f}"),
             )
         )  # fmt: skip
-    whose = f" ({kind})" if several else ""
     left = (
         f"; the other {len(ordered) - MOST_HEADS:,} are in head_map.parquet"
         if len(ordered) > MOST_HEADS
         else ""
     )
     return Table(
-        summary=f"Table: every head’s place, cluster and nearest head{whose}{left}",
+        summary=f"Table: every head’s place, cluster and nearest head{kind.in_brackets}{left}",
         groups=(),
         header=("head", "role", "finds", "cluster", "nearest head", "nats apart", "x", "y"),
         rows=tuple(body),
-        name=f"table-map-{kind}",
+        name=f"table-map-{kind.name}",
         words=(1, 2),
     ).html()
 

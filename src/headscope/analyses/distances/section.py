@@ -22,7 +22,6 @@ from headscope.report_kit.measured import Measured
 from headscope.report_kit.pictures.drawing import inline, inline_file
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import number, records
-from headscope.report_kit.words import capital
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.groups import GROUPS
 from headscope.views.markup import Html, el
@@ -46,10 +45,7 @@ def distances_section(about: Context) -> list[Section]:
     present = [kind for kind in about.kinds if (head_table["kind"] == kind.name).any()]
     blocks: list[Html | None] = []
     for index, kind in enumerate(present):
-        blocks += [el("h3", capital(kind.name))] if about.several else []
-        blocks += linked(
-            [finding for finding in about.findings if finding.topic == TOPIC and finding.kind == kind.name]
-        )
+        blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
         blocks += _kind(about, head_table, pairs, kind, first=index == 0)
     return section("distances", "Which heads are alike", WHY, blocks)
 
@@ -81,7 +77,7 @@ def distance_figures(about: Context) -> Iterator[tuple[str, Figure]]:
 def _kind(
     about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: Kind, *, first: bool
 ) -> list[Html]:
-    words, several = about.words, about.several
+    words = about.words
     heads = head_table[head_table["kind"] == kind.name]
     figures = []
     for coloring in COLORINGS:
@@ -103,12 +99,12 @@ def _kind(
             if first
             else file_links(map_name(kind.name, first=False), "This map as a figure")
         )
-    out.append(heads_table(pairs, heads, words, kind=kind.name, several=several))
+    out.append(heads_table(pairs, heads, words, kind))
     out += _clusters(about, pairs, heads, kind, first=first)
     if kind.size > 1:
         out += [
             el("h4", "Most alike"),
-            pairs_table(pairs, heads, words, kind=kind.name, several=several),
+            pairs_table(pairs, heads, words, kind),
         ]
     return out
 
@@ -122,7 +118,7 @@ def _clusters(
     clusters_of_kind = table[table["kind"] == kind.name]
     out = [
         el("h4", "Clusters"),
-        clusters_table(clusters_of_kind, heads, words, kind=kind.name, several=about.several),
+        clusters_table(clusters_of_kind, heads, words, kind),
         el("p", "Average linkage on the root of the divergence, cut where the mean silhouette is best; a mean "
            f"silhouette up to {NO_STRUCTURE:g} shows no substantial structure, up to {WEAK_STRUCTURE:g} a weak "
            "one (Kaufman and Rousseeuw 1990). Stability: the "

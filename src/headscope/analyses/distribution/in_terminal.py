@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from headscope.analyses.distribution.deciles import TABULATED
 from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.head_id import head_label
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import two_digits
 from headscope.report_kit.tables.terminal import Grid
 
@@ -15,13 +15,12 @@ from headscope.report_kit.tables.terminal import Grid
 def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield the first, middle and last decile of every head's measures."""
     table = result.tables["distribution"]
-    several = table["kind"].nunique() > 1
+    prefix = kind_prefixes(table["kind"])
     rows = []
     for (kind, layer, head), deciles in table.groupby(["kind", "layer", "head"], sort=False):
         by_measure = deciles.set_index(["measure", "decile"])["value"]
         cells = [" ".join(two_digits(by_measure[name, decile]) for decile in TABULATED) for name in MEASURES]
-        name = head_label(layer, head)
-        rows.append([f"{kind} {name}" if several else name, *cells])
+        rows.append([prefix[kind] + head_label(layer, head), *cells])
     labels = [(f"{measure.label}, {measure.unit.split()[0]}", "right") for measure in MEASURES.values()]
     yield Grid([("head", "left"), *labels], rows)
     yield (

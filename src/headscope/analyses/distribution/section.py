@@ -19,7 +19,6 @@ from headscope.report_kit.pictures.drawing import inline_file
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.page_rows import Table
-from headscope.report_kit.words import capital
 from headscope.views.markup import Html, el
 
 TITLE = "Distribution over tokens"
@@ -46,8 +45,7 @@ def distribution_section(about: Context) -> list[Section]:
         if not _has(table, kind):
             continue
         kinds_drawn.append(kind.name)
-        if about.several:
-            blocks.append(el("h3", capital(kind.name)))
+        blocks += kind.heading()
         file = figure_file(FIGURE, kind.name, first=index == 0)
         draw = partial(decile_figure, table, kind=kind.name, roles=about.run.roles)
         label = (
@@ -55,7 +53,7 @@ def distribution_section(about: Context) -> list[Section]:
         )
         picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-distribution", label=label)
         blocks.append(el("figure", picture))
-        blocks.append(decile_table(table, kind, several=about.several).html())
+        blocks.append(decile_table(table, kind).html())
     files = kind_links(about, FIGURE, "The tenths of every head, drawn for this model", kinds_drawn)
     return section("distribution", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 
@@ -73,7 +71,7 @@ def distribution_figures(about: Context) -> Iterator[tuple[str, Figure]]:
             )
 
 
-def decile_table(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
+def decile_table(table: pd.DataFrame, kind: Kind) -> Table:
     """Tabulate the first, fifth and ninth decile of every head's measures, with the interval of the fifth."""
     deciles = table[(table["kind"] == kind.name) & table["decile"].isin(TABULATED)]
     known = [name for name in MEASURES if deciles.loc[deciles["measure"] == name, "value"].notna().any()]
@@ -90,12 +88,11 @@ def decile_table(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
             line += [_decile(name, cells[name, decile]["value"]) for decile in TABULATED]
             line.append("–" if "–" in ends else f"{ends[0]} to {ends[1]}")
         rows.append(tuple(line))
-    whose = f" ({kind.name})" if several else ""
     labels = {
         name: f"{MEASURES[name].label}{', %' if MEASURES[name].unit == 'share' else ''}" for name in known
     }
     return Table(
-        summary=f"Table: the tenths of every head’s rows{whose}",
+        summary=f"Table: the tenths of every head’s rows{kind.in_brackets}",
         groups=(("", 1), *((labels[name], 4) for name in known)),
         header=("head", *(word for _ in known for word in ("1st", "5th", "9th", "95% interval of the 5th"))),
         rows=tuple(rows),

@@ -49,9 +49,9 @@ def experiments_findings(about: Context) -> list[Sentence]:
         for kind in about.kinds:
             chosen = _chosen_heads(about, experiment, kind.name)
             topic, where = topic_of(experiment), experiment.where
-            of_kind = behavior_sentences(chosen, topic, where=where, several=about.several)
+            of_kind = behavior_sentences(chosen, kind, topic, where=where)
             if experiment.on_cards:
-                of_kind += norm_sentence(chosen, topic, where=where, several=about.several)
+                of_kind += norm_sentence(chosen, kind, topic, where=where)
             findings += [replace(finding, kind=kind.name) for finding in of_kind]
     return findings
 
@@ -105,14 +105,11 @@ def _blocks(about: Context, experiment: Experiment) -> list[Html]:
         chosen, heads = _chosen_heads(about, experiment, kind.name), _rows(about, "experiments", experiment)
         if not chosen or heads is None:
             continue
-        title = f"{experiment.title}: {kind.name}" if about.several else experiment.title
+        title = f"{experiment.title}: {kind.name}" if kind.prefix else experiment.title
         blocks += [el("h3", title), el("p", f"{capital(experiment.meaning)}.", class_="caption")]
-        topic = topic_of(experiment)
-        blocks += linked(
-            [finding for finding in about.findings if finding.topic == topic and finding.kind == kind.name]
-        )
+        blocks += linked(about.findings_on(topic_of(experiment), kind=kind))
         name = f"table-experiment-{experiment.name}-{kind.name}"
-        blocks.append(best_heads(chosen, name=f"{name}-best", several=about.several))
+        blocks.append(best_heads(chosen, kind, name=f"{name}-best"))
         behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
         if experiment.on_cards:
             grids = render_grids(
@@ -126,11 +123,9 @@ def _blocks(about: Context, experiment: Experiment) -> list[Html]:
             )
             key = f"{KEY} {NORM_KEY}" if any(head.by_norm is not None for head in chosen) else KEY
             blocks += [el("div", grids, class_="panels"), el("p", key, class_="caption")] if grids else []
-            disagreements = norm_disagreements(
-                heads, kind.name, chosen, name=f"{name}-written", several=about.several
-            )
+            disagreements = norm_disagreements(heads, kind, chosen, name=f"{name}-written")
             blocks += [] if disagreements is None else [disagreements.html()]
-        blocks.append(every_head(heads, kind.name, behaviors, name=name, several=about.several).html())
+        blocks.append(every_head(heads, kind, behaviors, name=name).html())
     return blocks
 
 

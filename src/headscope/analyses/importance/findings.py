@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from headscope.analyses.importance.figure import MEASURES, class_series
-from headscope.report_kit.claim_rules import WHERE, stands_out, target
+from headscope.report_kit.claim_rules import stands_out, target
 from headscope.report_kit.comparing import Comparison
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, sentence
@@ -102,7 +102,7 @@ def layer_differences(table: pd.DataFrame | None, measure: str, key_class: str, 
 
 
 def _resting(about: Context, kind: Kind, name: str) -> list[Sentence]:
-    words, several = about.words, about.several
+    words = about.words
     known = compared(about.run, name, kind.name)
     resting = {n: cell.value for n, cell in kind.each_layer(name) if stands_out(cell) and n in known}
     groups: dict[tuple[bool, tuple[str, ...]], list[int]] = {}
@@ -114,7 +114,7 @@ def _resting(about: Context, kind: Kind, name: str) -> list[Sentence]:
     out = []
     # The finding that holds for most layers comes first.
     for (tested, verdicts), layers in sorted(groups.items(), key=lambda item: (-len(item[1]), item[1])):
-        where = layer_list(layers) + (f" of {WHERE[kind.name]}" if several else "")
+        where = layer_list(layers) + kind.of_kind
         counts = [
             f"{_times([known[layer][index] for layer in layers])} by {_BY[measure]}"
             for index, measure in enumerate(MEASURES)
@@ -126,7 +126,7 @@ def _resting(about: Context, kind: Kind, name: str) -> list[Sentence]:
             f"{(' and ' if len(set(verdicts)) == 1 else ' but ').join(counts)} ({TESTED if tested else UNTESTED})"
             f"{_ENDINGS.get(frozenset(verdicts), '')}.",
         )
-        out.append(Sentence(comparison.topic, comparison.parts, kind.name if several else ""))
+        out.append(Sentence(comparison.topic, comparison.parts, kind.name if kind.prefix else ""))
     return out
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import kind_prefixes
 from headscope.counted import count
 from headscope.report_kit.numbers import HYPHEN, formatted
 from headscope.report_kit.tables.terminal import Grid
@@ -16,7 +17,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield the layers' means of both measures by class of token."""
     table = result.tables["importance"]
     means = table[table["head"].isna()]
-    several = means["kind"].nunique() > 1
+    prefix = kind_prefixes(means["kind"])
     columns = [("layer", "left")]
     for measure in ("gradient:", "w x gradient:"):
         for index, name in enumerate(_NAMES.values()):
@@ -29,7 +30,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
             for m in ("gradient", "weight_times_gradient")
             for name in _NAMES
         ]
-        grid_rows.append([f"{kind} {layer}" if several else str(layer), *cells])
+        grid_rows.append([f"{prefix[kind]}{layer}", *cells])
     yield Grid(columns, grid_rows)
     facts = result.facts["importance"]
     yield (

@@ -16,6 +16,7 @@ from headscope.analyses.importance.figure import (
     kind_pages,
 )
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
+from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import figure_links, linked
 from headscope.report_kit.numbers import DASH, ends, thousandths
 from headscope.report_kit.pictures.drawing import inline
@@ -48,22 +49,14 @@ _LOSSES = {
 
 def importance_section(about: Context) -> list[Section]:
     """Build the section; none where the run measured no importance."""
-    run, several = about.run, about.several
+    run = about.run
     table, differences = run.table("importance"), run.table("importance_differences")
     if table is None:
         return []
     names = class_names(about.words)
     blocks: list[Html | None] = []
     for kind in about.kinds:
-        if several:
-            blocks.append(el("h3", capital(kind.name)))
-        blocks += linked(
-            [
-                finding
-                for finding in about.findings
-                if finding.topic == TOPIC and finding.kind in ("", kind.name)
-            ]
-        )
+        blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
         figures = []
         for measure, (title, _) in MEASURES.items():
             figure = importance_panel(table, measure, kind=kind.name, names=names)
@@ -72,12 +65,9 @@ def importance_section(about: Context) -> list[Section]:
         blocks.append(el("div", figures, class_="panels"))
         if kind is about.kinds[0]:
             blocks.append(el("p", f"{loss_line(run.manifest)} {CAPTION}".strip(), class_="caption"))
-        blocks += [
-            layer_mean_table(table, measure, kind.name, names, several=several).html() for measure in MEASURES
-        ]
+        blocks += [layer_mean_table(table, measure, kind, names).html() for measure in MEASURES]
         if differences is not None:
-            difference_rows = differences_table(differences, kind.name, names, several=several)
-            blocks.append(difference_rows.html())
+            blocks.append(differences_table(differences, kind, names).html())
     files = figure_links("figure-3") if about.links else None
     return section("importance", "What the loss depends on", WHY, blocks, files=files)
 
@@ -90,11 +80,9 @@ def importance_figures(about: Context) -> Iterator[tuple[str, Figure]]:
             yield f"figure-3{suffix}", importance_curves(rows, names=class_names(about.words))
 
 
-def layer_mean_table(
-    table: pd.DataFrame, measure: str, kind: str, names: Mapping[str, str], *, several: bool
-) -> Table:
+def layer_mean_table(table: pd.DataFrame, measure: str, kind: Kind, names: Mapping[str, str]) -> Table:
     """Tabulate the layers' means of one measure by class of token, in thousandths, each with its interval and n."""
-    columns = {name: layer_means(table, measure, name, kind) for name in NAMES}
+    columns = {name: layer_means(table, measure, name, kind.name) for name in NAMES}
     present = [name for name, cells in columns.items() if cells]
     layers = sorted({layer for cells in columns.values() for layer in cells})
     rows = []
@@ -108,20 +96,19 @@ def layer_mean_table(
                 else [thousandths(cell.value), ends(cell, thousandths, missing=DASH), f"{cell.n:,}"]
             )
         rows.append(tuple(row))
-    whose = f" ({kind})" if several else ""
     return Table(
-        summary=f"Table: {MEASURES[measure][0].lower()}, the mean over heads in each layer{whose}",
+        summary=f"Table: {MEASURES[measure][0].lower()}, the mean over heads in each layer{kind.in_brackets}",
         groups=(("", 1), *((f"{capital(names[name])}, 10⁻³ nats", 3) for name in present)),
         header=("layer", *("mean", "95% interval", "n") * len(present)),
         rows=tuple(rows),
-        name=f"table-{measure.replace('_', '-')}-{kind}",
+        name=f"table-{measure.replace('_', '-')}-{kind.name}",
     )
 
 
-def differences_table(table: pd.DataFrame, kind: str, names: Mapping[str, str], *, several: bool) -> Table:
+def differences_table(table: pd.DataFrame, kind: Kind, names: Mapping[str, str]) -> Table:
     """Tabulate each class minus other tokens in the layers' means, in thousandths, by measure, with its interval."""
     columns = {
-        (measure, name): layer_differences(table, measure, name, kind)
+        (measure, name): layer_differences(table, measure, name, kind.name)
         for measure in MEASURES
         for name in NAMES
         if name != "other"
@@ -138,17 +125,16 @@ def differences_table(table: pd.DataFrame, kind: str, names: Mapping[str, str], 
                 else [thousandths(cell.value), ends(cell, thousandths, between=" to ", missing=DASH)]
             )
         rows.append(tuple(row))
-    whose = f" ({kind})" if several else ""
     units = {"gradient": "gradient", "weight_times_gradient": "weight × gradient"}
     return Table(
-        summary=f"Table: each class of token less other tokens, over the same documents{whose}",
+        summary=f"Table: each class of token less other tokens, over the same documents{kind.in_brackets}",
         groups=(
             ("", 1),
             *((f"{capital(names[name])}, {units[measure]}, 10⁻³ nats", 2) for measure, name in present),
         ),
         header=("layer", *("less other tokens", "95% interval") * len(present)),
         rows=tuple(rows),
-        name=f"table-importance-differences-{kind}",
+        name=f"table-importance-differences-{kind.name}",
     )
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.head_id import head_label
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
@@ -34,31 +34,31 @@ def render_results(*results: StageResult) -> Iterator[Grid | str]:
 
 def _counts(counts: pd.DataFrame) -> Iterator[str]:
     """Yield the number of heads with several jobs, in the model and in one with random weights."""
+    prefix = kind_prefixes(counts["kind"])
     for kind, counts_of_kind in counts.groupby("kind", sort=False):
         by_model = {str(row["model"]): row for row in records(counts_of_kind)}
-        whose = f" {kind}" if counts["kind"].nunique() > 1 else ""
         if not by_model["trained"]["tested"]:
-            yield f"no{whose} head was tested for several jobs, which needs rows of {FEWEST_DOCUMENTS} documents"
+            yield f"no {prefix[kind]}head was tested for several jobs, which needs rows of {FEWEST_DOCUMENTS} documents"
             continue
         trained, *control = (
             f"{row['several']:,} of {row['tested']:,}"
             for row in (by_model["trained"], by_model.get("control"))
             if row is not None
         )
-        yield f"{trained}{whose} heads have several jobs{''.join(f'; with random weights {of}' for of in control)}"
+        beside = "".join(f"; with random weights {of}" for of in control)
+        yield f"{trained} {prefix[kind]}heads have several jobs{beside}"
 
 
 def _grid(result: StageResult, corpus: JobTables) -> Grid:
     table = result.tables[corpus.jobs.name]
     tokens = tokens_by_job(result.tables[corpus.tokens.name])
-    several = table["kind"].nunique() > 1
+    prefix = kind_prefixes(table["kind"])
     rows = []
     for row in records(table):
         job = (row["kind"], int(row["layer"]), int(row["head"]), int(row["job"]))
-        name = head_label(job[1], job[2])
         rows.append(
             [
-                f"{row['kind']} {name}" if several else name,
+                prefix[job[0]] + head_label(job[1], job[2]),
                 f"{job[3]} of {int(row['jobs'])}",
                 f"{100 * row['share']:.0f}%",
                 str(row["says"]),

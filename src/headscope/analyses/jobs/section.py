@@ -10,7 +10,6 @@ from headscope.analyses.jobs.clusters import FEWEST_ROWS
 from headscope.analyses.jobs.job_tokens import tokens_by_job
 from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
 from headscope.attention.head_id import head_label
-from headscope.report_kit.claim_rules import WHERE
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.report_kit.links import linked
@@ -48,9 +47,7 @@ def job_findings(about: Context) -> list[Sentence]:
         if table is not None:
             for kind in about.kinds:
                 beside = _random_weights(about, kind) if corpus is TEXT else ""
-                findings += _of_kind(
-                    table, kind, topic=topic, where=where, several=about.several, beside=beside
-                )
+                findings += _of_kind(table, kind, topic=topic, where=where, beside=beside)
     return findings
 
 
@@ -62,11 +59,9 @@ def _random_weights(about: Context, kind: Kind) -> str:
     return ""
 
 
-def _of_kind(
-    table: pd.DataFrame, kind: Kind, *, topic: str, where: str, several: bool, beside: str
-) -> list[Sentence]:
+def _of_kind(table: pd.DataFrame, kind: Kind, *, topic: str, where: str, beside: str) -> list[Sentence]:
     first = table[(table["kind"] == kind.name) & (table["job"] == 1)]
-    of = f" of {WHERE[kind.name]}" if several else ""
+    of = kind.of_kind
     if first.empty:
         words = f"no head{of} is active in {FEWEST_ROWS} rows{where}, so that no jobs were looked for."
         return [Sentence(topic, (capital(words),), kind.name)]
@@ -102,31 +97,20 @@ def _corpus_blocks(about: Context, corpus: JobTables, topic: str) -> Iterator[Ht
     if table is None or table.empty:
         return
     for kind in about.kinds:
-        if about.several:
-            yield el("h3", capital(kind.name))
-        yield from linked(
-            [
-                finding
-                for finding in about.findings
-                if finding.topic == topic and finding.kind in ("", kind.name)
-            ]
-        )
+        yield from [*kind.heading(), *linked(about.findings_on(topic, kind=kind))]
         jobs_of_kind = table[table["kind"] == kind.name]
         if len(jobs_of_kind):
             tokens = about.run.table(corpus.tokens.name)
-            yield job_table(jobs_of_kind, tokens, kind, name=corpus.jobs.name, several=about.several).html()
+            yield job_table(jobs_of_kind, tokens, kind, name=corpus.jobs.name).html()
 
 
-def job_table(
-    jobs: pd.DataFrame, tokens: pd.DataFrame | None, kind: Kind, *, name: str, several: bool
-) -> Table:
+def job_table(jobs: pd.DataFrame, tokens: pd.DataFrame | None, kind: Kind, *, name: str) -> Table:
     """Tabulate every job of a kind: its share with the interval, its description and distinctive tokens.
 
     Args:
         jobs, tokens: the tables; `jobs` has the rows of this kind only.
         kind: of attention.
         name: of the table of jobs.
-        several: whether the run has other kinds.
     """
     distinctive = {} if tokens is None else tokens_by_job(tokens)
     rows = []
@@ -142,9 +126,9 @@ def job_table(
                 *(" ".join(distinctive.get((*job, side), ())) or "–" for side in ("row", "key")),
             )
         )
-    whose = f" ({kind.name})" if several else ""
+    where = " in the treebank" if name != TEXT.jobs.name else ""
     return Table(
-        summary=f"Table: the jobs of every head{' in the treebank' if name != TEXT.jobs.name else ''}{whose}",
+        summary=f"Table: the jobs of every head{where}{kind.in_brackets}",
         groups=(),
         header=("head", "job", "share of rows, %", "95% interval", "what it does", "from", "at"),
         rows=tuple(rows),

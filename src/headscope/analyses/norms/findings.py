@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from headscope.analyses.norms.accumulator import INACTIVE_BELOW
 from headscope.analyses.norms.activity import SINK_THRESHOLD, Activity, activities
-from headscope.report_kit.claim_rules import WHERE
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import percent
@@ -21,17 +20,13 @@ def norm_findings(about: Context) -> list[Sentence]:
     table = about.run.table("norms")
     if table is None:
         return []
-    return [
-        finding
-        for kind in about.kinds
-        for finding in _of_kind(kind, activities(table, kind), several=about.several)
-    ]
+    return [finding for kind in about.kinds for finding in _of_kind(kind, activities(table, kind))]
 
 
-def _of_kind(kind: Kind, heads: Sequence[Activity], *, several: bool) -> list[Sentence]:
+def _of_kind(kind: Kind, heads: Sequence[Activity]) -> list[Sentence]:
     if not heads:
         return []
-    of = f" of {WHERE[kind.name]}" if several else ""
+    of = kind.of_kind
     tested = [head for head in heads if head.inactive is not None]
     if not tested:
         text = (
@@ -63,7 +58,7 @@ def _of_kind(kind: Kind, heads: Sequence[Activity], *, several: bool) -> list[Se
             )
         ]
     if on_sink:
-        findings.append(_on_sink(kind, on_sink, of))
+        findings.append(_on_sink(kind, on_sink))
     if inactive_off_sink:
         verb, its = ("puts", "its") if len(inactive_off_sink) == 1 else ("put", "their")
         findings.append(
@@ -77,12 +72,12 @@ def _of_kind(kind: Kind, heads: Sequence[Activity], *, several: bool) -> list[Se
     return [Sentence(finding.topic, finding.parts, kind.name) for finding in findings]
 
 
-def _on_sink(kind: Kind, on_sink: Sequence[Activity], of: str) -> Sentence:
+def _on_sink(kind: Kind, on_sink: Sequence[Activity]) -> Sentence:
     """Say how many heads put most of their attention on sink tokens, and which of these are not inactive."""
     active = [head for head in on_sink if not head.inactive]
     verb, its = ("puts", "its") if len(on_sink) == 1 else ("put", "their")
-    start = f"{count(len(on_sink), 'head')}{of} {verb} over {percent(SINK_THRESHOLD)} of {its} attention, as measured, "
-    start += "on a sink token (the first token, a separator or a learned sink), "
+    start = f"{count(len(on_sink), 'head')}{kind.of_kind} {verb} over {percent(SINK_THRESHOLD)} of {its} attention, "
+    start += "as measured, on a sink token (the first token, a separator or a learned sink), "
     if not active:
         return sentence(TOPIC, start, f"and {'it is' if len(on_sink) == 1 else 'all of them are'} inactive.")
     if len(active) < len(on_sink):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from headscope.analyses.norms.accumulator import INACTIVE_BELOW
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.head_id import head_label
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import HYPHEN, formatted
 from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.boolean_columns import is_true
@@ -17,7 +17,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield each layer's mean output, the range of its heads, and which of them are inactive."""
     table = result.tables["norms"]
     table = table[table["key_class"].isna()]
-    several = table["kind"].nunique() > 1
+    prefix = kind_prefixes(table["kind"])
     rows = []
     for (kind, layer), of_layer in table.groupby(["kind", "layer"], sort=False):
         relative = of_layer[of_layer["statistic"] == IN_LAYER]
@@ -29,7 +29,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         )
         rows.append(
             [
-                f"{kind} {layer}" if several else str(layer),
+                f"{prefix[kind]}{layer}",
                 formatted(means[OUTPUT], ".3g", missing=HYPHEN),
                 formatted(means[IN_STREAM], ".3g", missing=HYPHEN),
                 f"{lowest} to {highest}",

@@ -21,7 +21,7 @@ from headscope.report_kit.pictures.drawing import inline_file
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.report_kit.tables.page_rows import Table
-from headscope.report_kit.words import Words, capital
+from headscope.report_kit.words import Words
 from headscope.views.markup import Html, el
 
 TITLE = "How much heads write"
@@ -59,15 +59,7 @@ def norm_section(about: Context) -> list[Section]:
         if not heads:
             continue
         drawn.append(kind.name)
-        if about.several:
-            blocks.append(el("h3", capital(kind.name)))
-        blocks += linked(
-            [
-                finding
-                for finding in about.findings
-                if finding.topic == TOPIC and finding.kind in ("", kind.name)
-            ]
-        )
+        blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
         file = figure_file(FIGURE, kind.name, first=index == 0)
         draw = partial(activity_panel, heads, kind=kind.name, roles=about.run.roles)
         label = (
@@ -75,7 +67,7 @@ def norm_section(about: Context) -> list[Section]:
         )
         picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-norms", label=label)
         blocks.append(el("div", el("figure", picture), class_="panels"))
-        blocks.append(head_table(table, kind, about.words, several=about.several).html())
+        blocks.append(head_table(table, kind, about.words).html())
     files = kind_links(about, FIGURE, "Both axes, drawn for this model", drawn)
     return section("norms", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 
@@ -93,7 +85,7 @@ def norm_figures(about: Context) -> Iterator[tuple[str, Figure]]:
             )
 
 
-def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) -> Table:
+def head_table(table: pd.DataFrame, kind: Kind, words: Words) -> Table:
     """Tabulate every head's output, alone and in relation, and the length of its writes by class of token."""
     of_kind = table[(table["kind"] == kind.name) & table["head"].notna()]
     named = {"cls": words.cls, "sep": words.sep, "period_comma": ". and ,"}
@@ -114,9 +106,8 @@ def head_table(table: pd.DataFrame, kind: Kind, words: Words, *, several: bool) 
         )
         for (layer, head), cells in sorted(by_head.items())
     ]
-    whose = f" ({kind.name})" if several else ""
     return Table(
-        summary=f"Table: the length of what each head writes{whose}",
+        summary=f"Table: the length of what each head writes{kind.in_brackets}",
         groups=(("", 1), ("output", 4), (f"{VALUE.replace('_', ' ')} by class", len(classes))),
         header=(
             "head", "length", "of the layer’s mean", "95% interval", "of the stream",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from headscope.analyses.pca.accumulator import SIDES
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.head_id import head_label
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import HYPHEN, formatted
 from headscope.report_kit.tables.terminal import Grid
 
@@ -15,17 +15,16 @@ from headscope.report_kit.tables.terminal import Grid
 def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield the effective dimension of every head's vectors, with the share of the first direction."""
     table = result.tables["pca"]
-    several = table["kind"].nunique() > 1
+    prefix = kind_prefixes(table["kind"])
     rows = []
     for (kind, layer, head), values_of_head in table.groupby(["kind", "layer", "head"], sort=False):
         by_side = values_of_head.set_index(["vectors", "statistic"])["value"]
-        name = head_label(layer, head)
         cells = [
             f"{formatted(by_side[side, EFFECTIVE], '.1f', missing=HYPHEN)} "
             f"({formatted(by_side[side, SHARE_NAMES[0]], '.0%', missing=HYPHEN)})"
             for side in SIDES
         ]
-        rows.append([f"{kind} {name}" if several else name, *cells])
+        rows.append([prefix[kind] + head_label(layer, head), *cells])
     labels = [(label, "right") for label in ("queries", "keys", "output")]
     yield Grid([("head", "left"), *labels], rows)
     yield (

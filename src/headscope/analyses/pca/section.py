@@ -20,7 +20,6 @@ from headscope.report_kit.pictures.drawing import inline_file
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.page_rows import Table
-from headscope.report_kit.words import capital
 from headscope.views.markup import Html, el
 
 TITLE = "Effective dimension of queries, keys and outputs"
@@ -55,14 +54,13 @@ def pca_section(about: Context) -> list[Section]:
         if not _has(table, kind):
             continue
         kinds_drawn.append(kind.name)
-        if about.several:
-            blocks.append(el("h3", capital(kind.name)))
+        blocks += kind.heading()
         file = figure_file(FIGURE, kind.name, first=index == 0)
         draw = partial(effective_dimension_figure, table, kind=kind.name, roles=about.run.roles)
         label = f"The effective dimension of each {kind.name} head; the table below has them."
         picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-pca", label=label)
         blocks.append(el("figure", picture))
-        blocks.append(effective_dimension_table(table, kind, several=about.several).html())
+        blocks.append(effective_dimension_table(table, kind).html())
     files = kind_links(about, FIGURE, "The directions of every head, drawn for this model", kinds_drawn)
     return section("pca", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 
@@ -78,7 +76,7 @@ def pca_figures(about: Context) -> Iterator[tuple[str, Figure]]:
             yield name, effective_dimension_figure(table, kind=kind.name, roles=about.run.roles)
 
 
-def effective_dimension_table(table: pd.DataFrame, kind: Kind, *, several: bool) -> Table:
+def effective_dimension_table(table: pd.DataFrame, kind: Kind) -> Table:
     """Tabulate the effective dimension of every head's vectors and the share of the first two directions."""
     rows_of_kind = table[(table["kind"] == kind.name) & table["statistic"].isin(_SHOWN)]
     by_head: dict[tuple[int, int], dict[tuple[str, str], float]] = {}
@@ -96,9 +94,8 @@ def effective_dimension_table(table: pd.DataFrame, kind: Kind, *, several: bool)
         )
         for (layer, head), cells in sorted(by_head.items())
     ]
-    whose = f" ({kind.name})" if several else ""
     return Table(
-        summary=f"Table: the directions of every head{whose}",
+        summary=f"Table: the directions of every head{kind.in_brackets}",
         groups=(("", 1), *((TITLES[side], len(_SHOWN)) for side in SIDES)),
         header=("head", *(word for _ in SIDES for word in ("directions", "first, %", "second, %"))),
         rows=tuple(rows),

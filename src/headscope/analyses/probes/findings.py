@@ -9,7 +9,7 @@ import pandas as pd
 from headscope.analyses.probes.probe_lines import ProbeLine, line_of, probe_lines
 from headscope.counted import count
 from headscope.report_kit.comparing import Comparison, compared
-from headscope.report_kit.linked_sentences import HeadRef, Sentence, numbered, sentence
+from headscope.report_kit.linked_sentences import HeadRef, Sentence, sentence
 from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import accuracy_words, points, two_decimals, with_ends
 from headscope.report_kit.report_parts import Context
@@ -34,7 +34,7 @@ def probe_findings(about: Context) -> list[Sentence]:
         *_parser(lines, run.table("probe_differences")),
         *_selective(lines),
         *_tree(lines),
-        *_largest_weights(run, about.several),
+        *_largest_weights(about),
     ]
     return [*out, *_layers(run, lines)]
 
@@ -140,9 +140,9 @@ def _tree(lines: list[ProbeLine]) -> list[Sentence]:
     return [sentence(DETAIL, f"{line.system.name}: {join(parts)}.")] if parts else []
 
 
-def _largest_weights(run: Measured, several: bool) -> list[Sentence]:
+def _largest_weights(about: Context) -> list[Sentence]:
     """The heads with the largest weights of the probe over attention alone."""
-    rows = [row for row in records(run.table("probe_weights")) if row["probe"] == "attention"]
+    rows = [row for row in records(about.run.table("probe_weights")) if row["probe"] == "attention"]
     rows = [row for row in rows if number(row["weight"]) > 0]
     if not rows:
         return []
@@ -156,8 +156,7 @@ def _largest_weights(run: Measured, several: bool) -> list[Sentence]:
     for at, head in enumerate(heads):
         if at:
             fragments.append(" and " if at == len(heads) - 1 else ", ")
-        ref = numbered(*head)
-        fragments.append(HeadRef(*head, f"{head[0]} {ref.text}") if several else ref)
+        fragments.append(HeadRef(*head, about.kind(head[0]).head_label(*head[1:])))
     return [
         sentence(
             WEIGHTS, *fragments, "; weights of heads that are alike share out, so no single one is a score."

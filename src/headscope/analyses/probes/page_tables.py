@@ -11,10 +11,10 @@ import pandas as pd
 from headscope.analyses.probes.catalog import OVER_ATTENTION, SYSTEMS
 from headscope.analyses.probes.figures.weight_grids import TITLES
 from headscope.analyses.probes.probe_lines import ProbeLine
-from headscope.report_kit.links import head_link
 from headscope.report_kit.numbers import DASH, correlation, ends, formatted, points, share
 from headscope.report_kit.pictures.strip import scale, strip
 from headscope.report_kit.relation_names import short
+from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 from headscope.report_kit.tables.page_rows import Table, scrolled
 from headscope.report_kit.words import plain
@@ -132,7 +132,7 @@ def classes_table(table: pd.DataFrame, column: str, *, name: str, summary: str, 
     return el("details", el("summary", summary), scrolled(element, summary))
 
 
-def weights_table(table: pd.DataFrame, *, several: bool) -> Html | None:
+def weights_table(table: pd.DataFrame, about: Context) -> Html | None:
     """Return the heads with the largest weights of each probe, whatever their sign, folded."""
     bodies = []
     for probe in dict.fromkeys(str(row["probe"]) for row in records(table)):
@@ -142,7 +142,7 @@ def weights_table(table: pd.DataFrame, *, several: bool) -> Html | None:
         )
         title = SYSTEMS[probe, "trained"].name if (probe, "trained") in SYSTEMS else plain(probe)
         heading = el("tr", el("th", title, colspan=3, scope="rowgroup", class_="group"))
-        bodies.append(el("tbody", heading, [_weight(row, several) for row in rows[:MOST_WEIGHTS]]))
+        bodies.append(el("tbody", heading, [_weight(row, about) for row in rows[:MOST_WEIGHTS]]))
     if not bodies:
         return None
     titles = (("head", None), ("who attends", "words"), ("weight", None))
@@ -152,10 +152,10 @@ def weights_table(table: pd.DataFrame, *, several: bool) -> Html | None:
     return el("details", el("summary", summary), scrolled(element, summary))
 
 
-def _weight(row: Mapping[str, Any], several: bool) -> Html:
+def _weight(row: Mapping[str, Any], about: Context) -> Html:
     return el(
         "tr",
-        el("th", head_link(str(row["kind"]), int(row["layer"]), int(row["head"]), several), scope="row"),
+        el("th", about.kind(str(row["kind"])).head_link(row["layer"], row["head"]), scope="row"),
         el("td", TITLES.get(str(row["direction"]), plain(row["direction"])), class_="words"),
         el("td", formatted(number(row["weight"]), "#.3g")),
     )

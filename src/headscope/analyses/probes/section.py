@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from headscope.analyses.probes.catalog import SYSTEMS
@@ -11,7 +11,6 @@ from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table
 from headscope.analyses.probes.probe_lines import probe_lines
 from headscope.prepare.overlap import overlap_line
-from headscope.report_kit.linked_sentences import Sentence
 from headscope.report_kit.links import file_links, linked
 from headscope.report_kit.measured import Measured
 from headscope.report_kit.pictures.drawing import inline
@@ -39,20 +38,20 @@ TERMS = (
 
 def probes_section(about: Context) -> list[Section]:
     """Build the section; none where the run has no probes."""
-    run, findings, links = about.run, about.findings, about.links
+    run, links = about.run, about.links
     lines = probe_lines(run.table("probes"))
     if not lines:
         return []
-    blocks: list[Html | None] = list(linked([finding for finding in findings if finding.topic == TOPIC]))
+    blocks: list[Html | None] = list(linked(about.findings_on(TOPIC)))
     blocks.append(scrolled(table_3(lines, paper=paper_of(run)), "Heads found by each probe"))
     blocks.append(el("p", f"{read_line(run.manifest)} {_CAPTION}".strip(), class_="caption"))
-    blocks += linked([finding for finding in findings if finding.topic == DETAIL])
+    blocks += linked(about.findings_on(DETAIL))
     if links:
         blocks.append(file_links("probe-scores", "Table 3 of the paper as a figure, for this model"))
     drawings = drawings_of(about)
     blocks += _near_and_far(run, drawings, links)
     blocks += _weights(about, drawings)
-    blocks += _layers(run, findings, drawings, links)
+    blocks += _layers(about, drawings)
     return section("probes", "What all heads know together", WHY, blocks)
 
 
@@ -113,17 +112,17 @@ def _near_and_far(run: Measured, drawings: Drawings, links: bool) -> list[Html |
 
 
 def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
-    kinds, several, table = about.kinds, about.several, about.run.table("probe_weights")
+    kinds, table = about.kinds, about.run.table("probe_weights")
     grids = [] if table is None else grids_of(table, kinds)
     if table is None or not grids:
         return []
     out: list[Html | None] = [
         el("h3", "Which heads the parser listens to"),
-        *linked([finding for finding in about.findings if finding.topic == WEIGHTS]),
+        *linked(about.findings_on(WEIGHTS)),
     ]
     for probe, kind in grids:
         name = weights_name(probe, kind, kinds)
-        title = SYSTEMS[probe, "trained"].name + (f", {kind}" if several else "")
+        title = SYSTEMS[probe, "trained"].name + (f", {kind}" if len(kinds) > 1 else "")
         label = (
             f"Weights that the probe on {probe} gives the {kind} heads; the table below holds the largest."
         )
@@ -138,14 +137,12 @@ def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
     return [
         *out,
         el("p", caption, class_="caption"),
-        weights_table(table, several=several),
+        weights_table(table, about),
     ]
 
 
-def _layers(
-    run: Measured, findings: Sequence[Sentence], drawings: Drawings, links: bool
-) -> list[Html | None]:
-    table = run.table("probe_layers")
+def _layers(about: Context, drawings: Drawings) -> list[Html | None]:
+    table = about.run.table("probe_layers")
     if table is None:
         return []
     figure = drawings["probe-layers"]()
@@ -156,9 +153,9 @@ def _layers(
     )
     return [
         el("h3", "In which layer"),
-        *linked([finding for finding in findings if finding.topic == LAYERS]),
+        *linked(about.findings_on(LAYERS)),
         el("figure", inline(figure, name="probe-layers", label=label)),
         el("p", caption, class_="caption"),
-        file_links("probe-layers", "These curves as a figure") if links else None,
+        file_links("probe-layers", "These curves as a figure") if about.links else None,
         layers_table(table),
     ]

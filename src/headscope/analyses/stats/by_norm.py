@@ -13,7 +13,7 @@ from headscope.report_kit.linked_sentences import Sentence, listed, numbered, se
 from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import amount, table_number
 from headscope.report_kit.tables.page_rows import Table, unit
-from headscope.report_kit.words import Words, capital, count, head_name
+from headscope.report_kit.words import Words, capital, count
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import roles
@@ -82,15 +82,16 @@ def _rows(both: pd.DataFrame, values: Mapping[str, Mapping[Any, float]]) -> Iter
         yield ByNorm(*head, row["role"], row["role_written"], statistic, weight, norm)
 
 
-def norm_finding(run: Measured, kind: Kind, words: Words, *, several: bool) -> list[Sentence]:
+def norm_finding(run: Measured, kind: Kind, words: Words) -> list[Sentence]:
     """Say which heads have another role by norm-weighted attention; nothing where that is not known."""
     rows = _of(run, kind)
     if not rows:
         return []
     changed = [row for row in rows if row.differs]
-    whose = f"{kind.name} heads" if several else "heads"
     if not changed:
-        return [sentence("roles", f"by what they write, too, all {len(rows):,} {whose} have the same role.")]
+        return [
+            sentence("roles", f"by what they write, too, all {len(rows):,} {kind.noun}s have the same role.")
+        ]
     # The most frequent change is named.
     changes: dict[tuple[str, str], list[ByNorm]] = {}
     for row in changed:
@@ -102,7 +103,7 @@ def norm_finding(run: Measured, kind: Kind, words: Words, *, several: bool) -> l
         sentence(
             "roles",
             f"by what they write (each weight times the length of what is written of its token) {len(changed):,} of "
-            f"{count(len(rows), whose[:-1])} {verb} another role; from {words.roles[before]} to {words.roles[after]} "
+            f"{count(len(rows), kind.noun)} {verb} another role; from {words.roles[before]} to {words.roles[after]} "
             f"{so} ",
             *listed(numbered(row.kind, row.layer, row.head) for row in most),
             ".",
@@ -110,11 +111,11 @@ def norm_finding(run: Measured, kind: Kind, words: Words, *, several: bool) -> l
     ]
 
 
-def norm_table(run: Measured, kinds: tuple[Kind, ...], words: Words, *, several: bool) -> Table | None:
+def norm_table(run: Measured, kinds: tuple[Kind, ...], words: Words) -> Table | None:
     """Tabulate the heads whose role differs by norm-weighted attention; None where there is none."""
     rows = [
         (
-            capital(head_name(row.kind, row.layer, row.head, several=several)),
+            capital(kind.head_name(row.layer, row.head)),
             capital(words.roles[row.role]),
             capital(words.roles[row.role_by_norm]),
             f"{words.statistics[row.statistic]}, {unit(row.statistic)}",

@@ -23,30 +23,29 @@ from headscope.statistics.role_catalog import ROLES, SHOWN
 
 def stats_findings(about: Context) -> list[Sentence]:
     """Return the sentences on statistics and roles, kind by kind."""
-    several, words, gaps = about.several, about.words, about.run.table("stats_differences")
+    words, gaps = about.words, about.run.table("stats_differences")
     sentences: list[Sentence] = []
     none_stands_out = not any(
         stands_out(cell) for kind in about.kinds for name in BEHAVIORS for _, _, cell in kind.each(name)
     )
     if none_stands_out:
-        sentences.append(no_share_stands_out(about.kinds, words, several))
+        sentences.append(no_share_stands_out(about.kinds, words))
     for kind in about.kinds:
         of_kind = [
-            *position_sentences(kind, words, gaps, several),
-            *special_sentences(kind, words, several),
-            *noop_sentences(kind, words, gaps, several),
-            *focus_sentences(kind, words, gaps, several, none_stands_out=none_stands_out),
-            _roles(kind, words, several),
-            *norm_finding(about.run, kind, words, several=several),
+            *position_sentences(kind, words, gaps),
+            *special_sentences(kind, words),
+            *noop_sentences(kind, words, gaps),
+            *focus_sentences(kind, words, gaps, none_stands_out=none_stands_out),
+            _roles(kind, words),
+            *norm_finding(about.run, kind, words),
         ]
         sentences += [replace(finding, kind=kind.name) for finding in of_kind]
     return sentences
 
 
-def _roles(kind: Kind, words: Words, several: bool) -> Sentence:
+def _roles(kind: Kind, words: Words) -> Sentence:
     counts = Counter(kind.roles)
     parts = [f"{counts[role]:,} {words.fill(ROLES[role].of_heads)}" for role in SHOWN if counts[role]]
-    whose = f"{kind.name} heads" if several else "heads"
     return sentence(
-        "roles", f"of {count(kind.size, whose[:-1])}, by the thresholds on the averages: {'; '.join(parts)}."
+        "roles", f"of {count(kind.size, kind.noun)}, by the thresholds on the averages: {'; '.join(parts)}."
     )

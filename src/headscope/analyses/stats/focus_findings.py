@@ -6,20 +6,17 @@ from collections import Counter
 
 import pandas as pd
 
-from headscope.report_kit.claim_rules import WHERE
 from headscope.report_kit.comparing import Comparison, Verdict, compared, comparisons
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence, measured, named, sentence
+from headscope.report_kit.linked_sentences import Sentence, measured, sentence
 from headscope.report_kit.numbers import amount, percent
 from headscope.report_kit.words import Words, count, layer_list
 from headscope.statistics.role_catalog import BROAD_RATIO
 
 
-def noop_sentences(
-    kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool
-) -> list[Sentence]:
+def noop_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -> list[Sentence]:
     """Say in which layers the separator attends to itself more than other tokens attend to it."""
-    of = f" of {WHERE[kind.name]}" if several else ""
+    of = kind.of_kind
     sides: dict[Verdict, list[tuple[int, Comparison]]] = {"more": [], "less": [], "same": []}
     for row, gap in comparisons(
         differences, kind=kind.name, head=None, statistic="sep_to_sep", than_statistic="other_to_sep"
@@ -56,7 +53,7 @@ def noop_sentences(
 
 
 def focus_sentences(
-    kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool, *, none_stands_out: bool
+    kind: Kind, words: Words, differences: pd.DataFrame | None, *, none_stands_out: bool
 ) -> list[Sentence]:
     """Say which heads attend broadly, which is narrow, and how broad the first token's attention is.
 
@@ -85,7 +82,7 @@ def focus_sentences(
                 else f"{light:,} of these put less than 10%"
             )
             peak = f"; {these} on any one token on average"
-        whole = f"{len(broad):,} of {count(kind.size, f'{kind.name} head' if several else 'head')}"
+        whole = f"{len(broad):,} of {count(kind.size, kind.noun)}"
         verb = "attends" if len(broad) == 1 else "attend"
         out.append(
             sentence(
@@ -107,16 +104,16 @@ def focus_sentences(
         out.append(
             sentence(
                 "focus",
-                named(kind.name, layer, head, several=several),
+                kind.head(layer, head),
                 f" is narrowly focused{yet}: its entropy is {value}{ends}, where uniform attention has "
                 f"{amount(cell.uniform, 'entropy')}.",
             )
         )
-    out += _from_first(kind, words, differences, several)
+    out += _from_first(kind, words, differences)
     return out
 
 
-def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool) -> list[Sentence]:
+def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None) -> list[Sentence]:
     """Compare the entropy from the first token with that from all tokens in the last layer, as the paper does."""
     first, every = kind.cell("entropy_cls", kind.layers), kind.cell("entropy", kind.layers)
     gap = compared(
@@ -131,13 +128,12 @@ def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None, seve
         "more": f", which the first exceeds by {gap_ends}",
         "same": f"; no difference larger than {gap.bound:.2f} nats",
     }[gap.verdict]
-    of = f" of {WHERE[kind.name]}" if several else ""
     value, ends = measured(first, "entropy_cls")
     other, other_ends = measured(every, "entropy", long=False)
     return [
         sentence(
             "focus",
-            f"in the last layer{of} the average entropy from {words.cls} is {value}{ends}; over all tokens it is "
-            f"{other}{other_ends}{verdict}.",
+            f"in the last layer{kind.of_kind} the average entropy from {words.cls} is {value}{ends}; over all tokens "
+            f"it is {other}{other_ends}{verdict}.",
         )
     ]

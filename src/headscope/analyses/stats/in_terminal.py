@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from headscope.analyses.stage_result import StageResult
 from headscope.analyses.stats.by_norm import by_norm
-from headscope.attention.head_id import head_label
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import HYPHEN, table_number
 from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.measures import of_measure
@@ -22,7 +22,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         index=["kind", "layer", "head"], columns="statistic", values="value", sort=False, dropna=False
     )
     rows = wide.reset_index().dropna(how="all", subset=list(wide.columns)).merge(roles(stats))
-    several = stats["kind"].nunique() > 1
+    prefix = kind_prefixes(stats["kind"])
     occurring = set(stats["statistic"][stats["value"].notna()])
     columns = [
         statistic
@@ -31,7 +31,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     ]
     lines = []
     for row in rows.to_dict("records"):
-        label = head_label(row["layer"], row["head"])
+        label = prefix[row["kind"]] + head_label(row["layer"], row["head"])
         cells = [
             table_number(row.get(statistic.name, float("nan")), statistic.name, missing=HYPHEN)
             for statistic in columns
@@ -42,7 +42,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
             if roles_by_norm
             else []
         )
-        lines.append([f"{row['kind']} {label}" if several else label, *cells, row["role"], *role_by_norm])
+        lines.append([label, *cells, row["role"], *role_by_norm])
     numbers = [(statistic.heading or statistic.name, "right") for statistic in columns]
     last = [("by norm", "left")] if roles_by_norm else []
     yield Grid([("head", "left"), *numbers, ("role", "left"), *last], lines)

@@ -15,7 +15,6 @@ from headscope.figures.line_diagram import example_panel
 from headscope.figures.series import select
 from headscope.figures.statistic_panel import statistic_panel
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence
 from headscope.report_kit.links import figure_links, linked
 from headscope.report_kit.pictures.drawing import inline
 from headscope.report_kit.report_parts import Context, Section, section
@@ -87,7 +86,7 @@ def stats_sections(about: Context) -> list[Section]:
 
 
 def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: bool) -> list[Section]:
-    words, several = about.words, about.several
+    words = about.words
     blocks: list[Html | None] = []
     for kind in occurring:
         absent = [
@@ -96,27 +95,14 @@ def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: 
             if not kind.occurs(name) and not STATISTICS[name].rare
         ]
         note = f"Left out because it cannot occur here: {', '.join(absent)}. " if absent else ""
-        if several:
-            blocks.append(el("h3", capital(kind.name)))
-        of_kind = [
-            finding
-            for finding in about.findings
-            if finding.topic in plan.topics and _is_of(finding, kind, several)
-        ]
-        blocks += linked(of_kind)
+        blocks += [*kind.heading(), *linked(about.findings_on(*plan.topics, kind=kind))]
         blocks.append(el("div", panels(plan, about, kind), class_="panels"))
         caption = note + (CAPTION if explain and kind is occurring[0] else "")
         blocks.append(el("p", caption, class_="caption") if caption else None)
-        table = layer_table(
-            kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}", several=several
-        )
+        table = layer_table(kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}")
         blocks.append(table.html() if table else None)
     files = figure_links(plan.figure) if about.links else None
     return section(plan.name, plan.title, plan.why, blocks, files=files)
-
-
-def _is_of(sentence: Sentence, kind: Kind, several: bool) -> bool:
-    return not several or sentence.kind == kind.name
 
 
 def panels(plan: Plan, about: Context, kind: Kind) -> list[Html]:
@@ -142,7 +128,7 @@ def panels(plan: Plan, about: Context, kind: Kind) -> list[Html]:
 
 def roles_section(about: Context) -> Html:
     """Show the clearest example of each role, as figure 1 of the paper does, and count the roles."""
-    words, several = about.words, about.several
+    words = about.words
     rows = about.run.examples[about.run.examples["behavior"] != "shared"]
     order = {kind.name: index for index, kind in enumerate(about.kinds)}
     records = sorted(
@@ -151,7 +137,7 @@ def roles_section(about: Context) -> Html:
     )
     figures = []
     for index, row in enumerate(records):
-        figure = example_panel(row, labels=words.roles, show_kind=several)
+        figure = example_panel(row, labels=words.roles, show_kind=len(about.kinds) > 1)
         label = (
             f"Attention of {row['kind']} head {head_label(row['layer'], row['head'])} on an example sentence."
         )
@@ -162,20 +148,19 @@ def roles_section(about: Context) -> Html:
     if records:
         table = example_table(
             [
-                (str(row["kind"]), int(row["layer"]), int(row["head"]), str(row["behavior"]), _number(row["value"]),
-                 int(row["segment"]), plain(row["document"])[:12])
+                (about.kind(row["kind"]).head_name(row["layer"], row["head"]), str(row["behavior"]),
+                 _number(row["value"]), int(row["segment"]), plain(row["document"])[:12])
                 for row in records
             ],
             words,
-            several,
         )  # fmt: skip
-    written = norm_table(about.run, about.kinds, words, several=several)
+    written = norm_table(about.run, about.kinds, words)
     known = len(of_measure(about.run.tables["stats"], NORM)) > 0
     return el(
         "section",
         el("h2", "Roles, with an example of each"),
         el("p", "The strongest head of each role on the sentence where it shows most clearly.", class_="why"),
-        linked([finding for finding in about.findings if finding.topic == "roles"]),
+        linked(about.findings_on("roles")),
         el("div", figures, class_="panels examples") if figures else el("p", "This run kept no examples."),
         el("p", "On the left the tokens that attend, on the right those attended to; the darkness of a line is its "
            "weight. Click one to open its head’s card.", class_="caption"),

@@ -7,14 +7,13 @@ from math import isnan
 
 import pandas as pd
 
-from headscope.report_kit.claim_rules import LEAST_SHARE, WHERE, beats_all, stands_out, strongest, target
+from headscope.report_kit.claim_rules import LEAST_SHARE, beats_all, stands_out, strongest, target
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import (
     HeadRef,
     Sentence,
     listed,
     measured,
-    named,
     numbered,
     sentence,
 )
@@ -28,7 +27,7 @@ BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")
 _SPECIAL = ("cls", "sep", "period_comma", "sink_logit")
 
 
-def no_share_stands_out(kinds: Sequence[Kind], words: Words, several: bool) -> Sentence:
+def no_share_stands_out(kinds: Sequence[Kind], words: Words) -> Sentence:
     """Say that no head stands out, and what the largest share measured is."""
     best = max(
         (
@@ -60,13 +59,11 @@ def no_share_stands_out(kinds: Sequence[Kind], words: Words, several: bool) -> S
     even = f", where uniform attention gives {percent(cell.uniform)}" if not isnan(cell.uniform) else ""
     return sentence(
         "none", start + f". The largest share measured is {value}{ends}, of ",
-        named(kind.name, layer, head, several=several), f" on {target(name, words)}{even}.",
+        kind.head(layer, head), f" on {target(name, words)}{even}.",
     )  # fmt: skip
 
 
-def position_sentences(
-    kind: Kind, words: Words, differences: pd.DataFrame | None, several: bool
-) -> list[Sentence]:
+def position_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -> list[Sentence]:
     """Say which heads look at their neighbors, and that none looks at itself."""
     parts: list[str | HeadRef] = []
     for name in ("previous", "next"):
@@ -75,19 +72,15 @@ def position_sentences(
             continue
         layer, head, cell = best
         value, ends = measured(cell, name, long=not parts)
-        more = (
-            f", more than any other {kind.name + ' ' if several else ''}head"
-            if beats_all(differences, kind, name, layer, head)
-            else ""
-        )
+        more = f", more than any other {kind.noun}" if beats_all(differences, kind, name, layer, head) else ""
         parts += ["; "] if parts else []
         parts += [
-            named(kind.name, layer, head, several=several),
+            kind.head(layer, head),
             f" puts {value}{ends} of its attention on {target(name, words)}{more}",
         ]
     out = [sentence("position", *parts, ".")] if parts else []
     for name in ("previous", "next"):
-        out += _over_half(kind, name, words, several, topic="position", fewest=2)
+        out += _over_half(kind, name, words, topic="position", fewest=2)
     highest = max((cell.high for _, _, cell in kind.each("current")), default=None)
     if (
         highest is not None
@@ -98,25 +91,23 @@ def position_sentences(
         out.append(
             sentence(
                 "position",
-                f"{_every_head(kind, several)} less than {percent(bar, 0)} of its attention on the current token "
+                f"every {kind.noun} puts less than {percent(bar, 0)} of its attention on the current token "
                 "(all intervals lie below).",
             )
         )
     return out
 
 
-def special_sentences(kind: Kind, words: Words, several: bool) -> list[Sentence]:
+def special_sentences(kind: Kind, words: Words) -> list[Sentence]:
     """Say which layers and heads put much attention on special tokens, punctuation or a learned sink."""
     out = []
     for name in _SPECIAL:
         layers = [(layer, cell) for layer, cell in kind.each_layer(name) if stands_out(cell)]
         if layers:
-            out.append(
-                (max(cell.value for _, cell in layers), _layers_sentence(kind, name, layers, words, several))
-            )
+            out.append((max(cell.value for _, cell in layers), _layers_sentence(kind, name, layers, words)))
     ordered = [finding for _, finding in sorted(out, key=lambda pair: -pair[0])]
     for name in _SPECIAL:
-        over = _over_half(kind, name, words, several, topic="special", fewest=1)
+        over = _over_half(kind, name, words, topic="special", fewest=1)
         best = strongest(kind, name)
         if not over and best is not None and stands_out(best[2]):
             layer, head, cell = best
@@ -124,7 +115,7 @@ def special_sentences(kind: Kind, words: Words, several: bool) -> list[Sentence]
             over = [
                 sentence(
                     "special",
-                    named(kind.name, layer, head, several=several),
+                    kind.head(layer, head),
                     f" puts {value}{ends} of its attention on {target(name, words)}.",
                 )
             ]
@@ -132,20 +123,14 @@ def special_sentences(kind: Kind, words: Words, several: bool) -> list[Sentence]
     return ordered
 
 
-def _every_head(kind: Kind, several: bool) -> str:
-    return f"every {kind.name} head puts" if several else "every head puts"
-
-
-def _over_half(
-    kind: Kind, statistic: str, words: Words, several: bool, *, topic: str, fewest: int
-) -> list[Sentence]:
+def _over_half(kind: Kind, statistic: str, words: Words, *, topic: str, fewest: int) -> list[Sentence]:
     """Name the heads whose whole interval lies above one half; not corrected for the number of heads."""
     over = [(a, b, cell) for a, b, cell in kind.each(statistic) if cell.has_interval and cell.low > 0.5]
     if len(over) < fewest:
         return []
     over.sort(key=lambda item: -item[2].value)
     refs = [numbered(kind.name, a, b) for a, b, _ in over]
-    whole = f"{len(over):,} of {count(kind.size, f'{kind.name} head' if several else 'head')}"
+    whole = f"{len(over):,} of {count(kind.size, kind.noun)}"
     verb = "puts" if len(over) == 1 else "put"
     its = "its" if len(over) == 1 else "their"
     return [
@@ -159,18 +144,15 @@ def _over_half(
     ]
 
 
-def _layers_sentence(
-    kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Words, several: bool
-) -> Sentence:
+def _layers_sentence(kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Words) -> Sentence:
     where = layer_list([layer for layer, _ in layers])
-    of = f" of {WHERE[kind.name]}" if several else ""
     lowest, highest = min(c.value for _, c in layers), max(c.value for _, c in layers)
     even = percent(sum(c.uniform for _, c in layers) / len(layers))
     if len(layers) == 1:
         value, ends = measured(layers[0][1], name)
         return sentence(
             "special",
-            f"in {where}{of} the average head puts {value}{ends} of its attention on {target(name, words)}, "
+            f"in {where}{kind.of_kind} the average head puts {value}{ends} of its attention on {target(name, words)}, "
             f"where uniform attention would put {even}.",
         )
     floor = min(cell.low for _, cell in layers)
@@ -178,7 +160,7 @@ def _layers_sentence(
     support = f"; every layer’s 95% interval lies above {percent(_round_down(floor), 0)}" if every else ""
     return sentence(
         "special",
-        f"in {where}{of} the average head puts {percent(lowest)} to {percent(highest)} of its attention on "
+        f"in {where}{kind.of_kind} the average head puts {percent(lowest)} to {percent(highest)} of its attention on "
         f"{target(name, words)}, where uniform attention would put {even}{support}.",
     )
 

@@ -11,7 +11,7 @@ import pandas as pd
 from headscope.analyses.syntax.page_tables import key_words
 from headscope.analyses.syntax.relations import Relation, noop_of, relations_of, single
 from headscope.report_kit.comparing import Comparison, comparisons
-from headscope.report_kit.linked_sentences import HeadRef, Sentence, named, sentence
+from headscope.report_kit.linked_sentences import HeadRef, Sentence, sentence
 from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import accuracy_words, offset_words, percent
 from headscope.report_kit.relation_names import OVERALL, attending, found_words, short
@@ -47,7 +47,7 @@ def share_of(part: int, relations: int) -> str:
 
 def syntax_findings(about: Context) -> list[Sentence]:
     """Return the sentences on dependency relations; none where the run has no treebank."""
-    run, words, several = about.run, about.words, about.several
+    run, words = about.run, about.words
     if run.table("syntax_best") is None:
         return []
     relations = relations_of(run)
@@ -55,13 +55,13 @@ def syntax_findings(about: Context) -> list[Sentence]:
     if not chosen:
         return [_nothing_chosen(relations)]
     out = [
-        *_widest_margin(chosen, several),
+        *_widest_margin(chosen, about),
         _beating_count(chosen),
         *_direction(chosen),
         *_control(chosen, run.table("syntax_differences")),
     ]
-    out += _overall(relations, run, several)
-    out += noop_findings(run, words, several=several)
+    out += _overall(relations, about)
+    out += noop_findings(about)
     out += _special(run, words)
     if not any(relation.held_out and relation.held_out.accuracy.has_interval for relation in chosen):
         out.append(sentence(TOPIC, "accuracies have no intervals: an interval needs at least 10 documents."))
@@ -84,14 +84,13 @@ def _nothing_chosen(relations: Sequence[Relation]) -> Sentence:
     )
 
 
-def _widest_margin(chosen: Sequence[Relation], several: bool) -> list[Sentence]:
+def _widest_margin(chosen: Sequence[Relation], about: Context) -> list[Sentence]:
     beating = [relation for relation in chosen if relation.held_out and relation.held_out.beats]
     if not beating:
         return []
     widest = max(beating, key=lambda relation: relation.held_out.margin if relation.held_out else 0.0)
     best = widest.held_out
     assert best is not None
-    start = named(best.kind, best.layer, best.head, several=several)
     against = (
         f"{Comparison.of(best.gap).points(signed=False)} above the best fixed offset, {offset_words(best.offset)} "
         f"({percent(best.baseline.value, 1)})"
@@ -99,7 +98,7 @@ def _widest_margin(chosen: Sequence[Relation], several: bool) -> list[Sentence]:
     return [
         sentence(
             TOPIC,
-            start,
+            about.kind(best.kind).head(best.layer, best.head),
             f" finds {found_words(widest.name)} in {accuracy_words(best.accuracy, long=True)} of {widest.n:,} cases, "
             f"{against}, on documents that did not choose it.",
         )
@@ -196,14 +195,14 @@ def _control(chosen: Sequence[Relation], gaps: pd.DataFrame | None) -> list[Sent
     ]
 
 
-def _overall(relations: Sequence[Relation], run: Measured, several: bool) -> list[Sentence]:
+def _overall(relations: Sequence[Relation], about: Context) -> list[Sentence]:
     """The best head for every word, beside the branching baselines."""
     by_name = {relation.name: relation for relation in relations}
     name = next((label for label in reversed(OVERALL) if label in by_name and by_name[label].held_out), None)
     best = by_name[name].held_out if name else None
     if best is None:
         return []
-    branches = {str(row["baseline"]): cell_of(row) for row in records(run.table("syntax_baselines"))
+    branches = {str(row["baseline"]): cell_of(row) for row in records(about.run.table("syntax_baselines"))
                 if row["relation"] == name and row["baseline"] != "offset"}  # fmt: skip
     labels = {
         "right-branching": "always the next word (right-branching)",
@@ -215,7 +214,7 @@ def _overall(relations: Sequence[Relation], run: Measured, several: bool) -> lis
     )
     fragments: list[str | HeadRef] = [
         f"over all relations together ({condition}) the best head is ",
-        named(best.kind, best.layer, best.head, several=several),
+        about.kind(best.kind).head(best.layer, best.head),
         f" with {accuracy_words(best.accuracy)}, where the best offset ({offset_words(best.offset)}) has "
         f"{accuracy_words(best.baseline)}: {Comparison.of(best.gap).points()}",
     ]
@@ -246,10 +245,10 @@ def noop_rows(run: Measured) -> list[dict[str, Any]]:
     return [row for row in records(noop_of(run)) if row["relation"] in established]
 
 
-def noop_findings(run: Measured, words: Words, *, several: bool) -> list[Sentence]:
+def noop_findings(about: Context) -> list[Sentence]:
     """Say for how many relations the words that attend give a special token less attention than other words do."""
     out = []
-    table_rows = noop_rows(run)
+    table_rows = noop_rows(about.run)
     means = {
         name: _mean([number(row["others"]) for row in table_rows if row["key_class"] == name])
         for name in ("sep", "cls")
@@ -262,8 +261,8 @@ def noop_findings(run: Measured, words: Words, *, several: bool) -> list[Sentenc
         less = [(row, gap) for row, gap in tested if gap.ci_low > 0]
         more = [gap for _, gap in tested if gap.ci_high < 0]
         claim = (
-            f"{_who({str(row['direction']) for row, _ in rows})} give {key_words(key_class, words)} less of their "
-            "attention than all other words do in the head that finds the relation"
+            f"{_who({str(row['direction']) for row, _ in rows})} give {key_words(key_class, about.words)} less of "
+            "their attention than all other words do in the head that finds the relation"
         )
         if not tested:
             untested = (
@@ -283,7 +282,7 @@ def noop_findings(run: Measured, words: Words, *, several: bool) -> list[Sentenc
             sentence(
                 NOOP,
                 f"for {share_of(len(less), len(tested))} {claim}, each by its own 95% interval{tail}. The clearest is ",
-                named(str(row["kind"]), int(row["layer"]), int(row["head"]), several=several),
+                about.kind(str(row["kind"])).head(row["layer"], row["head"]),
                 f": {percent(number(row['attending']), 1)} from "
                 f"{attending(str(row['relation']), str(row['direction']))}, "
                 f"{percent(number(row['others']), 1)} from all other words.",

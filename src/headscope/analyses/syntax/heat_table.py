@@ -7,7 +7,8 @@ from math import isnan
 
 from headscope.analyses.syntax.figures.relation_layers import STEPS, LayerBest, best_by_layer, step_of
 from headscope.analyses.syntax.relations import Relation
-from headscope.attention.head_id import head_anchor, head_label
+from headscope.attention.head_id import head_anchor
+from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import figure_file
 from headscope.report_kit.measured import Measured
 from headscope.report_kit.relation_names import DIRECTIONS, short
@@ -48,12 +49,12 @@ def heat_name(kind: str, *, first: bool) -> str:
     return figure_file("relations-by-layer", kind, first=first)
 
 
-def heat_table(run: Measured, relations: Sequence[Relation], *, kind: str, several: bool) -> Html | None:
+def heat_table(run: Measured, relations: Sequence[Relation], kind: Kind) -> Html | None:
     """Return the heat map of one kind of attention, each cell linked to the card of its head."""
     accuracies = run.table("syntax")
     if accuracies is None:
         return None
-    cells_by_relation = best_by_layer(accuracies, best_offsets(run), kind=kind)
+    cells_by_relation = best_by_layer(accuracies, best_offsets(run), kind=kind.name)
     names = drawn_relations(relations, cells_by_relation)
     if not names:
         return None
@@ -67,26 +68,25 @@ def heat_table(run: Measured, relations: Sequence[Relation], *, kind: str, sever
             el(
                 "tr",
                 el("th", short(name), scope="row"),
-                [_cell(cells.get(layer), kind, several) for layer in range(1, layers + 1)],
+                [_cell(cells.get(layer), kind) for layer in range(1, layers + 1)],
             )
         )
-    table = el("table", el("thead", header), el("tbody", rows), class_="heat", id=f"table-heat-{kind}")
+    table = el("table", el("thead", header), el("tbody", rows), class_="heat", id=f"table-heat-{kind.name}")
     title = "Accuracy of the best head of each layer, by relation"
     return scrolled(table, title)
 
 
-def _cell(cell: LayerBest | None, kind: str, several: bool) -> Html:
+def _cell(cell: LayerBest | None, kind: Kind) -> Html:
     if cell is None:
         return el("td")
-    name = f"{kind} {head_label(cell.layer, cell.head)}" if several else head_label(cell.layer, cell.head)
+    name = kind.head_label(cell.layer, cell.head)
     way = DIRECTIONS.get(cell.direction, cell.direction)
     ends = f" ({100 * cell.ci_low:.1f} to {100 * cell.ci_high:.1f})" if not isnan(cell.ci_low) else ""
     against = f", {100 * cell.above:+.1f} points to the best offset" if not isnan(cell.above) else ""
     title = f"Head {name}, {way}: {100 * cell.accuracy:.1f}%{ends}{against}".replace("-0.0", "0.0")
     step = step_of(cell.above)
-    link = el(
-        "a", f"{100 * cell.accuracy:.0f}", href=f"#{head_anchor(kind, cell.layer, cell.head)}", title=title
-    )
+    address = f"#{head_anchor(kind.name, cell.layer, cell.head)}"
+    link = el("a", f"{100 * cell.accuracy:.0f}", href=address, title=title)
     return el("td", link, class_=f"v{step}" if step else None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.head_id import head_label
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.counted import count
 from headscope.report_kit.numbers import q_words, terminal_ends, terminal_share
 from headscope.report_kit.tables.terminal import Grid
@@ -28,12 +28,12 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         *([("control", "right")] if len(chance) else []),
         ("q", "right"),
     ]
-    several = result.tables["syntax"]["kind"].nunique() > 1
+    prefix = kind_prefixes(result.tables["syntax"]["kind"])
     rows = []
     for row in trained[trained["selection"] == selection].to_dict("records"):
-        head = head_label(row["layer"], row["head"])
+        head = prefix[row["kind"]] + head_label(row["layer"], row["head"])
         cells = (
-            *(row["relation"], f"{row['n_arcs']:,}", f"{row['kind']} {head}" if several else head),
+            *(row["relation"], f"{row['n_arcs']:,}", head),
             *(
                 row["direction"],
                 terminal_share(row["accuracy"]),

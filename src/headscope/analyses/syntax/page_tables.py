@@ -8,17 +8,18 @@ from typing import Any
 
 from headscope.analyses.syntax.relations import Best, Relation
 from headscope.attention.head_id import head_label
-from headscope.report_kit.links import head_link, numbered
+from headscope.report_kit.links import numbered
 from headscope.report_kit.numbers import DASH, ends, joined, offset_words, percent, points, q_words, share
 from headscope.report_kit.pictures.strip import scale, strip
 from headscope.report_kit.relation_names import DIRECTIONS, gloss, short
+from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Runs, number
 from headscope.report_kit.tables.page_rows import Table, scrolled
 from headscope.report_kit.words import Words
 from headscope.views.markup import Html, el, raw
 
 
-def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
+def main_table(relations: Sequence[Relation], about: Context) -> Html:
     """Return table 1 with the heads chosen held-out: those shown to beat every offset, the others, then all words.
 
     What is not shown to, and what was not tested, stand under headings that say so, their dots hollow.
@@ -52,14 +53,14 @@ def main_table(relations: Sequence[Relation], *, several: bool) -> Html:
         if not members:
             continue
         rows = [
-            _row(relation, relation.held_out, several, shuffled) for relation in members if relation.held_out
+            _row(relation, relation.held_out, about, shuffled) for relation in members if relation.held_out
         ]
         heading = el("tr", el("th", title, colspan=len(titles), scope="rowgroup", class_="group"))
         bodies.append(el("tbody", heading if title else None, rows))
     return el("table", el("thead", el("tr", header)), bodies, id="table-1", class_="relations")
 
 
-def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
+def _row(relation: Relation, best: Best, about: Context, shuffled: bool) -> Html:
     below = gloss(relation.name)
     strong = best.beats
     margin = points(best.margin, signed=True)
@@ -68,7 +69,7 @@ def _row(relation: Relation, best: Best, several: bool, shuffled: bool) -> Html:
     return el(
         "tr",
         el("th", short(relation.name), el("small", below) if below else None, scope="row"),
-        el("td", head_link(best.kind, best.layer, best.head, several),
+        el("td", about.kind(best.kind).head_link(best.layer, best.head),
            el("small", often, class_="often") if often else None),
         el("td", strip(best.accuracy, baseline=best.baseline, control=relation.control, strong=strong),
            class_="picture"),
@@ -94,7 +95,7 @@ def _runs(runs: Runs | None) -> Html:
     return numbered(share(runs.mean), span)
 
 
-def same_data_table(relations: Sequence[Relation], *, several: bool) -> Html | None:
+def same_data_table(relations: Sequence[Relation], about: Context) -> Html | None:
     """Return the paper's way, folded: head and offset chosen on the sentences that they are scored on."""
     rows = []
     for relation in relations:
@@ -106,7 +107,7 @@ def same_data_table(relations: Sequence[Relation], *, several: bool) -> Html | N
                 "tr",
                 el("th", short(relation.name), scope="row"),
                 el("td", f"{relation.n:,}"),
-                el("td", head_link(best.kind, best.layer, best.head, several)),
+                el("td", about.kind(best.kind).head_link(best.layer, best.head)),
                 el("td", DIRECTIONS.get(best.direction, best.direction), class_="words"),
                 numbered(share(best.accuracy.value)),
                 el("td", ends(best.accuracy, missing=DASH)),
@@ -169,22 +170,18 @@ def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, An
     return table.html().replace("<details>", raw("<details open>"), 1)
 
 
-def noop_table(rows: Sequence[Mapping[str, Any]], words: Words, *, several: bool) -> Html:
+def noop_table(rows: Sequence[Mapping[str, Any]], about: Context) -> Html:
     """Return what the words that attend in each relation and all others give special tokens, in its best head."""
     body = []
     for row in rows:
         low, high = number(row["ci_low"]), number(row["ci_high"])
-        name = (
-            f"{row['kind']} {head_label(row['layer'], row['head'])}"
-            if several
-            else head_label(row["layer"], row["head"])
-        )
+        name = about.kind(str(row["kind"])).head_label(row["layer"], row["head"])
         body.append(
             (
                 short(str(row["relation"])), name, DIRECTIONS.get(str(row["direction"]), DASH),
-                key_words(str(row["key_class"]), words), share(number(row["attending"])), f"{int(row['n_words']):,}",
-                share(number(row["others"])), f"{int(row['n_other_words']):,}", share(number(row["difference"])),
-                joined(low, high, between=" to ", missing=DASH),
+                key_words(str(row["key_class"]), about.words), share(number(row["attending"])),
+                f"{int(row['n_words']):,}", share(number(row["others"])), f"{int(row['n_other_words']):,}",
+                share(number(row["difference"])), joined(low, high, between=" to ", missing=DASH),
             )
         )  # fmt: skip
     return Table(
@@ -203,16 +200,12 @@ def key_words(key_class: str, words: Words) -> str:
     return {"cls": words.cls, "sep": words.sep}.get(key_class, key_class)
 
 
-def distance_table(rows: Sequence[Mapping[str, Any]], *, several: bool) -> Html:
+def distance_table(rows: Sequence[Mapping[str, Any]], about: Context) -> Html:
     """Return the accuracies by distance behind the curves."""
     body = []
     for row in rows:
         low, high = number(row["ci_low"]), number(row["ci_high"])
-        name = (
-            f"{row['kind']} {head_label(row['layer'], row['head'])}"
-            if several
-            else head_label(row["layer"], row["head"])
-        )
+        name = about.kind(str(row["kind"])).head_label(row["layer"], row["head"])
         body.append(
             (
                 short(str(row["relation"])), name, str(row["distance"]), f"{int(row['n_arcs']):,}",

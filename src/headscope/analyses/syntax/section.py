@@ -24,7 +24,7 @@ from headscope.report_kit.relation_names import OVERALL, short
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.tables.page_rows import scrolled
-from headscope.report_kit.words import capital, count, join, plain
+from headscope.report_kit.words import count, join, plain
 from headscope.views.markup import Html, el
 
 WHY = "Does one head find a word’s syntactic head, better than always pointing a fixed number of words away?"
@@ -34,20 +34,18 @@ CURVES = 8
 
 def syntax_section(about: Context) -> list[Section]:
     """Build the section; none where the run has no treebank."""
-    run, several = about.run, about.several
+    run = about.run
     if run.table("syntax_best") is None:
         return []
     relations = relations_of(run)
-    blocks: list[Html | None] = list(
-        linked([finding for finding in about.findings if finding.topic == TOPIC])
-    )
+    blocks: list[Html | None] = list(linked(about.findings_on(TOPIC)))
     if any(finding.held_out for finding in relations):
-        blocks.append(scrolled(main_table(relations, several=several), "Best head of each relation"))
+        blocks.append(scrolled(main_table(relations, about), "Best head of each relation"))
         blocks.append(el("p", _legend(relations), class_="caption"))
     read = treebank_line(run.manifest)
     blocks.append(el("p", read, class_="caption") if read else None)
-    blocks += linked([finding for finding in about.findings if finding.topic == DETAIL])
-    blocks.append(same_data_table(relations, several=several))
+    blocks += linked(about.findings_on(DETAIL))
+    blocks.append(same_data_table(relations, about))
     if run.is_bert_base and run.paper is not None:
         blocks.append(paper_table(relations, run.paper.get("table1", [])))
     blocks += _layers(about, relations)
@@ -119,9 +117,9 @@ def _pooling(how: object) -> str:
 def _layers(about: Context, relations: Sequence[Relation]) -> list[Html]:
     out: list[Html] = []
     for index, kind in enumerate(about.kinds):
-        table = heat_table(about.run, relations, kind=kind.name, several=about.several)
+        table = heat_table(about.run, relations, kind)
         if table is not None:
-            out += [*([el("h4", capital(kind.name))] if about.several else []), table]
+            out += [*kind.heading("h4"), table]
             name = heat_name(kind.name, first=index == 0)
             out += [file_links(name, "This table as a figure")] if about.links else []
     if not out:
@@ -160,7 +158,7 @@ def _distances(about: Context, relations: Sequence[Relation]) -> list[Html]:
         el("p", why, class_="why"),
         el("div", figures, class_="panels curves"),
         el("p", caption, class_="caption"),
-        distance_table(rows, several=about.several),
+        distance_table(rows, about),
     ]
     return [*out, *([file_links("accuracy-by-distance", "All relations as a figure")] if about.links else [])]
 
@@ -177,11 +175,11 @@ def _noop(about: Context, relations: Sequence[Relation]) -> list[Html]:
         el("h3", f"Attention to {join(tokens)}"),
         el("p", "If attention to these tokens is a no-op, the words that attend in a head’s relation give them less of "
            "it than other words do.", class_="why"),
-        *linked([finding for finding in about.findings if finding.topic == NOOP]),
+        *linked(about.findings_on(NOOP)),
         el("p", "Relations whose best head beats every fixed offset. Attention from the words that attend in the "
            "relation, in that head, beside that from all others: its dependents where the dependent attends to its "
            "head word, the head words where they attend to their dependents; each word once, the first and the last "
            "word of a sentence left out: beside them nothing else may stand that the head looks for.",
            class_="caption"),
-        noop_table(rows, words, several=about.several),
+        noop_table(rows, about),
     ]  # fmt: skip

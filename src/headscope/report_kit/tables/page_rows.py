@@ -10,7 +10,7 @@ import numpy as np
 
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import DASH, ends, table_number
-from headscope.report_kit.words import Words, capital, count, head_name
+from headscope.report_kit.words import Words, capital, count
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.statistic_catalog import is_share
 from headscope.views.markup import Html, el
@@ -66,9 +66,7 @@ def unit(statistic: str) -> str:
     return "%" if is_share(statistic) else "nats"
 
 
-def layer_table(
-    kind: Kind, statistics: Sequence[str], words: Words, *, name: str, several: bool
-) -> Table | None:
+def layer_table(kind: Kind, statistics: Sequence[str], words: Words, *, name: str) -> Table | None:
     """Tabulate the layers' means of `statistics`, each with its interval, uniform value and n; None if none occurs."""
     present = [statistic for statistic in statistics if kind.occurs(statistic)]
     if not present:
@@ -85,9 +83,8 @@ def layer_table(
                 f"{cell.n:,}",
             ]
         rows.append(tuple(row))
-    whose = f" ({kind.name})" if several else ""
     return Table(
-        summary=f"Table: the mean over heads in each layer{whose}",
+        summary=f"Table: the mean over heads in each layer{kind.in_brackets}",
         groups=(
             ("", 1),
             *((f"{capital(words.statistics[statistic])}, {unit(statistic)}", 4) for statistic in present),
@@ -100,7 +97,6 @@ def layer_table(
 
 def role_table(kinds: Sequence[Kind], words: Words) -> Table:
     """Tabulate how many heads each role has, and in which layers."""
-    several = len(kinds) > 1
     rows = []
     for kind in kinds:
         grid = np.array(kind.roles, dtype=object).reshape(kind.layers, kind.heads_per_layer)
@@ -109,30 +105,28 @@ def role_table(kinds: Sequence[Kind], words: Words) -> Table:
             if has_role.any():
                 layers = [f"{layer} ({int(has_role[layer - 1].sum())})" for layer in range(1, kind.layers + 1)
                           if has_role[layer - 1].any()]  # fmt: skip
-                row = [capital(label), f"{int(has_role.sum()):,}", ", ".join(layers)]
-                rows.append(tuple([kind.name, *row] if several else row))
-    header = ("role", "heads", "in layer (heads)")
+                rows.append((kind.name, capital(label), f"{int(has_role.sum()):,}", ", ".join(layers)))
+    header = ("attention", "role", "heads", "in layer (heads)")
+    first = 0 if len(kinds) > 1 else 1  # a model's only kind needs no column
     return Table(
         summary="Table: how many heads have each role, and where",
         groups=(),
-        header=("attention", *header) if several else header,
-        rows=tuple(rows),
+        header=header[first:],
+        rows=tuple(row[first:] for row in rows),
         name="table-roles",
-        words=(1, 3) if several else (2,),
+        words=(2,) if first else (1, 3),
     )
 
 
-def example_table(
-    rows: Sequence[tuple[str, int, int, str, float, int, str]], words: Words, several: bool
-) -> Table:
-    """Tabulate the examples of figure 1: (kind, layer, head, behavior, value, segment, document)."""
+def example_table(rows: Sequence[tuple[str, str, float, int, str]], words: Words) -> Table:
+    """Tabulate the examples of figure 1: (head, behavior, value, segment, document)."""
     body = []
-    for kind, layer, head, behavior, value, segment, document in rows:
+    for head, behavior, value, segment, document in rows:
         statistic = ROLES[behavior].example if behavior in ROLES else behavior
         shown = table_number(value, statistic)
         body.append(
             (
-                capital(head_name(kind, layer, head, several=several)),
+                capital(head),
                 capital(words.roles.get(behavior, behavior)),
                 f"{shown} {unit(statistic)}" if shown != "–" else shown,
                 document,
