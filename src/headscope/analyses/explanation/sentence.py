@@ -75,20 +75,24 @@ def phrase_of(part: Part, catalog: Catalog = CATALOG) -> str:
         catalog: the features and groups.
     """
     group = catalog.groups[part.group]
-    if not group.by_feature:
-        return group.phrase
-    strongest = sorted(part.pulls, key=lambda name: (-part.pulls[name], name))
     whole = sum(pull for pull in part.pulls.values() if pull > 0)
-    phrases: list[str] = []
-    for name in strongest:
-        if len(phrases) == MOST_FEATURES or part.pulls[name] < LEAST_PULL * whole or whole == 0:
-            break
-        feature = catalog.features[name]
-        # What a feature is not has a name only where it is a number.
-        phrase = feature.sentence if part.coefficients[name] > 0 else feature.opposite
-        if phrase and phrase not in phrases:
-            phrases.append(phrase)
-    return join(phrases) if phrases else group.phrase
+    strongest = [
+        name
+        for name in sorted(part.pulls, key=lambda name: (-part.pulls[name], name))[:MOST_FEATURES]
+        if part.pulls[name] > 0 and part.pulls[name] >= LEAST_PULL * whole
+    ]
+    phrases = [_feature_phrase(part, name, catalog) for name in strongest]
+    if group.by_feature and phrases:
+        return join(list(dict.fromkeys(phrases)))
+    # A group whose strongest feature keeps attention away is called by what it is not.
+    return phrases[0] if strongest and part.coefficients[strongest[0]] < 0 else group.phrase
+
+
+def _feature_phrase(part: Part, name: str, catalog: Catalog) -> str:
+    feature = catalog.features[name]
+    if part.coefficients[name] > 0:
+        return feature.sentence
+    return feature.opposite or f"tokens other than {feature.sentence}"
 
 
 def _target(part: Part, special: Special, catalog: Catalog) -> str:

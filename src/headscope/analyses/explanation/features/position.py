@@ -12,6 +12,7 @@ GROUPS = (
     Group(name="next", family="position", label="next token", phrase="the next token"),
     Group(name="current", family="position", label="itself", phrase="the token itself"),
     Group(name="distance", family="position", label="distance", phrase="nearby tokens", by_feature=True),
+    Group(name="side", family="position", label="side", phrase="earlier tokens"),
     Group(
         name="sentence", family="position", label="sentence", phrase="the row’s own sentence", by_feature=True
     ),
@@ -88,8 +89,6 @@ FEATURES = (
     _at("previous", "previous token", "the previous token", -1, -1, "previous"),
     _at("next", "next token", "the next token", 1, 1, "next"),
     _at("current", "itself", "the token itself", 0, 0, "current"),
-    _at("before_1", "1 before", "the previous token", -1, -1, "distance"),
-    _at("after_1", "1 after", "the next token", 1, 1, "distance"),
     _at("before_2", "2 before", "the token before the previous one", -2, -2, "distance"),
     _at("after_2", "2 after", "the token after the next one", 2, 2, "distance"),
     *(_binned(first, last) for first, last in _BINS),
@@ -101,7 +100,10 @@ FEATURES = (
         name="log_distance_forward", group="distance", label="distance forward, logarithm",
         sentence="distant later tokens", opposite="later tokens nearby", compute=_log_distance(1), needs=SAME_AXIS,
     ),
-    _at("earlier", "earlier", "earlier tokens", -(1 << 30), -1, "distance"),
+    Feature(
+        name="earlier", group="side", label="earlier", sentence="earlier tokens",
+        opposite="the token itself and later tokens", compute=_between(-(1 << 30), -1), needs=SAME_AXIS,
+    ),
     Feature(
         name="same_sentence", group="sentence", label="same sentence", sentence="its own sentence",
         opposite="other sentences", compute=_same_sentence, needs=SAME_AXIS,
