@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.for_study import head_columns, verdicts_by_head
-from headscope.analyses.stats.in_study import norm_roles
-from headscope.analyses.syntax.in_study import best_relations
+from headscope.analyses.stats.norm_roles import norm_roles
+from headscope.analyses.syntax.best_relations import best_relations
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.statistics.boolean_columns import is_true
 from headscope.statistics.columns import COUNTS
@@ -20,8 +20,9 @@ from support.stand_ins import schemas, stand_in
 PLACE = ("kind", "layer", "head")
 SCHEMAS = schemas()
 OF_HEADS = {name: schema for name, schema in SCHEMAS.items() if set(PLACE) <= set(schema.key)}
-PARTS = {analysis.name: analysis.load(analysis.study) for analysis in ANALYSES if analysis.study}
-MEASURES_BY_ANALYSIS = [(name, measures) for name, parts in PARTS.items() for measures in parts.heads]
+MEASURES_BY_ANALYSIS = [
+    (analysis.name, measures) for analysis in ANALYSES for measures in analysis.head_measures
+]
 MEASURES = [measures for _, measures in MEASURES_BY_ANALYSIS]
 # Tables with rows of heads that hold no measure of a single head.
 NO_MEASURE = {
@@ -68,6 +69,29 @@ def test_every_number_of_a_table_is_a_column(name):
         left = set(columns[column].choices) - taken
         assert taken <= set(columns[column].choices)
         assert left <= NOT_THE_MODEL.get(column, set()), column
+
+
+LISTED = [
+    pytest.param(
+        measures, analysis.load(measures.labels), id=f"{measures.table}-{measures.suffix or 'weight'}"
+    )
+    for analysis in ANALYSES
+    for measures in analysis.head_measures
+    if measures.labels
+]
+
+
+@pytest.mark.parametrize(("measures", "labels"), LISTED)
+def test_every_label_is_one_of_rows_that_the_table_can_have(measures, labels):
+    """The page lists no number that no table holds, under a heading, and none twice under one name."""
+    columns = {column.name: column for column in SCHEMAS[measures.table].columns}
+    assert len(measures.values) == 1
+    assert measures.topic
+    assert labels
+    for names in labels:
+        for column, name in zip(measures.by, names, strict=True):
+            assert name in values_of(columns[column]), names
+    assert len({(label.label, label.description) for label in labels.values()}) == len(labels)
 
 
 def values_of(column):

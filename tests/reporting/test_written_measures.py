@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.for_report import every_part, showings_of
+from headscope.analyses.for_report import measures_of, showings_of
 from headscope.analyses.for_study import head_columns
 from support import mock_inputs
 from support.measured import about
@@ -17,7 +17,7 @@ from support.mock_pca import with_pca
 
 def measures_of(run):
     context = about(run)
-    return {one.name: one for parts in every_part() for one in parts.measures(context)}, context
+    return {one.name: one for one in measures_of(context)}, context
 
 
 def test_behaviors_by_what_is_written_are_numbers_of_their_table():
@@ -33,7 +33,7 @@ def test_behaviors_by_what_is_written_are_numbers_of_their_table():
             one = found[f"behaviors.{name}.norm"]
             expected = rows.sort_values(["layer", "head"])["value"]
             np.testing.assert_array_equal(one.values[kind.name], expected)
-            assert (one.share, one.unit) == ((False, "tokens") if name == "distance" else (True, ""))
+            assert one.unit == ("tokens" if name == "distance" else "share")
 
 
 def test_without_what_is_written_there_are_none():
@@ -58,7 +58,7 @@ def test_outputs_and_statistics_of_what_is_written():
             ["layer", "head"]
         )
         np.testing.assert_array_equal(found[f"stats.{name}.norm"].values[kind.name], rows["value"])
-        assert found[f"stats.{name}.norm"].share == (name == "previous")
+        assert found[f"stats.{name}.norm"].unit == ("share" if name == "previous" else "nats")
 
 
 @pytest.mark.parametrize("add", [with_behaviors, with_norms, with_distribution, with_pca, with_importance])

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from headscope.analyses.for_study import groups_of, rows_of
+from headscope.declarations.analysis import Analysis
 from headscope.declarations.analysis_list import ANALYSES
+from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures, MeasureLabel
 from headscope.report_kit.measured import Measured
-from headscope.report_kit.report_parts import Parts
+from headscope.report_kit.report_parts import Context, Parts
 from headscope.report_kit.showings import Showing
 from headscope.report_kit.targets import Target
+from headscope.visible import capital
 
 
 def every_part() -> Iterator[Parts]:
@@ -28,6 +35,65 @@ def targets_of(run: Measured) -> list[Target]:
 def showings_of(run: Measured) -> list[Showing]:
     """Return what heads were seen doing in a run, in the order of the report."""
     return [showing for parts in every_part() for showing in parts.showings(run)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadMeasure:
+    """A number of every head, by which the grid can be colored and the scatter laid out.
+
+    Attributes:
+        name: that of its column in `study.heads`.
+        label: as it is called in the list, with a capital.
+        topic: what stands above it and its like in the list.
+        unit: of the number, in words; `share` is written in percent.
+        values: kind -> `[head]`, layer by layer; NaN where it cannot occur.
+    """
+
+    name: str
+    label: str
+    topic: str
+    unit: str
+    values: Mapping[str, NDArray[np.float64]]
+
+
+def measures_of(about: Context) -> list[HeadMeasure]:
+    """Return the head measures of a run that the page lists; those for which heads were tested come first."""
+    declared = [
+        (analysis, measures)
+        for analysis in ANALYSES
+        for measures in analysis.head_measures
+        if measures.labels
+    ]
+    declared.sort(key=lambda pair: not pair[1].verdict)
+    return [measure for analysis, measures in declared for measure in _listed(analysis, measures, about)]
+
+
+def _listed(analysis: Analysis, measures: HeadMeasures, about: Context) -> Iterator[HeadMeasure]:
+    """Yield the measures that have a label, and a value of any head."""
+    rows = rows_of(measures, about.run.table)
+    if rows is None:
+        return
+    groups, (column,) = groups_of(measures, rows), measures.values
+    labels: Mapping[tuple[object, ...], MeasureLabel] = analysis.load(measures.labels)
+    for names, label in labels.items():
+        if names not in groups or not label.comparable(rows):
+            continue
+        values = {kind.name: kind.in_head_order(groups[names], column) for kind in about.kinds}
+        if any(np.isfinite(of_kind).any() for of_kind in values.values()):
+            yield HeadMeasure(
+                name=measures.column_name(analysis.name, names),
+                label=_written(label, about, norm_weighted=measures.suffix == NORM_WEIGHTED),
+                topic=measures.topic,
+                unit=label.unit,
+                values=values,
+            )
+
+
+def _written(label: MeasureLabel, about: Context, *, norm_weighted: bool) -> str:
+    name, description = capital(about.words.fill(label.label)), about.words.fill(label.description)
+    if norm_weighted:
+        return f"{name}, norm-weighted"
+    return f"{name}: {description}" if description else name
 
 
 def arc_examples(run: Measured) -> pd.DataFrame | None:

@@ -1,30 +1,30 @@
 """What the analyses add to a study, gathered over their list."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.study_parts import HeadMeasures, Read, StudyParts
+from headscope.counted import count
 from headscope.declarations.analysis_list import ANALYSES
+from headscope.declarations.head_measures import HeadMeasures
 from headscope.statistics.boolean_columns import is_true
 from headscope.statistics.roles import finds
 
+Read = Callable[[str], pd.DataFrame | None]
+"""Returns a table by its name, None where the run did not make it."""
 HeadNumber = tuple[str, int, int]
 _HEAD = ["kind", "layer", "head"]
 
 
-def _every_study_part() -> Iterator[tuple[str, StudyParts]]:
-    """Yield what each analysis adds, with the name of the analysis."""
-    for analysis in ANALYSES:
-        if analysis.study:
-            parts: StudyParts = analysis.load(analysis.study)
-            yield analysis.name, parts
-
-
 def summaries(manifest: Mapping[str, Any]) -> list[str]:
     """Return descriptions of what a run read beside text, in a few words each."""
-    return [words for _, parts in _every_study_part() for words in parts.summary(manifest)]
+    return [
+        size.says.format(count(manifest[size.corpus][size.number], size.unit))
+        for analysis in ANALYSES
+        for size in analysis.counts
+        if manifest.get(size.corpus)
+    ]
 
 
 def head_columns(read: Read) -> pd.DataFrame:
@@ -34,43 +34,48 @@ def head_columns(read: Read) -> pd.DataFrame:
         read: returns a table by its name, None where the run did not make it.
 
     Returns:
-        The columns `kind layer head`, 1-based, those of `HeadMeasures` and those of `further`; NaN where a head has no
-        such number.
+        The columns `kind layer head`, 1-based, those of `Analysis.head_measures` and of `more_columns`; NaN where a
+        head has no such number.
     """
     tables = []
-    for name, parts in _every_study_part():
-        tables += [_columns(name, measures, rows) for measures, rows in _measured(parts, read)]
-        if (further := parts.further(read)) is not None:
-            tables.append(further.add_prefix(f"{name}."))
+    for analysis in ANALYSES:
+        for measures in analysis.head_measures:
+            if (rows := rows_of(measures, read)) is not None:
+                columns = {
+                    measures.column_name(analysis.name, names, value): group.set_index(_HEAD)[value]
+                    for names, group in groups_of(measures, rows).items()
+                    for value in measures.values
+                }
+                tables.append(pd.DataFrame(columns))
+        if analysis.more_columns and (more := analysis.load(analysis.more_columns)(read)) is not None:
+            tables.append(more.add_prefix(f"{analysis.name}."))
     tables = [table for table in tables if len(table)]
     if not tables:
         return pd.DataFrame({name: [] for name in _HEAD})
     return pd.concat(tables, axis=1).reset_index().astype({"layer": "int64", "head": "int64"})
 
 
-def _measured(parts: StudyParts, read: Read) -> Iterator[tuple[HeadMeasures, pd.DataFrame]]:
-    """Yield the declared measures of single heads, with the rows that hold them."""
-    for measures in parts.heads:
-        table = read(measures.table)
-        if table is None:
-            continue
-        rows = table[table["head"].notna()]
-        for column, value in measures.where.items():
-            rows = rows[rows[column] == value]
-        yield measures, rows.astype({"layer": "int64", "head": "int64"})
+def rows_of(measures: HeadMeasures, read: Read) -> pd.DataFrame | None:
+    """Return the rows of single heads that hold the measures; None where the run did not make their table."""
+    table = read(measures.table)
+    if table is None:
+        return None
+    rows = table[table["head"].notna()]
+    for column, value in measures.where.items():
+        rows = rows[rows[column] == value]
+    return rows.astype({"layer": "int64", "head": "int64"})
 
 
-def _columns(analysis: str, measures: HeadMeasures, of_measure: pd.DataFrame) -> pd.DataFrame:
-    """Pivot a table's numbers of single heads, indexed by `kind layer head`."""
-    columns: dict[str, pd.Series] = {}
-    # A missing value counts as a group: the norm over all tokens has no class of token.
-    groups = (
-        of_measure.groupby(list(measures.by), sort=False, dropna=False) if measures.by else [((), of_measure)]
-    )
-    for names, group in groups:
-        for value in measures.values:
-            columns[measures.named(analysis, names, value)] = group.set_index(_HEAD)[value]
-    return pd.DataFrame(columns)
+def groups_of(measures: HeadMeasures, rows: pd.DataFrame) -> dict[tuple[Any, ...], pd.DataFrame]:
+    """Return the rows by the values of `by`, None for a missing one: what is measured of all tokens has no class."""
+    if not measures.by:
+        return {(): rows}
+    return {
+        tuple(
+            None if missing else name for name, missing in zip(names, pd.isna(list(names)), strict=True)
+        ): group
+        for names, group in rows.groupby(list(measures.by), sort=False, dropna=False)
+    }
 
 
 def verdicts_by_head(read: Read) -> dict[HeadNumber, list[str]] | None:
@@ -84,13 +89,14 @@ def verdicts_by_head(read: Read) -> dict[HeadNumber, list[str]] | None:
     """
     names_by_head: dict[HeadNumber, list[str]] = {}
     any_verdict = False
-    for analysis, parts in _every_study_part():
-        for measures, rows in _measured(parts, read):
-            if not measures.verdict:
+    for analysis in ANALYSES:
+        for measures in analysis.head_measures:
+            rows = rows_of(measures, read) if measures.verdict else None
+            if rows is None:
                 continue
             any_verdict = True
             for row in rows[is_true(rows[measures.verdict])].to_dict("records"):
-                name = measures.named(analysis, [row[column] for column in measures.by])
+                name = measures.column_name(analysis.name, [row[column] for column in measures.by])
                 names_by_head.setdefault((row["kind"], row["layer"], row["head"]), []).append(name)
     return names_by_head if any_verdict else None
 
@@ -106,11 +112,12 @@ def finders(read: Read) -> dict[HeadNumber, list[str]] | None:
     """
     names_by_head: dict[HeadNumber, list[str]] = {}
     any_chosen = False
-    for _, parts in _every_study_part():
-        table = read(parts.chosen) if parts.chosen else None
-        if table is None:
+    for analysis in ANALYSES:
+        chosen = analysis.chosen_heads
+        table = read(chosen.table) if chosen else None
+        if chosen is None or table is None:
             continue
         any_chosen = True
-        for head, names in finds(table, parts.named).items():
+        for head, names in finds(table, by=chosen.by, name=chosen.name).items():
             names_by_head.setdefault(head, []).extend(names)
     return names_by_head if any_chosen else None

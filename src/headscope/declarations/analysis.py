@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import ChosenHeads, HeadMeasures
 from headscope.entry_points import load
 from headscope.statistics.table_schema import TableSchema
 
@@ -86,6 +87,23 @@ class Stage:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CorpusCount:
+    """The size of a corpus that a run read.
+
+    Attributes:
+        corpus: its name in the manifest.
+        number: the name of the number there.
+        unit: what is counted, in the singular.
+        says: the words around the number, as `trees of {}`.
+    """
+
+    corpus: str
+    number: str
+    unit: str
+    says: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Analysis:
     """One question, with the modules that answer it.
 
@@ -98,7 +116,11 @@ class Analysis:
         terminal: `module:name` of the function that renders results of its stages as lines and tables of text for a
             terminal; None where there is none.
         command: that measures it; None where it has none.
-        study: `module:name` of what it adds to a study, empty where that is nothing.
+        head_measures: its numbers of single heads.
+        more_columns: `module:function` that computes more columns of `study.heads` from tables; empty where there are
+            none.
+        chosen_heads: the table of heads that it chooses; None where it chooses none.
+        counts: the sizes of corpora that it reads beside text, for the summary of a study.
         figures: names of its figures' files; one of a further kind of attention, or probe, has that after it.
         paper: `module:name` of what makes a table of the paper from a run, by the table's number.
     """
@@ -109,7 +131,10 @@ class Analysis:
     report: str = "in_report:PARTS"
     terminal: str | None = "in_terminal:render_results"
     command: Command | None = None
-    study: str = ""
+    head_measures: tuple[HeadMeasures, ...] = ()
+    more_columns: str = ""
+    chosen_heads: ChosenHeads | None = None
+    counts: tuple[CorpusCount, ...] = ()
     figures: tuple[str, ...] = ()
     paper: Mapping[int, str] = field(default_factory=dict)
     package: str = ""

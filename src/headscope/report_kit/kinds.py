@@ -122,6 +122,13 @@ class Kind:
         layer, head = (rows[name].to_numpy(np.int64) for name in ("layer", "head"))
         return np.asarray((layer - 1) * self.heads_per_layer + head - 1)
 
+    def in_head_order(self, rows: pd.DataFrame, column: str) -> NDArray[np.float64]:
+        """Lay out a column of rows with `kind`, `layer` and `head` (from 1) in head order; NaN where no row is."""
+        values = np.full(self.size, np.nan)
+        of_kind = rows[rows["kind"] == self.name]
+        values[self.head_indices(of_kind)] = of_kind[column].to_numpy(np.float64, na_value=np.nan)
+        return values
+
 
 def kinds_of(run: Measured) -> tuple[Kind, ...]:
     """Lay out every kind that the manifest names, in its order."""

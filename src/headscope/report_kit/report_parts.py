@@ -8,7 +8,6 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from headscope.report_kit.head_measures import HeadMeasure
 from headscope.report_kit.kinds import Kind, kinds_of
 from headscope.report_kit.linked_sentences import Sentence
 from headscope.report_kit.measured import Measured
@@ -133,7 +132,6 @@ class Parts:
         known: what it looks for in any run, so that it is understood where this one did not.
         arcs: its table of sentences on which heads find something, with gold arcs; empty where it has none.
         role: the color of what its heads find.
-        measures: a number for every head, each of which the head grid can be colored by.
         showings: what it saw heads doing, each beside what chance gives; the grid can be colored by these, too.
         showable: what it looks for so in any run, so that it is understood where this one did not.
         cards: what it adds to the atlas's cards of the heads of a kind, by name.
@@ -152,7 +150,6 @@ class Parts:
     known: Sequence[Findable] = ()
     arcs: str = ""
     role: str = ""
-    measures: Callable[[Context], Iterable[HeadMeasure]] = lambda _: ()
     showings: Callable[[Measured], Sequence[Showing]] = lambda _: ()
     showable: Sequence[Showable] = ()
     cards: Callable[[Measured, Kind], Mapping[str, Any]] = lambda _, __: {}

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.report_kit.head_measures import HeadMeasure, in_head_order
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import json_numbers
 from headscope.statistics.boolean_columns import is_true
-from headscope.visible import capital
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,20 +67,6 @@ class Showing:
     what: Showable
     heads: pd.DataFrame
     strongest: Mapping[str, Strongest]
-
-    def measure(self, kinds: Sequence[Kind]) -> HeadMeasure:
-        """Return it as what the head grid can be colored by."""
-        what = self.what
-        return HeadMeasure(
-            name=what.name,
-            label=f"{capital(what.label)}: {what.says}",
-            topic=what.topic,
-            unit=what.unit,
-            share=not what.unit,
-            values={
-                kind.name: in_head_order(self.heads[self.heads["kind"] == kind.name], kind) for kind in kinds
-            },
-        )
 
 
 def shown_by_head(showings: Sequence[Showing], kind: Kind) -> dict[int, list[dict[str, Any]]]:

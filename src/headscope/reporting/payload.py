@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.for_report import every_part, showings_of, targets_of
+from headscope.analyses.for_report import measures_of, showings_of, targets_of
+from headscope.declarations.head_measures import SHARE
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
 from headscope.report_kit.kinds import Kind
@@ -60,14 +61,11 @@ def data_block(about: Context) -> dict[str, Any]:
                 "name": measure.name,
                 "label": measure.label,
                 "topic": measure.topic,
-                "unit": measure.unit,
-                "share": measure.share,
+                "unit": "" if measure.unit == SHARE else measure.unit,
+                "share": measure.unit == SHARE,
                 "values": {kind.name: _significant(measure.values[kind.name]) for kind in kinds},
             }
-            for measure in (
-                *(measure.measure(kinds) for measure in showings),
-                *(measure for parts in every_part() for measure in parts.measures(about)),
-            )
+            for measure in measures_of(about)
         ],
         "roles": [
             {"name": name, "label": capital(words.roles[name]), **_role_words(ROLES[name], words)}

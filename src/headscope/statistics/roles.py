@@ -1,7 +1,6 @@
 """The role of each head: the first role of the catalog whose condition is true."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -61,9 +60,7 @@ def roles(stats: pd.DataFrame, *, measure: str = WEIGHT) -> pd.DataFrame:
     return table.assign(role=list(named.values())).astype({"layer": "int64", "head": "int64"})
 
 
-def finds(
-    chosen: pd.DataFrame, named: Callable[[Mapping[str, Any]], str]
-) -> dict[tuple[str, int, int], list[str]]:
+def finds(chosen: pd.DataFrame, *, by: str = "", name: str = "") -> dict[tuple[str, int, int], list[str]]:
     """List what each head finds: the items for which it is selected on held-out documents and beats its baseline.
 
     The selection must beat every baseline with q < 0.05, and the named head must lie above its own baseline.
@@ -71,7 +68,8 @@ def finds(
     Args:
         chosen: heads that were chosen: `model selection kind layer head q_value`, and `margin` where the head's own
             baseline is known.
-        named: what a row's head finds.
+        by: the column that names what a row's head finds; empty where all find the same.
+        name: what all find.
 
     Returns:
         By (kind, layer, head), 1-based; heads that find nothing are left out.
@@ -87,7 +85,7 @@ def finds(
     for row in significant.to_dict("records"):
         if row.get("margin", 1.0) > 0:
             head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
-            by_head.setdefault(head, []).append(named({str(name): value for name, value in row.items()}))
+            by_head.setdefault(head, []).append(str(row[by]) if by else name)
     return by_head
 
 

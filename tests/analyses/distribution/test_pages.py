@@ -9,9 +9,9 @@ import pytest
 from headscope.analyses.distribution.figures import decile_figure
 from headscope.analyses.distribution.in_terminal import render_results
 from headscope.analyses.distribution.on_cards import distribution_cards
-from headscope.analyses.distribution.on_grid import decile_measures
 from headscope.analyses.distribution.row_measures import MEASURES, NAMES
 from headscope.analyses.distribution.section import distribution_figures, distribution_section
+from headscope.analyses.for_report import measures_of
 from headscope.analyses.stage_result import StageResult
 from headscope.report_kit.kinds import kinds_of
 from headscope.views.markup import json_text
@@ -136,7 +136,7 @@ def test_a_terminal_has_a_line_a_head(run):
 
 
 def test_the_grid_can_be_colored_by_the_middle_and_the_ninth_decile(run):
-    found = {one.name: one for one in decile_measures(about(run))}
+    found = {one.name: one for one in measures_of(about(run))}
     assert list(found) == [f"distribution.{name}.decile_{decile}" for name in NAMES for decile in (5, 9)]
     table = run.table("distribution").set_index(["measure", "decile"]).sort_index()
     for name, one in found.items():
@@ -144,11 +144,11 @@ def test_the_grid_can_be_colored_by_the_middle_and_the_ninth_decile(run):
         rows = table.loc[(measure, int(decile.removeprefix("decile_")))].sort_values(["layer", "head"])
         np.testing.assert_array_equal(one.values["encoder"], rows["value"])
     without = with_distribution(mock_inputs.encoder(2, 3), known=("entropy",))
-    assert [one.name for one in decile_measures(about(without))] == [
+    assert [one.name for one in measures_of(about(without))] == [
         "distribution.entropy.decile_5",
         "distribution.entropy.decile_9",
     ]
-    assert list(decile_measures(about(mock_inputs.encoder(2, 3)))) == []
+    assert list(measures_of(about(mock_inputs.encoder(2, 3)))) == []
 
 
 def test_tokens_that_go_on_with_a_word_are_told_where_they_do_not_say_so_themselves():

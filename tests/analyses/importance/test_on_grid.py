@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from headscope.analyses.importance.on_grid import importance_measures
+from headscope.analyses.for_report import measures_of
 from headscope.report_kit.report_parts import Context
 from headscope.reporting.payload import data_block
 from headscope.views.markup import json_text
@@ -34,10 +34,10 @@ def test_every_head_has_its_own_number_of_each_measure_and_class():
 
 def test_a_class_that_cannot_occur_is_not_offered():
     about = Context.of(with_importance(mock_inputs.encoder(2, 3), absent=("sep",)))
-    names = [one.name for one in importance_measures(about)]
+    names = [one.name for one in measures_of(about)]
     assert len(names) == 6
     assert not any(name.endswith("sep") for name in names)
 
 
 def test_without_gradients_there_is_none():
-    assert list(importance_measures(Context.of(mock_inputs.encoder(2, 3)))) == []
+    assert list(measures_of(Context.of(mock_inputs.encoder(2, 3)))) == []

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headscope.analyses.for_report import measures_of
 from headscope.analyses.pca.in_terminal import render_results
-from headscope.analyses.pca.on_grid import pca_measures
 from headscope.analyses.pca.section import pca_figures, pca_section
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
 from headscope.analyses.stage_result import StageResult
@@ -59,7 +59,7 @@ def test_every_head_is_a_point_of_each_panel(run):
 
 def test_the_grid_and_the_terminal_have_the_effective_dimensions(run):
     own = run.table("pca").set_index(["layer", "head", "vectors", "statistic"])["value"]
-    measures = {one.name: one for one in pca_measures(about(run))}
+    measures = {one.name: one for one in measures_of(about(run))}
     assert list(measures) == [f"pca.{side}.{EFFECTIVE}" for side in SIDES]
     assert measures[f"pca.key.{EFFECTIVE}"].values["encoder"][4] == own[2, 2, "key", EFFECTIVE]
     result = StageResult(name="pca", tables={"pca": run.table("pca")})
@@ -71,4 +71,4 @@ def test_a_run_without_directions_says_nothing():
     bare = about(mock_inputs.encoder(2, 3))
     assert pca_section(bare) == []
     assert list(pca_figures(bare)) == []
-    assert list(pca_measures(bare)) == []
+    assert list(measures_of(bare)) == []

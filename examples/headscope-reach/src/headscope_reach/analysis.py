@@ -2,6 +2,7 @@
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import HeadMeasures
 
 ANALYSIS = Analysis(
     name="reach",
@@ -19,5 +20,5 @@ ANALYSIS = Analysis(
         name="reach",
         help="Measure how far away what each head attends to the most is, in tokens.",
     ),
-    study="in_study:STUDY",
+    head_measures=(HeadMeasures(table="reach", topic="Distance", labels="tables:HEAD_LABELS"),),
 )

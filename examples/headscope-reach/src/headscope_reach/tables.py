@@ -1,5 +1,6 @@
 """The table of reach."""
 
+from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.columns import FEW, HEAD, KIND, LAYER, POSITIVE, count, ends
 from headscope.statistics.table_schema import Column, TableSchema
 
@@ -23,3 +24,4 @@ REACH = TableSchema(
 )
 
 TABLES = (REACH,)
+HEAD_LABELS = {(): MeasureLabel(label="distance of the strongest key", unit="tokens")}

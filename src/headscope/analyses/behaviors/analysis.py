@@ -2,6 +2,7 @@
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 
 ANALYSIS = Analysis(
     name="behaviors",
@@ -29,6 +30,23 @@ ANALYSIS = Analysis(
         ),
         order=45,
     ),
-    study="in_study:STUDY",
+    head_measures=(
+        HeadMeasures(
+            table="behaviors",
+            by=("behavior",),
+            where={"model": "trained", "measure": "weight"},
+            verdict="shows",
+            topic="Behaviors in text",
+            labels="tables:HEAD_LABELS",
+        ),
+        HeadMeasures(
+            table="behaviors",
+            by=("behavior",),
+            where={"model": "trained", "measure": "norm"},
+            suffix=NORM_WEIGHTED,
+            topic="Behaviors by what it writes",
+            labels="tables:HEAD_LABELS",
+        ),
+    ),
     figures=("behaviors",),
 )

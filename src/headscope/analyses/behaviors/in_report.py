@@ -2,7 +2,6 @@
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
 from headscope.analyses.behaviors.on_cards import IN_TEXT, behaviors_showings
-from headscope.analyses.behaviors.on_grid import norm_measures
 from headscope.analyses.behaviors.section import (
     TOPIC,
     behaviors_figures,
@@ -27,7 +26,6 @@ PARTS = Parts(
     explained=("behaviors",),
     headline={TOPIC: 65},
     showings=behaviors_showings,
-    measures=norm_measures,
     showable=tuple(IN_TEXT.values()),
     needed={"behaviors": ("behaviors", "run headscope report again")},
 )

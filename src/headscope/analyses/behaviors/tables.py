@@ -2,6 +2,7 @@
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, SHARES
 from headscope.analyses.behaviors.verdict_rule import RULE
+from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.columns import (
     FEW,
     HEAD_OR_MEAN,
@@ -106,3 +107,8 @@ BEHAVIORS_BEST = TableSchema(
 )
 
 TABLES = (BEHAVIORS_TABLE, BEHAVIORS_BEST)
+
+HEAD_LABELS = {
+    (name,): MeasureLabel(label=name, description=BEHAVIORS[name].label, unit=BEHAVIORS[name].unit)
+    for name in NATURAL
+}

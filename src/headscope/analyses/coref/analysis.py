@@ -1,7 +1,8 @@
 """Coreference heads and GAP, declared."""
 
-from headscope.declarations.analysis import Analysis, Stage
+from headscope.declarations.analysis import Analysis, CorpusCount, Stage
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import ChosenHeads, HeadMeasures
 
 ANALYSIS = Analysis(
     name="coref",
@@ -37,6 +38,15 @@ ANALYSIS = Analysis(
         ),
         order=60,
     ),
-    study="in_study:STUDY",
+    head_measures=(
+        HeadMeasures(
+            table="coref_heads", values=("accuracy",), by=("mention_type",), where={"model": "trained"}
+        ),
+    ),
+    chosen_heads=ChosenHeads(table="coref", name="coreference"),
+    counts=(
+        CorpusCount(corpus="coreference", number="counted", unit="mention", says="{} with an antecedent"),
+        CorpusCount(corpus="gap", number="used", unit="row", says="{} of GAP"),
+    ),
     paper={2: "in_paper:table_2"},
 )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command, OutputFile
+from headscope.declarations.head_measures import HeadMeasures
 from headscope.declarations.option import Option
 
 ANALYSIS = Analysis(
@@ -61,6 +62,6 @@ ANALYSIS = Analysis(
         tells_run=True,
         order=70,
     ),
-    study="in_study:STUDY",
+    head_measures=(HeadMeasures(table="head_map", values=("x", "y", "cluster")),),
     figures=("figure-6", "head-tree"),
 )

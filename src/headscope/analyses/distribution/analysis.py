@@ -2,6 +2,7 @@
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import HeadMeasures
 
 ANALYSIS = Analysis(
     name="distribution",
@@ -28,6 +29,13 @@ ANALYSIS = Analysis(
         ),
         order=26,
     ),
-    study="in_study:STUDY",
+    head_measures=(
+        HeadMeasures(
+            table="distribution",
+            by=("measure", "decile"),
+            topic="Over all its rows",
+            labels="tables:HEAD_LABELS",
+        ),
+    ),
     figures=("figure-distribution",),
 )

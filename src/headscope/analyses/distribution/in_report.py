@@ -1,7 +1,6 @@
 """What distributions over rows add to the report and the atlas."""
 
 from headscope.analyses.distribution.on_cards import distribution_cards
-from headscope.analyses.distribution.on_grid import decile_measures
 from headscope.analyses.distribution.section import distribution_figures, distribution_section
 from headscope.report_kit.report_parts import Parts
 
@@ -18,7 +17,6 @@ PARTS = Parts(
     figures=distribution_figures,
     terms=TERMS,
     explained=("distribution",),
-    measures=decile_measures,
     cards=distribution_cards,
     needed={"tenths": ("distribution", "run headscope report again")},
 )

@@ -1,6 +1,7 @@
 """The tables of distributions over rows."""
 
 from headscope.analyses.distribution.row_measures import MEASURES, NAMES
+from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, share, text
 from headscope.statistics.table_schema import Column, TableSchema
 
@@ -51,3 +52,11 @@ EXAMPLES = TableSchema(
 )  # fmt: skip
 
 TABLES = (DISTRIBUTION, EXAMPLES)
+
+HEAD_LABELS = {
+    (name, decile): MeasureLabel(
+        label=f"{measure.label}, {of_rows}", unit="units of length" if name == "output_norm" else measure.unit
+    )
+    for name, measure in MEASURES.items()
+    for decile, of_rows in ((5, "median"), (9, "9th decile"))
+}

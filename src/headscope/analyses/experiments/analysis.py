@@ -2,6 +2,7 @@
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 
 ANALYSIS = Analysis(
     name="experiments",
@@ -31,6 +32,23 @@ ANALYSIS = Analysis(
         ),
         order=46,
     ),
-    study="in_study:STUDY",
+    head_measures=(
+        HeadMeasures(
+            table="experiments",
+            by=("experiment", "behavior"),
+            where={"model": "trained", "measure": "weight"},
+            verdict="shows",
+            topic="Controlled inputs",
+            labels="tables:HEAD_LABELS",
+        ),
+        HeadMeasures(
+            table="experiments",
+            by=("experiment", "behavior"),
+            where={"model": "trained", "measure": "norm"},
+            suffix=NORM_WEIGHTED,
+            topic="Controlled inputs, norm-weighted",
+            labels="tables:HEAD_LABELS",
+        ),
+    ),
     figures=("behaviors-repeated", "behaviors-needle"),
 )

@@ -3,7 +3,6 @@
 from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.on_cards import BY_EXPERIMENT, experiments_showings
-from headscope.analyses.experiments.on_grid import norm_measures
 from headscope.analyses.experiments.section import (
     experiments_figures,
     experiments_findings,
@@ -29,7 +28,6 @@ PARTS = Parts(
     explained=("experiments",),
     headline={topic_of(EXPERIMENTS["repeated"]): 64},
     showings=experiments_showings,
-    measures=norm_measures,
     showable=BY_EXPERIMENT,
     needed={"experiments": ("experiments", "run headscope report again, with a model and text")},
 )

@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 
-from headscope.analyses.behaviors.catalog import SHARES
+from headscope.analyses.behaviors.catalog import BEHAVIORS, SHARES
 from headscope.analyses.behaviors.tables import MEASURE, MODEL, SEED, best_columns, measured_columns
-from headscope.analyses.experiments.catalog import MEASURED, NAMES
+from headscope.analyses.experiments.catalog import EXPERIMENTS, MEASURED, NAMES
+from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.columns import HEAD_OR_MEAN, KIND, LAYER, text
 from headscope.statistics.table_schema import TableSchema
 
@@ -33,3 +34,12 @@ EXPERIMENTS_BEST = TableSchema(
 )  # fmt: skip
 
 TABLES = (EXPERIMENTS_TABLE, EXPERIMENTS_BEST)
+
+HEAD_LABELS = {
+    (experiment.name, name): MeasureLabel(
+        label=f"{name}{experiment.beside}", description=BEHAVIORS[name].label, unit=BEHAVIORS[name].unit
+    )
+    for experiment in EXPERIMENTS.values()
+    if experiment.on_cards
+    for name in experiment.behaviors
+}

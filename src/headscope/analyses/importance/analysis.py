@@ -2,6 +2,7 @@
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import HeadMeasures
 from headscope.declarations.option import Option
 from headscope.encoding.choices import LOSSES
 
@@ -44,6 +45,13 @@ ANALYSIS = Analysis(
         ),
         order=80,
     ),
-    study="in_study:STUDY",
+    head_measures=(
+        HeadMeasures(
+            table="importance",
+            by=("measure", "key_class"),
+            topic="What the loss depends on",
+            labels="tables:HEAD_LABELS",
+        ),
+    ),
     figures=("figure-3",),
 )

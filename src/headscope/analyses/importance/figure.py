@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+from headscope.analyses.importance.tables import TITLES, UNITS
 from headscope.figures.axes import layer_axis, say_absent, say_missing
 from headscope.figures.paper import across, paper_width
 from headscope.figures.series import Series, draw_heads, draw_means
@@ -17,8 +18,11 @@ from headscope.figures.stats_points import kinds_in
 from headscope.figures.style import figure_of, house_style, new_figure, role_color
 
 MEASURES: Mapping[str, tuple[str, str]] = {
-    "gradient": ("Gradient of the loss by the weight", "mean |gradient|, nats per unit of weight"),
-    "weight_times_gradient": ("Weight × gradient", "mean |weight × gradient|, nats"),
+    "gradient": (TITLES["gradient"], f"mean |gradient|, {UNITS['gradient']}"),
+    "weight_times_gradient": (
+        TITLES["weight_times_gradient"],
+        f"mean |weight × gradient|, {UNITS['weight_times_gradient']}",
+    ),
 }
 NAMES: Mapping[str, str] = {
     "cls": "[CLS]",

@@ -16,6 +16,7 @@ from headscope.analyses.importance.figure import (
     kind_pages,
 )
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
+from headscope.analyses.importance.tables import CLASS_NAMES
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import figure_links, linked
 from headscope.report_kit.numbers import DASH, ends, thousandths
@@ -140,9 +141,7 @@ def differences_table(table: pd.DataFrame, kind: Kind, names: Mapping[str, str])
 
 def class_names(words: Words) -> dict[str, str]:
     """Return the names of the classes of key for this model."""
-    return {
-        "cls": words.cls, "sep": words.sep, "period_comma": "periods and commas", "other": "other tokens",
-    }  # fmt: skip
+    return {key_class: words.fill(name) for key_class, name in CLASS_NAMES.items()}
 
 
 def loss_line(manifest: Mapping[str, Any]) -> str:

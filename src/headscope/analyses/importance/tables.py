@@ -1,6 +1,7 @@
 """The tables of gradient importance."""
 
 from headscope.analyses.importance.accumulator import KEY_CLASSES, MEASURES
+from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.columns import (
     FEW,
     HEAD_OR_MEAN,
@@ -14,6 +15,12 @@ from headscope.statistics.columns import (
 )
 from headscope.statistics.table_schema import Column, TableSchema
 
+TITLES = {
+    "gradient": "Gradient of the loss by the weight",
+    "weight_times_gradient": "Weight × gradient",
+}
+UNITS = {"gradient": "nats per unit of weight", "weight_times_gradient": "nats"}
+CLASS_NAMES = {"cls": "{cls}", "sep": "{sep}", "period_comma": "periods and commas", "other": "other tokens"}
 _UNIT = "nats per unit of weight, or nats where weight times gradient"
 _NEVER = "no such key"
 _OF = (
@@ -55,3 +62,9 @@ IMPORTANCE_DIFFERENCES = TableSchema(
 )
 
 TABLES = (IMPORTANCE, IMPORTANCE_DIFFERENCES)
+
+HEAD_LABELS = {
+    (measure, key_class): MeasureLabel(label=TITLES[measure], description=name, unit=UNITS[measure])
+    for measure in MEASURES
+    for key_class, name in CLASS_NAMES.items()
+}

@@ -2,6 +2,16 @@
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import HeadMeasures
+
+
+def _measures_of(table: str, *, suffix: str = "") -> tuple[HeadMeasures, HeadMeasures]:
+    """Return what a table holds of each head, the same in all rows of a head, and of each of its jobs."""
+    of_head = HeadMeasures(
+        table=table, values=("jobs", "agreement", "active"), where={"job": 1}, suffix=suffix
+    )
+    return of_head, HeadMeasures(table=table, values=("share",), by=("job",), measure="share", suffix=suffix)
+
 
 ANALYSIS = Analysis(
     name="jobs",
@@ -44,5 +54,5 @@ ANALYSIS = Analysis(
         ),
         order=27,
     ),
-    study="in_study:STUDY",
+    head_measures=(*_measures_of("jobs"), *_measures_of("tree_jobs", suffix="treebank")),
 )

@@ -2,6 +2,7 @@
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import HeadMeasures
 
 ANALYSIS = Analysis(
     name="norms",
@@ -28,6 +29,13 @@ ANALYSIS = Analysis(
         ),
         order=25,
     ),
-    study="in_study:STUDY",
+    head_measures=(
+        HeadMeasures(
+            table="norms",
+            by=("statistic", "key_class"),
+            topic="How much it writes",
+            labels="tables:HEAD_LABELS",
+        ),
+    ),
     figures=("figure-norms",),
 )

@@ -1,7 +1,6 @@
 """Norms: their part of the report."""
 
 from headscope.analyses.norms.findings import TOPIC, norm_findings
-from headscope.analyses.norms.on_grid import output_measures
 from headscope.analyses.norms.section import TERMS, norm_figures, norm_section
 from headscope.report_kit.report_parts import Parts
 
@@ -12,5 +11,4 @@ PARTS = Parts(
     terms=TERMS,
     explained=("norms",),
     headline={TOPIC: 75},
-    measures=output_measures,
 )

@@ -1,6 +1,9 @@
 """The table of output norms."""
 
+import pandas as pd
+
 from headscope.analyses.norms.accumulator import INACTIVE_BELOW, KEY_CLASSES
+from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.columns import FEW, HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, ends, text
 from headscope.statistics.table_schema import Column, TableSchema
 
@@ -49,3 +52,20 @@ NORMS = TableSchema(
 )
 
 TABLES = (NORMS,)
+
+
+def _is_traced(heads: pd.DataFrame) -> bool:
+    """Whether outputs are added to the stream as they are, without which they are not compared across layers."""
+    known = heads[heads["key_class"].isna() & heads["value"].notna()]
+    layers = [
+        set(known.loc[known["statistic"] == name, ["kind", "layer"]].itertuples(index=False, name=None))
+        for name in (OUTPUT, IN_STREAM)
+    ]
+    return layers[0] <= layers[1]
+
+
+HEAD_LABELS = {
+    (OUTPUT, None): MeasureLabel(label="output", unit="units of length", comparable=_is_traced),
+    (IN_LAYER, None): MeasureLabel(label="output against the layer", unit="times its mean head"),
+    (IN_STREAM, None): MeasureLabel(label="output against the stream", unit="times what the layer reads"),
+}

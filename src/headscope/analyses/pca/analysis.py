@@ -2,6 +2,7 @@
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import HeadMeasures
 
 ANALYSIS = Analysis(
     name="pca",
@@ -31,6 +32,13 @@ ANALYSIS = Analysis(
         ),
         order=27,
     ),
-    study="in_study:STUDY",
+    head_measures=(
+        HeadMeasures(
+            table="pca",
+            by=("vectors", "statistic"),
+            topic="Directions",
+            labels="tables:HEAD_LABELS",
+        ),
+    ),
     figures=("figure-pca",),
 )

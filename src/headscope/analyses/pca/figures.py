@@ -8,13 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.analyses.pca.accumulator import SIDES
-from headscope.analyses.pca.tables import EFFECTIVE
+from headscope.analyses.pca.tables import EFFECTIVE, TITLES
 from headscope.attention.head_id import head_anchor
 from headscope.figures.series import roles_of
 from headscope.figures.style import INK, LINE, house_style, new_figure, role_color, role_outline
 
 _WIDTH, _HEIGHT = 8.4, 1.4
-TITLES = {"query": "queries", "key": "keys", "output": "output"}
 
 
 def effective_dimension_figure(

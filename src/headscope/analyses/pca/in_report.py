@@ -1,7 +1,6 @@
 """What principal directions add to the report."""
 
 from headscope.analyses.pca.on_cards import pca_cards
-from headscope.analyses.pca.on_grid import pca_measures
 from headscope.analyses.pca.section import TERMS, pca_figures, pca_section
 from headscope.report_kit.report_parts import Parts
 
@@ -10,7 +9,6 @@ PARTS = Parts(
     figures=pca_figures,
     terms=TERMS,
     explained=("pca",),
-    measures=pca_measures,
     cards=pca_cards,
     needed={"pca": ("pca_map", "run headscope report again with --include pca")},
 )

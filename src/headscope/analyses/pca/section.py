@@ -10,8 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from headscope.analyses.pca.accumulator import SIDES
-from headscope.analyses.pca.figures import TITLES, effective_dimension_figure
-from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
+from headscope.analyses.pca.figures import effective_dimension_figure
+from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES, TITLES
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import figure_file, kind_links

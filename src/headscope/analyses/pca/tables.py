@@ -2,6 +2,7 @@
 
 from headscope.analyses.pca.accumulator import KEY, ROW, SIDES
 from headscope.analyses.pca.principal import MOST
+from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.columns import FROM_ONE, KIND, PLACE, POSITIVE, count, number, text
 from headscope.statistics.table_schema import Column, TableSchema
@@ -9,6 +10,7 @@ from headscope.statistics.table_schema import Column, TableSchema
 EFFECTIVE = "effective_dimension"
 SHARE_NAMES = tuple(f"share_{rank}" for rank in range(1, MOST + 1))
 STATISTICS = (EFFECTIVE, *SHARE_NAMES)
+TITLES = dict(zip(SIDES, ("queries", "keys", "output"), strict=True))
 _VECTORS = text(
     "vectors",
     "whose: `query` and `key` as they meet, `output` before the output projection; heads that share keys have one "
@@ -80,3 +82,8 @@ TOKENS = TableSchema(
 )
 
 TABLES = (PCA_TABLE, MAP, TOKENS)
+
+HEAD_LABELS = {
+    (side, EFFECTIVE): MeasureLabel(label=f"directions of its {title}", unit="directions")
+    for side, title in TITLES.items()
+}

@@ -2,6 +2,7 @@
 
 from headscope.declarations.analysis import Analysis, Stage
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import HeadMeasures
 
 ANALYSIS = Analysis(
     name="probes",
@@ -29,7 +30,7 @@ ANALYSIS = Analysis(
         without=("compat",),
         order=90,
     ),
-    study="in_study:STUDY",
+    head_measures=(HeadMeasures(table="probe_weights", values=("weight",), by=("probe", "direction")),),
     figures=("probe-scores", "probe-distances", "probe-weights", "probe-layers"),
     paper={3: "in_paper:table_3"},
 )

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command, OutputFile
+from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 from headscope.declarations.option import Option
 
 ANALYSIS = Analysis(
@@ -43,6 +44,17 @@ ANALYSIS = Analysis(
         tells_run=True,
         order=10,
     ),
-    study="in_study:STUDY",
+    head_measures=(
+        HeadMeasures(table="stats", by=("statistic",), where={"measure": "weight"}),
+        HeadMeasures(
+            table="stats",
+            by=("statistic",),
+            where={"measure": "norm"},
+            suffix=NORM_WEIGHTED,
+            topic="Norm-weighted attention",
+            labels="tables:HEAD_LABELS",
+        ),
+    ),
+    more_columns="norm_roles:norm_roles",
     figures=("figure-1", "figure-2", "figure-4"),
 )

@@ -5,7 +5,6 @@ from typing import Any
 from headscope.analyses.stats.by_norm import norm_on_cards
 from headscope.analyses.stats.figures import stats_figures
 from headscope.analyses.stats.findings import stats_findings
-from headscope.analyses.stats.on_grid import norm_measures
 from headscope.analyses.stats.paper import paper_section
 from headscope.analyses.stats.section import stats_sections
 from headscope.report_kit.kinds import Kind
@@ -24,6 +23,5 @@ PARTS = Parts(
     figures=stats_figures,
     closing=paper_section,
     cards=_cards,
-    measures=norm_measures,
     headline={"none": 10, "position": 20, "special": 60, "focus": 90, "noop": 100, "roles": 110},
 )

@@ -1,5 +1,6 @@
 """The tables of statistics."""
 
+from headscope.declarations.head_measures import MeasureLabel
 from headscope.examples.example_tables import EXAMPLES, TOP_EXAMPLES
 from headscope.statistics.columns import (
     FEW,
@@ -86,3 +87,10 @@ STATS_DIFFERENCES = TableSchema(
 )
 
 TABLES = (STATS, STATS_DIFFERENCES, EXAMPLES, TOP_EXAMPLES)
+
+HEAD_LABELS = {
+    (statistic.name,): MeasureLabel(
+        label=statistic.label, unit="share" if statistic.unit is Unit.SHARE else statistic.unit.value
+    )
+    for statistic in STATISTICS.values()
+}

@@ -1,7 +1,8 @@
 """Dependency heads, declared."""
 
-from headscope.declarations.analysis import Analysis, Stage
+from headscope.declarations.analysis import Analysis, CorpusCount, Stage
 from headscope.declarations.command import Command
+from headscope.declarations.head_measures import ChosenHeads, HeadMeasures
 
 ANALYSIS = Analysis(
     name="syntax",
@@ -31,7 +32,14 @@ ANALYSIS = Analysis(
         ),
         order=50,
     ),
-    study="in_study:STUDY",
+    head_measures=(
+        HeadMeasures(
+            table="syntax", values=("accuracy",), by=("relation", "direction"), where={"model": "trained"}
+        ),
+    ),
+    more_columns="best_relations:best_relations",
+    chosen_heads=ChosenHeads(table="syntax_best", by="relation"),
+    counts=(CorpusCount(corpus="treebank", number="sentences", unit="sentence", says="trees of {}"),),
     figures=("relations-by-layer", "accuracy-by-distance"),
     paper={1: "in_paper:table_1"},
 )

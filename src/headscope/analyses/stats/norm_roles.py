@@ -1,15 +1,16 @@
-"""Columns of `study.heads`: each statistic, and each of norm-weighted attention."""
+"""A column of `study.heads`: the role of each head by norm-weighted attention."""
+
+from collections.abc import Callable
 
 import pandas as pd
 
-from headscope.analyses.study_parts import HeadMeasures, Read, StudyParts
-from headscope.statistics.measures import NORM, WEIGHT, of_measure
+from headscope.statistics.measures import NORM, of_measure
 from headscope.statistics.roles import roles
 
 _PLACE = ["kind", "layer", "head"]
 
 
-def norm_roles(read: Read) -> pd.DataFrame | None:
+def norm_roles(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | None:
     """Return the role of each head by norm-weighted attention, `role.norm`, where that is known."""
     table = read("stats")
     written = None if table is None else of_measure(table, NORM)
@@ -21,12 +22,3 @@ def norm_roles(read: Read) -> pd.DataFrame | None:
         known[_PLACE].drop_duplicates().astype({"layer": "int64", "head": "int64"}), on=_PLACE
     )
     return named.set_index(_PLACE).rename(columns={"role": f"role.{NORM}"})
-
-
-STUDY = StudyParts(
-    heads=(
-        HeadMeasures(table="stats", by=("statistic",), where={"measure": WEIGHT}),
-        HeadMeasures(table="stats", by=("statistic",), where={"measure": NORM}, suffix=NORM),
-    ),
-    further=norm_roles,
-)

@@ -1,24 +1,15 @@
-"""The parts of a study on dependency heads: the relations that heads find, and the trees that were read."""
+"""Columns of `study.heads`: the relation at which each head is the best."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable
 
 import pandas as pd
 
-from headscope.analyses.study_parts import HeadMeasures, Read, StudyParts
-from headscope.counted import count
 from headscope.statistics.arc_bins import TOTALS
 
 _HEAD = ["kind", "layer", "head"]
 
 
-def summary(manifest: Mapping[str, Any]) -> list[str]:
-    """Say how many trees were read."""
-    treebank = manifest.get("treebank")
-    return [f"trees of {count(treebank['sentences'], 'sentence')}"] if treebank else []
-
-
-def best_relations(read: Read) -> pd.DataFrame | None:
+def best_relations(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | None:
     """Return the relation at which each head lies highest above the best fixed offset, and by how much.
 
     Columns `best_relation`, with its direction, and `best_relation_margin`, a share; on all documents, so that the best
@@ -41,16 +32,3 @@ def best_relations(read: Read) -> pd.DataFrame | None:
             "best_relation_margin": best["margin"],
         }
     )
-
-
-STUDY = StudyParts(
-    chosen="syntax_best",
-    named=lambda row: str(row["relation"]),
-    summary=summary,
-    heads=(
-        HeadMeasures(
-            table="syntax", values=("accuracy",), by=("relation", "direction"), where={"model": "trained"}
-        ),
-    ),
-    further=best_relations,
-)
