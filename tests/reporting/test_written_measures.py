@@ -15,19 +15,18 @@ from support.mock_norms import with_norms
 from support.mock_pca import with_pca
 
 
-def measures_of(run):
+def by_name(run):
     context = about(run)
     return {one.name: one for one in measures_of(context)}, context
 
 
 def test_behaviors_by_what_is_written_are_numbers_of_their_table():
     run = with_behaviors(mock_inputs.t5())
-    found, context = measures_of(run)
+    found, context = by_name(run)
     table = run.table("behaviors")
-    own = table[(table["measure"] == "norm") & table["head"].notna() & (table["n_inputs"] > 0)]
-    assert {name for name in found if name.startswith("behaviors.")} == {
-        f"behaviors.{name}.norm" for name in own["behavior"]
-    }
+    own = table[(table["measure"] == "norm") & table["head"].notna() & (table["n_rows"] > 0)]
+    written = {name for name in found if name.startswith("behaviors.") and name.endswith(".norm")}
+    assert written == {f"behaviors.{name}.norm" for name in own["behavior"]}
     for kind in context.kinds:
         for name, rows in own[own["kind"] == kind.name].groupby("behavior"):
             one = found[f"behaviors.{name}.norm"]
@@ -37,7 +36,7 @@ def test_behaviors_by_what_is_written_are_numbers_of_their_table():
 
 
 def test_without_what_is_written_there_are_none():
-    found, _ = measures_of(with_behaviors(mock_inputs.section_4(2, 3), unwritten=None))
+    found, _ = by_name(with_behaviors(mock_inputs.section_4(2, 3), unwritten=None))
     assert not [name for name in found if name.endswith(".norm")]
 
 
@@ -46,7 +45,7 @@ def test_outputs_and_statistics_of_what_is_written():
     stats = run.tables["stats"]
     written = stats.assign(measure="norm", value=stats["value"] / 2)
     run.tables["stats"] = pd.concat([stats, written], ignore_index=True)
-    found, context = measures_of(run)
+    found, context = by_name(run)
     (kind,) = context.kinds
     norms = run.table("norms")
     for name in ("output_norm", "output_norm_in_layer", "output_norm_in_stream"):
@@ -64,7 +63,7 @@ def test_outputs_and_statistics_of_what_is_written():
 @pytest.mark.parametrize("add", [with_behaviors, with_norms, with_distribution, with_pca, with_importance])
 def test_each_has_the_name_and_the_numbers_of_its_column_in_a_study(add):
     run = add(mock_inputs.section_4(2, 3))
-    found, context = measures_of(run)
+    found, context = by_name(run)
     columns = head_columns(run.table)
     assert found
     for name, measure in found.items():
