@@ -1,5 +1,6 @@
 """`headscope view`: one page, whole or not at all; wrong input gives one sentence."""
 
+import html
 import json
 import re
 
@@ -49,7 +50,9 @@ def view(cli, tmp_path):
         out = tmp_path / "page.html"
         code, said, err = cli("view", *arguments, "-o", out)
         assert (code, err) == (0, ""), err
-        assert re.fullmatch(rf"view: {re.escape(str(out))} \([\d,]+ weights, \d+\.\d MB\)\n", said)
+        assert re.fullmatch(
+            rf"(generated: .+\n)?view: {re.escape(str(out))} \([\d,]+ weights, \d+\.\d MB\)\n", said
+        )
         (found,) = re.findall(
             r'<script type="application/json" id="attention">(.*?)</script>', out.read_text(), re.DOTALL
         )
@@ -205,3 +208,46 @@ def test_ranges_are_read():
 
     assert numbers("--head", "1-3,7, 2") == (1, 2, 3, 7, 2)
     assert numbers("--head", None) == ()
+
+
+def test_a_file_that_is_no_page_of_ours_is_not_written_over(cli, bert, tmp_path):
+    notes = tmp_path / "notes.html"
+    notes.write_text("<h1>mine</h1>")
+    given = ("view", "--model", bert, "--text", "The cat sat.", "-o", notes)
+    refused(
+        cli(*given),
+        f"--out {notes} is there already, and is no page of headscope; give another file, or --overwrite",
+    )
+    assert notes.read_text() == "<h1>mine</h1>"
+    assert cli(*given, "--overwrite")[0] == 0
+    # A page of headscope's own is made anew.
+    before = notes.read_bytes()
+    assert cli("view", "--model", bert, "--text", "A dog.", "-o", notes)[0] == 0
+    assert notes.read_bytes() != before
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_on_a_terminal_it_asks_before_it_writes_over_a_page(cli, bert, tmp_path, monkeypatch, answer):
+    page = tmp_path / "page.html"
+    page.write_text("before")
+    asked = []
+    monkeypatch.setattr("headscope.app.cli.view.on_terminal", lambda: True)
+    monkeypatch.setattr("typer.confirm", lambda question, err: asked.append(question) or answer)
+    result = cli("view", "--model", bert, "--text", "The cat sat.", "-o", page)
+    assert asked == [f"{page} is there already; write over it?"]
+    if answer:
+        assert result[0] == 0
+        assert "<html" in page.read_text()
+    else:
+        refused(result, f"{page} was left as it is; give another --out")
+        assert page.read_text() == "before"
+
+
+def test_what_the_model_writes_is_said_and_stands_in_the_title(cli, gpt2, tmp_path):
+    page = tmp_path / "page.html"
+    code, said, err = cli("view", "--model", gpt2, "--text", "The cat", "--generate", 4, "-o", page)
+    assert (code, err) == (0, "")
+    generated = re.search(r"^generated: (.+)$", said, re.MULTILINE)[1]
+    title = re.search(r"<title>(.*?)</title>", page.read_text(), re.DOTALL)[1]
+    assert title.startswith("The cat → ")
+    assert generated.split()[0] in html.unescape(title)

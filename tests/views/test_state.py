@@ -1,13 +1,17 @@
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from headscope.errors import OptionError
+from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
 from headscope.views.state import opening
 from headscope.views.view_catalog import view_names
 from support.views import hand_made_view, pair_view, three_kinds_view
 
 
 def test_the_part_of_an_address():
-    assert opening(pair_view(), "head") == "view=head"
+    assert opening(pair_view(), "head", layer=2) == "view=head&layer=2"
     assert opening(pair_view(), "model", layer=4, heads=(3, 1)) == "view=model&layer=4&heads=1,3"
     assert opening(pair_view(), "heatmap", layer=2, heads=(3,), words=True) == (
         "view=heatmap&layer=2&head=3&level=word"
@@ -35,7 +39,26 @@ def test_what_is_not_there(given, text):
 
 
 def test_words_must_be_known():
-    assert opening(hand_made_view(), "head", words=True) == "view=head&level=word"
+    assert opening(hand_made_view(), "head", layer=1, words=True) == "view=head&layer=1&level=word"
     with pytest.raises(OptionError) as refused:
         opening(three_kinds_view(), "head", words=True)
     assert str(refused.value) == "words are not known here, only tokens; leave the word level out"
+
+
+def test_the_head_view_opens_with_the_head_that_attends_most_sharply_within_the_text():
+    n = 6
+    weights = np.zeros((2, 2, n, n), dtype=np.float32)
+    weights[0, 0] = 1 / n  # evenly
+    weights[0, 1, :, 0] = 1  # the special token
+    weights[1, 0] = np.eye(n)[np.maximum(np.arange(n) - 1, 0)]  # the token before
+    weights[1, 1] = np.eye(n)[(np.arange(n) + 3) % n]  # three tokens away
+    axis = Axis(tokens=tuple("?abcde"), special=(0,))
+    view = AttentionSnapshot(
+        title="", model="", kinds=(KindMaps(kind="encoder", weights=weights, queries=axis, layers=(3, 7)),)
+    )
+    assert opening(view, "head") == "view=head&layer=7&heads=2"
+    assert opening(view, "head", heads=(1,)) == "view=head&heads=1"
+    assert opening(view, "model") == "view=model"
+    # Where heads attend to special tokens and neighbors alone, none is chosen.
+    near = replace(view.kinds[0], weights=np.broadcast_to(weights[1, 0], weights.shape))
+    assert opening(replace(view, kinds=(near,)), "head") == "view=head"

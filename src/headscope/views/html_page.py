@@ -6,11 +6,16 @@ import base64
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from headscope.palette import palette
 from headscope.views.bundle import script, style
 from headscope.views.markup import Html, el, json_script, raw, text
+
+_GENERATOR = '<meta name="generator" content="headscope">'
+_HEAD_BYTES = 4096
+"""So many bytes of a page hold all that stands before its title."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,7 @@ def assemble(page: Page) -> str:
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="color-scheme", content=page.scheme or "light dark"),
         el("meta", name="referrer", content="no-referrer"),
+        raw(_GENERATOR),
         raw(f"<title>{text(page.title)}</title>"),
         raw(f"<style>\n{style(*page.styles, scheme=page.scheme)}\n</style>"),
     ]
@@ -60,6 +66,15 @@ def assemble(page: Page) -> str:
             "\n</body>\n</html>\n",
         ]
     )
+
+
+def is_page(path: Path) -> bool:
+    """Whether a file is a page that headscope wrote."""
+    try:
+        with path.open("rb") as file:
+            return _GENERATOR.encode("ascii") in file.read(_HEAD_BYTES)
+    except OSError:
+        return False
 
 
 def policy_of(page: Page) -> str:

@@ -7,8 +7,12 @@ from urllib.parse import quote
 
 from headscope.errors import OptionError
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
+from headscope.views.telling_head import telling_head
 from headscope.views.view_catalog import offered, view_names
 from headscope.visible import titled
+
+_ONE_HEAD_FIRST = "head"
+"""The view that opens with one head in its color: all heads of a layer are too many lines to read."""
 
 
 def opening(
@@ -26,8 +30,9 @@ def opening(
         view: what is drawn.
         name: of the view.
         kind: which kind of attention; the first when None.
-        layer: label of the layer; the first when None.
-        heads: labels of the heads; all (of a view that draws one: the mean or the first) when empty.
+        layer: label of the layer; the first when None, in the head view that of the most telling head.
+        heads: labels of the heads; all (of a view that draws one: the mean or the first) when empty; in the head view
+            the most telling head where no layer is named either.
         words: whether words are drawn in place of tokens.
 
     Raises:
@@ -38,6 +43,8 @@ def opening(
         raise OptionError(f"view {titled(repr(name))} is not known; choose one of {', '.join(view_names())}")
     shown = _kind(view, kind)
     parts = {"view": name, "kind": shown.kind}
+    if name == _ONE_HEAD_FIRST and layer is None and not heads and (telling := telling_head(shown)):
+        layer, heads = telling[0], telling[1:]
     if layer is not None:
         parts["layer"] = str(_known(layer, shown.layers, "layer"))
     labels = [_known(head, shown.heads, "head") for head in heads]

@@ -1,6 +1,7 @@
 """`headscope view`: a model's attention on one text, as a page that opens offline."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -80,6 +81,9 @@ def command(
     dtype: o.Dtype = "float32",
     device: o.Device = "auto",
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("attention.html"),
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Write over a file that is there, without asking.")
+    ] = False,
 ) -> None:
     """Write a page of a model's attention on one text.
 
@@ -90,6 +94,8 @@ def command(
     choose("--dtype", dtype, DTYPES)
     heads, layers = numbers("--head", head), numbers("--include-layers", include_layers)
     check_file_place("--out", out)
+    if not overwrite:
+        check_overwriting(out)
 
     from headscope.app.cli.typed_text import text_or_file
     from headscope.storage.files import place_text
@@ -123,6 +129,8 @@ def command(
     place_text(out, page)
     for note in view.notes:
         say(f"note: {note}")
+    if view.generated:
+        say(f"generated: {view.generated}")
     weights = sum(kind.weights.size for kind in view.kinds)
     say(f"view: {out} ({weights:,} weights, {len(page.encode()) / 1e6:.1f} MB)")
 
@@ -147,6 +155,31 @@ def numbers(option: str, value: str | None) -> tuple[int, ...]:
             )
         labels += range(int(first), int(last or first) + 1)
     return tuple(labels)
+
+
+def check_overwriting(out: Path) -> None:
+    """Ask, on a terminal, before a file is written over; elsewhere write over pages of headscope alone.
+
+    Raises:
+        OptionError: the file is to stay as it is.
+    """
+    from headscope.views.html_page import is_page
+
+    if not out.is_file():
+        return
+    if on_terminal():
+        if typer.confirm(f"{out} is there already; write over it?", err=True):
+            return
+        raise OptionError(f"{out} was left as it is; give another --out")
+    if not is_page(out):
+        raise OptionError(
+            f"--out {out} is there already, and is no page of headscope; give another file, or --overwrite"
+        )
+
+
+def on_terminal() -> bool:
+    """Whether somebody can be asked."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def demonstration() -> str:

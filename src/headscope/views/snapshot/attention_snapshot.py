@@ -190,6 +190,7 @@ class AttentionSnapshot:
         model: the model's name; empty where it is not known.
         kinds: encoder, decoder and cross, those that there are.
         notes: sentences that the user should see.
+        generated: the text that the model wrote behind what it read; empty where it wrote none.
 
     Raises:
         InputError: no kind, or one twice.
@@ -199,6 +200,7 @@ class AttentionSnapshot:
     model: str
     kinds: tuple[KindMaps, ...]
     notes: tuple[str, ...] = ()
+    generated: str = ""
 
     def __post_init__(self) -> None:
         names = [kind.kind for kind in self.kinds]

@@ -93,13 +93,23 @@ class AttentionReader:
             for part in self.anatomy.layout
             if wanted[part.kind]
         )
-        title = " → ".join(each for each in (text, text_b) if each is not None)
+        generated = self._generated(reading)
+        title = " → ".join(each for each in (text, text_b, generated or None) if each is not None)
         return AttentionSnapshot(
             title=shorten(" ".join(title.split()), LONGEST_HEADING),
             model=self.loaded.name,
             kinds=kinds,
             notes=tuple(filter(None, [reading.source.note, *self.anatomy.notes])),
+            generated=generated,
         )
+
+    def _generated(self, reading: Reading) -> str:
+        """Return the text that the model wrote, without special tokens."""
+        text = reading.target or reading.source
+        if text.axis.generated is None:
+            return ""
+        ids = text.segment.ids[text.axis.generated :]
+        return str(self.loaded.tokenizer.decode(ids, skip_special_tokens=True)).strip()
 
     def _run(self, reading: Reading, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> _Kept:
         kept = _Kept(wanted, neuron=neuron)

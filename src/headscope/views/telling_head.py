@@ -1,0 +1,37 @@
+"""The head with which the head view opens: the one whose lines say most about this text."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headscope.views.snapshot.attention_snapshot import KindMaps
+
+_NEAR = 1
+"""Keys this many tokens away, or nearer, are left out: they look alike in every text."""
+
+
+def telling_head(maps: KindMaps) -> tuple[int, int] | None:
+    """Return the labels of the layer and head that attend most sharply within the text; None where none can be told.
+
+    The score of a head is the mean, over the ordinary tokens that attend, of the largest weight on an ordinary token at
+    least two tokens away. Special tokens and neighbors are left out, because many heads attend to them in every text.
+    """
+    queries, keys = maps.queries, maps.key_axis
+    rows, columns = _ordinary(len(queries), queries.special), _ordinary(len(keys), keys.special)
+    if not rows.any() or not columns.any():
+        return None
+    counted = np.broadcast_to(columns, (len(queries), len(keys))).copy()
+    if maps.kind != "cross":
+        distance = np.arange(len(queries))[:, None] - np.arange(len(keys))
+        counted &= np.abs(distance) > _NEAR
+    scores = np.where(counted, maps.weights, 0.0).max(axis=-1)[:, :, rows].mean(axis=-1)
+    if not scores.any():
+        return None
+    layer, head = np.unravel_index(np.argmax(scores), scores.shape)
+    return maps.layers[layer], maps.heads[head]
+
+
+def _ordinary(n: int, special: tuple[int, ...]) -> np.ndarray:
+    ordinary = np.ones(n, dtype=bool)
+    ordinary[list(special)] = False
+    return ordinary
