@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from headscope.analyses.explanation.feature import WHAT_ATTENDS, Feature, Group
 from headscope.analyses.explanation.features import (
+    attending,
     content,
     copies,
     key_class,
@@ -15,9 +16,9 @@ from headscope.analyses.explanation.features import (
 )
 from headscope.errors import OptionError
 
-_MODULES = (position, key_class, copies, word_structure, content, tree, mentions)
+_MODULES = (position, key_class, copies, word_structure, content, attending, tree, mentions)
 _WHAT_ATTENDS = Group(
-    name=WHAT_ATTENDS, family="what attends", label="what attends", phrase="by what attends"
+    name=WHAT_ATTENDS, family="what attends", label="what attends", phrase="tokens by what attends"
 )
 
 FEATURES: Mapping[str, Feature] = {

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
-from headscope.analyses.explanation.feature import TOKENS, WHAT_ATTENDS
+from headscope.analyses.explanation.feature import TOKENS
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.words import either, join
 from headscope.statistics.statistic_catalog import Special
@@ -12,6 +12,8 @@ from headscope.statistics.statistic_catalog import Special
 MOST_GROUPS = 4
 """Groups that the sentence names, those with the largest shares; the table has all."""
 MOST_TOKENS, MOST_FEATURES = 6, 2
+ATTENDING = "what attends"
+"""The family of groups that change what the others say by the class of the query."""
 LEAST_PULL = 0.3
 """A feature stands for its group where it has so much of the pull of all of the group's features."""
 
@@ -51,17 +53,19 @@ def explanation_sentence(
     """
     special = Special() if special is None else special
     largest = sorted(parts, key=lambda part: -part.share)[:MOST_GROUPS]
+    clauses = []
+    of_attending = [part for part in largest if catalog.groups[part.group].family == ATTENDING]
     attended = [
-        f"{_target(part, special, catalog)} ({100 * part.share:.0f})"
+        f"{_target(part, special, catalog)} ({_points(part.share)})"
         for part in largest
-        if part.group not in (TOKENS, WHAT_ATTENDS)
+        if part.group != TOKENS and part not in of_attending
     ]
-    clauses = [f"attends to {join(attended)}"] if attended else []
-    for part in largest:
-        if part.group == TOKENS:
-            clauses.append(f"favors {_tokens(part)} ({100 * part.share:.0f})")
-        elif part.group == WHAT_ATTENDS:
-            clauses.append(f"depends on what attends ({100 * part.share:.0f})")
+    if attended:
+        clauses.append(f"attends to {join(attended)}")
+    clauses += [f"favors {_tokens(part)} ({_points(part.share)})" for part in largest if part.group == TOKENS]
+    if of_attending:
+        share = sum(part.share for part in of_attending)
+        clauses.append(f"depends on what attends ({_points(share)})")
     if not clauses:
         return f"{percent(explained)} explained: no group of features adds a point"
     return f"{percent(explained)} explained: {join(clauses)}"
@@ -103,3 +107,7 @@ def _target(part: Part, special: Special, catalog: Catalog) -> str:
 def _tokens(part: Part) -> str:
     written = [f"“{token}”" for token in part.tokens[:MOST_TOKENS]]
     return ", ".join(written) if written else "particular tokens"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.0f}"

@@ -1,0 +1,100 @@
+"""What attends: features of the key that count for some classes of query, or more for frequent ones."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats, Group
+from headscope.analyses.explanation.features import content, copies, key_class, position, word_structure
+from headscope.analyses.explanation.row_context import RowContext
+from headscope.encoding.vocabulary import KeyClass
+
+GROUPS = (
+    Group(
+        name="attending_place",
+        family="what attends",
+        label="what attends, by distance",
+        phrase="tokens by what attends",
+    ),
+    Group(
+        name="attending_frequency",
+        family="what attends",
+        label="what attends, by frequency",
+        phrase="tokens by how frequent what attends is",
+    ),
+)
+_BY_NAME = {
+    feature.name: feature
+    for module in (position, key_class, copies, word_structure, content)
+    for feature in module.FEATURES
+}
+_PLACES = (
+    *(
+        "previous",
+        "next",
+        "current",
+        "before_2",
+        "after_2",
+        "log_distance_back",
+        "log_distance_forward",
+        "earlier",
+    ),
+    *("same_sentence", "log_place", "log_frequency", "last_mark", "next_mark"),
+)
+_BY_FREQUENCY = ("cls", "sep", "period_comma", "continuation", "earlier_copy", *_PLACES)
+_TYPICAL = 8.0
+"""A frequency near the middle of those of a text's tokens, from which the others are counted."""
+Of = Callable[[RowContext], Floats]
+
+
+def _of_class(*classes: KeyClass) -> Of:
+    return lambda rows: rows.of_rows(np.isin(rows.queries.classes, classes))
+
+
+def _begins(rows: RowContext) -> Floats:
+    return rows.of_rows(rows.queries.starts_word & (rows.queries.classes == KeyClass.OTHER))
+
+
+def _goes_on(rows: RowContext) -> Floats:
+    return rows.of_rows((rows.queries.in_word > 0) & (rows.queries.classes == KeyClass.OTHER))
+
+
+def _frequency(rows: RowContext) -> Floats:
+    of_ids = rows.vocabulary.of(rows.vocabulary.log_frequency, rows.queries.ids)
+    return rows.of_rows(of_ids - _TYPICAL)
+
+
+_ATTENDING: dict[str, tuple[str, Of]] = {
+    "special": ("special tokens", _of_class(KeyClass.CLS, KeyClass.SEP)),
+    "mark": ("punctuation", _of_class(KeyClass.PERIOD_COMMA, KeyClass.OTHER_PUNCTUATION)),
+    "start": ("first pieces of words", _begins),
+    "continuation": ("later pieces of words", _goes_on),
+}
+"""Classes of query by name: what they are, and which rows are of one."""
+
+
+def _product(name: str, group: str, attending: str, of_rows: Of, feature: Feature) -> Feature:
+    def compute(rows: RowContext) -> Floats:
+        return np.asarray(of_rows(rows) * feature.compute(rows))
+
+    return Feature(
+        name=f"{name}_{feature.name}",
+        group=group,
+        label=f"{feature.label}, from {attending}",
+        sentence=f"{feature.sentence} from {attending}",
+        compute=compute,
+        needs=SAME_AXIS | feature.needs,
+    )
+
+
+FEATURES = (
+    *(
+        _product(name, "attending_place", attending, of_rows, _BY_NAME[place])
+        for name, (attending, of_rows) in _ATTENDING.items()
+        for place in _PLACES
+    ),
+    *(
+        _product("frequent", "attending_frequency", "frequent tokens", _frequency, _BY_NAME[name])
+        for name in _BY_FREQUENCY
+    ),
+)
