@@ -28,7 +28,7 @@ _BY_NAME = {
     for module in (position, key_class, copies, word_structure, content)
     for feature in module.FEATURES
 }
-_PLACES = (
+_LOCATIONS = (
     *(
         "previous",
         "next",
@@ -41,7 +41,7 @@ _PLACES = (
     ),
     *("same_sentence", "log_place", "log_frequency", "last_mark", "next_mark"),
 )
-_BY_FREQUENCY = ("cls", "sep", "period_comma", "continuation", "earlier_copy", *_PLACES)
+_BY_FREQUENCY = ("cls", "sep", "period_comma", "continuation", "earlier_copy", *_LOCATIONS)
 _TYPICAL = 8.0
 """A frequency near the middle of those of a text's tokens, from which the others are counted."""
 Of = Callable[[RowContext], Floats]
@@ -89,9 +89,9 @@ def _product(name: str, group: str, attending: str, of_rows: Of, feature: Featur
 
 FEATURES = (
     *(
-        _product(name, "attending_place", attending, of_rows, _BY_NAME[place])
+        _product(name, "attending_place", attending, of_rows, _BY_NAME[location])
         for name, (attending, of_rows) in _ATTENDING.items()
-        for place in _PLACES
+        for location in _LOCATIONS
     ),
     *(
         _product("frequent", "attending_frequency", "frequent tokens", _frequency, _BY_NAME[name])
