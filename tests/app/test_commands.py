@@ -1,57 +1,30 @@
 """Commands: each analysis's is made of what it declares, and takes the options that its stages name."""
 
 from dataclasses import dataclass, replace
+from inspect import signature
 from pathlib import Path
 
 import pytest
 import typer
 
 from headscope.analyses.stage_result import StageResult
-from headscope.app.cli import measuring
+from headscope.app.analysis_functions import FUNCTIONS
+from headscope.app.cli import measuring, printing
 from headscope.app.cli.program import app
-from headscope.app.command_options import stages_measured
+from headscope.app.options.taken import stages_measured
 from headscope.declarations.analysis import Analysis, Stage
 from headscope.declarations.analysis_list import ANALYSES, STAGES
 from headscope.declarations.command import Command, OutputFile
-from headscope.declarations.option import Option, option, options_of
+from headscope.declarations.option import GROUPS, Option, option, options_of
 from headscope.declarations.run_options import RunOptions
 
 OF_ANALYSES = {each.command.name: each for each in ANALYSES if each.command is not None}
-MACHINE = [
-    *("max_length", "token_types", "max_inputs", "batch_size", "device", "dtype", "seed", "shard_minutes"),
-    "quiet",
+OPTIONS = options_of(RunOptions)
+MACHINE = [*(name for name, each in OPTIONS.items() if each.group == "machine"), "quiet"]
+TEXT = [
+    *(name for name, each in OPTIONS.items() if "text" in (*each.holds, *each.of)),
+    *(name for name, each in OPTIONS.items() if each.group == "model" and name != "maps"),
 ]
-TEXT = ["text", "documents", "column", "model", "revision"]
-PACKED = ["packing", "too_long", "compat"]
-PARAMETERS = {
-    "stats": ["files", "out", *TEXT, "maps", *PACKED],
-    "behaviors": ["files", "out", *TEXT, "maps", *PACKED, "controls"],
-    "experiments": ["files", "out", *TEXT, *PACKED, "controls"],
-    "syntax": [
-        *("out", "treebank", "model", "revision", "maps", "spacing", "fold_labels", "pooling"),
-        "special_tokens",
-        *("both_directions", "compat", "controls", "shuffled", "strict_input"),
-    ],
-    "coref": [
-        *("out", "coref", "model", "revision", "spacing", "pooling", "controls", "windows", "singletons"),
-        "strict",
-        "strict_input",
-    ],
-    "distances": ["files", "out", "matrix", *TEXT, "maps", *PACKED],
-    "norms": ["files", "out", *TEXT, *PACKED],
-    "distribution": ["files", "out", *TEXT, "maps", *PACKED],
-    "jobs": [
-        *("files", "out", *TEXT[:3], "treebank", *TEXT[3:], "maps", "packing", "too_long", "spacing"),
-        *("compat", "controls", "strict_input"),
-    ],
-    "pca": ["files", "out", *TEXT, *PACKED],
-    "importance": ["files", "loss", "out", *TEXT, *PACKED],
-    "probes": [
-        *("out", "treebank", "treebank_train", "model", "revision", "spacing", "fold_labels", "pooling"),
-        "vectors",
-        *("seeds", "allow_overlap", "strict_input"),
-    ],
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,33 +62,51 @@ def program():
 
 
 def test_the_list_of_commands(program):
-    pinned = [
-        *(
-            "report",
-            "merge",
-            "stats",
-            "segments",
-            "norms",
-            "extract",
-            "convert",
-            "behaviors",
-            "experiments",
-            "syntax",
-            "coref",
-            "distances",
-            "importance",
-        ),
-        *("probes", "train", "view", "explore", "atlas", "export"),
-    ]
-    assert [name for name in program.commands if name in pinned] == pinned
-    assert set(program.commands) == {*pinned, *OF_ANALYSES}
+    modules = {
+        path.stem
+        for path in Path(printing.__file__).parent.glob("*.py")
+        if "def command(" in path.read_text()
+    }
+    assert set(program.commands) == {*modules, "train", *OF_ANALYSES}
+    assert next(iter(program.commands)) == "report"
+    listed = [name for name in program.commands if name in OF_ANALYSES]
+    assert listed == sorted(OF_ANALYSES, key=lambda name: OF_ANALYSES[name].command.order)
     for name, analysis in OF_ANALYSES.items():
         assert program.commands[name].help == analysis.command.help
 
 
-@pytest.mark.parametrize("name", PARAMETERS)
-def test_what_a_command_takes(program, name):
-    assert list(parameters(program.commands[name])) == [*PARAMETERS[name], *MACHINE]
+@pytest.mark.parametrize("name", OF_ANALYSES)
+def test_a_command_takes_what_its_stages_read_and_what_every_run_takes(program, name):
+    analysis, taken = OF_ANALYSES[name], list(parameters(program.commands[name]))
+    stages = list(stages_measured(analysis))
+    corpora = {corpus for stage in stages for corpus in stage.corpora}
+    named = {option for stage in stages for option in stage.options}
+    reworded = [each.name for each in analysis.command.reworded]
+    written = [each.option.name for each in analysis.command.files]
+    for each in OPTIONS.values():
+        if each.holds:
+            assert (each.name in taken) is bool(corpora & {*each.holds})
+        elif each.group == "machine" or each.name in ("model", "revision"):
+            assert each.name in taken
+        elif each.name in taken and each.name != "maps" and each.name not in reworded:
+            assert each.shaping in named or corpora & {*each.of}
+    assert ("maps" in taken) is any(stage.over_maps for stage in stages)
+    # In the order of help: text, what the command words or writes itself, and the groups.
+    assert ("files" in taken) is ("text" in taken)
+    first = [
+        *(["files"] if "files" in taken else []),
+        *reworded,
+        *(["out"] if "out" not in written else []),
+        *written,
+    ]
+    groups = [[*GROUPS].index(OPTIONS[each].group) for each in taken[len(first) : -1]]
+    assert (taken[: len(first)], groups, taken[-1]) == (first, sorted(groups), "quiet")
+
+
+@pytest.mark.parametrize("name", OF_ANALYSES)
+def test_a_function_takes_what_its_command_does(program, name):
+    taken = {*parameters(program.commands[name])} - {"files", "quiet"}
+    assert {*signature(FUNCTIONS[name]).parameters} == {*taken, "out", "tokenizer", "watch"}
 
 
 @pytest.mark.parametrize("name", OF_ANALYSES)
@@ -123,7 +114,7 @@ def test_a_command_takes_every_option_that_its_stages_name(program, name):
     analysis = OF_ANALYSES[name]
     taken = parameters(program.commands[name])
     own = {each.name for each in analysis.command.reworded}
-    for each in options_of(RunOptions).values():
+    for each in OPTIONS.values():
         for stage in stages_measured(analysis):
             if each.shaping in stage.options and each.name not in analysis.command.without:
                 assert each.name in taken
@@ -133,7 +124,7 @@ def test_a_command_takes_every_option_that_its_stages_name(program, name):
 def test_a_report_takes_every_option_there_is(program):
     taken = parameters(program.commands["report"])
     cluster = {"engine", "workers", "gpus_per_worker", "cpus_per_worker", "ray_address"}
-    assert set(taken) == {"files", "out", "bundle", "shard", "quiet", *cluster, *options_of(RunOptions)}
+    assert set(taken) == {"files", "out", "bundle", "shard", "quiet", *cluster, *OPTIONS}
     assert set(STAGES) >= {name for each in OF_ANALYSES.values() for name in each.measured}
 
 
@@ -151,7 +142,7 @@ def test_a_new_option_appears_on_the_commands_of_the_stages_that_name_it(program
 
 def test_the_page_on_the_command_line_names_every_option():
     page = (Path(__file__).parents[2] / "docs" / "command-line.md").read_text(encoding="utf-8")
-    for each in options_of(RunOptions).values():
+    for each in OPTIONS.values():
         opposite = each.flag.replace("--", "--no-", 1)
         assert each.flag in page or (each.default is True and opposite in page), each.flag
 
@@ -255,7 +246,7 @@ def test_help_has_a_heading_for_each_group_and_shows_choices(cli):
     _, out, _ = cli("report", "--help")
     headings = [line for line in out.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert headings == ["Input:", "Model:", "Measure:", "Output:", "Machine:"]
-    for each in options_of(RunOptions).values():
+    for each in OPTIONS.values():
         if each.choices:
             assert f"{each.flag} [{'|'.join(each.choices)}]" in out
     assert out.index("Output:") < out.index("-o, --out") < out.index("Machine:") < out.index("--seed N")

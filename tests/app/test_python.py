@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.app.view_options import VIEW
+from headscope.app.options.beside_run import VIEW
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions

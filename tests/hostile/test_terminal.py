@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.stage_result import StageResult
-from headscope.app.cli import options, printing, report
+from headscope.app.cli import printing, report
 from headscope.app.cli.printing import show
 from headscope.app.cli.program import main
 from headscope.app.cli.progress_lines import ProgressPrinter
+from headscope.app.options.beside_run import QUIET, RUN
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import InputError
 from headscope.scans.progress import Progress
@@ -122,8 +123,7 @@ def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     )
     monkeypatch.setattr(atlas_run, "run_report", lambda *_, **__: study)
     monkeypatch.setattr(reporting_run, "first_findings", lambda _: [f"8-10 finds {text}."])
-    taken = map(options.parameter, [*options.OPTIONS.values(), options.QUIET])
-    report.command(out=tmp_path, **{each.name: each.default for each in taken})
+    report.command(out=tmp_path, **{each.name: each.default for each in [*RUN.values(), QUIET]})
     out = capsys.readouterr().out
     check_output(out, text)
     assert len(out.splitlines()) == 5

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.command_options import options_taken
-from headscope.app.keyword_options import offering, positional
-from headscope.app.run_arguments import in_python, run_options_of
+from headscope.app.options.keywords import check_choices, offering, positional
+from headscope.app.options.run_arguments import run_options_of
+from headscope.app.options.taken import in_python, options_taken, pop_files, write_files
 from headscope.declarations.analysis import Analysis
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.command import Command
-from headscope.declarations.run_options import RunOptions
 
 if TYPE_CHECKING:
     from headscope.study.study import Study
@@ -43,22 +42,14 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
         command: its own.
     """
     # The whole run's folder is `out`, whatever file the command line writes there.
-    files = {each.option.name: each for each in command.files if each.option.name != "out"}
-    taken = in_python([*command.reworded, *options_taken(analysis, command, RunOptions)])
-    offered = [*taken, *(each.option for each in files.values())]
-    reworded = {each.name for each in command.reworded}
+    files = [each for each in command.files if each.option.name != "out"]
+    taken = in_python([*command.reworded, *options_taken(analysis, command)])
+    offered = [*taken, *(each.option for each in files)]
 
     def run(model: Any = None, **arguments: Any) -> Study:
-        said = {name: value for name, value in arguments.items() if name not in reworded or value is not None}
-        for each in command.reworded:
-            if each.name in said and each.choices:
-                from headscope.declarations.option import choose
-
-                choose(each.name, said[each.name], each.choices)
-        run_options, beside = run_options_of(called, model, said, offered, stages=analysis.measured)
-        wanted = [(file, beside[name]) for name, file in files.items() if beside.get(name) is not None]
-        for file, path in wanted:
-            analysis.load(file.check)(path)
+        check_choices(arguments, command.reworded)
+        run_options, beside = run_options_of(called, model, arguments, offered, stages=analysis.measured)
+        wanted = pop_files(analysis, files, beside)
         out, watch = beside.get("out"), beside.get("watch")
         from headscope.prepare.prepared_run import prepare
         from headscope.running.run_folder import check_run_folder
@@ -69,9 +60,7 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
         check_run_folder(folder)
         write_run(prepare(run_options), folder, watch=watch)
         if wanted:
-            results = {result.name: result for result in read_stages(folder)}
-            for file, path in wanted:
-                analysis.load(file.write)(results, path)
+            write_files(analysis, wanted, {result.name: result for result in read_stages(folder)})
         return open_study(folder)
 
     called = run.__name__ = run.__qualname__ = name_of(command)

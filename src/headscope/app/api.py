@@ -7,22 +7,28 @@ each function imports what it runs.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.keyword_options import check_model, check_text, checked, offering, positional
-from headscope.app.run_arguments import OPTIONS, in_python, loaded_model, run_options_of
-from headscope.app.view_options import ATTENTION, VIEW
-from headscope.declarations.option import choose
+from headscope.app.options.beside_run import ATTENTION, RUN, SCAN, VIEW
+from headscope.app.options.keywords import (
+    check_choices,
+    check_model,
+    check_text,
+    checked,
+    offering,
+    positional,
+)
+from headscope.app.options.run_arguments import loaded_model, run_options_of
+from headscope.app.options.taken import in_python
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.attention.scan import ScanCounts
     from headscope.study.study import Study
 
-_OF_A_RUN = in_python(OPTIONS.values())
+_OF_A_RUN = in_python(RUN.values())
 
 
 @offering(*_OF_A_RUN, first=[positional("model", Any)], returns="Study")
@@ -84,9 +90,7 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     values = checked("attention", options, ATTENTION, before=["text", "text_b"])
     for name, value in (("text", text), ("text_b", text_b)):
         check_text(name, value, needed=name == "text")
-    for each in ATTENTION:
-        if each.choices and each.name in values:
-            choose(each.name, values[each.name], each.choices)
+    check_choices(values, ATTENTION)
     from headscope.app.attention_array import attention_array
 
     model = values.pop("model", None)
@@ -132,23 +136,11 @@ def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
     return write_atlas(opened, Path(out))
 
 
-def scan(
-    model: Any,
-    texts: Any,
-    accumulators: Any,
-    *,
-    tokenizer: Any = None,
-    packing: str = "single",
-    max_length: int = 128,
-    too_long: str = "truncate",
-    max_inputs: int | None = None,
-    batch_size: int | None = None,
-    seed: int = 0,
-    revision: str | None = None,
-    dtype: str = "float32",
-    device: str = "auto",
-    progress: Callable[[ScanCounts], None] | None = None,
-) -> list[Any]:
+_SCANNED = [positional(name, Any, Parameter.empty) for name in ("model", "texts", "accumulators")]
+
+
+@offering(*SCAN, first=_SCANNED, returns="list[Any]")
+def scan(model: Any, texts: Any, accumulators: Any, **options: Any) -> list[Any]:
     """Run a model over texts once and feed its attention to accumulators.
 
     Args:
@@ -158,10 +150,7 @@ def scan(
             them; None for the demonstration text. Lines are inputs, and a blank line parts documents; each text of
             several is a document of its own.
         accumulators: updated in place; made without a layout, they are told the model's.
-        tokenizer: of a transformers model.
-        packing, max_length, too_long, max_inputs, batch_size, seed: how text becomes inputs; see `RunOptions`.
-        revision, dtype, device: of the model; see `load_model`.
-        progress: called after each batch.
+        {options}
 
     Returns:
         What each accumulator's `compute()` gives, in their order.
@@ -172,16 +161,14 @@ def scan(
     from headscope.app.scanning import scan_texts
     from headscope.declarations.run_options import RunOptions
 
-    options = RunOptions(
-        packing=packing,
-        max_length=max_length,
-        too_long=too_long,
-        max_inputs=max_inputs,
-        batch_size=batch_size,
-        seed=seed,
-    )
-    reading = {"tokenizer": tokenizer, "revision": revision, "dtype": dtype, "device": device}
-    return scan_texts(model, texts, accumulators, options=options, progress=progress, **reading)
+    values = checked("scan", options, SCAN, before=["model", "texts", "accumulators"])
+    values = {name: value for name, value in values.items() if value is not None}
+    progress, reading = values.pop("progress", None), {}
+    for name in ("tokenizer", "revision", "dtype", "device"):
+        if name in values:
+            reading[name] = values.pop(name)
+    how = RunOptions(**{"packing": "single", **values})
+    return scan_texts(model, texts, accumulators, options=how, progress=progress, **reading)
 
 
 _VIEWED = [positional("model", Any), positional("text", str | None), positional("text_b", str | None)]

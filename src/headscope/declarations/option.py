@@ -8,6 +8,14 @@ from typing import Any, TypeVar
 from headscope.errors import OptionError
 from headscope.suggestion import did_you_mean
 
+GROUPS = {
+    "corpora": "Input",
+    "model": "Model",
+    "measure": "Measure",
+    "output": "Output",
+    "machine": "Machine",
+}
+"""What options are about, in the order of help, with the heading of each."""
 _DECLARED = "option"
 Declaring = TypeVar("Declaring", bound=type)
 
@@ -25,8 +33,8 @@ class Option:
         least_typed: whether the command line checks that number; False where the model's bound is stricter.
         default_text: what help names as its default, where that is not the default itself.
         none: how None is typed on the command line.
-        group: `corpora` and `model` (what is read, and by what), `measure` (what some stages name), `output` (what is
-            written) or `machine` (what all runs take); help has a heading for each, in this order.
+        group: of `GROUPS`: `corpora` and `model` (what is read, and by what), `measure` (what some stages name),
+            `output` (what is written) or `machine` (what all runs take).
         holds: corpora that the files which it names may hold, as stages call them.
         demonstrated: whether there are such files for a run to which no corpus is given.
         of: corpora without which it has no effect.

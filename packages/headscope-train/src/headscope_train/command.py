@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.cli.program_commands import ProgramCommand
+from headscope.app.options import typed as o
 from headscope.counted import count
 from headscope.declarations.command import LAST
 from headscope.declarations.option import choose
-from headscope.encoding.choices import PACKINGS
 from headscope.errors import OptionError
 from headscope_train.training_options import OBJECTIVES, PRECISIONS
 
@@ -125,7 +124,6 @@ def command(
     A training that was stopped goes on when the same command is given again, to the same weights.
     """
     choose("--objective", objective, tuple(OBJECTIVES))
-    choose("--packing", packing, PACKINGS)
     choose("--dtype", dtype, PRECISIONS)
     if not (text or treebank):
         raise OptionError("nothing to train on was given; expected --text with a text file, or --treebank")

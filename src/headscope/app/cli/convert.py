@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.app.options import typed as o
 from headscope.counted import count
 from headscope.errors import InputError, OptionError, OutputError
 

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, say_beside
+from headscope.app.options import typed as o
 from headscope.app.stopping import STOPPED
-from headscope.declarations.option import choose
 from headscope.errors import OptionError
 from headscope.installing import how_to_install
-from headscope.models.dtypes import DTYPES
 
 if TYPE_CHECKING:
     from headscope.app.explorer.model_shelf import NamedModel
@@ -51,7 +49,6 @@ def command(
 
     Ctrl-C stops it.
     """
-    choose("--dtype", dtype, DTYPES)
     if revision is not None and len(model or ()) != 1:
         raise OptionError("--revision is of one model; give one --model with it")
     _check_installed()

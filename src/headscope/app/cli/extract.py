@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.app.options import typed as o
+from headscope.app.options.beside_run import RUN
 from headscope.counted import count
 from headscope.declarations.option import choose
 from headscope.errors import OptionError
@@ -22,7 +23,7 @@ SHARED = (
 )
 
 
-@o.takes(*(o.OPTIONS[name] for name in SHARED))
+@o.takes(*(RUN[name] for name in SHARED))
 def command(
     text: Annotated[
         list[str] | None,

@@ -4,14 +4,8 @@ from typing import Any
 
 import typer.core
 
-# As `Option.group` has them, in the order of help.
-PANELS = {
-    "corpora": "Input",
-    "model": "Model",
-    "measure": "Measure",
-    "output": "Output",
-    "machine": "Machine",
-}
+from headscope.declarations.option import GROUPS
+
 _OTHERS = "Options"
 # The headings of options that commands declare themselves, without a group.
 _OF_NAME = {
@@ -31,7 +25,7 @@ class GroupedCommand(typer.core.TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, those of each heading together."""
-        records: dict[str, list[tuple[str, str]]] = {title: [] for title in (*PANELS.values(), _OTHERS)}
+        records: dict[str, list[tuple[str, str]]] = {title: [] for title in (*GROUPS.values(), _OTHERS)}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headscope.app.cli import options as o
 from headscope.app.cli.printing import say, show
-from headscope.app.command_options import options_taken
+from headscope.app.options import typed as o
+from headscope.app.options.beside_run import QUIET, TABLES
+from headscope.app.options.taken import WantedFiles, in_order, options_taken, pop_files, write_files
 from headscope.declarations.analysis import Analysis
-from headscope.declarations.command import Command, OutputFile
+from headscope.declarations.command import Command
+from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
 
 
@@ -22,25 +24,20 @@ def command_of(
         command: its own.
         declaring: what its options are options of.
     """
-    files = {file.option.name: file for file in command.files}
-    out = () if "out" in files else (o.OUT,)
-    taken = o.in_order(options_taken(analysis, command, declaring))
-    typed = any(option.name == "text" for option in taken)
+    named = [file.option for file in command.files]
+    folder_of_tables = () if any(option.name == "out" for option in named) else (TABLES,)
+    taken = in_order(options_taken(analysis, command, options_of(declaring)))
+    reads_text = any(option.name == "text" for option in taken)
 
-    @o.takes(*command.reworded, *out, *(file.option for file in files.values()), *taken, o.QUIET, files=typed)
+    @o.takes(*command.reworded, *folder_of_tables, *named, *taken, QUIET, files=reads_text)
     def run(**values: Any) -> None:
-        values = o.with_files(values)
-        places = [(file, values.pop(name)) for name, file in files.items()]
-        wanted = [(file, path) for file, path in places if path is not None]
-        for file, path in wanted:
-            analysis.load(file.check)(path)
-        folder, quiet = values.pop("out", None), values.pop("quiet")
-        o.check_choices(values, command.reworded)
+        files = pop_files(analysis, command.files, values)
+        out, quiet = values.pop("out", None), values.pop("quiet")
         for option in command.reworded:
             if values[option.name] is None:
                 del values[option.name]
         run_options = o.run_options(declaring, **values, stages=analysis.measured)
-        for line in run_command(analysis, command, run_options, out=folder, files=wanted, quiet=quiet):
+        for line in run_command(analysis, command, run_options, out=out, files=files, quiet=quiet):
             say(line)
 
     run.__doc__ = command.help
@@ -53,7 +50,7 @@ def run_command(
     options: RunOptions,
     *,
     out: Path | None,
-    files: list[tuple[OutputFile, Path]],
+    files: WantedFiles,
     quiet: bool,
 ) -> list[str]:
     """Measure, write what is asked for, show what was found; return what is left to say.
@@ -80,7 +77,7 @@ def run_command(
             results = read_stages(out, *(each.name for each in stages_of(run)))
     by_name = {result.name: result for result in results}
     # Before anything is said: the reader of a pipe may leave at any line.
-    written = [line for file, path in files for line in analysis.load(file.write)(by_name, path)]
+    written = write_files(analysis, files, by_name)
     stage_names = {stage.name for stage in analysis.stages}
     show(analysis.render_results(*(result for result in results if result.name in stage_names)))
     notes = [*(run.facts()["notes"] if command.tells_run else ()), *(n for r in results for n in r.notes)]

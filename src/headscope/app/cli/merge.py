@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from headscope.app.cli import options as o
 from headscope.app.cli.report import say_pages, say_study
+from headscope.app.options import typed as o
 
 
 def command(

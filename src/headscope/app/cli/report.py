@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.app.options import typed as o
+from headscope.app.options.beside_run import QUIET, RUN
+from headscope.app.options.taken import in_order
 from headscope.declarations.option import choose
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 _FIRST = ("text", "model", "revision", "treebank", "treebank_train", "coref", "loss", "maps", "strict_input")
 
 
-@o.takes(*o.in_order(o.OPTIONS.values(), first=_FIRST), o.QUIET, files=True)
+@o.takes(*in_order(RUN.values(), first=_FIRST), QUIET, files=True)
 def command(
     out: Annotated[
         Path | None,
@@ -88,7 +90,7 @@ def command(
     options or corpora change is measured again.
     """
     quiet = values.pop("quiet")
-    options = o.run_options(**o.with_files(values))
+    options = o.run_options(**values)
     of_cluster = {
         "workers": workers,
         "gpus_per_worker": gpus_per_worker,

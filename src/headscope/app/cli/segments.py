@@ -8,11 +8,9 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.app.options import typed as o
 from headscope.counted import count
-from headscope.declarations.option import choose
-from headscope.encoding.choices import DOCUMENTS, PACKINGS, TOO_LONG
 from headscope.errors import InputError, OptionError
 
 if TYPE_CHECKING:
@@ -58,9 +56,6 @@ def command(
 
     An input has at most --max-length tokens.
     """
-    choose("--packing", packing, PACKINGS)
-    choose("--too-long", too_long, TOO_LONG)
-    choose("--documents", documents, DOCUMENTS)
     path = out or default_out(text or [])
 
     from headscope.corpora.reading import read_corpus

@@ -7,15 +7,16 @@ from typing import Annotated, Any
 
 import typer
 
-from headscope.app.cli import options as o
 from headscope.app.cli.printing import say
+from headscope.app.options import typed as o
+from headscope.app.options.beside_run import VIEW
 from headscope.declarations.option import choose
 from headscope.errors import OptionError
-from headscope.models.dtypes import DTYPES
 from headscope.storage.files import check_file_place
 from headscope.views.view_catalog import needs_neuron, view_names
 
 VIEWS = view_names()
+_OPTIONS = {option.name: option for option in VIEW}
 MOST_RANGES = 1_000
 _LABEL = re.compile(r"[1-9]\d{0,3}")
 
@@ -37,20 +38,9 @@ def command(
     text_b: Annotated[
         str | None, typer.Option("--text-b", help="The second text of a pair.", show_default=False)
     ] = None,
-    decoder_text: Annotated[
-        str | None,
-        typer.Option(
-            "--decoder-text",
-            help="What the decoder behind an encoder reads; the text again when not given.",
-            show_default=False,
-        ),
-    ] = None,
-    generate: Annotated[
-        int, typer.Option(min=0, help="Let the model write so many tokens, the likeliest each time.")
-    ] = 0,
-    layer: Annotated[
-        int | None, typer.Option(help="The layer that the page opens with, from 1.", show_default=False)
-    ] = None,
+    decoder_text: Annotated[str | None, o.info(_OPTIONS["decoder_text"])] = None,
+    generate: Annotated[int, o.info(_OPTIONS["generate"])] = 0,
+    layer: Annotated[int | None, o.info(_OPTIONS["layer"])] = None,
     head: Annotated[
         str | None,
         typer.Option(help="The heads that the page opens with, as 3 or 1-4,8.", show_default=False),
@@ -65,19 +55,8 @@ def command(
     no_compress: Annotated[
         bool, typer.Option("--no-compress", help="Write a page that browsers from before 2023 can read.")
     ] = False,
-    max_length: Annotated[
-        int | None,
-        typer.Option(
-            "--max-length",
-            "--max-sequence-length",
-            min=1,
-            help="Tokens in the text at most, special tokens included; what the model can read when not given.",
-            show_default=False,
-        ),
-    ] = None,
-    too_long: Annotated[
-        str, typer.Option(metavar="[error|truncate]", help="What to do with a text over the limit.")
-    ] = "error",
+    max_length: Annotated[int | None, o.info(_OPTIONS["max_length"])] = None,
+    too_long: Annotated[str, o.info(_OPTIONS["too_long"])] = "error",
     dtype: o.Dtype = "float32",
     device: o.Device = "auto",
     out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("attention.html"),
@@ -90,8 +69,6 @@ def command(
     It holds all views in one file, and loads nothing from the network.
     """
     choose("view", which, VIEWS)
-    choose("--too-long", too_long, ("error", "truncate"))
-    choose("--dtype", dtype, DTYPES)
     heads, layers = numbers("--head", head), numbers("--include-layers", include_layers)
     check_file_place("--out", out)
     if not overwrite:

@@ -6,49 +6,17 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.keyword_options import check_model, checked
+from headscope.app.options.beside_run import RUN
+from headscope.app.options.keywords import check_model, checked
 from headscope.corpora.given import given_text
-from headscope.declarations.option import Option, options_of
+from headscope.declarations.option import Option
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.models.loading import LoadedModel
 
-OPTIONS = options_of(RunOptions)
-TEXT = Option(
-    name="text",
-    kind=Any,
-    group="corpora",
-    help="One text or a list of them, a column of a data frame, a dataset with a column `text`; or the path of a file "
-    "or folder, or several. A string that names a file which exists, or looks like the name of one, is a path; a "
-    "`Path` always is. Each text is a document; where one is a single line, `packing` is single unless you say so.",
-)
-TOKENIZER = Option(
-    name="tokenizer",
-    kind=Any,
-    help="Of a transformers model in memory.",
-    group="model",
-)
-OUT = Option(
-    name="out",
-    kind=str | Path | None,
-    group="corpora",
-    help="Folder of the run: new, empty, or of the same run; a temporary one when not given (`study.path`).",
-)
-WATCH = Option(name="watch", kind=Any, help="Told of progress.", group="machine")
-_GROUPS = ("corpora", "model", "measure", "machine")
 _KEPT = ("revision", "dtype", "device")
-
-
-def in_python(options: Iterable[Option]) -> list[Option]:
-    """Return options of a run as functions offer them: the text may be in memory; the model stands before them."""
-    declared = [TEXT if each.name == "text" else each for each in options if each.name != "model"]
-    # The order of help: the text, the other corpora, the model, what is measured, the machine.
-    return sorted(
-        [*declared, OUT, TOKENIZER, WATCH],
-        key=lambda each: (each is not TEXT, _GROUPS.index(each.group)),
-    )
 
 
 def run_options_of(
@@ -75,6 +43,7 @@ def run_options_of(
         OptionError: an argument is not as it should be.
     """
     values = checked(called, arguments, offered, before=["model"])
+    values = {name: value for name, value in values.items() if value is not None}
     loaded = loaded_model(model, values, arguments=arguments)
     if loaded is None:
         named = None if model is None else str(model)
@@ -86,7 +55,7 @@ def run_options_of(
     in_memory = bool(texts) and not isinstance(texts[0], str)
     if in_memory and "packing" not in values and any(len(each.lines) <= 1 for each in texts):
         values["packing"] = "single"  # a line alone is no pair, and would be left out
-    beside = {name: values.pop(name) for name in list(values) if name not in OPTIONS}
+    beside = {name: values.pop(name) for name in list(values) if name not in RUN}
     run_options = RunOptions(
         model=named,
         text=() if in_memory else texts,

@@ -11,7 +11,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, NoReturn, TypeVar, get_args, get_origin
 
-from headscope.declarations.option import Option
+from headscope.declarations.option import Option, choose
 from headscope.errors import OptionError
 from headscope.suggestion import did_you_mean
 
@@ -80,6 +80,17 @@ def checked(
             hint = did_you_mean(name, names)
             raise OptionError(f"{called} has no option {name!r}; it has {', '.join(names)}{hint}")
     return {name: checked_value(known[name], value) for name, value in arguments.items()}
+
+
+def check_choices(values: Mapping[str, Any], options: Iterable[Option]) -> None:
+    """Refuse values that are none of the choices of their options.
+
+    Raises:
+        OptionError: names the choices, and the nearest of them.
+    """
+    for each in options:
+        if each.choices and values.get(each.name) is not None:
+            choose(each.name, values[each.name], each.choices)
 
 
 def checked_value(option: Option, value: Any) -> Any:

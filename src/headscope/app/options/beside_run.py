@@ -1,26 +1,61 @@
-"""The keyword arguments of functions that read one text: the views, and attention as an array."""
+"""Options that are none of a run's: what Python or the command line has alone, and those of the views."""
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-from headscope.app.run_arguments import TOKENIZER
 from headscope.declarations.option import Option, options_of
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import POOLINGS, TOO_LONG
 
-LEVELS = ("token", "word")
-_RUN = options_of(RunOptions)
-_MODEL = [TOKENIZER, _RUN["revision"], _RUN["dtype"], _RUN["device"]]
+RUN = options_of(RunOptions)
+TEXT = Option(
+    name="text",
+    kind=Any,
+    group="corpora",
+    help="One text or a list of them, a column of a data frame, a dataset with a column `text`; or the path of a file "
+    "or folder, or several. A string that names a file which exists, or looks like the name of one, is a path; a "
+    "`Path` always is. Each text is a document; where one is a single line, `packing` is single unless you say so.",
+)
+TOKENIZER = Option(
+    name="tokenizer",
+    kind=Any,
+    help="Of a transformers model in memory.",
+    group="model",
+)
+OUT = Option(
+    name="out",
+    kind=str | Path | None,
+    group="corpora",
+    help="Folder of the run: new, empty, or of the same run; a temporary one when not given (`study.path`).",
+)
+WATCH = Option(name="watch", kind=Any, help="Told of progress.", group="machine")
+# These exist on the command line alone.
+QUIET = Option(
+    name="quiet", kind=bool, default=False, flags=("--quiet", "-q"), group="machine", help="Show no progress."
+)
+TABLES = Option(
+    name="out",
+    kind=Path | None,
+    flags=("--out", "-o"),
+    group="output",
+    help="Folder for all tables (tables/*.parquet) and the manifest: new, empty, or of the same run.",
+)
+
+_MODEL = [TOKENIZER, RUN["revision"], RUN["dtype"], RUN["device"]]
 _READ = [
     Option(
         name="decoder_text",
+        group="corpora",
         help="What a decoder behind an encoder reads; the text again when not given.",
     ),
     Option(
         name="max_length",
         kind=int | None,
+        flags=RUN["max_length"].flags,
         least=1,
+        group="machine",
         help="Tokens at most; what the model can read when not given.",
     ),
     Option(
@@ -90,11 +125,19 @@ ATTENTION = (
         name="level",
         kind=str,
         default="token",
-        choices=LEVELS,
+        choices=("token", "word"),
         help="token: between the model's tokens; word: between words, whose pieces are joined.",
     ),
     Option(name="kind", help="encoder, decoder or cross; the first that the model has when not given."),
-    replace(_RUN["pooling"], default="mean", choices=POOLINGS),
+    replace(RUN["pooling"], default="mean", choices=POOLINGS),
     *_READ,
     *_MODEL,
+)
+
+SCAN = (
+    TOKENIZER,
+    replace(RUN["packing"], default="single"),
+    *(RUN[name] for name in ("max_length", "too_long", "max_inputs", "batch_size", "seed")),
+    *(RUN[name] for name in ("revision", "dtype", "device")),
+    Option(name="progress", kind=Any, help="Called after each batch.", group="machine"),
 )

@@ -1,0 +1,82 @@
+"""What the command of an analysis takes, on the command line and in Python: options, and files to write."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from headscope.app.options.beside_run import OUT, RUN, TEXT, TOKENIZER, WATCH
+from headscope.declarations.analysis import Analysis, Stage
+from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.command import Command, OutputFile
+from headscope.declarations.option import GROUPS, Option
+
+_GROUPS = tuple(GROUPS)
+WantedFiles = list[tuple[OutputFile, Any]]
+
+
+def options_taken(
+    analysis: Analysis, command: Command, options: Mapping[str, Option] = RUN
+) -> Iterator[Option]:
+    """Yield the options of a run that a command takes as they are.
+
+    Args:
+        analysis: whose stages name them.
+        command: of the analysis.
+        options: of a run, in the order of its fields.
+    """
+    stages = list(stages_measured(analysis))
+    corpora = {corpus for stage in stages for corpus in stage.corpora}
+    shaping = {name for stage in stages for name in stage.options} - set(command.without)
+    reworded = {option.name for option in command.reworded}
+    for option in options.values():
+        if option.name in reworded:
+            continue
+        if option.holds:
+            is_taken = bool(corpora & set(option.holds))
+        elif option.name == "maps":
+            is_taken = any(stage.over_maps for stage in stages)
+        else:
+            is_named = option.shaping in shaping or bool(corpora & set(option.of))
+            is_taken = is_named or option.group in ("model", "machine")
+        if is_taken:
+            yield option
+
+
+def stages_measured(analysis: Analysis) -> Iterator[Stage]:
+    """Yield the stages that an analysis's command measures, and those that may go beside them."""
+    known = {**STAGES, **{stage.name: stage for stage in analysis.stages}}
+    yield from (
+        stage for stage in known.values() if {stage.request_name, stage.companion_of} & set(analysis.measured)
+    )
+
+
+def in_order(options: Iterable[Option], *, first: Iterable[str] = ()) -> list[Option]:
+    """Return options as help lists them: some first, then by their groups.
+
+    Args:
+        options: in the order of their fields, which they keep within a group.
+        first: names of those that come first.
+    """
+    by_name = {each.name: each for each in options}
+    head = [by_name.pop(name) for name in first]
+    return [*head, *sorted(by_name.values(), key=lambda each: _GROUPS.index(each.group))]
+
+
+def in_python(options: Iterable[Option]) -> list[Option]:
+    """Return options of a run as functions offer them: the text may be in memory; the model stands before them."""
+    declared = {each.name: TEXT if each.name == "text" else each for each in options if each.name != "model"}
+    offered = [*declared.values(), OUT, TOKENIZER, WATCH]
+    return in_order(offered, first=["text"] if "text" in declared else [])
+
+
+def pop_files(analysis: Analysis, files: Iterable[OutputFile], values: dict[str, Any]) -> WantedFiles:
+    """Take the paths of the files that shall be written out of values, each checked before anything is loaded."""
+    paths = [(file, values.pop(file.option.name, None)) for file in files]
+    wanted = [(file, path) for file, path in paths if path is not None]
+    for file, path in wanted:
+        analysis.load(file.check)(path)
+    return wanted
+
+
+def write_files(analysis: Analysis, wanted: WantedFiles, results: Mapping[str, Any]) -> list[str]:
+    """Write files of results, by stage; return lines to say of them."""
+    return [line for file, path in wanted for line in analysis.load(file.write)(results, path)]
