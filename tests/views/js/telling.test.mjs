@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { tellAttention, tellHeads, toldToken } from "../../../src/headscope/views/static/views/telling.js";
 import { cutToken, fitted, isolatedToken, visibleToken } from "../../../src/headscope/views/static/core/token_text.js";
-import { heatScale, heatValues, tellHeat } from "../../../src/headscope/views/static/views/heatmap/heat_values.js";
+import { heatScale, heatValues, shadeShare, tellHeat } from "../../../src/headscope/views/static/views/heatmap/heat_values.js";
 import { headOrder, headStatistics, pooledMap } from "../../../src/headscope/views/static/views/head_stats.js";
 import { close, weightsFrom } from "./support.mjs";
 
@@ -76,10 +76,13 @@ test("hidden tokens neither receive nor count", () => {
 });
 
 test("tokens that attention rests on do not make the heat map's scale", () => {
-  assert.deepEqual(heatScale([0.6, 0.1, 0.2, 0.15], new Set([0, 3])), { most: 0.2, off: [0] });
-  assert.deepEqual(heatScale([0.1, 0.2], new Set([0])), { most: 0.2, off: [] });
-  assert.deepEqual(heatScale([0.6, 0], new Set([0])), { most: 0.6, off: [] });
-  assert.deepEqual(heatScale([], new Set()), { most: 0, off: [] });
+  assert.deepEqual(heatScale([0.6, 0.1, 0.2, 0.15], new Set([0, 3])), { least: 0.1, most: 0.2, off: [0] });
+  assert.deepEqual(heatScale([0.1, 0.2], new Set([0])), { least: 0, most: 0.2, off: [] });
+  assert.deepEqual(heatScale([0.6, 0], new Set([0])), { least: 0, most: 0.6, off: [] });
+  assert.deepEqual(heatScale([], new Set()), { least: 0, most: 0, off: [] });
+  const scale = { least: 0.1, most: 0.3 };
+  assert.deepEqual([0.1, 0.2, 0.3, 0.9].map((value) => Math.round(100 * shadeShare(value, scale))), [0, 50, 100, 100]);
+  assert.equal(shadeShare(0, { least: 0, most: 0 }), 0);
 });
 
 test("the shade in words", () => {

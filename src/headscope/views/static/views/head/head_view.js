@@ -3,7 +3,7 @@ import { el } from "../../core/dom.js";
 import { edgesOf } from "./edges.js";
 import { colored, placeOfToken, tellHidden, tokenAt } from "../frame.js";
 import { focusOf, headScene, paintEdges, paintFocus } from "./head_scene.js";
-import { columnWidths, rowStep } from "./layout.js";
+import { columnWidths, rowStep, WIDEST } from "./layout.js";
 import { LineTiles } from "./line_tiles.js";
 import { sinkNames } from "../filters.js";
 import { measureText } from "../../core/picture.js";
@@ -84,7 +84,7 @@ export class HeadView {
     // Nothing is laid out while the view is not to be seen.
     if (!wide || (wide === this.wide && frame === this.placed)) return;
     [this.wide, this.placed] = [wide, frame];
-    this.widths = columnWidths(wide - 16, this.longest + 2 * LINE_GAP);
+    this.widths = columnWidths(Math.min(wide - 16, WIDEST), this.longest + 2 * LINE_GAP);
     const { share, label, lines, width } = this.widths;
     this.element.style.setProperty("--hs-step", `${this.step}px`);
     this.element.style.setProperty("--hs-share", `${share}px`);

@@ -10,6 +10,9 @@ export function rowMiddle(place, step) {
   return place * step + step / 2;
 }
 
+// The widest that the head view is drawn: farther apart, lines cannot be followed from one side to the other.
+export const WIDEST = 520;
+
 // Widths of a row, left to right: share, label, lines, label, share. Labels get what they need, the lines the rest.
 export function columnWidths(total, longest) {
   const share = total < 420 ? 36 : 44;

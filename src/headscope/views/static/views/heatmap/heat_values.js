@@ -21,12 +21,22 @@ export function heatValues({ weights, heads, shown, kind, units }, direction, pl
   return Float32Array.from(rows, (query) => columns.reduce((most, key) => Math.max(most, at(query, key)), 0));
 }
 
-// The value of the full shade: the largest, not counting the places in `sinks`, which are off the scale where they are
-// larger: {most, off: their places}. They alone make the scale where nothing else has a value.
+// The values of no shade and of the full shade: the smallest and the largest, so that tokens whose values are close are
+// told apart. The places in `sinks` are not counted, and are off the scale where they are larger: {least, most, off:
+// their places}. They alone make the scale where nothing else has a value.
 export function heatScale(values, sinks) {
-  const largest = (kept) => values.reduce((most, value, place) => (kept(place) && value > most ? value : most), 0);
-  const most = largest((place) => !sinks.has(place)) || largest(() => true);
-  return { most, off: [...values.keys()].filter((place) => sinks.has(place) && values[place] > most) };
+  const ordinary = Array.from(values).filter((_, place) => !sinks.has(place));
+  const counted = ordinary.some((value) => value > 0) ? ordinary : Array.from(values);
+  if (!counted.length) return { least: 0, most: 0, off: [] };
+  const [smallest, most] = [Math.min(...counted), Math.max(...counted)];
+  // Equal values are all shaded in full, as shares of the largest.
+  const least = smallest < most ? smallest : 0;
+  return { least, most, off: [...values.keys()].filter((place) => sinks.has(place) && values[place] > most) };
+}
+
+// How much of the full shade a value has, in [0, 1].
+export function shadeShare(value, { least, most }) {
+  return most > 0 ? Math.min(1, Math.max(0, (value - least) / (most - least))) : 0;
 }
 
 // What the shade means, in words.

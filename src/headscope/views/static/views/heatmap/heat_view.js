@@ -4,7 +4,7 @@ import { shadeOf } from "../../core/colors.js";
 import { placeOfToken, tellHidden, tokenAt } from "../frame.js";
 import { percent } from "../../core/format.js";
 import { heatScene } from "./heat_scene.js";
-import { heatScale, heatValues, tellHeat } from "./heat_values.js";
+import { heatScale, heatValues, shadeShare, tellHeat } from "./heat_values.js";
 import { measureText } from "../../core/picture.js";
 import { toldToken } from "../telling.js";
 import { cutToken } from "../../core/token_text.js";
@@ -62,7 +62,7 @@ export class HeatView {
     this.said = `${tellHeat(state.direction, chosen < 0 ? "" : toldToken(labels[this.chooser][chosen]))}.`;
     this.caption.textContent = `${this.said} ${chosen < 0 ? "Click a token to see only its part." : "Click it again, or Escape, for all."}`;
     this.write(theme);
-    this.ends.textContent = [`0% to ${percent(this.most)}`, this.offScale()].filter(Boolean).join("; ");
+    this.ends.textContent = [`${percent(this.least)} to ${percent(this.most)}`, this.offScale()].filter(Boolean).join("; ");
     this.scale.style.background = `linear-gradient(to right, ${shadeOf(0, theme).fill}, ${shadeOf(1, theme).fill})`;
   }
 
@@ -86,7 +86,7 @@ export class HeatView {
       const units = this.frame.units[side];
       [...this.lists[number].children].forEach((item, place) => {
         item.classList.toggle("hs-unknown", units.unknown.has(this.frame.shown[side][place]));
-        const { fill, ink } = shadeOf(values && this.most > 0 ? values[place] / this.most : 0, theme);
+        const { fill, ink } = shadeOf(values ? shadeShare(values[place], this) : 0, theme);
         item.style.setProperty("--hs-fill", fill);
         item.style.setProperty("--hs-on", ink);
         item.setAttribute("aria-selected", String(place === chosen));
@@ -175,7 +175,7 @@ export class HeatView {
     const { state } = this.frame;
     const head = state.head ? `head ${state.head}` : "mean of the heads";
     const caption = [`Layer ${state.layer}`, head, this.said.replace("Shade: ", "").replace(/\.$/, ""), tellHidden(this.frame), this.offScale()].filter(Boolean).join(" · ");
-    return heatScene({ paragraphs: this.paragraphs, most: this.most, off: this.off, caption, width: Math.min(760, Math.max(320, this.texts.clientWidth || 760)), measure: measureText });
+    return heatScene({ paragraphs: this.paragraphs, scale: { least: this.least, most: this.most }, off: this.off, caption, width: Math.min(760, Math.max(320, this.texts.clientWidth || 760)), measure: measureText });
   }
 
   destroy() {}
