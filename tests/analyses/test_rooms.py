@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 import headscope
-from headscope.analyses.for_report import targets_of
+from headscope.analyses.for_report import functions_of
 from headscope.declarations.analysis_list import ANALYSES, STAGES, of_table
-from headscope.report_kit.targets import WAYS
+from headscope.report_kit.head_functions import DIRECTIONS
 from headscope.reporting.parts import write_figures
 from support import mock_inputs
 from support.measured import about, with_parts
@@ -175,12 +175,12 @@ def test_the_figures_that_are_written_are_those_declared(tmp_path):
 
 
 def test_what_a_run_was_asked_to_find_has_the_names_that_its_heads_find():
-    """The names in the roles are those of the targets, which say what they are called."""
+    """The names in the roles are those of the relations, which say what they are called."""
     run = mock_inputs.section_4()
     names = {name for finds in run.roles["finds"] for name in finds}
-    targets = {target.what.name: target for target in targets_of(run)}
-    assert names <= {*targets}
-    assert {target.role for target in targets.values()} == {"syntax", "coreference"}
-    ways = {way for one in targets.values() if one.heads is not None and "direction" in one.heads
+    relations = {scores.function.name: scores for scores in functions_of(run) if scores.function.is_relation}
+    assert names <= {*relations}
+    assert {scores.function.role for scores in relations.values()} == {"syntax", "coreference"}
+    ways = {way for one in relations.values() if one.heads is not None and "direction" in one.heads
             for way in one.heads["direction"]}  # fmt: skip
-    assert ways == {*WAYS}
+    assert ways == {*DIRECTIONS}

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.analyses.for_report import measures_of, showings_of
+from headscope.analyses.for_report import functions_of, measures_of
 from headscope.analyses.for_study import head_columns
 from support import mock_inputs
 from support.measured import about
@@ -70,5 +70,5 @@ def test_each_has_the_name_and_the_numbers_of_its_column_in_a_study(add):
         for kind, values in measure.values.items():
             of_kind = columns[columns["kind"] == kind].sort_values(["layer", "head"])
             np.testing.assert_array_equal(values, of_kind[name].astype(float), err_msg=name)
-    shown = {showing.what.name for showing in showings_of(context.run)}
+    shown = {scores.function.name for scores in functions_of(context.run) if not scores.function.is_relation}
     assert shown <= set(columns)

@@ -13,10 +13,9 @@ from headscope.analyses.for_study import groups_of, rows_of
 from headscope.declarations.analysis import Analysis
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures, MeasureLabel
+from headscope.report_kit.head_functions import FunctionScores
 from headscope.report_kit.measured import Measured
 from headscope.report_kit.report_parts import Context, Parts
-from headscope.report_kit.showings import Showing
-from headscope.report_kit.targets import Target
 from headscope.visible import capital
 
 
@@ -27,14 +26,10 @@ def every_part() -> Iterator[Parts]:
         yield parts
 
 
-def targets_of(run: Measured) -> list[Target]:
-    """Return what was looked for in a run, in the order of the report."""
-    return [target for parts in every_part() for target in parts.targets(run)]
-
-
-def showings_of(run: Measured) -> list[Showing]:
-    """Return what heads were seen doing in a run, in the order of the report."""
-    return [showing for parts in every_part() for showing in parts.showings(run)]
+def functions_of(run: Measured) -> list[FunctionScores]:
+    """Return what was looked for in the heads of a run: relations, then behaviors, in the order of the report."""
+    scores = [of_function for parts in every_part() for of_function in parts.functions(run)]
+    return sorted(scores, key=lambda of_function: not of_function.function.is_relation)
 
 
 @dataclass(frozen=True, kw_only=True)

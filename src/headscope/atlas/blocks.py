@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headscope.analyses.for_report import every_part, showings_of, targets_of
-from headscope.atlas.accuracies import relations_block
-from headscope.atlas.shown import showings_block
+from headscope.analyses.for_report import every_part, functions_of
+from headscope.atlas.functions import behaviors_block, relations_block
 from headscope.atlas.vocabulary import Known, vocabulary
 from headscope.errors import InputError
 from headscope.models.folder.shown import short_name
@@ -40,8 +39,7 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
     check_study(study)
     about = Context.of(measured_in(study))
     run, words, kinds = about.run, about.words, about.kinds
-    targets, showings = targets_of(run), showings_of(run)
-    relations = relations_block(targets, kinds)
+    functions, data = functions_of(run), data_block(about)
     sentences = sentences_block(about)
     needed = {name: what for parts in every_part() for name, what in parts.needed.items()} | {
         TOP_EXAMPLES: _TOP_EXAMPLES
@@ -56,12 +54,11 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
         },
         "vocabulary": vocabulary(
             words,
-            [each.what for each in targets if each.heads is not None and not each.overall],
-            [each.what for each in showings],
+            [each.function for each in functions if each.heads is not None and not each.overall],
             _known_in_any_run(),
         ),
-        "relations": relations,
-        "showings": showings_block(showings, kinds),
+        "relations": relations_block(functions, kinds),
+        "showings": behaviors_block(functions, kinds, data["measures"]),
         "kinds": {
             kind.name: {
                 **{name: fields for parts in every_part() for name, fields in parts.cards(run, kind).items()},
@@ -70,15 +67,14 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
             for kind in kinds
         },
     }
-    return {"data": data_block(about), "maps": maps_block(about), "atlas": atlas}
+    return {"data": data, "maps": maps_block(about), "atlas": atlas}
 
 
 def _known_in_any_run() -> list[Known]:
     out: list[Known] = []
     for parts in every_part():
         lacking = next(iter(parts.needed), "")
-        out += [Known(what, lacking) for what in parts.known]
-        out += [Known(what, lacking) for what in parts.showable]
+        out += [Known(function, lacking) for function in parts.known_functions]
     return out
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headscope.report_kit.showings import Showable
-from headscope.report_kit.targets import Findable
+from headscope.report_kit.head_functions import HeadFunction
 from headscope.report_kit.words import Words
 from headscope.statistics.role_catalog import ROLES, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS
@@ -15,14 +14,14 @@ from headscope.statistics.statistic_catalog import STATISTICS
 
 @dataclass(frozen=True)
 class Known:
-    """What is understood also where a run did not measure it, and what it then lacks (a name in `missing`)."""
+    """A function that is understood also where a run did not measure it, and what it then lacks (of `missing`)."""
 
-    what: Findable | Showable
+    function: HeadFunction
     missing: str
 
 
 def vocabulary(
-    words: Words, measured: Sequence[Findable], shown: Sequence[Showable], known: Sequence[Known]
+    words: Words, measured: Sequence[HeadFunction], known: Sequence[Known]
 ) -> list[dict[str, Any]]:
     """Return what can be asked for: `what`, `name`, `label`, `says`, and its `words`.
 
@@ -31,8 +30,7 @@ def vocabulary(
 
     Args:
         words: the model's names of special tokens.
-        measured: what the run looked for.
-        shown: what it saw heads doing.
+        measured: what the run looked for in heads.
         known: what is understood also where the run did not measure it, to say so.
     """
     roles = [
@@ -44,20 +42,19 @@ def vocabulary(
         for name, entry in STATISTICS.items()
         if entry.search_words
     ]
-    findable: list[Findable | Showable] = [*measured, *shown]
-    names = {what.name for what in findable}
+    names = {function.name for function in measured}
     others = [
-        _named(entry.what) | {"what": "unmeasured", "missing": entry.missing}
+        _named(entry.function) | {"what": "unmeasured", "missing": entry.missing}
         for entry in known
-        if entry.what.name not in names and entry.what.words
+        if entry.function.name not in names and entry.function.search_words
     ]
-    named = [_named(what) for what in findable if what.words]
+    named = [_named(function) for function in measured if function.search_words]
     return [*roles, *named, *statistics, *others]
 
 
-def _named(what: Findable | Showable) -> dict[str, Any]:
-    sort = "showing" if isinstance(what, Showable) else "relation"
-    return _entry(sort, what.name, what.label, what.says, what.words)
+def _named(function: HeadFunction) -> dict[str, Any]:
+    what = "relation" if function.is_relation else "showing"
+    return _entry(what, function.name, function.label, function.description, function.search_words)
 
 
 def _entry(what: str, name: str, label: str, says: str, words: Iterable[str]) -> dict[str, Any]:

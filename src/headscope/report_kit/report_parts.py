@@ -8,11 +8,10 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from headscope.report_kit.head_functions import FunctionScores, HeadFunction
 from headscope.report_kit.kinds import Kind, kinds_of
 from headscope.report_kit.linked_sentences import Sentence
 from headscope.report_kit.measured import Measured
-from headscope.report_kit.showings import Showable, Showing
-from headscope.report_kit.targets import Findable, Target
 from headscope.report_kit.words import Words, count, plain, words_for
 from headscope.views.markup import Html, el
 
@@ -128,12 +127,10 @@ class Parts:
         headline: which of its topics may stand on the first screen; the lowest number comes first.
         read: what it read, in a few words each, for the page's first line.
         closing: what stands after its sections and the table of all heads.
-        targets: what it looked for, and how well every head finds it.
-        known: what it looks for in any run, so that it is understood where this one did not.
+        functions: what it looked for in heads, with the numbers of every head.
+        known_functions: what it looks for in any run, so that a search understands it where this one did not.
         arcs: its table of sentences on which heads find something, with gold arcs; empty where it has none.
         role: the color of what its heads find.
-        showings: what it saw heads doing, each beside what chance gives; the grid can be colored by these, too.
-        showable: what it looks for so in any run, so that it is understood where this one did not.
         cards: what it adds to the atlas's cards of the heads of a kind, by name.
         needed: what a run may lack of the cards: name -> (the table it is made of, what to do for it).
     """
@@ -146,11 +143,9 @@ class Parts:
     headline: Mapping[str, int] = field(default_factory=dict)
     read: Callable[[Mapping[str, Any]], Sequence[str]] = lambda _: ()
     closing: Callable[[Context], Sequence[Html]] = lambda _: ()
-    targets: Callable[[Measured], Sequence[Target]] = lambda _: ()
-    known: Sequence[Findable] = ()
+    functions: Callable[[Measured], Sequence[FunctionScores]] = lambda _: ()
+    known_functions: Sequence[HeadFunction] = ()
     arcs: str = ""
     role: str = ""
-    showings: Callable[[Measured], Sequence[Showing]] = lambda _: ()
-    showable: Sequence[Showable] = ()
     cards: Callable[[Measured, Kind], Mapping[str, Any]] = lambda _, __: {}
     needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.for_report import arc_examples
+from headscope.analyses.for_report import arc_examples, functions_of
 from headscope.figures.line_diagram import weights_of
 from headscope.report_kit.relation_names import short
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import Words
-from headscope.reporting.payload import finds_of, named_targets, packed, shown_tokens
+from headscope.reporting.head_functions import finds_of
+from headscope.reporting.payload import packed, shown_tokens
 from headscope.visible import titled
 
 TOP_EXAMPLES = "top_examples"
@@ -65,10 +66,10 @@ def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
     more than 512 heads have their sentences in the atlas alone.
     """
     roles_kept = about.run.table(TOP_EXAMPLES) is not None
-    every, targets = sentences_block(about), named_targets(about.run)
+    every, functions = sentences_block(about), functions_of(about.run)
     out: dict[str, dict[int, dict[str, Any]]] = {}
     for kind in about.kinds:
-        finds = finds_of(about.run, kind, targets)
+        finds = finds_of(about.run, kind, functions)
         labels_of = {index: {entry["name"] for entry in chosen} for index, chosen in finds.items()}
         chosen = out.setdefault(kind.name, {})
         if kind.size > MANY_HEADS:

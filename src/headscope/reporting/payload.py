@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.for_report import measures_of, showings_of, targets_of
+from headscope.analyses.for_report import functions_of, measures_of
 from headscope.declarations.head_measures import SHARE
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import json_numbers
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.showings import shown_by_head
-from headscope.report_kit.targets import Target
 from headscope.report_kit.words import Words, capital
+from headscope.reporting.head_functions import finds_of, shows_of
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN, Role
 from headscope.statistics.statistic_catalog import NAMES, is_share
 from headscope.views.quantize import write_weights
@@ -36,8 +34,7 @@ def data_block(about: Context) -> dict[str, Any]:
     what that means, and its accuracy; `shows` likewise what it shows, and how much.
     """
     kinds, words = about.kinds, about.words
-    targets = named_targets(about.run)
-    showings = showings_of(about.run)
+    functions = functions_of(about.run)
     occurring = [name for name in NAMES if any(kind.occurs(name) for kind in kinds)]
     return {
         "schema": SCHEMA,
@@ -47,14 +44,14 @@ def data_block(about: Context) -> dict[str, Any]:
         ],
         "relations": [
             {
-                "name": f"finds {target.what.name}",
-                "label": f"Finds {target.what.label}",
-                "says": target.what.says,
+                "name": f"finds {scores.function.name}",
+                "label": f"Finds {scores.function.label}",
+                "says": scores.function.description,
                 "share": True,
-                "values": {kind.name: _accuracies(target, kind) for kind in kinds},
+                "values": {kind.name: _accuracies(scores.heads, kind) for kind in kinds},
             }
-            for target in targets.values()
-            if target.heads is not None and not target.overall
+            for scores in functions
+            if scores.function.is_relation and scores.heads is not None and not scores.overall
         ],
         "measures": [
             {
@@ -79,8 +76,8 @@ def data_block(about: Context) -> dict[str, Any]:
                 "heads": kind.heads_per_layer,
                 **({"own": list(kind.model_layers)} if kind.model_layers else {}),
                 "roles": [SHOWN.index(role if role in SHOWN else OTHERWISE) for role in kind.roles],
-                "finds": finds_of(about.run, kind, targets),
-                "shows": shown_by_head(showings, kind),
+                "finds": finds_of(about.run, kind, functions),
+                "shows": shows_of(kind, functions),
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
             }
             for kind in kinds
@@ -93,44 +90,12 @@ def _significant(values: np.ndarray) -> list[float | None]:
     return [None if np.isnan(value) else float(f"{value:.4g}") for value in values]
 
 
-def named_targets(run: Measured) -> dict[str, Target]:
-    """Return what was looked for in a run by its name, in the order of the report."""
-    return {target.what.name: target for target in targets_of(run)}
-
-
-def _accuracies(target: Target, kind: Kind) -> list[float | int | None]:
-    """Return how well every head of a kind finds something, in head order: of two directions the better one."""
+def _accuracies(heads: pd.DataFrame, kind: Kind) -> list[float | int | None]:
+    """Return how well every head of a kind finds a relation, in head order: of two directions the better one."""
     out = np.full(kind.size, np.nan)
-    if target.heads is not None:
-        rows = target.heads[target.heads["kind"] == kind.name]
-        np.fmax.at(out, kind.head_indices(rows), rows["accuracy"].to_numpy(np.float64, na_value=np.nan))
+    rows = heads[heads["kind"] == kind.name]
+    np.fmax.at(out, kind.head_indices(rows), rows["value"].to_numpy(np.float64, na_value=np.nan))
     return json_numbers(out.round(4))
-
-
-def finds_of(run: Measured, kind: Kind, targets: Mapping[str, Target]) -> dict[int, list[dict[str, Any]]]:
-    """Return what each head of a kind finds: that for which it is held-out best and beats its baseline."""
-    if "finds" not in run.roles:
-        return {}
-    rows = run.roles[run.roles["kind"] == kind.name]
-    out: dict[int, list[dict[str, Any]]] = {}
-    for layer, head, finds in zip(rows["layer"], rows["head"], rows["finds"]):
-        names = [str(name) for name in finds] if isinstance(finds, list | tuple | np.ndarray) else []
-        if names:
-            out[kind.head_index(layer, head)] = [_find(targets[name]) for name in names]
-    return out
-
-
-def _find(target: Target) -> dict[str, Any]:
-    cell = target.best.accuracy if target.best is not None else None
-    known = cell is not None and cell.exists
-    ends = [cell.ci_low, cell.ci_high] if cell is not None and cell.has_interval else [float("nan")] * 2
-    values = json_numbers(np.array([cell.value if cell is not None and known else float("nan"), *ends]))
-    return {
-        "name": target.what.label,
-        "says": target.what.says,
-        "role": target.role,
-        "value": values[0], "low": values[1], "high": values[2],
-    }  # fmt: skip
 
 
 def _role_words(role: Role, words: Words) -> dict[str, Any]:

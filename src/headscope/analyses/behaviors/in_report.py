@@ -1,7 +1,7 @@
 """Behaviors in text: their part of the report."""
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
-from headscope.analyses.behaviors.on_cards import IN_TEXT, behaviors_showings
+from headscope.analyses.behaviors.head_functions import IN_TEXT, text_scores
 from headscope.analyses.behaviors.section import (
     TOPIC,
     behaviors_figures,
@@ -25,7 +25,7 @@ PARTS = Parts(
     terms=TERMS,
     explained=("behaviors",),
     headline={TOPIC: 65},
-    showings=behaviors_showings,
-    showable=tuple(IN_TEXT.values()),
+    functions=text_scores,
+    known_functions=tuple(IN_TEXT.values()),
     needed={"behaviors": ("behaviors", "run headscope report again")},
 )

@@ -1,8 +1,8 @@
 """The part of the report on coreference."""
 
 from headscope.analyses.coref.findings import TOPIC, coreference_findings
+from headscope.analyses.coref.head_functions import ANTECEDENT, antecedent_scores
 from headscope.analyses.coref.section import coreference_section
-from headscope.analyses.coref.targets import ANTECEDENT, antecedent_targets
 from headscope.report_kit.relation_names import COREFERENCE
 from headscope.report_kit.report_parts import Parts, corpus_line
 
@@ -19,8 +19,8 @@ PARTS = Parts(
     explained=("coref",),
     headline={TOPIC: 40},
     read=lambda manifest: corpus_line(manifest.get("coreference"), "window"),
-    targets=antecedent_targets,
-    known=(ANTECEDENT,),
+    functions=antecedent_scores,
+    known_functions=(ANTECEDENT,),
     arcs="coref_examples",
     role=COREFERENCE,
     needed={"coreference": ("coref_heads", "give the run a --coref")},

@@ -2,7 +2,7 @@
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.experiments.catalog import EXPERIMENTS
-from headscope.analyses.experiments.on_cards import BY_EXPERIMENT, experiments_showings
+from headscope.analyses.experiments.head_functions import BY_EXPERIMENT, experiment_scores
 from headscope.analyses.experiments.section import (
     experiments_figures,
     experiments_findings,
@@ -27,7 +27,9 @@ PARTS = Parts(
     terms=TERMS,
     explained=("experiments",),
     headline={topic_of(EXPERIMENTS["repeated"]): 64},
-    showings=experiments_showings,
-    showable=BY_EXPERIMENT,
+    functions=experiment_scores,
+    known_functions=tuple(
+        function for functions in BY_EXPERIMENT.values() for function in functions.values()
+    ),
     needed={"experiments": ("experiments", "run headscope report again, with a model and text")},
 )

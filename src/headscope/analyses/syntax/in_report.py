@@ -2,8 +2,8 @@
 
 from headscope.analyses.syntax.figures.files import syntax_figures
 from headscope.analyses.syntax.findings import TOPIC, syntax_findings
+from headscope.analyses.syntax.head_functions import ROLE, UNIVERSAL, relation_scores
 from headscope.analyses.syntax.section import syntax_section
-from headscope.analyses.syntax.targets import ROLE, UNIVERSAL, relation_targets
 from headscope.report_kit.report_parts import Parts, corpus_line
 
 TERMS = (
@@ -30,8 +30,8 @@ PARTS = Parts(
     explained=("syntax_best",),
     headline={TOPIC: 30},
     read=lambda manifest: corpus_line(manifest.get("treebank"), "sentence"),
-    targets=relation_targets,
-    known=UNIVERSAL,
+    functions=relation_scores,
+    known_functions=UNIVERSAL,
     arcs="syntax_examples",
     role=ROLE,
     needed={"relations": ("syntax", "give the run a --treebank")},

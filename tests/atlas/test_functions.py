@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.behaviors.catalog import NATURAL
-from headscope.analyses.for_report import showings_of
+from headscope.analyses.for_report import functions_of
 from headscope.atlas.blocks import atlas_blocks
-from headscope.atlas.shown import showings_block
+from headscope.atlas.functions import behaviors_block
 from headscope.reporting.payload import data_block
 from headscope.statistics.measures import of_measure
 from headscope.views.markup import json_text
@@ -22,7 +22,8 @@ from support.mock_behaviors import place_of, with_behaviors
 def blocks_of(run):
     shown = about(run)
     told = json.loads(json_text(data_block(shown)))
-    return told, {one["name"]: one for one in showings_block(showings_of(run), shown.kinds)}
+    block = behaviors_block(functions_of(run), shown.kinds, told["measures"])
+    return told, {one["name"]: one for one in block}
 
 
 @pytest.mark.parametrize("make", [mock_inputs.t5, lambda: mock_inputs.section_4(4, 8)])

@@ -1,54 +1,55 @@
-"""Antecedents as a target of heads: the accuracy of every head, and the words that people search for."""
+"""Finding antecedents as a function of heads: the accuracy of every head, and the words that people search for."""
 
 from __future__ import annotations
 
 from math import isnan
 
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
+from headscope.report_kit.head_functions import BestHead, FunctionScores, HeadFunction
 from headscope.report_kit.measured import Measured
 from headscope.report_kit.relation_names import COREFERENCE, short
-from headscope.report_kit.targets import Findable, Selected, Target
 
-ANTECEDENT = Findable(
+ANTECEDENT = HeadFunction(
     name=COREFERENCE,
     label=short(COREFERENCE),
-    says="an earlier mention of the same entity",
-    words=("coreference", "coref", "antecedent", "pronoun", "anaphora", "mention", "entity"),
+    description="an earlier mention of the same entity",
+    search_words=("coreference", "coref", "antecedent", "pronoun", "anaphora", "mention", "entity"),
+    role=COREFERENCE,
+    is_relation=True,
 )
 
 
-def antecedent_targets(run: Measured) -> list[Target]:
-    """Return the one target of coreference; none where the run has no coreference."""
+def antecedent_scores(run: Measured) -> list[FunctionScores]:
+    """Return the one function of coreference; none where the run has no coreference."""
     antecedents, table = antecedents_of(run), run.table("coref_heads")
     if antecedents is None:
         return []
     rows = None if table is None else table[(table["model"] == "trained") & (table["mention_type"] == "all")]
-    heads = None if rows is None or rows.empty else rows
+    heads = None if rows is None or rows.empty else rows.rename(columns={"accuracy": "value"})
     nearest = antecedents.systems.get("nearest", {}).get("all")
     return [
-        Target(
-            what=ANTECEDENT,
-            role=COREFERENCE,
-            n=antecedents.counts.get("all", 0) if heads is None else int(heads["n_mentions"].max()),
+        FunctionScores(
+            function=ANTECEDENT,
+            n_cases=antecedents.counts.get("all", 0) if heads is None else int(heads["n_mentions"].max()),
             baseline=float("nan") if nearest is None else nearest.value,
-            best=_selected(run, antecedents),
+            best=_best_head(run, antecedents),
             heads=heads,
         )
     ]
 
 
-def _selected(run: Measured, antecedents: Antecedents) -> Selected | None:
+def _best_head(run: Measured, antecedents: Antecedents) -> dict[str, BestHead]:
     chosen = antecedents.held_out
     if chosen is None:
-        return None
-    return Selected(
-        kind=chosen.kind,
+        return {}
+    best = BestHead(
         layer=chosen.layer,
         head=chosen.head,
-        accuracy=chosen.cells.get("all"),
+        value=chosen.cells.get("all"),
         tested=not isnan(chosen.q),
-        beats=_finds(run, chosen),
+        passes=_finds(run, chosen),
     )
+    return {chosen.kind: best}
 
 
 def _finds(run: Measured, chosen: SelectedHead) -> bool:

@@ -1,13 +1,13 @@
-"""Dependency relations as what heads can find: how well every head finds each, and what people call them."""
+"""Dependency relations as functions of heads: how well every head finds each, and what people call them."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from headscope.analyses.syntax.relations import Best, relations_of
+from headscope.report_kit.head_functions import DIRECTIONS, BestHead, FunctionScores, HeadFunction
 from headscope.report_kit.measured import Measured
 from headscope.report_kit.relation_names import OVERALL, gloss, short, terms
-from headscope.report_kit.targets import WAYS, Findable, Selected, Target
 
 ROLE = "syntax"
 # By the label without its sub-type, beside the glossary's own words.
@@ -39,52 +39,54 @@ _WORDS = {
 }
 
 
-def findable(name: str) -> Findable:
+def relation(name: str) -> HeadFunction:
     """Return what a relation is called; a sub-type answers to its base's names where it has no words of its own."""
     known = terms(name)
     base = name.split(":", 1)[0]
     synonyms = _WORDS.get(name, _WORDS.get(base, ()) if known == terms(base) else ())
     words = (name, *synonyms, *(known[:1] if known else ()))
-    return Findable(name=name, label=short(name), says=gloss(name), words=words)
+    return HeadFunction(
+        name=name,
+        label=short(name),
+        description=gloss(name),
+        search_words=words,
+        role=ROLE,
+        is_relation=True,
+    )
 
 
-UNIVERSAL = tuple(findable(name) for name in _WORDS if name not in ("dobj", "poss"))
+UNIVERSAL = tuple(relation(name) for name in _WORDS if name not in ("dobj", "poss"))
 
 
-def relation_targets(run: Measured) -> list[Target]:
+def relation_scores(run: Measured) -> list[FunctionScores]:
     """Return the relations of a run, in the order of its tables; none where it has no treebank."""
     chosen = {relation.name: relation for relation in relations_of(run)}
     table = run.table("syntax")
     rows: dict[str, pd.DataFrame] = {}
     if table is not None:
-        trained = table[(table["model"] == "trained") & table["direction"].isin(WAYS)]
+        trained = table[(table["model"] == "trained") & table["direction"].isin(DIRECTIONS)]
+        trained = trained.rename(columns={"accuracy": "value"})
         rows = {str(name): accuracies for name, accuracies in trained.groupby("relation", sort=False)}
-    targets = []
+    scores = []
     for name in dict.fromkeys([*rows, *chosen]):
         accuracies = rows.get(name)
         best = chosen[name].held_out if name in chosen else None
-        targets.append(
-            Target(
-                what=findable(name),
-                role=ROLE,
-                n=chosen[name].n if accuracies is None else int(accuracies["n_arcs"].max()),
+        scores.append(
+            FunctionScores(
+                function=relation(name),
+                n_cases=chosen[name].n if accuracies is None else int(accuracies["n_arcs"].max()),
                 baseline=_best_offset(run.table("syntax_baselines"), name),
-                best=None if best is None else _selected(best),
+                best={} if best is None else {best.kind: _best_head(best)},
                 heads=accuracies,
                 overall=name in OVERALL,
             )
         )
-    return targets
+    return scores
 
 
-def _selected(best: Best) -> Selected:
-    return Selected(
-        kind=best.kind,
-        layer=best.layer,
-        head=best.head,
-        accuracy=best.accuracy,
-        tested=best.tested,
-        beats=best.beats,
+def _best_head(best: Best) -> BestHead:
+    return BestHead(
+        layer=best.layer, head=best.head, value=best.accuracy, tested=best.tested, passes=best.beats
     )
 
 

@@ -1,0 +1,82 @@
+"""Behaviors as functions of heads, for cards, the grid and the search: in text, and in experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
+from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads, heads_of
+from headscope.report_kit.head_functions import BestHead, FunctionScores, HeadFunction
+from headscope.report_kit.measured import Measured
+from headscope.statistics.measures import NORM
+
+_HEAD = ["kind", "layer", "head"]
+
+
+def behavior_function(name: str, *, where: str, suffix: str = "") -> HeadFunction:
+    """Return a behavior as a function of heads.
+
+    Args:
+        name: of the behavior.
+        where: begins its name in `study.heads`: the analysis, with the experiment behind it.
+        suffix: ends its label; empty in text.
+    """
+    behavior = BEHAVIORS[name]
+    return HeadFunction(
+        name=f"{where}.{name}",
+        label=f"{name}{suffix}",
+        description=behavior.label,
+        search_words=behavior.search_words,
+        role=behavior.role,
+    )
+
+
+IN_TEXT = {name: behavior_function(name, where="behaviors") for name in NATURAL}
+
+
+def text_scores(run: Measured) -> list[FunctionScores]:
+    """Return the behaviors in text that can occur; none where they were not measured."""
+    heads, best = run.table("behaviors"), run.table("behaviors_best")
+    return [] if heads is None or best is None else behavior_scores(heads, best, IN_TEXT)
+
+
+def behavior_scores(
+    heads: pd.DataFrame, best: pd.DataFrame, functions: Mapping[str, HeadFunction]
+) -> list[FunctionScores]:
+    """Return the scores of the behaviors that can occur.
+
+    Args:
+        heads: every head's numbers, as `layout.heads_table` lays them out, with `model`.
+        best: the chosen heads, as `layout.best_table` lays them out, with `model`.
+        functions: by the names of the behaviors.
+    """
+    trained = heads_of(heads)
+    trained = trained[trained["n_rows"] > 0]
+    norms = heads_of(heads, measure=NORM).rename(columns={"value": "norm"})
+    behaviors = [BEHAVIORS[name] for name in functions]
+    chosen = {
+        (head.kind, head.behavior.name): _best_head(head)
+        for kind in dict.fromkeys(trained["kind"])
+        for head in chosen_heads(heads, best, kind, behaviors)
+    }
+    scores = []
+    for name, function in functions.items():
+        norms_of_behavior = norms.loc[norms["behavior"] == name, [*_HEAD, "norm"]]
+        rows = trained[trained["behavior"] == name].merge(norms_of_behavior, on=_HEAD, how="left")
+        if len(rows):
+            best_heads = {kind: head for (kind, behavior), head in chosen.items() if behavior == name}
+            scores.append(FunctionScores(function=function, heads=rows, best=best_heads))
+    return scores
+
+
+def _best_head(chosen: ChosenHead) -> BestHead:
+    return BestHead(
+        layer=chosen.layer,
+        head=chosen.head,
+        value=chosen.estimate,
+        chance=float("nan") if chosen.control is None else chosen.control.mean,
+        tested=chosen.tested,
+        passes=(chosen.layer, chosen.head) in chosen.heads,
+    )

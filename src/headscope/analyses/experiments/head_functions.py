@@ -1,0 +1,34 @@
+"""Behaviors in experiments as functions of heads, for cards, the grid and the search.
+
+Shuffled words are a baseline for text and stand in the page alone.
+"""
+
+from __future__ import annotations
+
+from headscope.analyses.behaviors.head_functions import behavior_function, behavior_scores
+from headscope.analyses.experiments.catalog import EXPERIMENTS
+from headscope.report_kit.head_functions import FunctionScores
+from headscope.report_kit.measured import Measured
+
+BY_EXPERIMENT = {
+    experiment.name: {
+        name: behavior_function(name, where=f"experiments.{experiment.name}", suffix=experiment.beside)
+        for name in experiment.behaviors
+    }
+    for experiment in EXPERIMENTS.values()
+    if experiment.on_cards
+}
+
+
+def experiment_scores(run: Measured) -> list[FunctionScores]:
+    """Return the behaviors of each experiment that was done."""
+    heads, best = run.table("experiments"), run.table("experiments_best")
+    if heads is None or best is None:
+        return []
+    return [
+        scores
+        for name, functions in BY_EXPERIMENT.items()
+        for scores in behavior_scores(
+            heads[heads["experiment"] == name], best[best["experiment"] == name], functions
+        )
+    ]

@@ -1,0 +1,139 @@
+"""What heads do, for the atlas's script: numbers of relations and behaviors, as columns over the heads of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headscope.report_kit.head_functions import DIRECTIONS, FunctionScores
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.numbers import json_numbers
+
+
+def relations_block(functions: Sequence[FunctionScores], kinds: Sequence[Kind]) -> list[dict[str, Any]]:
+    """Return what was measured of each relation, those left out of which no head's accuracy was kept.
+
+    Each has `name label says role n`, `baseline` (accuracy of what needs no attention), `best`: {kind, index of the
+    head, its accuracy, tested: whether there were documents enough to ask, beats: whether choosing it is shown to beat
+    the baseline}; and `heads`: for each kind `value`, `low`, `high` and `way` in head order, the better direction of
+    each head.
+    """
+    return [
+        {
+            "name": scores.function.name,
+            "label": scores.function.label,
+            "overall": scores.overall,
+            "baseline": _number(scores.baseline),
+            "role": scores.function.role,
+            "says": scores.function.description,
+            "n": scores.n_cases,
+            "best": _best_of_relation(scores, kinds),
+            "heads": {kind.name: _relation_columns(scores.heads, kind) for kind in kinds},
+        }
+        for scores in functions
+        if scores.function.is_relation and scores.heads is not None
+    ]
+
+
+def _best_of_relation(scores: FunctionScores, kinds: Sequence[Kind]) -> dict[str, Any] | None:
+    for kind in kinds:
+        if best := scores.best.get(kind.name):
+            return {
+                "kind": kind.name,
+                "index": kind.head_index(best.layer, best.head),
+                "accuracy": None if best.value is None else _number(best.value.value),
+                "beats": best.passes,
+                "tested": best.tested,
+            }
+    return None
+
+
+def _relation_columns(heads: pd.DataFrame, kind: Kind) -> dict[str, Any] | None:
+    """Lay a relation's rows out by head; of two directions the more accurate is kept, of equal ones the first."""
+    rows = heads[heads["kind"] == kind.name]
+    if rows.empty:
+        return None
+    better = rows.sort_values("value", ascending=False, kind="stable").drop_duplicates(["layer", "head"])
+    columns = _columns(better, kind, {"value": "value", "low": "ci_low", "high": "ci_high"}, always="value")
+    if "direction" in better:
+        ways = np.full(kind.size, -1)
+        ways[kind.head_indices(better)] = [DIRECTIONS.index(way) for way in better["direction"]]
+        columns["way"] = ways.tolist()
+    return columns
+
+
+def behaviors_block(
+    functions: Sequence[FunctionScores], kinds: Sequence[Kind], measures: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """Return what stands beside each head's value of a behavior, which the report's data has.
+
+    Each has `name label says topic role unit asked` (whether it can be asked for), and `heads`: for each kind in which
+    it can occur `low` and `high` in head order, left out where nothing has an interval, `uniform` (one number where all
+    share it), `written` (the value by what the head writes, where that is known of any), `shows` (1, 0, null: not
+    tested), and `strongest`: {index, chance: the same choice with random weights, tested}, or null.
+
+    Args:
+        functions: what was looked for in heads.
+        kinds: of attention.
+        measures: of the report's data, which have the values, their topic and their unit.
+    """
+    listed = {measure["name"]: measure for measure in measures}
+    return [
+        {
+            "name": scores.function.name,
+            "label": scores.function.label,
+            "says": scores.function.description,
+            "topic": measure["topic"],
+            "role": scores.function.role,
+            "unit": measure["unit"],
+            "asked": bool(scores.function.search_words),
+            "heads": {
+                kind.name: _behavior_columns(scores, scores.heads, kind)
+                for kind in kinds
+                if (scores.heads["kind"] == kind.name).any()
+            },
+        }
+        for scores in functions
+        if not scores.function.is_relation
+        and scores.heads is not None
+        and (measure := listed.get(scores.function.name)) is not None
+    ]
+
+
+def _behavior_columns(scores: FunctionScores, heads: pd.DataFrame, kind: Kind) -> dict[str, Any]:
+    rows = heads[heads["kind"] == kind.name]
+    names = {"low": "ci_low", "high": "ci_high", "written": "norm", "uniform": "uniform"}
+    columns = _columns(rows, kind, names, always="uniform")
+    if len(set(columns["uniform"])) == 1:
+        columns["uniform"] = columns["uniform"][0]
+    shows: list[int | None] = [None] * kind.size
+    for index, verdict in zip(kind.head_indices(rows).tolist(), rows["shows"]):
+        shows[index] = None if pd.isna(verdict) else int(verdict)
+    best = scores.best.get(kind.name)
+    return columns | {
+        "shows": shows,
+        "strongest": None
+        if best is None
+        else {
+            "index": kind.head_index(best.layer, best.head),
+            "chance": _number(float(np.round(best.chance, 4))),
+            "tested": best.tested,
+        },
+    }
+
+
+def _columns(rows: pd.DataFrame, kind: Kind, names: Mapping[str, str], *, always: str) -> dict[str, Any]:
+    """Lay columns out in head order, to four digits; those without a number are left out, but one."""
+    columns = {name: kind.in_head_order(rows, column) for name, column in names.items()}
+    return {
+        name: json_numbers(values.round(4))
+        for name, values in columns.items()
+        if name == always or np.isfinite(values).any()
+    }
+
+
+def _number(value: float) -> float | int | None:
+    return json_numbers(np.array([value]))[0]

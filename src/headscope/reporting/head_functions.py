@@ -1,0 +1,70 @@
+"""What each head does, for the page's script: the relations that it finds and the behaviors that it shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from headscope.report_kit.head_functions import FunctionScores
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.measured import Measured
+from headscope.report_kit.numbers import json_numbers
+from headscope.statistics.boolean_columns import is_true
+
+
+def finds_of(
+    run: Measured, kind: Kind, functions: Sequence[FunctionScores]
+) -> dict[int, list[dict[str, Any]]]:
+    """Return what each head of a kind finds, by its place: what it is held-out best at, above the baseline."""
+    if "finds" not in run.roles:
+        return {}
+    relations = {scores.function.name: scores for scores in functions if scores.function.is_relation}
+    rows = run.roles[run.roles["kind"] == kind.name]
+    out: dict[int, list[dict[str, Any]]] = {}
+    for layer, head, finds in zip(rows["layer"], rows["head"], rows["finds"]):
+        names = [str(name) for name in finds] if isinstance(finds, list | tuple | np.ndarray) else []
+        if names:
+            out[kind.head_index(layer, head)] = [_find(relations[name]) for name in names]
+    return out
+
+
+def _find(scores: FunctionScores) -> dict[str, Any]:
+    cell = next((best.value for best in scores.best.values()), None)
+    known = cell is not None and cell.exists
+    ends = [cell.ci_low, cell.ci_high] if cell is not None and cell.has_interval else [float("nan")] * 2
+    values = json_numbers(np.array([cell.value if cell is not None and known else float("nan"), *ends]))
+    return {
+        "name": scores.function.label,
+        "says": scores.function.description,
+        "role": scores.function.role,
+        "value": values[0], "low": values[1], "high": values[2],
+    }  # fmt: skip
+
+
+def shows_of(kind: Kind, functions: Sequence[FunctionScores]) -> dict[int, list[dict[str, Any]]]:
+    """Return what each head of a kind shows of the behaviors that can be searched for, by its place.
+
+    Each with its value and interval, and its norm-weighted value, where that is known.
+    """
+    out: dict[int, list[dict[str, Any]]] = {}
+    for scores in functions:
+        function, heads = scores.function, scores.heads
+        if function.is_relation or heads is None or not function.search_words:
+            continue
+        for row in heads[(heads["kind"] == kind.name) & is_true(heads["shows"])].to_dict("records"):
+            value, low, high, norm = json_numbers(
+                np.array([row[name] for name in ("value", "ci_low", "ci_high", "norm")], dtype=np.float64)
+            )
+            fields = {
+                "id": function.name,
+                "name": function.label,
+                "says": function.description,
+                "role": function.role,
+            }
+            known = {} if norm is None else {"written": norm}
+            out.setdefault(kind.head_index(row["layer"], row["head"]), []).append(
+                fields | {"value": value, "low": low, "high": high} | known
+            )
+    return out
