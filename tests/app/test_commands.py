@@ -11,6 +11,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.app.analysis_functions import FUNCTIONS
 from headscope.app.cli import measuring, printing
 from headscope.app.cli.program import app
+from headscope.app.cli.program_commands import HEADINGS
 from headscope.app.options.taken import stages_measured
 from headscope.declarations.analysis import Analysis, Stage
 from headscope.declarations.analysis_list import ANALYSES, STAGES
@@ -234,8 +235,13 @@ def test_an_analysis_without_a_terminal_shows_nothing():
 def test_each_command_is_said_in_a_line_that_fits(cli, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     _, out, _ = cli("--help")
-    listed = out.split("Commands:\n")[1].splitlines()
-    assert len(listed) == len(typer.main.get_command(app).commands)
+    sections = dict(section.split(":\n", 1) for section in out.rstrip().split("\n\n")[2:])
+    assert list(sections) == ["Options", *(each for each in HEADINGS if each in sections)]
+    listed = [line for heading in HEADINGS for line in sections.get(heading, "").splitlines()]
+    assert sorted(line.split()[0] for line in listed) == sorted(typer.main.get_command(app).commands)
+    assert [line.split()[0] for line in sections["Measure"].splitlines()] == [
+        each.command.name for each in ANALYSES if each.command
+    ]
     for line in listed:
         assert line.endswith(".")
         assert not line.endswith("...")

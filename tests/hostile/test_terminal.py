@@ -9,11 +9,12 @@ from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+import typer
 
 from headscope.analyses.stage_result import StageResult
 from headscope.app.cli import printing, report
 from headscope.app.cli.printing import show
-from headscope.app.cli.program import main
+from headscope.app.cli.program import app, main
 from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.app.options.beside_run import QUIET, RUN
 from headscope.declarations.analysis_list import ANALYSES
@@ -22,6 +23,8 @@ from headscope.scans.progress import Progress
 from headscope.visible import printable as made_printable
 from support import hostile_terminal as made
 from support.hostile import printable
+
+COMMANDS = list(typer.main.get_command(app).commands)
 
 each_text = pytest.mark.parametrize(
     "text", [pytest.param(text, id=name) for name, text in made.TEXTS.items()]
@@ -325,9 +328,7 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
         ),
         (
             ["stast"],
-            "there is no command 'stast'; expected one of report, merge, stats, segments, norms, distribution, jobs, "
-            "pca, extract, convert, behaviors, experiments, syntax, coref, distances, importance, probes, "
-            "train, view, explore, atlas, export; did you mean stats?",
+            f"there is no command 'stast'; expected one of {', '.join(COMMANDS)}; did you mean stats?",
         ),
         (
             ["stats", "--text", "a\0b"],

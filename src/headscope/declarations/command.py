@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from headscope.declarations.option import Option
 
-LAST = 100
-
 
 @dataclass(frozen=True, kw_only=True)
 class OutputFile:
@@ -36,7 +34,6 @@ class Command:
         without: options that shape its stages' numbers and that it does not take.
         files: that it can write.
         tells_run: whether it prints notes on the text.
-        order: in the list of commands, ascending; the default comes last.
     """
 
     name: str
@@ -46,4 +43,3 @@ class Command:
     without: tuple[str, ...] = ()
     files: tuple[OutputFile, ...] = ()
     tells_run: bool = False
-    order: int = LAST

@@ -10,7 +10,6 @@ from headscope.app.cli.printing import say, say_beside
 from headscope.app.cli.program_commands import ProgramCommand
 from headscope.app.options import typed as o
 from headscope.counted import count
-from headscope.declarations.command import LAST
 from headscope.declarations.option import choose
 from headscope.errors import OptionError
 from headscope_train.training_options import OBJECTIVES, PRECISIONS
@@ -181,7 +180,7 @@ def command(
     say(f"card: {out / 'README.md'}")
 
 
-COMMAND = ProgramCommand(name="train", order=LAST + 10, function=command)
+COMMAND = ProgramCommand(name="train", heading="Train", function=command)
 
 
 class TrainingPrinter:

@@ -28,7 +28,6 @@ ANALYSIS = Analysis(
             "Say which heads show known behaviors in text.\n\nThe first token, neighbors, copies, induction and "
             "delimiters, beside uniform attention in the same rows and beside random weights."
         ),
-        order=45,
     ),
     head_measures=(
         HeadMeasures(

@@ -36,7 +36,6 @@ ANALYSIS = Analysis(
             "Score every head on the antecedents of mentions.\n\nBaselines stand beside; GAP's files are told by "
             "gender. Without --coref the synthetic documents are read."
         ),
-        order=60,
     ),
     head_measures=(
         HeadMeasures(

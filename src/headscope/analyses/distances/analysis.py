@@ -60,7 +60,6 @@ ANALYSIS = Analysis(
             ),
         ),
         tells_run=True,
-        order=70,
     ),
     head_measures=(HeadMeasures(table="head_map", values=("x", "y", "cluster")),),
     figures=("figure-6", "head-tree"),

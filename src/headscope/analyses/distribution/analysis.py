@@ -27,7 +27,6 @@ ANALYSIS = Analysis(
             "lot. Here are the tenths of its rows: of how much it writes, of its non-sink attention, of its entropy "
             "and of how far it looks."
         ),
-        order=26,
     ),
     head_measures=(
         HeadMeasures(

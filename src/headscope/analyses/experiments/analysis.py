@@ -30,7 +30,6 @@ ANALYSIS = Analysis(
             "Try heads on inputs whose answer is known.\n\nRandom tokens repeated (induction), a needle in a haystack "
             "(retrieval; decoders alone), and the text with its words shuffled."
         ),
-        order=46,
     ),
     head_measures=(
         HeadMeasures(

@@ -43,7 +43,6 @@ ANALYSIS = Analysis(
                 ),
             ),
         ),
-        order=80,
     ),
     head_measures=(
         HeadMeasures(

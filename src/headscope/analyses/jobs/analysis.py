@@ -52,7 +52,6 @@ ANALYSIS = Analysis(
             "valley between any two. With "
             "--treebank its sentences are read as well, where parts of speech tell jobs apart, too."
         ),
-        order=27,
     ),
     head_measures=(*_measures_of("jobs"), *_measures_of("tree_jobs", suffix="treebank")),
 )

@@ -27,7 +27,6 @@ ANALYSIS = Analysis(
             "Say how much each head writes.\n\nA weight says where a head looks; the length of its output says whether "
             "it matters. Heads that write little are inactive."
         ),
-        order=25,
     ),
     head_measures=(
         HeadMeasures(

@@ -30,7 +30,6 @@ ANALYSIS = Analysis(
             "Find the directions in which heads' vectors vary.\n\nOf queries, keys and outputs: how many directions a "
             "head uses, how much of the variance lies along the first, and where tokens lie along the first two."
         ),
-        order=27,
     ),
     head_measures=(
         HeadMeasures(

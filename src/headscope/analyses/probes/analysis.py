@@ -28,7 +28,6 @@ ANALYSIS = Analysis(
             "distances only, and the structural probe on each layer's vectors."
         ),
         without=("compat",),
-        order=90,
     ),
     head_measures=(HeadMeasures(table="probe_weights", values=("weight",), by=("probe", "direction")),),
     figures=("probe-scores", "probe-distances", "probe-weights", "probe-layers"),

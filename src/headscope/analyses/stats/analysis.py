@@ -42,7 +42,6 @@ ANALYSIS = Analysis(
             ),
         ),
         tells_run=True,
-        order=10,
     ),
     head_measures=(
         HeadMeasures(table="stats", by=("statistic",), where={"measure": "weight"}),

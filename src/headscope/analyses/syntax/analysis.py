@@ -30,7 +30,6 @@ ANALYSIS = Analysis(
             "Score every head on dependency relations.\n\nThe best head of each stands beside the best fixed offset. "
             "Without --treebank or --maps the synthetic treebank is read."
         ),
-        order=50,
     ),
     head_measures=(
         HeadMeasures(

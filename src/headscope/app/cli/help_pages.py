@@ -7,6 +7,8 @@ import typer.core
 from headscope.declarations.option import GROUPS
 
 _OTHERS = "Options"
+_INDENT = 6
+"""What click leaves free before and between the two columns of a list."""
 # The headings of options that commands declare themselves, without a group.
 _OF_NAME = {
     **dict.fromkeys(
@@ -18,6 +20,23 @@ _OF_NAME = {
     **dict.fromkeys(("port", "no_browser", "help", "shard", "device"), "Machine"),
     **dict.fromkeys(("engine", "workers", "gpus_per_worker", "cpus_per_worker", "ray_address"), "Machine"),
 }
+
+
+class GroupedProgram(typer.core.TyperGroup):
+    """The program, whose help lists its commands under headings."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, those of each heading together."""
+        names = self.list_commands(ctx)
+        longest = max(map(len, names))
+        records: dict[str, list[tuple[str, str]]] = {}
+        for name in names:
+            command: Any = self.get_command(ctx, name)
+            line = command.get_short_help_str(formatter.width - longest - _INDENT)
+            records.setdefault(command.rich_help_panel, []).append((name.ljust(longest), line))
+        for heading, lines in records.items():
+            with formatter.section(heading):
+                formatter.write_dl(lines)
 
 
 class GroupedCommand(typer.core.TyperCommand):

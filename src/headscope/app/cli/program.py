@@ -2,19 +2,17 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 
 import typer
 
 from headscope.app.cli import atlas, convert, explore, export, extract, merge, report, segments, view
-from headscope.app.cli.help_pages import GroupedCommand
+from headscope.app.cli.help_pages import GroupedCommand, GroupedProgram
 from headscope.app.cli.measuring import command_of
 from headscope.app.cli.printing import fit_output, say, say_beside
-from headscope.app.cli.program_commands import ProgramCommand, commands_of_packages
+from headscope.app.cli.program_commands import HEADINGS, ProgramCommand, commands_of_packages
 from headscope.app.cli.usage import run
 from headscope.app.stopping import STOPPED, Stoppable
 from headscope.declarations.analysis_list import ANALYSES
-from headscope.declarations.command import LAST
 from headscope.errors import HeadscopeError
 
 app = typer.Typer(
@@ -24,25 +22,26 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    cls=GroupedProgram,
 )
 _OTHERS = (
-    ProgramCommand(name="report", order=0, function=report.command),
-    ProgramCommand(name="merge", order=5, function=merge.command),
-    ProgramCommand(name="segments", order=20, function=segments.command),
-    ProgramCommand(name="extract", order=30, function=extract.command),
-    ProgramCommand(name="convert", order=40, function=convert.command),
-    ProgramCommand(name="view", order=LAST + 20, function=view.command),
-    ProgramCommand(name="explore", order=LAST + 30, function=explore.command),
-    ProgramCommand(name="atlas", order=LAST + 40, function=atlas.command),
-    ProgramCommand(name="export", order=LAST + 50, function=export.command),
+    ProgramCommand(name="report", heading="Start", function=report.command),
+    ProgramCommand(name="view", heading="Start", function=view.command),
+    ProgramCommand(name="explore", heading="Start", function=explore.command),
+    ProgramCommand(name="merge", heading="Scale", function=merge.command),
+    ProgramCommand(name="segments", heading="Scale", function=segments.command),
+    ProgramCommand(name="extract", heading="Scale", function=extract.command),
+    ProgramCommand(name="convert", heading="Scale", function=convert.command),
+    ProgramCommand(name="export", heading="Publish", function=export.command),
+    ProgramCommand(name="atlas", heading="Publish", function=atlas.command),
 )
 
 
 def add_commands() -> None:
-    """Fill the program with its commands, in their order."""
+    """Fill the program with its commands, those of a heading together."""
     present = [*_OTHERS, *_commands_of_analyses()]
     added = commands_of_packages(taken=frozenset(command.name for command in present))
-    for command in sorted([*present, *added], key=attrgetter("order")):
+    for command in sorted([*present, *added], key=lambda each: HEADINGS.index(each.heading)):
         command.add_to(app, shown_by=GroupedCommand)
 
 
@@ -50,7 +49,7 @@ def _commands_of_analyses() -> Iterator[ProgramCommand]:
     for analysis in ANALYSES:
         if (command := analysis.command) is not None:
             function = command_of(analysis, command)
-            yield ProgramCommand(name=command.name, order=command.order, function=function)
+            yield ProgramCommand(name=command.name, heading="Measure", function=function)
 
 
 add_commands()

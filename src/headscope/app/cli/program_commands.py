@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import typer
 
-from headscope.declarations.command import LAST
 from headscope.entry_points import installed
 from headscope.errors import OptionError
 from headscope.installing import how_to_install_companion
 
 GROUP = "headscope.commands"
+HEADINGS = ("Start", "Measure", "Scale", "Publish", "Train", "More")
+"""What commands are for, in the order of `headscope --help`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,22 +20,30 @@ class ProgramCommand:
 
     Attributes:
         name: as it is typed.
-        order: where it stands in the list of commands; analyses without an order of their own stand at 100.
+        heading: of `HEADINGS`, that it stands under in `headscope --help`.
         function: what typer runs; its parameters are the options, and its docstring is the help.
         takes_anything: whether options that are not declared are passed over.
     """
 
     name: str
-    order: int
     function: Callable[..., None]
+    heading: str = "More"
     takes_anything: bool = False
+
+    def __post_init__(self) -> None:
+        if self.heading not in HEADINGS:
+            raise ValueError(f"heading {self.heading!r} is not known; choose one of {', '.join(HEADINGS)}")
 
     def add_to(self, program: typer.Typer, *, shown_by: type[typer.core.TyperCommand]) -> None:
         """Add the command to a program."""
         lenient = {"allow_extra_args": True, "ignore_unknown_options": True} if self.takes_anything else {}
-        program.command(self.name, help=self.function.__doc__, cls=shown_by, context_settings=lenient)(
-            self.function
-        )
+        program.command(
+            self.name,
+            help=self.function.__doc__,
+            cls=shown_by,
+            context_settings=lenient,
+            rich_help_panel=self.heading,
+        )(self.function)
 
 
 def commands_of_packages(*, taken: frozenset[str]) -> tuple[ProgramCommand, ...]:
@@ -51,7 +60,7 @@ def commands_of_packages(*, taken: frozenset[str]) -> tuple[ProgramCommand, ...]
         return commands
     return (
         *commands,
-        ProgramCommand(name="train", order=LAST + 10, function=missing_trainer, takes_anything=True),
+        ProgramCommand(name="train", heading="Train", function=missing_trainer, takes_anything=True),
     )
 
 
