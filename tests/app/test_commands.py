@@ -80,7 +80,7 @@ def test_the_list_of_commands(program):
 def test_a_command_takes_what_its_stages_read_and_what_every_run_takes(program, name):
     analysis, taken = OF_ANALYSES[name], list(parameters(program.commands[name]))
     stages = list(stages_measured(analysis))
-    corpora = {corpus for stage in stages for corpus in stage.corpora}
+    corpora = {corpus for stage in stages for corpus in (*stage.corpora, *stage.optional_corpora)}
     named = {option for stage in stages for option in stage.options}
     reworded = [each.name for each in analysis.command.reworded]
     written = [each.option.name for each in analysis.command.files]

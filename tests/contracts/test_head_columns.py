@@ -34,8 +34,6 @@ NO_MEASURE = {
     "pca_map": "tokens",
     "job_examples": "sentences",
     "job_tokens": "tokens",
-    "tree_job_examples": "sentences",
-    "tree_job_tokens": "tokens",
 }
 # Numbers that stand beside a measure.
 BESIDE = {"uniform", "ci_low", "ci_high", "q_value", "reachable"}

@@ -67,7 +67,7 @@ def test_stages_and_options_name_each_other_rightly():
     for stage in STAGES.values():
         assert set(stage.options) <= shaping, stage.name
         assert set(stage.required_options) <= set(OPTIONS), stage.name
-        assert set(stage.corpora) <= corpora, stage.name
+        assert {*stage.corpora, *stage.optional_corpora} <= corpora, stage.name
     for name in shaping:
         assert hasattr(RunOptions(), name)
     for each in OPTIONS.values():
@@ -86,16 +86,14 @@ def test_precisions_are_torchs():
         ({}, ("stats", "syntax", "coref", "norms", *ALWAYS, *LAST)),
         ({"loss": "mlm"}, ("stats", "syntax", "coref", "norms", "importance", *ALWAYS, *LAST)),
         ({"text": ("a",)}, ("stats", "norms", *ALWAYS, *LAST)),
-        ({"treebank": ("a",)}, ("stats", "syntax", "norms", *ALWAYS, *LAST, "tree_jobs")),
-        # By itself, or beside jobs where a treebank is given.
+        ({"treebank": ("a",)}, ("stats", "syntax", "norms", *ALWAYS, *LAST)),
         ({"stages": ("jobs",)}, ("jobs",)),
-        ({"treebank": ("a",), "stages": ("jobs",)}, ("jobs", "tree_jobs")),
+        ({"treebank": ("a",), "stages": ("jobs",)}, ("jobs",)),
         ({"treebank": ("a",), "stages": ("syntax",)}, ("syntax",)),
-        ({"stages": ("tree_jobs",)}, ("tree_jobs",)),
         ({"coref": ("a",)}, ("stats", "coref", "norms", *ALWAYS, *LAST)),
         (
             {"treebank": ("a",), "treebank_train": ("b",)},
-            ("stats", "syntax", "norms", *ALWAYS, "probes", *LAST, "tree_jobs"),
+            ("stats", "syntax", "norms", *ALWAYS, "probes", *LAST),
         ),
         (
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
@@ -158,7 +156,6 @@ def test_the_order_of_signatures_stays():
         "map",
         "probes",
         *LAST,
-        "tree_jobs",
         *BY_NAME,
     )
     # What is added stands behind.

@@ -30,6 +30,7 @@ class Stage:
         measure: `module:Class` of its `Measurement` within the analysis's folder, imported when the stage is measured.
         tables: `module:name` of the schemas of the tables that it makes, imported when they are needed.
         corpora: that it reads, by their names in the signature; `text` for the text itself.
+        optional_corpora: that it reads, too, where they are given.
         options: those of `RunOptions` that shape its numbers, beyond those that shape every stage.
         after: stages whose tables it reads, where they are measured.
         version: is raised when its numbers change; a finished stage of another version is measured again.
@@ -37,8 +38,6 @@ class Stage:
             measured again.
         requested_as: the name under which a run requests it, where that is not its own; see `request_name`.
         required_options: options without which it is measured only on request; see `RunOptions.wanted`.
-        companion_of: the request with which it is measured, too, where its `required_options` are set; empty for a
-            stage that is requested by itself.
         by_name: whether it is measured only where it is requested by name.
         order: of its request among all requests, which signatures keep; stages of equal order go by the report's.
         refusal: why it cannot be measured over saved maps, and what to do; empty where it can.
@@ -48,13 +47,13 @@ class Stage:
     measure: str
     tables: str = "tables:TABLES"
     corpora: tuple[str, ...] = ()
+    optional_corpora: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
     version: int = 1
     listed: str = ""
     requested_as: str = ""
     required_options: tuple[str, ...] = ()
-    companion_of: str = ""
     by_name: bool = False
     order: int = 0
     refusal: str = ""
@@ -156,7 +155,7 @@ class Analysis:
     @property
     def measured(self) -> tuple[str, ...]:
         """The requests that its command measures."""
-        names = tuple(dict.fromkeys(stage.request_name for stage in self.stages if not stage.companion_of))
+        names = tuple(dict.fromkeys(stage.request_name for stage in self.stages))
         return names if self.command is None else self.command.stages or names
 
     def load(self, where: str) -> Any:

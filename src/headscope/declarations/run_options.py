@@ -1,6 +1,5 @@
 """The options of a run."""
 
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -250,14 +249,7 @@ class RunOptions:
             each.request_name for each in STAGES.values() if self._is_default(each)
         )
         wanted = dict.fromkeys((*requests, *self.include))
-        wanted |= dict.fromkeys(self._companions(wanted))
         return tuple(wanted if self.stages else (name for name in REQUESTS if name in wanted))
-
-    def _companions(self, wanted: Collection[str]) -> Iterator[str]:
-        """Yield companions of requests, where their required options are set."""
-        for stage in STAGES.values():
-            if stage.companion_of in wanted and self._has_required_options(stage):
-                yield stage.request_name
 
     def _has_required_options(self, stage: Stage) -> bool:
         """Return whether the required options of a stage are set."""
@@ -266,7 +258,7 @@ class RunOptions:
 
     def _is_default(self, stage: Stage) -> bool:
         """Return whether a stage is measured without a request: its corpora and required options are given."""
-        if stage.by_name or stage.companion_of or (self.maps is not None and stage.refusal):
+        if stage.by_name or (self.maps is not None and stage.refusal):
             return False
         options = options_of(type(self))
         corpora = self.corpora
@@ -280,7 +272,13 @@ class RunOptions:
     def reads(self, corpus: str) -> bool:
         """Return whether a measured stage reads a corpus, as stages name it; `text` for the text itself."""
         wanted = self.wanted
-        return any(corpus in stage.corpora for stage in STAGES.values() if stage.request_name in wanted)
+        return any(
+            corpus in self.corpora_of(stage) for stage in STAGES.values() if stage.request_name in wanted
+        )
+
+    def corpora_of(self, stage: Stage) -> tuple[str, ...]:
+        """Return the corpora that a stage reads, the optional ones where they are given."""
+        return (*stage.corpora, *(corpus for corpus in stage.optional_corpora if corpus in self.corpora))
 
     @cached_property
     def vectors_hash(self) -> str | None:

@@ -19,7 +19,7 @@ def stage_signature(
         before: ids of the stages measured before it in this run.
     """
     corpus = signature["corpus"]
-    reads = {name: corpus.get(name, {}).get("hash") for name in stage.corpora if name != "text"}
+    reads = {name: corpus.get(name, {}).get("hash") for name in options.corpora_of(stage) if name != "text"}
     if "text" in stage.corpora:
         reads["text"] = corpus.get("hash")
     model = {k: v for k, v in signature["model"].items() if k in ("weights", "family", "special")}

@@ -9,8 +9,9 @@ import pytest
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, features, informative_features
 from headscope.analyses.jobs.head_jobs import head_jobs
-from headscope.analyses.jobs.measure_trees import TreeJobsMeasurement
+from headscope.analyses.jobs.measure import JobsMeasurement
 from headscope.analyses.jobs.row_facts import TAG_NUMBERS, TAGGED
+from headscope.analyses.jobs.tables import TREEBANK
 from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
 from headscope.attention.scan import scan
 from headscope.corpora.trees.universal_tags import TAGS, universal_tag
@@ -157,10 +158,9 @@ def test_a_segment_may_have_no_tags():
 def test_tags_of_a_real_treebank():
     """Each row's tag is that of the word whose letters its token is of, as another reader of the file has it."""
     path = data("ud-english-ewt/en_ewt-ud-dev.conllu")
-    run = prepare(RunOptions(treebank=(str(path),), max_inputs=60, stages=("tree_jobs",)))
-    measurement = TreeJobsMeasurement(run)
-    sums = ScanRunner().run("tree_jobs", measurement.scans())
-    (kept,) = sums.of(TaggedRowAccumulator).compute()
+    run = prepare(RunOptions(treebank=(str(path),), max_inputs=60, stages=("jobs",), controls=0))
+    sums = ScanRunner().run("jobs", JobsMeasurement(run).scans())
+    (kept,) = sums.of(TaggedRowAccumulator, TREEBANK).compute()
     sentences = {}
     for sentence in conllu.parse(path.read_text(encoding="utf-8")):
         words = [word for word in sentence if isinstance(word["id"], int)]

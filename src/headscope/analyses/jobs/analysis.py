@@ -5,12 +5,16 @@ from headscope.declarations.command import Command
 from headscope.declarations.head_measures import HeadMeasures
 
 
-def _measures_of(table: str, *, suffix: str = "") -> tuple[HeadMeasures, HeadMeasures]:
-    """Return what a table holds of each head, the same in all rows of a head, and of each of its jobs."""
-    of_head = HeadMeasures(
-        table=table, values=("jobs", "agreement", "active"), where={"job": 1}, suffix=suffix
+def _measures_of(corpus: str, *, suffix: str = "") -> tuple[HeadMeasures, HeadMeasures]:
+    """Return what is measured in a corpus of each head, the same in all rows of a head, and of each of its jobs."""
+    of_corpus = {"corpus": corpus}
+    of_head = {**of_corpus, "job": 1}
+    return (
+        HeadMeasures(table="jobs", values=("jobs", "agreement", "active"), where=of_head, suffix=suffix),
+        HeadMeasures(
+            table="jobs", values=("share",), by=("job",), where=of_corpus, measure="share", suffix=suffix
+        ),
     )
-    return of_head, HeadMeasures(table=table, values=("share",), by=("job",), measure="share", suffix=suffix)
 
 
 ANALYSIS = Analysis(
@@ -21,25 +25,12 @@ ANALYSIS = Analysis(
             name="jobs",
             # 3: a test for a valley between jobs, and a count for random weights.
             # 4: columns and values have the names of the field.
-            # 5: a column that counts is named by what it counts.
-            version=5,
+            # 5: a column that counts is named by what it counts. 6: text and treebank are in the same tables.
+            version=6,
             measure="measure:JobsMeasurement",
             corpora=("text",),
-            options=(*TEXT_INPUTS, "controls"),
-            order=7,
-        ),
-        # The jobs in a treebank, where parts of speech are features, too.
-        Stage(
-            name="tree_jobs",
-            # 3: columns and values have the names of the field.
-            # 4: a column that counts is named by what it counts.
-            version=4,
-            measure="measure_trees:TreeJobsMeasurement",
-            tables="tables:TREE_TABLES",
-            corpora=("treebank",),
-            options=("spacing",),
-            required_options=("treebank",),
-            companion_of="jobs",
+            optional_corpora=("treebank",),
+            options=(*TEXT_INPUTS, "controls", "spacing"),
             order=7,
         ),
     ),
@@ -53,5 +44,5 @@ ANALYSIS = Analysis(
             "--treebank its sentences are read as well, where parts of speech tell jobs apart, too."
         ),
     ),
-    head_measures=(*_measures_of("jobs"), *_measures_of("tree_jobs", suffix="treebank")),
+    head_measures=(*_measures_of("text"), *_measures_of("treebank", suffix="treebank")),
 )

@@ -23,7 +23,7 @@ PARTS = Parts(
     findings=job_findings,
     sections=job_section,
     terms=TERMS,
-    explained=("jobs", "tree_jobs"),
+    explained=("jobs",),
     cards=job_cards,
     needed={"jobs": ("jobs", "run headscope report again")},
 )

@@ -6,25 +6,28 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from headscope.analyses.jobs.job_tokens import tokens_by_job
-from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
+from headscope.analyses.jobs.job_corpora import CorpusJobs, corpus_jobs
+from headscope.analyses.jobs.tables import TEXT, TREEBANK
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
-_CORPORA = {"jobs": ("In the text", TEXT), "tree_jobs": ("In the treebank", TREES)}
+_CORPORA = {TEXT: "In the text", TREEBANK: "In the treebank"}
 
 
 def render_results(*results: StageResult) -> Iterator[Grid | str]:
     """Yield every job with its share, description and distinctive tokens, in the text and in a treebank."""
-    for result in results:
-        if len(results) > 1:
-            yield _CORPORA[result.name][0]
-        yield _grid(result, _CORPORA[result.name][1])
-        if "job_counts" in result.tables:
-            yield from _counts(result.tables["job_counts"])
+    (result,) = results
+    by_corpus = {corpus: corpus_jobs(result.tables.get, corpus) for corpus in _CORPORA}
+    measured = {corpus: jobs for corpus, jobs in by_corpus.items() if jobs is not None}
+    for corpus, jobs in measured.items():
+        if len(measured) > 1:
+            yield _CORPORA[corpus]
+        yield _grid(jobs)
+        if corpus == TEXT:
+            yield from _counts(jobs.counts)
     yield (
         "of rows in which a head's non-sink attention is above 50%; heads with fewer than 100 such rows are "
         "left out; rows: the share that is grouped with the job; "
@@ -49,20 +52,18 @@ def _counts(counts: pd.DataFrame) -> Iterator[str]:
         yield f"{trained} {prefix[kind]}heads have several jobs{beside}"
 
 
-def _grid(result: StageResult, corpus: JobTables) -> Grid:
-    table = result.tables[corpus.jobs.name]
-    tokens = tokens_by_job(result.tables[corpus.tokens.name])
-    prefix = kind_prefixes(table["kind"])
+def _grid(corpus: CorpusJobs) -> Grid:
+    prefix = kind_prefixes(corpus.jobs["kind"])
     rows = []
-    for row in records(table):
+    for row in records(corpus.jobs):
         job = (row["kind"], int(row["layer"]), int(row["head"]), int(row["job"]))
         rows.append(
             [
                 prefix[job[0]] + head_label(job[1], job[2]),
                 f"{job[3]} of {int(row['jobs'])}",
                 f"{100 * row['share']:.0f}%",
-                str(row["says"]),
-                *(" ".join(tokens.get((*job, side), ())) for side in ("row", "key")),
+                str(row["description"]),
+                *(" ".join(corpus.tokens.get((*job, side), ())) for side in ("row", "key")),
             ]
         )
     labels = [("head", "left"), ("job", "left"), ("rows", "right"), ("what it does", "left")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from headscope.analyses.jobs.active_rows import ActiveRows
 from headscope.analyses.jobs.features import is_tagged
 from headscope.analyses.jobs.head_jobs import SIDES, Job
 from headscope.analyses.jobs.row_facts import BEFORE
-from headscope.analyses.jobs.tables import COUNTS, TAG_COLUMNS, JobTables
+from headscope.analyses.jobs.tables import COUNTS, EXAMPLES, JOBS, TAG_COLUMNS, TEXT, TOKENS
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.examples.excerpts import Excerpt, WantedExcerpt
 from headscope.prepare.prepared_run import Run
@@ -23,30 +23,32 @@ _TAGS = ("", *TAGS)
 SHOWN = 3
 """Number of rows shown of each job."""
 Samples = Sequence[tuple[ActiveRows, Sequence[Job]]]
+"""The sample of each kind of attention, with its jobs."""
 
 
-def job_tables(run: Run, samples: Samples, *, corpus: JobTables) -> dict[str, pd.DataFrame]:
+def job_tables(run: Run, samples: Mapping[str, Samples]) -> dict[str, pd.DataFrame]:
     """Lay jobs out as tables.
 
     Args:
         run: knows the tokens.
-        samples: the sample of each kind of attention, with its jobs.
-        corpus: the tables of the corpus.
+        samples: of each corpus.
     """
     jobs: list[dict[str, Any]] = []
     tokens: list[dict[str, Any]] = []
     examples: list[dict[str, Any]] = []
-    for sample, jobs_of_sample in samples:
+    every = [(corpus, *sample) for corpus, of_corpus in samples.items() for sample in of_corpus]
+    for corpus, sample, jobs_of_sample in every:
         names: dict[tuple[str, int], str] = {}
         for job in jobs_of_sample:
-            keys = {"kind": sample.kind, "layer": job.layer, "head": job.head, "job": job.job}
+            head = {"kind": sample.kind, "layer": job.layer, "head": job.head}
+            keys = {"corpus": corpus, **head, "job": job.job}
             active = sample.active[job.layer - 1, job.head - 1] / max(1, sample.n_rows)
             jobs.append(
                 {
                     **keys,
                     "jobs": job.jobs,
                     **ends_of(job.share, (), value="share"),
-                    "says": job.description,
+                    "description": job.description,
                     "agreement": job.agreement,
                     "q_value": job.q,
                     "n_rows": job.sampled,
@@ -60,25 +62,26 @@ def job_tables(run: Run, samples: Samples, *, corpus: JobTables) -> dict[str, pd
             ]
     return {
         schema.name: pd.DataFrame(rows, columns=schema.names)
-        for schema, rows in zip(corpus.schemas, (jobs, tokens, examples), strict=True)
+        for schema, rows in zip((JOBS, TOKENS, EXAMPLES), (jobs, tokens, examples), strict=True)
     }
 
 
-def job_counts(samples: Samples, control: Samples | None) -> pd.DataFrame:
+def job_counts(samples: Mapping[str, Samples], control: Samples) -> pd.DataFrame:
     """Count the heads with several jobs, of each kind.
 
     Args:
-        samples: of the model.
-        control: the same of random weights.
+        samples: of the model, of each corpus.
+        control: of the text with random weights; empty where it was not read so.
     """
     rows = []
-    for model, samples_of_model in (("trained", samples), ("control", control or ())):
-        for sample, jobs in samples_of_model:
+    trained = [(corpus, "trained", of_corpus) for corpus, of_corpus in samples.items()]
+    for corpus, model, of_model in (*trained, (TEXT, "control", control)):
+        for sample, jobs in of_model:
             heads = [job for job in jobs if job.job == 1]
             tested = [job for job in heads if not np.isnan(job.q)]
             several = sum(job.jobs > 1 for job in tested)
             n_rows = sum(job.sampled for job in heads)
-            rows.append((sample.kind, model, len(heads), len(tested), several, n_rows))
+            rows.append((corpus, sample.kind, model, len(heads), len(tested), several, n_rows))
     return pd.DataFrame(rows, columns=COUNTS.names)
 
 
@@ -103,7 +106,7 @@ def _tokens(
                 "z": token.z,
                 "n_rows": token.count,
             }
-            lines.append({"of": side, "rank": rank, **line})
+            lines.append({"side": side, "rank": rank, **line})
     return lines
 
 
@@ -118,11 +121,11 @@ def _example(run: Run, sample: ActiveRows, job: Job, at: int) -> dict[str, Any]:
         "row": int(row["row"]),
         "key": int(row["key"]),
         "weight": float(row["weight"]),
-        **({side: _TAGS[int(row[side])] for side in TAG_COLUMNS} if is_tagged(sample.rows) else {}),
         "start": excerpt.start,
         "tokens": words,
         "continues_word": run.joined(excerpt),
         "key_token": key_word,
+        **{side: _TAGS[int(row[side])] if is_tagged(sample.rows) else "" for side in TAG_COLUMNS},
     }
 
 

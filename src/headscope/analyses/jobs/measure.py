@@ -1,4 +1,4 @@
-"""The stage of jobs: a scan of the text, a scan of some of it with random weights, and the tables."""
+"""The stage of jobs: scans of the text, of a part of it with random weights, and of a treebank; and the tables."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -6,14 +6,16 @@ from functools import cached_property
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.jobs.head_jobs import head_jobs
 from headscope.analyses.jobs.job_tables import Samples, job_counts, job_tables
-from headscope.analyses.jobs.tables import TEXT
+from headscope.analyses.jobs.tables import TEXT, TREEBANK
+from headscope.analyses.jobs.tagged_rows import TaggedRowAccumulator
 from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult
+from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.segment import Segment
 from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
+from headscope.prepare.trees import TreesCorpus, trees_of
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 
 CONTROL_INPUTS = 256
@@ -22,7 +24,7 @@ CONTROL = "control-0"
 
 
 class JobsMeasurement(Measurement[Run]):
-    """The jobs of every head, and how many would be found with random weights."""
+    """The jobs of every head in the text and in a given treebank, and how many are found with random weights."""
 
     @cached_property
     def control_inputs(self) -> list[Segment]:
@@ -31,9 +33,10 @@ class JobsMeasurement(Measurement[Run]):
         return self.run.sample(CONTROL_INPUTS)
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of the text, and that of a part of it with random weights.
+        """Yield the scan of the text, that of a part of it with random weights, and that of a treebank's sentences.
 
-        One random model is enough, because what is compared is a count over its many heads.
+        One random model is enough, because what is compared is a count over its many heads. The last scan raises
+        `InputError` where the treebank has no tree.
         """
         run, seed = self.run, self.run.options.seed
         rows = ActiveRowAccumulator(run.layout, seed=seed)
@@ -42,16 +45,38 @@ class JobsMeasurement(Measurement[Run]):
             inputs = DrawnInputs(run, lambda: self.control_inputs, control=0)
             rows = ActiveRowAccumulator(run.layout, seed=seed)
             yield Scan(inputs, [rows], CONTROL, label="jobs of heads: control")
+        if run.options.treebank:
+            trees, rows = trees_of(run), TaggedRowAccumulator(run.layout, seed=seed)
+            corpus = TreesCorpus(run, trees, trees.source)
+            yield Scan(corpus, [rows], TREEBANK, label="jobs of heads in the treebank")
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Return the tables."""
-        rows = sums.of(ActiveRowAccumulator)
-        samples = samples_with_jobs(self.run, rows)
-        control = None
+        text = sums.of(ActiveRowAccumulator)
+        samples, state, note = {TEXT: samples_with_jobs(self.run, text)}, text.state(), None
+        control: Samples = []
         if CONTROL in sums:
             control = samples_with_jobs(self.run, sums.of(ActiveRowAccumulator, CONTROL))
-        tables = {**job_tables(self.run, samples, corpus=TEXT), "job_counts": job_counts(samples, control)}
-        return StageResult(name="jobs", tables=tables, state=rows.state())
+        if TREEBANK in sums:
+            tagged = sums.of(TaggedRowAccumulator, TREEBANK)
+            samples[TREEBANK] = samples_with_jobs(self.run, tagged)
+            state |= {f"{TREEBANK}.{name}": array for name, array in tagged.state().items()}
+            note = _untagged(samples[TREEBANK])
+        return StageResult(
+            name="jobs",
+            tables={**job_tables(self.run, samples), "job_counts": job_counts(samples, control)},
+            notes=notes_on(TREEBANK, note),
+            state=state,
+        )
+
+
+def _untagged(samples: Samples) -> str | None:
+    """Return a note where rows were read and no word of theirs has a part of speech that is known."""
+    if any(sample.rows["row_tag"].any() for sample, _ in samples):
+        return None
+    if not any(len(sample.rows) for sample, _ in samples):
+        return None
+    return "no word has a part of speech that is known (NOUN, or NN): jobs are told apart without"
 
 
 def samples_with_jobs(run: Run, rows: ActiveRowAccumulator) -> Samples:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.jobs.job_tokens import tokens_by_job
-from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
+from headscope.analyses.jobs.job_corpora import CorpusJobs, corpus_jobs
+from headscope.analyses.jobs.tables import CORPORA
 from headscope.report_kit.card_words import CardWords
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.measured import Measured
@@ -19,32 +19,28 @@ MANY_HEADS = 512
 
 
 def job_cards(run: Measured, kind: Kind) -> dict[str, Any]:
-    """Return `jobs` and `tree_jobs` for the cards of the heads of a kind; None where the run did not measure them.
+    """Return `jobs` for the cards of the heads of a kind: by corpus, None where the run looked for none in it.
 
-    Each has `words`: every token as it is drawn, and in full where that differs; and `heads`: the jobs by the head's
-    index, each with `share`, its ends `low` and `high` (None where unknown), `says`, the distinctive words `from` and
-    `at`, and `rows` as `CardWords.attending` has them.
+    Each corpus has `words`: every token as it is drawn, and in full where that differs; and `heads`: the jobs by the
+    head's index, each with `share`, its ends `low` and `high` (None where unknown), `description`, the distinctive
+    words `from` and `at`, and `rows` as `CardWords.attending` has them.
     """
-    return {corpus.jobs.name: _cards(run, kind, corpus) for corpus in (TEXT, TREES)}
+    of_corpora = {corpus: corpus_jobs(run.table, corpus) for corpus in CORPORA}
+    return {"jobs": {name: None if jobs is None else _cards(jobs, kind) for name, jobs in of_corpora.items()}}
 
 
-def _cards(run: Measured, kind: Kind, corpus: JobTables) -> dict[str, Any] | None:
-    jobs = run.table(corpus.jobs.name)
-    if jobs is None:
-        return None
+def _cards(corpus: CorpusJobs, kind: Kind) -> dict[str, Any]:
     words = CardWords()
-    tokens, examples = run.table(corpus.tokens.name), run.table(corpus.examples.name)
-    distinctive = {} if tokens is None else tokens_by_job(tokens)
-    rows = _rows(examples, kind, words)
+    jobs, rows = corpus.jobs, _rows(corpus.examples, kind, words)
     heads: dict[int, list[dict[str, Any]]] = {}
     for row in records(jobs[jobs["kind"] == kind.name].sort_values(["layer", "head", "job"])):
         job = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
         heads.setdefault(kind.head_index(row["layer"], row["head"]), []).append(
             {
                 **{name: _share(row[column]) for name, column in _ENDS.items()},
-                "says": str(row["says"]),
-                "from": [words.number(token) for token in distinctive.get((*job, "row"), ())],
-                "at": [words.number(token) for token in distinctive.get((*job, "key"), ())],
+                "description": str(row["description"]),
+                "from": [words.number(token) for token in corpus.tokens.get((*job, "row"), ())],
+                "at": [words.number(token) for token in corpus.tokens.get((*job, "key"), ())],
                 "rows": rows.get(job[1:], []),
             }
         )
@@ -55,10 +51,10 @@ _ENDS = {"share": "share", "low": "ci_low", "high": "ci_high"}
 
 
 def _rows(
-    examples: pd.DataFrame | None, kind: Kind, words: CardWords
+    examples: pd.DataFrame, kind: Kind, words: CardWords
 ) -> dict[tuple[int, int, int], list[list[Any]]]:
     by_job: dict[tuple[int, int, int], list[list[Any]]] = {}
-    if examples is None:
+    if examples.empty:
         return by_job
     examples_of_kind = examples[examples["kind"] == kind.name].sort_values("rank")
     if kind.size > MANY_HEADS:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from headscope.analyses.jobs.clusters import FEWEST_ROWS
-from headscope.analyses.jobs.job_tokens import tokens_by_job
-from headscope.analyses.jobs.tables import TEXT, TREES, JobTables
+from headscope.analyses.jobs.job_corpora import CorpusJobs, corpus_jobs
+from headscope.analyses.jobs.tables import TEXT, TREEBANK
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
@@ -42,18 +42,18 @@ IN_TREES = "In the treebank, by part of speech too"
 def job_findings(about: Context) -> list[Sentence]:
     """Return a sentence on the heads with several jobs, for text and treebank; none where the run measured no jobs."""
     findings: list[Sentence] = []
-    for corpus, topic, where in ((TEXT, TOPIC, ""), (TREES, TREE_TOPIC, " of the treebank")):
-        table = about.run.table(corpus.jobs.name)
-        if table is not None:
+    for corpus, topic, where in ((TEXT, TOPIC, ""), (TREEBANK, TREE_TOPIC, " of the treebank")):
+        jobs = corpus_jobs(about.run.table, corpus)
+        if jobs is not None:
             for kind in about.kinds:
-                beside = _random_weights(about, kind) if corpus is TEXT else ""
-                findings += _of_kind(table, kind, topic=topic, where=where, beside=beside)
+                beside = _random_weights(jobs, kind)
+                findings += _of_kind(jobs.jobs, kind, topic=topic, where=where, beside=beside)
     return findings
 
 
-def _random_weights(about: Context, kind: Kind) -> str:
+def _random_weights(jobs: CorpusJobs, kind: Kind) -> str:
     """Return the number of heads with several jobs under random weights, in parentheses; empty where unknown."""
-    for row in records(about.run.table("job_counts")):
+    for row in records(jobs.counts):
         if row["kind"] == kind.name and row["model"] == "control" and row["tested"]:
             return f" (random weights: {int(row['several']):,} of {int(row['tested']):,})"
     return ""
@@ -85,36 +85,34 @@ def _of_kind(table: pd.DataFrame, kind: Kind, *, topic: str, where: str, beside:
 def job_section(about: Context) -> list[Section]:
     """Build the section; none where no head of the run has a job."""
     blocks = [*_corpus_blocks(about, TEXT, TOPIC)]
-    of_trees = [*_corpus_blocks(about, TREES, TREE_TOPIC)]
+    of_trees = [*_corpus_blocks(about, TREEBANK, TREE_TOPIC)]
     if of_trees:
         blocks += [el("h3", IN_TREES), *of_trees]
     return section("jobs", TITLE, WHY, blocks, captions=(CAPTION,))
 
 
-def _corpus_blocks(about: Context, corpus: JobTables, topic: str) -> Iterator[Html | None]:
+def _corpus_blocks(about: Context, corpus: str, topic: str) -> Iterator[Html | None]:
     """Yield the findings and the table of jobs in one corpus; nothing where no head has one."""
-    table = about.run.table(corpus.jobs.name)
-    if table is None or table.empty:
+    jobs = corpus_jobs(about.run.table, corpus)
+    if jobs is None or jobs.jobs.empty:
         return
     for kind in about.kinds:
         yield from [*kind.heading(), *linked(about.findings_on(topic, kind=kind))]
-        jobs_of_kind = table[table["kind"] == kind.name]
-        if len(jobs_of_kind):
-            tokens = about.run.table(corpus.tokens.name)
-            yield job_table(jobs_of_kind, tokens, kind, name=corpus.jobs.name).html()
+        if (jobs.jobs["kind"] == kind.name).any():
+            yield job_table(jobs, kind, in_treebank=corpus == TREEBANK).html()
 
 
-def job_table(jobs: pd.DataFrame, tokens: pd.DataFrame | None, kind: Kind, *, name: str) -> Table:
+def job_table(jobs: CorpusJobs, kind: Kind, *, in_treebank: bool) -> Table:
     """Tabulate every job of a kind: its share with the interval, its description and distinctive tokens.
 
     Args:
-        jobs, tokens: the tables; `jobs` has the rows of this kind only.
+        jobs: of one corpus.
         kind: of attention.
-        name: of the table of jobs.
+        in_treebank: whether that is the treebank.
     """
-    distinctive = {} if tokens is None else tokens_by_job(tokens)
+    jobs_of_kind = jobs.jobs[jobs.jobs["kind"] == kind.name]
     rows = []
-    for row in records(jobs.sort_values(["layer", "head", "job"])):
+    for row in records(jobs_of_kind.sort_values(["layer", "head", "job"])):
         job = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
         rows.append(
             (
@@ -122,16 +120,15 @@ def job_table(jobs: pd.DataFrame, tokens: pd.DataFrame | None, kind: Kind, *, na
                 f"{job[3]} of {int(row['jobs'])}",
                 share(row["share"]),
                 joined(row["ci_low"], row["ci_high"], between=" to ", missing=DASH),
-                capital(str(row["says"])),
-                *(" ".join(distinctive.get((*job, side), ())) or "–" for side in ("row", "key")),
+                capital(str(row["description"])),
+                *(" ".join(jobs.tokens.get((*job, side), ())) or "–" for side in ("row", "key")),
             )
         )
-    where = " in the treebank" if name != TEXT.jobs.name else ""
     return Table(
-        summary=f"Table: the jobs of every head{where}{kind.in_brackets}",
+        summary=f"Table: the jobs of every head{' in the treebank' * in_treebank}{kind.in_brackets}",
         groups=(),
         header=("head", "job", "share of rows, %", "95% interval", "what it does", "from", "at"),
         rows=tuple(rows),
-        name=f"table-{name.replace('_', '-')}-{kind.name}",
+        name=f"table-jobs{'-treebank' * in_treebank}-{kind.name}",
         words=(0, 4, 5, 6),
     )

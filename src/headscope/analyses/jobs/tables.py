@@ -1,7 +1,5 @@
 """The tables of jobs, in the text and in a treebank."""
 
-from dataclasses import dataclass, replace
-
 from headscope.analyses.jobs.head_jobs import SIDES
 from headscope.statistics.columns import (
     FEW,
@@ -18,6 +16,10 @@ from headscope.statistics.columns import (
 )
 from headscope.statistics.table_schema import Column, TableSchema
 
+TEXT, TREEBANK = CORPORA = ("text", "treebank")
+TAG_COLUMNS = ("row_tag", "key_tag")
+_CORPUS = text("corpus", "which the rows are of: the text, or a treebank, whose parts of speech tell jobs apart, too",
+               choices=CORPORA)  # fmt: skip
 _JOB = Column(
     "job", "which of the head's jobs, from 1, the one with most rows first", "int64", bounds=FROM_ONE
 )
@@ -29,12 +31,13 @@ JOBS = TableSchema(
     "several that come out again of half of the documents, with a valley between any two. Heads with fewer than 100 "
     "such rows are left out.",
     columns=(
+        _CORPUS,
         *PLACE,
         _JOB,
         Column("jobs", "how many the head has", "int64", bounds=FROM_ONE),
         *shares("share", "of the head's active rows that are grouped with the job, which is not how often the head "
                 "does it where rows of two jobs look alike"),
-        text("says", "what is done there, in words"),
+        text("description", "what is done there, in words"),
         Column("agreement", "adjusted Rand index of the jobs that halves of the documents give, on all rows",
                missing="the head has one job", bounds=(-1.0, 1.0)),
         Column("q_value", "that there is no valley between some two jobs, over the heads of the kind "
@@ -42,7 +45,7 @@ JOBS = TableSchema(
         count("n_rows", "active rows of the head that were read"),
         share("active", "of all rows in which the head is active"),
     ),
-    key=("kind", "layer", "head", "job"),
+    key=("corpus", "kind", "layer", "head", "job"),
 )  # fmt: skip
 
 TOKENS = TableSchema(
@@ -50,16 +53,19 @@ TOKENS = TableSchema(
     meaning="Tokens that stand in a job's rows more often than in the head's others, or, where the head has one job, "
     "than in those of all other heads: log-odds with an informative Dirichlet prior (Monroe et al. 2008), z above 3.",
     columns=(
+        _CORPUS,
         *PLACE,
         _JOB,
-        text("of", "whose token it is: the row's own, or that of its strongest non-sink key", choices=SIDES),
+        text(
+            "side", "whose token it is: the row's own, or that of its strongest non-sink key", choices=SIDES
+        ),
         _RANK,
         text("token", "readable token"),
         number("log_odds", "in the job's rows, less those in the others", unit="nats"),
         number("z", "log_odds by its standard error", unit="standard errors"),
         count("n_rows", "rows of the job", meaning="in how many it stands"),
     ),
-    key=("kind", "layer", "head", "job", "of", "rank"),
+    key=("corpus", "kind", "layer", "head", "job", "side", "rank"),
 )
 
 EXAMPLES = TableSchema(
@@ -67,6 +73,7 @@ EXAMPLES = TableSchema(
     meaning="Rows of each job, up to three drawn by a hash, with the tokens around them and what the head looked at "
     "most among non-sink keys.",
     columns=(
+        _CORPUS,
         *PLACE,
         _JOB,
         _RANK,
@@ -83,29 +90,23 @@ EXAMPLES = TableSchema(
             "list of int64",
         ),
         text("key_token", "readable non-sink token that it attends to most"),
+        *(
+            text(
+                name,
+                f"universal part of speech of the word of {token}; empty in the text, and where it has none",
+            )
+            for name, token in zip(TAG_COLUMNS, ("the row", "its strongest non-sink key"), strict=True)
+        ),
     ),
-    key=("kind", "layer", "head", "job", "rank"),
+    key=("corpus", "kind", "layer", "head", "job", "rank"),
 )
-
-
-@dataclass(frozen=True)
-class JobTables:
-    """The tables of jobs in one corpus: the jobs, their distinctive tokens, and examples of rows."""
-
-    jobs: TableSchema
-    tokens: TableSchema
-    examples: TableSchema
-
-    @property
-    def schemas(self) -> tuple[TableSchema, ...]:
-        """All three."""
-        return self.jobs, self.tokens, self.examples
 
 
 COUNTS = TableSchema(
     name="job_counts",
-    meaning="How many heads have several jobs in the text, of the model and of one with random weights.",
+    meaning="How many heads have several jobs, of the model and, in the text, of one with random weights.",
     columns=(
+        _CORPUS,
         KIND,
         text("model", "whose heads", choices=("trained", "control")),
         count("heads", "heads", meaning="with at least 100 active rows"),
@@ -113,32 +114,7 @@ COUNTS = TableSchema(
         count("several", "heads", meaning="of these, with several jobs"),
         count("n_rows", "active rows", meaning="that were read, of all heads"),
     ),
-    key=("kind", "model"),
+    key=("corpus", "kind", "model"),
 )
 
-TEXT = JobTables(JOBS, TOKENS, EXAMPLES)
-TABLES = (*TEXT.schemas, COUNTS)
-TAG_COLUMNS = ("row_tag", "key_tag")
-
-
-def _of_trees(schema: TableSchema, *further: Column) -> TableSchema:
-    return replace(
-        schema,
-        name=f"tree_{schema.name}",
-        meaning=f"{schema.meaning} In the treebank, whose parts of speech tell jobs apart, too.",
-        columns=(*schema.columns, *further),
-    )
-
-
-TREES = JobTables(
-    _of_trees(JOBS),
-    _of_trees(TOKENS),
-    _of_trees(
-        EXAMPLES,
-        *(
-            text(name, f"universal part of speech of the word of {token}; empty where it has none")
-            for name, token in zip(TAG_COLUMNS, ("the row", "its strongest non-sink key"), strict=True)
-        ),
-    ),
-)
-TREE_TABLES = TREES.schemas
+TABLES = (JOBS, TOKENS, EXAMPLES, COUNTS)

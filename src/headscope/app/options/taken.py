@@ -24,7 +24,7 @@ def options_taken(
         options: of a run, in the order of its fields.
     """
     stages = list(stages_measured(analysis))
-    corpora = {corpus for stage in stages for corpus in stage.corpora}
+    corpora = {corpus for stage in stages for corpus in (*stage.corpora, *stage.optional_corpora)}
     shaping = {name for stage in stages for name in stage.options} - set(command.without)
     reworded = {option.name for option in command.reworded}
     for option in options.values():
@@ -42,11 +42,9 @@ def options_taken(
 
 
 def stages_measured(analysis: Analysis) -> Iterator[Stage]:
-    """Yield the stages that an analysis's command measures, and those that may go beside them."""
+    """Yield the stages that an analysis's command measures."""
     known = {**STAGES, **{stage.name: stage for stage in analysis.stages}}
-    yield from (
-        stage for stage in known.values() if {stage.request_name, stage.companion_of} & set(analysis.measured)
-    )
+    yield from (stage for stage in known.values() if stage.request_name in analysis.measured)
 
 
 def in_order(options: Iterable[Option], *, first: Iterable[str] = ()) -> list[Option]:

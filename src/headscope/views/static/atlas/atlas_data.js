@@ -40,10 +40,10 @@ export function tenthsOf(kind, index) {
   return { measures, strength: strengths[index] || null, rows: (rows[index] || []).map((each) => each.map(told)) };
 }
 
-// The jobs of a head, the largest first: {share, low, high, says, from, at, rows}, from and at tokens as they are drawn; empty
-// where it is active in too few rows, null where the run looked for none. Of a treebank they are named tree_jobs.
-export function jobsOf(kind, index, name = "jobs") {
-  const { [name]: jobs } = partsOf(kind);
+// The jobs of a head, the largest first: {share, low, high, description, from, at, rows}, from and at tokens as they are drawn; empty
+// where it is active in too few rows, null where the run looked for none in the corpus, the text or a treebank.
+export function jobsOf(kind, index, corpus = "text") {
+  const jobs = partsOf(kind).jobs?.[corpus];
   if (!jobs) return null;
   const { words, heads } = jobs;
   const told = ([weight, key, apart, at, tokens]) => ({ weight, key: words[key], apart, at, ...rowOf(words, tokens) });

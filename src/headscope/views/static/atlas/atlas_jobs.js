@@ -47,7 +47,7 @@ function several(kind, index, jobs, inWhat) {
   const status = el("p", { class: "at-told", role: "status" });
   const buttons = jobs.map((one, place) => {
     const says = { "aria-pressed": "false", title: `Job ${place + 1} of ${jobs.length}${ends(one)}` };
-    return el("button", { type: "button", class: "at-job", ...says, onclick: () => show(place) }, bar(one), el("span", { class: "at-job-share" }, percent(one.share)), " ", el("span", {}, capital(one.says)));
+    return el("button", { type: "button", class: "at-job", ...says, onclick: () => show(place) }, bar(one), el("span", { class: "at-job-share" }, percent(one.share)), " ", el("span", {}, capital(one.description)));
   });
 
   function show(place) {
@@ -66,14 +66,14 @@ function inCorpus(kind, index, jobs, inWhat = "") {
   const one = jobs.length === 1;
   const than = one ? "Told are tokens that stand there more often than in the rows of other heads" : "The tokens tell a job from the head’s other rows";
   return [
-    one ? [el("p", { class: "at-told" }, `One job: ${jobs[0].says}`), told(jobs[0])] : several(kind, index, jobs, inWhat),
+    one ? [el("p", { class: "at-told" }, `One job: ${jobs[0].description}`), told(jobs[0])] : several(kind, index, jobs, inWhat),
     el("p", { class: "caption" }, `It is active where its non-sink attention is above 50%. ${than}; the rows shown are drawn at random. Marked: the token that attends.`),
   ];
 }
 
 export function jobsPart(kind, index) {
   const jobs = jobsOf(kind, index);
-  const inTrees = jobsOf(kind, index, "tree_jobs");
+  const inTrees = jobsOf(kind, index, "treebank");
   return el(
     "section",
     { class: "at-jobs" },
