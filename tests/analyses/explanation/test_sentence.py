@@ -1,0 +1,111 @@
+"""The sentence of a head, from the groups of its explanation."""
+
+import pytest
+
+from headscope.analyses.explanation.catalog import CATALOG, FEATURES, GROUPS
+from headscope.analyses.explanation.feature import TOKENS, WHAT_ATTENDS, Feature
+from headscope.analyses.explanation.sentence import Part, explanation_sentence, phrase_of
+from headscope.errors import OptionError
+from headscope.statistics.statistic_catalog import Special
+
+
+def test_groups_are_named_from_the_largest_share_to_the_smallest():
+    parts = [
+        Part(group="word_pieces", share=0.12),
+        Part(group="cls", share=0.61),
+        Part(group="previous", share=0.22),
+    ]
+    assert explanation_sentence(0.95, parts) == (
+        "95% explained: attends to [CLS] (61), the previous token (22) and pieces of the same word (12)"
+    )
+
+
+def test_special_tokens_are_called_as_the_model_calls_them():
+    parts = [Part(group="cls", share=0.5), Part(group="sep", share=0.2)]
+    special = Special(cls="<s>", sep="</s>")
+    assert (
+        explanation_sentence(0.7, parts, special=special)
+        == "70% explained: attends to <s> (50) and </s> (20)"
+    )
+
+
+def test_favored_tokens_are_written_as_they_are():
+    parts = [Part(group=TOKENS, share=0.3, tokens=("not", "{cls}", "never"))]
+    assert explanation_sentence(0.3, parts) == "30% explained: favors “not”, “{cls}”, “never” (30)"
+
+
+def test_all_groups_of_what_attends_are_said_once():
+    parts = [
+        Part(group="sep", share=0.4),
+        Part(group=WHAT_ATTENDS, share=0.2),
+        Part(group="attending_place", share=0.1),
+    ]
+    assert explanation_sentence(0.7, parts) == (
+        "70% explained: attends to [SEP] (40) and depends on what attends (30)"
+    )
+
+
+def test_groups_that_would_do_as_well_are_named():
+    parts = [Part(group="previous", share=0.9, exchangeable=("distance", "word_before"))]
+    assert explanation_sentence(0.9, parts) == (
+        "90% explained: attends to the previous token, nearby tokens or the word before (90)"
+    )
+
+
+def test_what_nothing_explains_is_said_to_be_so():
+    assert explanation_sentence(-0.02, []) == "-2.0% explained: no group of features adds a point"
+
+
+def form(**pulls):
+    """A part of the forms of tokens; pulls with their coefficients."""
+    return Part(
+        group="form",
+        share=0.1,
+        coefficients={name: coefficient for name, (coefficient, _) in pulls.items()},
+        pulls={name: pull for name, (_, pull) in pulls.items()},
+    )
+
+
+@pytest.mark.parametrize(
+    ("part", "phrase"),
+    [
+        (form(capital=(2.0, 0.8), digit=(0.1, 0.1)), "capitalized tokens"),
+        (form(capital=(2.0, 0.5), digit=(1.0, 0.4)), "capitalized tokens and digits"),
+        (form(length=(-2.0, 0.5), digit=(1.0, 0.1)), "short tokens"),
+        (form(digit=(-2.0, 0.5)), "tokens other than digits"),
+        (form(), "tokens by their form"),
+        (form(digit=(1.0, -0.5)), "tokens by their form"),
+        (Part(group="current", share=0.1, coefficients={"current": -1.0}, pulls={"current": 0.3}),
+         "tokens other than the token itself"),
+        (Part(group="sep", share=0.1, coefficients={"sep": 1.0}, pulls={"sep": 0.3}), "{sep}"),
+    ],
+)  # fmt: skip
+def test_a_group_is_called_by_its_strongest_features(part, phrase):
+    assert phrase_of(part) == phrase
+
+
+def vowels(rows):
+    return rows.of_keys([])
+
+
+def test_a_feature_of_a_user_has_a_group_of_its_own():
+    feature = Feature(
+        name="vowels", group="vowels", label="vowels", sentence="words with vowels", compute=vowels
+    )
+    catalog = CATALOG.plus([feature])
+    assert catalog.features["vowels"] is feature
+    assert "vowels" not in FEATURES
+    assert "vowels" not in GROUPS
+    parts = [Part(group="vowels", share=0.4)]
+    assert (
+        explanation_sentence(0.4, parts, catalog=catalog)
+        == "40% explained: attends to words with vowels (40)"
+    )
+
+
+def test_a_feature_cannot_take_the_name_of_another():
+    with pytest.raises(OptionError) as refused:
+        CATALOG.plus([Feature(name="next", group="next", label="next", sentence="next", compute=vowels)])
+    assert str(refused.value) == (
+        "there is a feature 'next' already; expected a name that is not in the catalog: give the feature another name"
+    )
