@@ -18,7 +18,7 @@ from headscope.analyses.probes.fitting.probe_training import TrainingOptions, ho
 from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
 from headscope.analyses.probes.treebanks import ProbeBench
 from headscope.declarations.run_options import RunOptions
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import prepare_model_run
 from headscope_grammar import synthetic_documents, write_conllu
 
 TARGET = 180.0  # seconds
@@ -40,7 +40,7 @@ def main(treebank: list[str], cache: Path, *, rounds: int) -> None:
             write_conllu(synthetic_documents(250), Path(made) / "train.conllu")
             treebank = [str(Path(made) / "train.conllu")]
         given = tuple(treebank)
-        run = ModelRun(
+        run = prepare_model_run(
             RunOptions(treebank=given, treebank_train=given, stages=("probes",), seeds=1, allow_overlap=True)
         )
         bench = ProbeBench(run, MapCache(cache, gib=50.0), lambda what, done, total: None)

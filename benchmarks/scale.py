@@ -62,7 +62,7 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
     from headscope.declarations.run_options import RunOptions
     from headscope.encoding.shards import SHARD_TOKENS, ShardedBatches
     from headscope.examples.top_examples import TopExampleAccumulator
-    from headscope.prepare.model_run import ModelRun
+    from headscope.prepare.prepared_run import prepare_model_run
     from headscope.scans.shard_sums import ShardSums, joined
 
     torch.set_num_threads(1)
@@ -70,7 +70,7 @@ def measured(text: Path, *, pack_tokens: int, scan_tokens: int, model: str | Non
         long = Path(folder) / "long.txt"
         own = text.read_text(encoding="utf-8").strip() + "\n\n"
         long.write_text(own * max(1, 5 * pack_tokens // len(own)), encoding="utf-8")
-        run = ModelRun(RunOptions(model=model, text=(str(long),), stages=("stats",), batch_size=16))
+        run = prepare_model_run(RunOptions(model=model, text=(str(long),), stages=("stats",), batch_size=16))
         segments = list(run.segments())
         tokens = sum(map(len, segments))
 

@@ -22,7 +22,7 @@ import json, sys
 import pandas as pd
 from headscope.encoding import shards
 shards.SHARD_TOKENS = 150
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import prepare_model_run
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS, Part
@@ -39,7 +39,7 @@ options = RunOptions(
 )
 parts = [base / "1", base / "2"]
 for number, part in enumerate(parts, 1):
-    write_part(ModelRun(options), part, Part(number, 2))
+    write_part(prepare_model_run(options), part, Part(number, 2))
 write_run(prepare(options), base / "joined", parts=[each.folder for each in read_parts(parts)])
 write_run(prepare(options), base / "whole")
 joined, whole = open_study(base / "joined"), open_study(base / "whole")

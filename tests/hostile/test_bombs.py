@@ -15,7 +15,7 @@ from headscope.encoding.packing.spread import documents_read
 from headscope.encoding.tokenizer import bounds as bounds
 from headscope.errors import InputError, ModelError
 from headscope.models.loading import load_model, load_tokenizer
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import prepare_model_run
 from headscope.prepare.text_corpus import TextCorpus
 from support.commands import run_command
 from support.hostile import printable
@@ -272,7 +272,7 @@ def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
         options = RunOptions(
             model=model, text=(str(path),), packing="single", max_inputs=limit, max_length=32
         )
-        run = ModelRun(options)
+        run = prepare_model_run(options)
         assert run.corpora.documents == (20 if notes else 30)
         assert [note for note in run.facts()["notes"] if "drawn" in note] == notes
 
@@ -282,7 +282,7 @@ def test_a_run_says_that_documents_repeat_one_another(tmp_path):
     path, model = tmp_path / "text.txt", str(copied(tmp_path))
     for texts, notes in ((["the cat sat"] * 3 + ["the dog sat"], 1), (["the cat sat", "the dog sat"], 0)):
         path.write_text("".join(f"{text}\n\n" for text in texts))
-        run = ModelRun(RunOptions(model=model, text=(str(path),), packing="single", max_length=32))
+        run = prepare_model_run(RunOptions(model=model, text=(str(path),), packing="single", max_length=32))
         list(run.batches(2))
         said = [
             note for note in run.facts()["notes"] if "intervals and tests count each as independent" in note

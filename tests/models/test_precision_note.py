@@ -4,13 +4,13 @@ import pytest
 
 from headscope.declarations.run_options import RunOptions
 from headscope.models.dtypes import DTYPES, precision_note
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import prepare_model_run
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_low_precisions_are_said_with_their_error(dtype, tmp_path):
     (tmp_path / "my.txt").write_text("The cat sat.\nIt slept.\n")
-    run = ModelRun(RunOptions(text=(str(tmp_path / "my.txt"),), stages=("stats",), dtype=dtype))
+    run = prepare_model_run(RunOptions(text=(str(tmp_path / "my.txt"),), stages=("stats",), dtype=dtype))
     said = [note for note in run.facts()["notes"] if note.startswith("computed in")]
     assert said == ([precision_note(dtype)] if dtype in ("bfloat16", "float16") else [])
 

@@ -11,8 +11,7 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.prepare.model_run import ModelRun
-from headscope.prepare.prepared_run import prepare
+from headscope.prepare.prepared_run import prepare, prepare_model_run
 from headscope.running.parts import (
     PART,
     check_options,
@@ -72,7 +71,7 @@ def folders(asked, tmp_path_factory):
     """The parts, finished; tests that change one take a copy."""
     base = tmp_path_factory.mktemp("finished")
     for number in range(1, PARTS + 1):
-        assert write_part(ModelRun(asked), base / str(number), Part(number, PARTS)) > 3
+        assert write_part(prepare_model_run(asked), base / str(number), Part(number, PARTS)) > 3
     return [base / str(number) for number in range(1, PARTS + 1)]
 
 
@@ -126,7 +125,9 @@ def test_a_part_makes_inputs_of_its_own_documents_alone(asked, tmp_path, monkeyp
     monkeypatch.setattr(Packer, "pack", noting)
     for number in range(1, PARTS + 1):
         seen.append([])
-        write_part(ModelRun(replace(asked, stages=("stats",))), tmp_path / str(number), Part(number, PARTS))
+        write_part(
+            prepare_model_run(replace(asked, stages=("stats",))), tmp_path / str(number), Part(number, PARTS)
+        )
     assert all(seen)
     assert len(set().union(*seen)) == sum(map(len, seen)) == 80
 
@@ -143,17 +144,17 @@ def test_a_part_that_was_killed_goes_on_with_its_shards(asked, folders, tmp_path
     out = tmp_path / "killed"
     part = Part(1, PARTS)
     trap = killing.kill_at_rename(8, after=False)  # when two shards of all that share a scan are kept
-    assert not killing.run(lambda: write_part(ModelRun(asked), out, part), before=trap)
+    assert not killing.run(lambda: write_part(prepare_model_run(asked), out, part), before=trap)
     with pytest.raises(InputError) as refused:
         read_parts([out, *folders[1:]])
     assert str(refused.value) == f"part 1/{PARTS} in {out} is not finished; run its command again first"
     kept = {path.name for path in (out / SHARDS).glob("*.safetensors")}
     assert len(kept) == 6
-    write_part(ModelRun(asked), out, part)
+    write_part(prepare_model_run(asked), out, part)
     whole = {path.name: path.read_bytes() for path in (folders[0] / SHARDS).iterdir()}
     assert {path.name: path.read_bytes() for path in (out / SHARDS).iterdir()} == whole
     # What several stages lack of a shard of text is computed once.
-    run = ModelRun(asked)
+    run = prepare_model_run(asked)
     text = {f"{stage.name}.trained" for stage in scanning_stages() if text_scan(stage, run) is not None}
     lacking = [name.split(".") for name in whole.keys() - kept]
     scans = [(f"{stage}.{scan}", number) for stage, scan, number, _ in lacking]
@@ -207,7 +208,7 @@ def test_what_is_no_part_of_the_run_is_refused(asked, folders, tmp_path):
 
 @pytest.mark.slow
 def test_a_folder_of_something_else_is_no_place_for_a_part(asked, folders, tmp_path):
-    run = ModelRun(asked)
+    run = prepare_model_run(asked)
     (tmp_path / "notes.txt").write_text("mine")
     with pytest.raises(OutputError) as refused:
         write_part(run, tmp_path, Part(1, PARTS))

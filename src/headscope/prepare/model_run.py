@@ -1,4 +1,4 @@
-"""A run of a model over corpora: loaded, the corpora hashed, its signature known before a scan begins."""
+"""A run of a model over corpora; its signature is known before a scan begins."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -12,12 +12,10 @@ from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tok
 from headscope.examples.collector import ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
-from headscope.models.loading import load_model
 from headscope.prepare.reading_model import ReadingModel
-from headscope.prepare.run_corpora import open_corpora
+from headscope.prepare.run_corpora import RunCorpora
 from headscope.prepare.run_inputs import RunInputs
 from headscope.prepare.signature import make_signature, tokenizer_hash
-from headscope.scans.progress import Watcher, tell
 
 
 class ModelRun:
@@ -25,47 +23,22 @@ class ModelRun:
 
     Args:
         options: of the run.
-        watch: called with what is read and loaded.
-        text_read: number of documents and hash of the text, where it was read before and is not read here.
-
-    Attributes:
         corpora: what is read.
         model: what reads it.
+
+    Attributes:
         inputs: what the model reads of the text.
         signature: what the numbers depend on.
-
-    Raises:
-        HeadscopeError: the model, a corpus or an option is invalid.
     """
 
-    def __init__(
-        self,
-        options: RunOptions,
-        *,
-        watch: Watcher | None = None,
-        text_read: tuple[int, str] | None = None,
-    ) -> None:
-        self.options = options
-        tell(watch, "reading the corpus")
-        # The corpora first: a broken file is found before a large model is loaded.
-        self.corpora = open_corpora(options, text_read=text_read)
-        if options.loaded_model is None:
-            tell(watch, "loading the model")
-        self.model = ReadingModel(
-            options.loaded_model
-            or load_model(
-                options.model, revision=options.revision, dtype=options.dtype, device=options.device
-            ),
-            token_types=options.token_types,
-            max_length=options.max_length,
-            batch_size=options.batch_size,
-        )
-        self.loaded, self.encoder, self.anatomy = self.model.loaded, self.model.encoder, self.model.anatomy
-        self.inputs = RunInputs(self.corpora.text, self.encoder, options)
+    def __init__(self, options: RunOptions, *, corpora: RunCorpora, model: ReadingModel) -> None:
+        self.options, self.corpora, self.model = options, corpora, model
+        self.loaded, self.encoder, self.anatomy = model.loaded, model.encoder, model.anatomy
+        self.inputs = RunInputs(corpora.text, model.encoder, options)
         self.signature = make_signature(
-            model=self.model.facts,
-            tokenizer=tokenizer_hash(self.loaded.tokenizer),
-            corpus=self.corpora.facts,
+            model=model.facts,
+            tokenizer=tokenizer_hash(model.loaded.tokenizer),
+            corpus=corpora.facts,
             options=options.shaping(),
             seed=options.seed,
         )

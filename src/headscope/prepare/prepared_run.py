@@ -11,6 +11,8 @@ from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
+from headscope.prepare.reading_model import open_model
+from headscope.prepare.run_corpora import open_corpora
 from headscope.scans.progress import Watcher, tell
 from headscope.scans.scan_declaration import ReadableRun
 
@@ -66,4 +68,22 @@ def prepare(options: RunOptions, *, watch: Watcher | None = None) -> Run:
     if options.maps is not None:
         tell(watch, "reading the maps")
         return MapsRun(options)
-    return ModelRun(options, watch=watch)
+    return prepare_model_run(options, watch=watch)
+
+
+def prepare_model_run(
+    options: RunOptions, *, watch: Watcher | None = None, text_read: tuple[int, str] | None = None
+) -> ModelRun:
+    """Open the corpora, load the model, and put the run of it together; see `prepare`.
+
+    Args:
+        options: of the run.
+        watch: called with what is read and loaded.
+        text_read: number of documents and hash of the text, where it was read before and is not read here.
+    """
+    tell(watch, "reading the corpus")
+    # The corpora first: a broken file is found before a large model is loaded.
+    corpora = open_corpora(options, text_read=text_read)
+    if options.loaded_model is None:
+        tell(watch, "loading the model")
+    return ModelRun(options, corpora=corpora, model=open_model(options))

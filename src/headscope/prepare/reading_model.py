@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from copy import copy
 
 from headscope.attention.model.model_source import ModelSource
+from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard, ShardedBatches
@@ -11,7 +12,7 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.dtypes import precision_note
 from headscope.models.examination import examine
 from headscope.models.in_memory import dtype_of, without_head
-from headscope.models.loading import LoadedModel
+from headscope.models.loading import LoadedModel, load_model
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.signature import model_facts
@@ -98,3 +99,20 @@ class ReadingModel:
                 "the model does not use transformers' attention interface: output_attentions was used"
             )
         return notes
+
+
+def open_model(options: RunOptions) -> ReadingModel:
+    """Load the model of a run, where it is not in memory, and examine it.
+
+    Raises:
+        HeadscopeError: it cannot be loaded, has no heads to look at, or cannot read inputs of that length.
+    """
+    loaded = options.loaded_model or load_model(
+        options.model, revision=options.revision, dtype=options.dtype, device=options.device
+    )
+    return ReadingModel(
+        loaded,
+        token_types=options.token_types,
+        max_length=options.max_length,
+        batch_size=options.batch_size,
+    )

@@ -12,7 +12,7 @@ from headscope.analyses.behaviors.delimiters import (
 )
 from headscope.declarations.run_options import RunOptions
 from headscope.models.loading import load_tokenizer
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import prepare_model_run
 from support.model_folders import save_tiny_bert
 
 
@@ -70,7 +70,7 @@ def test_a_runs_vocabulary_is_gone_through_once(tmp_path, monkeypatch):
     """Every stage that needs it declares its scans several times."""
     (tmp_path / "text.txt").write_text("The cat sat.\n\nIt slept.\n")
     options = {"model": str(save_tiny_bert(tmp_path / "tiny")), "packing": "single", "max_length": 32}
-    runs = [ModelRun(RunOptions(text=(str(tmp_path / "text.txt"),), **options)) for _ in range(2)]
+    runs = [prepare_model_run(RunOptions(text=(str(tmp_path / "text.txt"),), **options)) for _ in range(2)]
     found = [delimiters_of_run(run) for run in runs]
     assert delimiters_of_run(runs[0]) is found[0] is not found[1]
     np.testing.assert_array_equal(found[0], delimiters_of_tokenizer(runs[0].loaded.tokenizer))

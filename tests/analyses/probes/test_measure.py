@@ -17,7 +17,7 @@ from headscope.analyses.probes.measure import ProbesMeasurement
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError
-from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import check_maps, check_tables
 from headscope.statistics.arc_bins import DISTANCES
 from headscope_grammar import synthetic_documents, write_conllu
@@ -80,7 +80,7 @@ def states():
 
 @pytest.fixture(scope="module")
 def result(folder, cache, states):
-    return ProbesMeasurement(ModelRun(asked(folder)), watch=states.append, cache=cache).measure()
+    return ProbesMeasurement(prepare_model_run(asked(folder)), watch=states.append, cache=cache).measure()
 
 
 def test_its_tables_are_as_their_schemas_say(result):
@@ -170,7 +170,7 @@ def test_the_same_tables_again_from_the_cache(result, folder, cache, monkeypatch
         "scan",
         lambda source, *rest, **more: (scanned.append(source), plain(source, *rest, **more))[1],
     )
-    again = ProbesMeasurement(ModelRun(asked(folder)), cache=cache).measure()
+    again = ProbesMeasurement(prepare_model_run(asked(folder)), cache=cache).measure()
     assert len(scanned) == 2 * 2  # two controls over train and dev
     assert set(again.tables) == set(result.tables)
     for name, table in again.tables.items():
@@ -207,7 +207,7 @@ def test_what_was_still_learning_is_said(folder, cache, monkeypatch):
         probe_stage.TrainingOptions, "of", lambda *given, **more: replace(plain(*given, **more), epochs=1)
     )
     monkeypatch.setattr(probe_stage, "FitOptions", partial(probe_stage.FitOptions, passes=1))
-    found = ProbesMeasurement(ModelRun(asked(folder, seeds=1)), cache=cache).measure()
+    found = ProbesMeasurement(prepare_model_run(asked(folder, seeds=1)), cache=cache).measure()
     for name in ("attention", "attention and words", "distances and words"):
         assert f"probes: {name}: its loss was not seen to settle; more may be found" in found.notes
 
@@ -233,9 +233,11 @@ def test_few_documents_long_sentences_and_no_special_tokens(folder, tmp_path, mo
     paths = (str(tmp_path / "one.conllu"),)
     options = asked(folder, model=str(model), treebank=paths, treebank_train=paths, seeds=1, max_length=100)
     with pytest.raises(OptionError, match="hold the same sentences"):
-        ModelRun(options)
+        prepare_model_run(options)
     options = replace(options, allow_overlap=True)
-    found = ProbesMeasurement(ModelRun(options), cache=MapCache(tmp_path / "cache", gib=1.0)).measure()
+    found = ProbesMeasurement(
+        prepare_model_run(options), cache=MapCache(tmp_path / "cache", gib=1.0)
+    ).measure()
     assert found.notes == (
         "probes: 4 of the measured sentences (100.0%, 100.0% of the words) are in train too, word for word; train "
         "holds the sentences of one.conllu, which --allow-overlap let in",
@@ -251,7 +253,7 @@ def test_few_documents_long_sentences_and_no_special_tokens(folder, tmp_path, mo
 
 def test_a_treebank_to_train_on_is_asked_for(folder, cache):
     with pytest.raises(InputError) as refused:
-        ProbesMeasurement(ModelRun(asked(folder, treebank_train=())), cache=cache).measure()
+        ProbesMeasurement(prepare_model_run(asked(folder, treebank_train=())), cache=cache).measure()
     assert str(refused.value) == (
         "probes need trees to be trained on beside those they are measured on; give --treebank-train too, such as "
         "ud:en_ewt/train"
@@ -260,7 +262,7 @@ def test_a_treebank_to_train_on_is_asked_for(folder, cache):
 
 def test_a_treebank_without_trees_and_one_that_does_not_fit(folder, cache, tmp_path):
     with pytest.raises(InputError) as refused:
-        ProbesMeasurement(ModelRun(asked(folder, max_length=5)), cache=cache).measure()
+        ProbesMeasurement(prepare_model_run(asked(folder, max_length=5)), cache=cache).measure()
     assert str(refused.value) == ("no sentence of train.conllu fits into --max-length 5 tokens; raise it")
 
 
@@ -268,7 +270,9 @@ def test_no_room_on_the_disk_is_said_before_any_work(folder, tmp_path):
     with pytest.raises(
         OutputError, match=r"^the attention of train\.conllu and dev\.conllu takes 0\.\d GiB on disk"
     ):
-        ProbesMeasurement(ModelRun(asked(folder)), cache=MapCache(tmp_path / "cache", gib=1e-6)).measure()
+        ProbesMeasurement(
+            prepare_model_run(asked(folder)), cache=MapCache(tmp_path / "cache", gib=1e-6)
+        ).measure()
 
 
 def test_saved_maps_are_refused():

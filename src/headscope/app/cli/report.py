@@ -143,7 +143,7 @@ def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool
     """Scan one part of a run."""
     from headscope.app.cli.progress_lines import ProgressPrinter
     from headscope.counted import count
-    from headscope.prepare.model_run import ModelRun
+    from headscope.prepare.prepared_run import prepare_model_run
     from headscope.running.parts import check_options, read_part_number, write_part
 
     part = read_part_number(shard)
@@ -151,7 +151,7 @@ def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool
     if out is None:
         raise OptionError("--shard needs --out: a folder of its own for each part")
     with ProgressPrinter(quiet=quiet) as watch:
-        number = write_part(ModelRun(options, watch=watch), out, part, watch=watch)
+        number = write_part(prepare_model_run(options, watch=watch), out, part, watch=watch)
     say(f"part {part.number} of {part.of}: {count(number, 'shard')} in {out}")
     say("when all parts are finished: headscope merge DIR ... --out REPORT, with the folders of all of them")
 

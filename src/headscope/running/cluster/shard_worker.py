@@ -12,6 +12,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.encoding.shards import Shard
 from headscope.errors import ModelError
 from headscope.prepare.model_run import ModelRun
+from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import measurement_of, scan_runner
 from headscope.scans.scan_declaration import Scan
 from headscope.scans.scan_runner import ScanRunner
@@ -71,7 +72,7 @@ class ShardWorker:
         Raises:
             HeadscopeError: it cannot be prepared here, or is another than the one that was told of.
         """
-        run = ModelRun(self._run_description.options, text_read=self._run_description.text)
+        run = prepare_model_run(self._run_description.options, text_read=self._run_description.text)
         signature_here, signature_there = (
             _essential(run.signature),
             _essential(self._run_description.signature),
