@@ -24,9 +24,9 @@ ORDER = [
     ("scans",),
     ("prepare",),
     ("figures", "views"),
+    ("study",),
     ("report_kit",),
     ("analyses",),
-    ("study",),
     ("reporting",),
     ("running",),
     ("atlas",),
@@ -144,7 +144,7 @@ def test_what_is_called_is_defined_in_one_place_which_loads_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy, names = done.stdout.splitlines()
     assert heavy == "[]"
-    assert names == "head_atlas head_view heatmap matrix_view model_view neuron_view report scan"
+    assert names == "head_atlas head_view heatmap matrix_view model_view neuron_view open_study report scan"
 
 
 def test_help_of_the_command_line_loads_nothing_heavy():

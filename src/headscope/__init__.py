@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         matrix_view,
         model_view,
         neuron_view,
+        open_study,
         report,
         scan,
     )
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from headscope.errors import HeadscopeError
     from headscope.models.loading import load_model
     from headscope.statistics.accumulator import Accumulator
-    from headscope.study.study import Study, open_study
+    from headscope.study.study import Study
 
 # One lazy table: public name -> where it lives; what is called lives in one place.
 _PUBLIC = {
@@ -44,7 +45,7 @@ _PUBLIC = {
     "matrix_view": "headscope.app.api",
     "model_view": "headscope.app.api",
     "neuron_view": "headscope.app.api",
-    "open_study": "headscope.study.study",
+    "open_study": "headscope.app.api",
     "read_corpus": "headscope.corpora.reading",
     "report": "headscope.app.api",
     "scan": "headscope.app.api",

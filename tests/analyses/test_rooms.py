@@ -26,14 +26,13 @@ ROOMS = {analysis.name for analysis in ANALYSES}
 FIGURES = {name for analysis in ANALYSES for name in analysis.figures}
 # Words that also say what is asked for, or what is read: as such anybody may use them, but no table by that name.
 ASKED = {*STAGES, *(corpus for stage in STAGES.values() for corpus in stage.corpora)}
-READS = ("table", "optional_table", "tables")
+READS = ("table", "tables")
 
 # What may be named outside its room, and why.
 ROLES = "roles of heads, which all analyses and pages build on, are read from it"
 CARDS = "the sentences that every head is drawn on, in the report and on its card"
 MAY_NAME = {
     "study/study.py": {"stats": ROLES, "examples": CARDS},
-    "report_kit/measured.py": {"stats": ROLES, "examples": CARDS},
     "atlas/blocks.py": {"examples": CARDS},
     "reporting/card_sentences.py": {"top_examples": CARDS},
     "examples/example_tables.py": {"examples": CARDS, "top_examples": CARDS},
@@ -83,7 +82,7 @@ def texts(tree):
 
 
 def tables_read(tree):
-    """Names in the place of a table's: `run.table(name)`, `study.optional_table(name)`, `result.tables[name]`."""
+    """Names in the place of a table's: `run.tables.get(name)`, `study.table(name)`, `result.tables[name]`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             owner = node.func.value
@@ -131,7 +130,7 @@ def test_nobody_names_what_is_in_a_room():
         ("def f():\n    import headscope.analyses.stats.tables", ({"stats"}, set())),
         ("load('headscope.analyses.distances.section')", ({"distances"}, set())),
         ("from headscope.declarations.analysis_list import ANALYSES", (set(), set())),
-        ("run.table('coref')", (set(), {"coref"})),
+        ("run.tables.get('coref')", (set(), {"coref"})),
         ("result.tables['gap']", (set(), {"gap"})),
         ("study.tables.get('probes')", (set(), {"probes"})),
         ("stages = ('coref', 'gap', 'stats')", (set(), set())),

@@ -27,7 +27,6 @@ from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.reporting.report_page import render_report
-from headscope.reporting.from_study import measured_in
 from headscope.running.parts import read_parts, write_part
 from headscope.study.study import open_study
 from headscope.running.writing import write_run
@@ -51,7 +50,7 @@ print(json.dumps({
     "longest": float(table["value"].max()),
     "columns": [name for name in whole.heads.columns if "reach" in name],
     "statistic": bool(whole["current_from_cls"].notnull().all()),
-    "page": "Distance of the strongest key" in str(render_report(measured_in(whole))),
+    "page": "Distance of the strongest key" in str(render_report(whole)),
 }))
 """
 

@@ -14,7 +14,6 @@ from headscope.app.options.beside_run import VIEW
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
-from headscope.study.study import open_study
 from headscope_grammar import synthetic_documents, write_conllu
 from support.tiny_models import CONFIGS, VOCABULARY
 from support.tiny_tokenizers import tiny_tokenizer
@@ -223,7 +222,7 @@ def test_a_command_finds_what_the_command_line_finds(tmp_path):
     own = own.set_index(["layer", "head"])["accuracy"]
     assert heads.set_index(["layer", "head"])["syntax.all.dependent_to_head"].to_dict() == own.to_dict()
     assert "Tables in" in found._repr_html_()
-    assert open_study(found.path).tables == found.tables
+    assert list(hs.open_study(found.path).tables) == list(found.tables)
 
 
 def test_files_of_a_command_are_written(mine, tmp_path):

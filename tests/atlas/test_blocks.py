@@ -2,7 +2,6 @@
 
 import base64
 import json
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -15,11 +14,10 @@ from headscope.errors import InputError
 from headscope.report_kit.kinds import kinds_of
 from headscope.reporting import card_sentences
 from headscope.reporting.card_sentences import joined
-from headscope.reporting.from_study import measured_in
 from headscope.reporting.payload import data_block, maps_block
 from headscope.views.markup import json_text
 from headscope.views.quantize import read_weights
-from support.measured import about
+from support.measured import about, with_parts
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +31,7 @@ def places(table, heads):
 
 def test_the_reports_data_is_in_it_unchanged(blocks, studies):
     for name in ("whole", "bare", "t5"):
-        one = about(measured_in(studies[name]))
+        one = about(studies[name])
         assert json.loads(json_text(blocks[name]["data"])) == json.loads(json_text(data_block(one)))
         assert blocks[name]["maps"] == maps_block(one)
 
@@ -109,12 +107,11 @@ def test_places_are_those_of_the_map(blocks, studies):
 def test_places_a_millionth_of_a_nat_apart_are_kept_apart(studies):
     """A model with random weights: every head attends alike, and nearly alike is what the map shows."""
     study = studies["two"]
-    run = measured_in(study)
     table = study.table("head_map")
     small = {"head_map": table.assign(x=1e-6 * table["x"], y=1e-6 * table["y"])}
     pairs = study.table("head_distances")
     small["head_distances"] = pairs.assign(divergence=1e-6 * pairs["divergence"])
-    run = replace(run, tables={**run.tables, **small})
+    run = with_parts(study, **small)
     kind = next(one for one in kinds_of(run) if one.name == "decoder")
     told = map_and_nearest(run, kind)
     own = small["head_map"][small["head_map"]["kind"] == "decoder"]
@@ -188,7 +185,7 @@ def test_of_many_heads_each_has_one_short_sentence_and_its_nearest(monkeypatch, 
         assert (one["name"], one["value"], one["label"]) == (first["name"], first["value"], first["label"])
         assert len(one["tokens"]) == min(6, len(first["tokens"]))
         assert "".join(t[0] + " " for t in one["tokens"]) in "".join(t[0] + " " for t in first["tokens"])
-    assert card_sentences.first_sentences(about(measured_in(study))) == {"encoder": {}}
+    assert card_sentences.first_sentences(about(study)) == {"encoder": {}}
 
 
 def test_a_sentence_is_cut_to_where_a_head_attends_most():

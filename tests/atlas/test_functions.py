@@ -35,7 +35,7 @@ def test_every_number_is_the_tables(make):
     width = {part["kind"]: part["heads"] for part in run.manifest["kinds"]}
     seen = Counter()
     for table, of in (("behaviors", "behavior"), ("experiments", "experiment")):
-        own = run.table(table)
+        own = run.tables.get(table)
         own = own[(own["model"] == "trained") & own["head"].notna() & (own["n_rows"] > 0)]
         keys = ["kind", "layer", "head", "behavior", *(["experiment"] if of == "experiment" else [])]
         norms = of_measure(own, "norm").set_index(keys)["value"]

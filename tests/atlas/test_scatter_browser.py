@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from headscope.reporting.from_study import measured_in
 from headscope.reporting.report_page import write_report
 from support import mock_inputs
 from support.measured import with_parts
@@ -82,13 +81,13 @@ def test_a_run_without_rows_is_drawn_by_its_statistics(visit):
 
 
 def test_a_point_of_the_report_opens_the_card_beside_it(studies, visit_file, tmp_path):
-    page = visit_file(write_report(measured_in(studies["whole"]), tmp_path))
+    page = visit_file(write_report(studies["whole"], tmp_path))
     page.locator("#head-scatter .scatter-point[data-index='14']").dispatch_event("click")
     assert page.locator("#card h2").inner_text().startswith("Head 2-3")
 
 
 def test_a_report_without_rows_draws_all_heads_by_their_statistics(studies, visit_file, tmp_path):
-    page = visit_file(write_report(measured_in(studies["bare"]), tmp_path))
+    page = visit_file(write_report(studies["bare"], tmp_path))
     assert page.locator("#section-heads .scatter-point").count() == 6
     assert page.locator("#section-heads select[data-axis=x]").input_value() == "previous"
     page.locator("#head-scatter .scatter-point[data-index='4']").dispatch_event("click")

@@ -103,7 +103,7 @@ def test_no_label_lies_over_another_or_leaves_the_figure(run, columns):
                     sizes = {float(text.get_fontsize()) for text, _ in drawn}
                     assert min(sizes) >= 7, name
                     assert max(sizes) <= 9, name
-    if shown.run.table("probes") is not None:
+    if shown.run.tables.get("probes") is not None:
         assert set(seen) >= DECLARED
     assert {name: told for name, told in seen.items() if told["over"] or told["cut"]} == {}
 

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+import headscope as hs
 from headscope.app.api import head_atlas
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError, OutputError
@@ -47,7 +48,7 @@ def measured(found, monkeypatch):
 
 
 def read_all(folder):
-    study = open_study(folder)
+    study = hs.open_study(folder)
     for table in study.tables:
         study.table(table)
     return study.summary(), repr(study), study.roles, study._repr_html_(), study["entropy"]

@@ -116,7 +116,7 @@ def test_a_table_of_clusters(text, capsys):
 def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     """Findings, notes, the model's and the folder's name."""
     from headscope.atlas import atlas_files as atlas_run
-    from headscope.reporting import from_study as reporting_run
+    from headscope.reporting import every_finding as reporting_run
 
     study = SimpleNamespace(
         summary=lambda: f"{text}: 2 x 2 heads",

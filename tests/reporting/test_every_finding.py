@@ -85,7 +85,7 @@ def test_rank_is_claimed_only_beyond_the_runner_up():
         "Head 1-2 puts 70% (95% interval 60 to 80) of its attention on the previous token; "
     )
     # Their intervals overlap and the difference is sure: documents that are high for one are high for the other.
-    gaps = inputs.table("stats_differences").copy()
+    gaps = inputs.tables.get("stats_differences").copy()
     gaps.loc[gaps["statistic"] == "previous", ["ci_low", "ci_high"]] = [0.01, 0.09]
     first = texts(with_parts(inputs, stats_differences=gaps), "position")[0]
     assert first.startswith(

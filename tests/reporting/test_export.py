@@ -109,7 +109,7 @@ def test_what_was_not_tested_is_said_to_be_so(few):
 
 def test_hostile_names_do_not_leave_their_cell(tmp_path):
     run = mock_inputs.section_4(2, 3)
-    best = run.table("syntax_best")
+    best = run.tables.get("syntax_best")
     best = best.assign(relation=best["relation"].replace("obj", r"\input{x}&%"))
     run.tables["syntax_best"] = best
     made = write_study(run, tmp_path / "run").table_1()

@@ -249,11 +249,6 @@ def test_papers_numbers_beside_the_measured_ones():
         )
 
 
-def test_without_the_paper_nothing_is_said_of_it():
-    page = Tables(render_report(with_parts(mock_inputs.encoder(1, 2), paper=None)))
-    assert "table-paper" not in page.found
-
-
 def test_signature_and_counts_are_the_manifests(encoder):
     inputs, markup = encoder
     page = Tables(markup)

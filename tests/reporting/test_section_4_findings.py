@@ -19,7 +19,7 @@ def texts(inputs, *topics):
 
 def put(inputs, table, where, **values):
     """Change the rows of a table where all of `where` holds."""
-    frame = inputs.table(table).copy()
+    frame = inputs.tables.get(table).copy()
     here = np.logical_and.reduce([frame[name] == value for name, value in where.items()])
     assert here.any()
     for name, value in values.items():
@@ -85,11 +85,11 @@ def test_every_relation_beats_its_offset():
 
 
 def test_random_weights_stand_beside(inputs):
-    best = inputs.table("syntax_best")
+    best = inputs.tables.get("syntax_best")
     best = best[~best["relation"].isin(["all", "all_but_punct_root"])]
     held = best[(best["model"] == "trained") & (best["selection"] == "held-out")].set_index("relation")
     control = best[best["model"] == "control"].groupby("relation")["held_out"]
-    gaps = inputs.table("syntax_differences").groupby("relation")["ci_low"].min()
+    gaps = inputs.tables.get("syntax_differences").groupby("relation")["ci_low"].min()
     above = int((gaps[held.index] > 0).sum())
     assert texts(inputs, "syntax")[2] == (
         f"Chosen on other documents the best heads average {100 * held['held_out'].mean():.1f}% over these relations, "
@@ -101,7 +101,7 @@ def test_random_weights_stand_beside(inputs):
 
 def test_random_weights_are_compared_by_the_difference_not_by_intervals(inputs):
     """Accuracies whose intervals lie far apart, and a difference that is not sure: it decides."""
-    gaps = inputs.table("syntax_differences").assign(ci_low=-0.01)
+    gaps = inputs.tables.get("syntax_differences").assign(ci_low=-0.01)
     said = texts(with_parts(inputs, syntax_differences=gaps), "syntax")[2]
     assert said.endswith("for 0 of 23 relations, each by its own 95% interval.")
 
@@ -139,7 +139,7 @@ def test_changes_by_special_tokens(inputs, told, words):
 
 def resting(inputs, **changed):
     """Three relations whose dependents attend to their head words in 3-1."""
-    frame = inputs.table("syntax_noop").query("key_class == 'sep'").iloc[:3].copy()
+    frame = inputs.tables.get("syntax_noop").query("key_class == 'sep'").iloc[:3].copy()
     frame["relation"] = ["obj", "det", "case"]
     frame[["layer", "head"]] = [3, 1]
     frame["direction"] = "dependent->head"
@@ -189,7 +189,7 @@ def test_the_words_that_attend_are_named(inputs, directions, who, clearest):
 
 
 def test_a_token_with_next_to_no_attention_is_no_place_of_rest(inputs):
-    frame = inputs.table("syntax_noop").assign(
+    frame = inputs.tables.get("syntax_noop").assign(
         others=0.04, attending=0.01, difference=-0.03, ci_low=-0.04, ci_high=-0.02
     )
     assert texts(with_parts(inputs, syntax_noop=frame), "syntax_noop") == []
@@ -201,7 +201,7 @@ def test_a_token_with_next_to_no_attention_is_no_place_of_rest(inputs):
 
 
 def test_no_relation_rests_less(inputs):
-    frame = inputs.table("syntax_noop").query("key_class == 'sep'").assign(ci_low=-0.1, ci_high=0.1)
+    frame = inputs.tables.get("syntax_noop").query("key_class == 'sep'").assign(ci_low=-0.1, ci_high=0.1)
     assert texts(
         with_parts(inputs, syntax_noop=frame.assign(direction="head->dependent")), "syntax_noop"
     ) == [
@@ -237,7 +237,9 @@ def test_antecedents(inputs):
 
 def test_intervals_that_overlap_do_not_hide_a_difference(inputs):
     """The issue's case: +3.4 points (1.7 to 5.2) was called not to be told apart."""
-    rows = inputs.table("coref").query("mention_type == 'all' and model != 'control'").set_index("system")
+    rows = (
+        inputs.tables.get("coref").query("mention_type == 'all' and model != 'control'").set_index("system")
+    )
     assert rows.loc["rules", "ci_low"] < rows.loc["head", "ci_high"].iloc[0] < rows.loc["rules", "ci_high"]
     sure = put(
         inputs, "coref_differences", {"than": "rules", "mention_type": "all"},
@@ -262,11 +264,13 @@ def test_types_whose_difference_is_not_sure_are_not_ranked(inputs):
 
 def test_random_weights_lie_below_what_training_chooses(inputs):
     least = (
-        inputs.table("coref_differences").query("than == 'control' and mention_type == 'all'")["ci_low"].min()
+        inputs.tables.get("coref_differences")
+        .query("than == 'control' and mention_type == 'all'")["ci_low"]
+        .min()
     )
     (said,) = [text for text in texts(inputs, "coreference") if text.startswith("With random weights")]
     assert said.endswith(f"; what training chooses lies above each, by {100 * least:.1f} points or more.")
-    one = with_parts(inputs, coref_differences=inputs.table("coref_differences").query("not seed > 0"))
+    one = with_parts(inputs, coref_differences=inputs.tables.get("coref_differences").query("not seed > 0"))
     (said,) = [text for text in texts(one, "coreference") if text.startswith("With random weights")]
     assert " points (" in said.rpartition(";")[2]
     assert said.endswith(" above.")
@@ -315,8 +319,8 @@ def test_no_difference_larger_than_the_farther_end():
 
 def test_a_comparison_that_was_not_made_is_none(inputs):
     assert compared(None, than="rules") is None
-    assert compared(inputs.table("coref_differences"), than="rules", mention_type="nobody") is None
-    found = compared(inputs.table("coref_differences"), than="rules", mention_type="all", seed=None)
+    assert compared(inputs.tables.get("coref_differences"), than="rules", mention_type="nobody") is None
+    found = compared(inputs.tables.get("coref_differences"), than="rules", mention_type="all", seed=None)
     assert found is not None
 
 

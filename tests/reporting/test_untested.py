@@ -36,7 +36,7 @@ def one_document():
     return with_parts(
         run,
         **{
-            name: run.table(name)[run.table(name)["selection"] != "held-out"].reset_index(drop=True)
+            name: run.tables.get(name)[run.tables.get(name)["selection"] != "held-out"].reset_index(drop=True)
             for name in ("syntax_best", "coref")
         },
     )
@@ -73,7 +73,7 @@ def test_the_search_sees_what_it_looks_for():
 
 def test_a_hollow_dot_is_not_said_to_be_a_negative_result():
     run = mock_inputs.section_4(2, 3)
-    best = run.table("syntax_best").assign(q_value=np.nan)
+    best = run.tables.get("syntax_best").assign(q_value=np.nan)
     context = about(with_parts(run, syntax_best=best))
     pages = "".join(one.html for parts in every_part() for one in parts.sections(context))
     assert "○ where it is not shown to beat every offset, or was not tested" in pages

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.for_report import functions_of, measures_of
-from headscope.analyses.for_study import head_columns
+from headscope.study.head_columns import head_columns
 from support import mock_inputs
 from support.measured import about
 from support.mock_behaviors import with_behaviors
@@ -23,7 +23,7 @@ def by_name(run):
 def test_behaviors_by_what_is_written_are_numbers_of_their_table():
     run = with_behaviors(mock_inputs.t5())
     found, context = by_name(run)
-    table = run.table("behaviors")
+    table = run.tables.get("behaviors")
     own = table[(table["measure"] == "norm") & table["head"].notna() & (table["n_rows"] > 0)]
     written = {name for name in found if name.startswith("behaviors.") and name.endswith(".norm")}
     assert written == {f"behaviors.{name}.norm" for name in own["behavior"]}
@@ -47,7 +47,7 @@ def test_outputs_and_statistics_of_what_is_written():
     run.tables["stats"] = pd.concat([stats, written], ignore_index=True)
     found, context = by_name(run)
     (kind,) = context.kinds
-    norms = run.table("norms")
+    norms = run.tables.get("norms")
     for name in ("output_norm", "output_norm_in_layer", "output_norm_in_stream"):
         rows = norms[(norms["statistic"] == name) & norms["head"].notna()].sort_values(["layer", "head"])
         np.testing.assert_array_equal(found[f"norms.{name}"].values[kind.name], rows["value"])
@@ -64,7 +64,7 @@ def test_outputs_and_statistics_of_what_is_written():
 def test_each_has_the_name_and_the_numbers_of_its_column_in_a_study(add):
     run = add(mock_inputs.section_4(2, 3))
     found, context = by_name(run)
-    columns = head_columns(run.table)
+    columns = head_columns(run.tables.get)
     assert found
     for name, measure in found.items():
         for kind, values in measure.values.items():

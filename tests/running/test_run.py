@@ -21,7 +21,6 @@ from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.models.loading import load_model
 from headscope.prepare.prepared_run import prepare
-from headscope.reporting.from_study import measured_in
 from headscope.running.writing import write_run
 from headscope.statistics.measures import of_measure
 from headscope.statistics.statistic_catalog import NAMES
@@ -289,7 +288,7 @@ def test_a_study_shows_itself(study):
     html = study._repr_html_()
     assert "Heads of the encoder by role" in html
     stages = study.manifest["stages"]
-    assert study.tables == sorted(
+    assert list(study.tables) == sorted(
         schema.name
         for analysis in ANALYSES
         for stage in analysis.stages
@@ -342,7 +341,7 @@ def test_the_papers_column_is_for_the_papers_model(study, name, origin, kind, ex
     manifest["signature"]["model"].update(name=name, origin=origin)
     manifest["kinds"] = [dict(zip(("kind", "layers", "heads"), kind))]
     assert is_bert_base(manifest) is expected
-    assert measured_in(hs.Study(study.path, manifest)).is_bert_base is expected
+    assert hs.Study(manifest, study.tables).is_bert_base is expected
     assert paper_numbers()["stats"]["entropy_cls_last_layer_nats"] == 3.89
 
 

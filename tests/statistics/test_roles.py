@@ -5,10 +5,10 @@ import math
 import pytest
 
 from headscope.analyses.coref.tables import COREF
-from headscope.analyses.for_study import finders
 from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import role_of
+from headscope.study.head_columns import finders
 from support.stand_ins import stand_in
 
 UNIFORM = math.log(128)

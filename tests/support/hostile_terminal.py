@@ -101,7 +101,7 @@ def typed() -> Iterator[tuple[str, str, str]]:
 def _as_result(column: str, text: str, *names: str, **facts: object) -> StageResult:
     """What `show` of a command reads of a stage's result, with `text` in a column of its tables."""
     run = inputs()
-    tables = {name: _renamed(run.table(name), column, text) for name in names}
+    tables = {name: _renamed(run.tables.get(name), column, text) for name in names}
     return StageResult(name=names[0], tables=tables, facts={**run.manifest, **facts})
 
 

@@ -1,16 +1,30 @@
-"""Measured runs with other parts than they have, and what parts of the report are made from."""
+"""Studies made of tables in memory, with other parts than they have, and what parts of the report are made from."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 
 from headscope.report_kit.report_parts import Context
+from headscope.study.study import Study
+
+# What a study computes of its tables, and a test may say instead.
+COMPUTED = ("roles", "is_bert_base")
+
+
+def study_in_memory(manifest, tables, **computed):
+    """Return a study of tables in memory; what is computed of them is as given here."""
+    study = Study(manifest, tables)
+    for name, part in computed.items():
+        assert name in COMPUTED
+        setattr(study, name, part)
+    return study
 
 
 def with_parts(run, **parts):
-    """Return a `Measured` with these fields and tables in place of its own; a table that is None is left out."""
-    own = {field.name for field in fields(run)}
-    tables = {**run.tables, **{name: table for name, table in parts.items() if name not in own}}
-    there = {name: table for name, table in tables.items() if table is not None}
-    return replace(run, **{name: part for name, part in parts.items() if name in own}, tables=there)
+    """Return a study with these parts and tables in place of its own; a table that is None is left out."""
+    computed = {name: part for name, part in vars(run).items() if name in COMPUTED}
+    computed |= {name: parts.pop(name) for name in COMPUTED if name in parts}
+    manifest = parts.pop("manifest", run.manifest)
+    tables = {name: table for name, table in {**run.tables, **parts}.items() if table is not None}
+    return study_in_memory(manifest, tables, **computed)
 
 
 def about(run, *, found=(), links=False):

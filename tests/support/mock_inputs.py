@@ -1,18 +1,14 @@
 """Made-up runs in the shape of real ones: attention maps are built from a recipe a head, and the tables follow."""
 
-import json
-from importlib import resources
-
 import numpy as np
 import pandas as pd
 
 from headscope.analyses.stats.tables import EXAMPLES, STATS
 from headscope.attention.row_statistics import CLASSES, OFFSETS, RowQuantity
-from headscope.report_kit.measured import Measured
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import role_of
 from headscope.statistics.statistic_catalog import STATISTICS, Rows, is_share
-from support.measured import with_parts
+from support.measured import study_in_memory, with_parts
 from support.mock_coreference import with_coreference
 from support.mock_differences import stats_differences
 from support.mock_syntax import with_treebank
@@ -259,28 +255,20 @@ def manifest(kinds, *, name="minilm-mlm", documents=40, segments=200, special=No
     }  # fmt: skip
 
 
-def paper():
-    """The paper's numbers as the package ships them."""
-    return json.loads(
-        resources.files("headscope").joinpath("data/clark2019.json").read_text(encoding="utf-8")
-    )
-
-
 def build(
     kinds, *, documents=40, segments=200, name="minilm-mlm", special=None, is_bert_base=False, **sentence
 ):
     """Inputs of a run with these kinds of attention."""
     stats, roles, examples = tables(kinds, documents=documents, segments=segments, **sentence)
     told = manifest(kinds, name=name, documents=documents, segments=segments, special=special)
-    return Measured(
-        manifest=told,
-        tables={
+    return study_in_memory(
+        told,
+        {
             "stats": stats,
             "stats_differences": stats_differences(stats),
             "examples": examples,
         },
         roles=roles,
-        paper=paper(),
         is_bert_base=is_bert_base,
     )
 
@@ -375,9 +363,9 @@ def hostile_section_4():
         "syntax_by_distance",
         "syntax_noop",
     )
-    tables = {name: inputs.table(name).replace({"relation": rename}) for name in names}
+    tables = {name: inputs.tables.get(name).replace({"relation": rename}) for name in names}
     for name in ("syntax_examples", "coref_examples"):
-        arcs = inputs.table(name).replace({"relation": rename})
+        arcs = inputs.tables.get(name).replace({"relation": rename})
         arcs["tokens"] = [
             [token if token.startswith("[") else f"<b>{attack}" for token in row] for row in arcs["tokens"]
         ]
@@ -390,7 +378,7 @@ def hostile_section_4():
         "treebank": {**inputs.manifest["treebank"], "name": attack, "skipped_why": {attack: 2}},
         "coreference": {**inputs.manifest["coreference"], "name": attack, "lost_why": {attack: 3}},
     }
-    coreference = inputs.table("coref").replace(
+    coreference = inputs.tables.get("coref").replace(
         {"system": {"rules": attack}, "mention_type": {"proper": attack}}
     )
     return with_parts(inputs, manifest=told, roles=roles, coref=coreference, **tables)

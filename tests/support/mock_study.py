@@ -31,9 +31,9 @@ def write_study(inputs, folder, *, top_examples=True):
     """Write a run's directory and open it."""
     tables = dict(inputs.tables)
     tables["top_examples"] = top_examples_of(inputs) if top_examples else None
-    if inputs.table("coref") is not None:
+    if inputs.tables.get("coref") is not None:
         # Made-up runs name what is found with the roles; on disk it follows from this.
-        tables["coref"] = inputs.table("coref").assign(q_value=0.001)
+        tables["coref"] = inputs.tables.get("coref").assign(q_value=0.001)
     there = {name: table for name, table in tables.items() if table is not None}
     files = {
         f"tables/{name}.parquet": write_parquet(folder / "tables" / f"{name}.parquet", table)

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.for_study import groups_of, rows_of
 from headscope.declarations.analysis import Analysis
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures, MeasureLabel
 from headscope.report_kit.head_functions import FunctionScores
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.report_parts import Context, Parts
+from headscope.study.head_columns import groups_of, rows_of
+from headscope.study.study import Study
 from headscope.visible import capital
 
 
@@ -26,7 +26,7 @@ def every_part() -> Iterator[Parts]:
         yield parts
 
 
-def functions_of(run: Measured) -> list[FunctionScores]:
+def functions_of(run: Study) -> list[FunctionScores]:
     """Return what was looked for in the heads of a run: relations, then behaviors, in the order of the report."""
     scores = [of_function for parts in every_part() for of_function in parts.functions(run)]
     return sorted(scores, key=lambda of_function: not of_function.function.is_relation)
@@ -65,7 +65,7 @@ def measures_of(about: Context) -> list[HeadMeasure]:
 
 def _listed(analysis: Analysis, measures: HeadMeasures, about: Context) -> Iterator[HeadMeasure]:
     """Yield the measures that have a label, and a value of any head."""
-    rows = rows_of(measures, about.run.table)
+    rows = rows_of(measures, about.run.tables.get)
     if rows is None:
         return
     groups, (column,) = groups_of(measures, rows), measures.values
@@ -91,7 +91,7 @@ def _written(label: MeasureLabel, about: Context, *, norm_weighted: bool) -> str
     return f"{name}: {description}" if description else name
 
 
-def arc_examples(run: Measured) -> pd.DataFrame | None:
+def arc_examples(run: Study) -> pd.DataFrame | None:
     """Return sentences with a head's weights and gold arcs, right and wrong, or None where the run kept none.
 
     `role` is the color of what is found; the other columns are those of the tables that are put together.
@@ -99,6 +99,6 @@ def arc_examples(run: Measured) -> pd.DataFrame | None:
     tables = [
         table.assign(role=parts.role)
         for parts in every_part()
-        if parts.arcs and (table := run.table(parts.arcs)) is not None
+        if parts.arcs and (table := run.tables.get(parts.arcs)) is not None
     ]
     return pd.concat(tables, ignore_index=True) if tables else None

@@ -51,10 +51,10 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
         run_options, beside = run_options_of(called, model, arguments, offered, stages=analysis.measured)
         wanted = pop_files(analysis, files, beside)
         out, watch = beside.get("out"), beside.get("watch")
+        from headscope.app.api import open_study
         from headscope.prepare.prepared_run import prepare
         from headscope.running.run_folder import check_run_folder
         from headscope.running.writing import read_stages, write_run
-        from headscope.study.study import open_study
 
         folder = Path(tempfile.mkdtemp(prefix="headscope-")) if out is None else out
         check_run_folder(folder)

@@ -109,6 +109,20 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     )
 
 
+def open_study(path: str | Path) -> Study:
+    """Open a run's folder; in a notebook, the study shows what was run, its head grid and what was found.
+
+    >>> study = hs.open_study("my-report")
+
+    Raises:
+        InputError: there is no run in it, or its manifest is not as the run wrote it.
+    """
+    from headscope.reporting.study_card import study_card
+    from headscope.study import study
+
+    return study.open_study(path, card=study_card)
+
+
 def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
     """Write the head atlas of a study: a card for each head, found on a map, by filters or in words.
 
@@ -126,7 +140,7 @@ def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
         OutputError: `out` is no place for a site.
     """
     from headscope.atlas.atlas_page import write_atlas
-    from headscope.study.study import Study, open_study
+    from headscope.study.study import Study
 
     if not isinstance(study, Study | str | Path):
         raise OptionError(

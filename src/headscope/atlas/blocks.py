@@ -12,7 +12,6 @@ from headscope.models.folder.shown import short_name
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import plain
 from headscope.reporting.card_sentences import TOP_EXAMPLES, sentences_block
-from headscope.reporting.from_study import measured_in
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.report_page import run_line
 from headscope.study.study import Study
@@ -37,7 +36,7 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
         InputError: the run has no statistics of heads on text, which every card is made of.
     """
     check_study(study)
-    about = Context.of(measured_in(study))
+    about = Context.of(study)
     run, words, kinds = about.run, about.words, about.kinds
     functions, data = functions_of(run), data_block(about)
     sentences = sentences_block(about)

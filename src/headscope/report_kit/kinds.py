@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from headscope.attention.head_id import head_anchor, head_label, kind_prefixes
 from headscope.report_kit.linked_sentences import HeadRef
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import capital
 from headscope.statistics.role_catalog import OTHERWISE
 from headscope.statistics.statistic_catalog import NAMES
+from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 _WHERE = {"encoder": "the encoder", "decoder": "the decoder", "cross": "cross attention"}
@@ -130,7 +130,7 @@ class Kind:
         return values
 
 
-def kinds_of(run: Measured) -> tuple[Kind, ...]:
+def kinds_of(run: Study) -> tuple[Kind, ...]:
     """Lay out every kind that the manifest names, in its order."""
     entries = run.manifest["kinds"]
     prefixes = kind_prefixes(str(entry["kind"]) for entry in entries)
@@ -148,7 +148,7 @@ def kinds_of(run: Measured) -> tuple[Kind, ...]:
 
 
 def _kind(
-    run: Measured, name: str, layers: int, heads: int, *, model_layers: Sequence[int], prefix: str
+    run: Study, name: str, layers: int, heads: int, *, model_layers: Sequence[int], prefix: str
 ) -> Kind:
     rows = run.stats[run.stats["kind"] == name]
     by_head, by_layer = {}, {}

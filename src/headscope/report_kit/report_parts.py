@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from headscope.report_kit.head_functions import FunctionScores, HeadFunction
 from headscope.report_kit.kinds import Kind, kinds_of
 from headscope.report_kit.linked_sentences import Sentence
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.words import Words, count, plain, words_for
+from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 Term = tuple[str, str]
@@ -23,7 +23,7 @@ class Context:
     """What every part of a report is made from.
 
     Attributes:
-        run: the run.
+        run: its manifest and tables.
         kinds: its kinds of attention.
         words: what its model's tokens are called.
         findings: the sentences, once they are made.
@@ -31,7 +31,7 @@ class Context:
         pictures: these figures as SVG, by the names of their files, where they were drawn.
     """
 
-    run: Measured
+    run: Study
     kinds: tuple[Kind, ...]
     words: Words
     findings: Sequence[Sentence] = ()
@@ -39,7 +39,7 @@ class Context:
     pictures: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, run: Measured) -> Context:
+    def of(cls, run: Study) -> Context:
         """Read what a run has."""
         return cls(run=run, kinds=kinds_of(run), words=words_for(run.manifest))
 
@@ -143,9 +143,9 @@ class Parts:
     headline: Mapping[str, int] = field(default_factory=dict)
     read: Callable[[Mapping[str, Any]], Sequence[str]] = lambda _: ()
     closing: Callable[[Context], Sequence[Html]] = lambda _: ()
-    functions: Callable[[Measured], Sequence[FunctionScores]] = lambda _: ()
+    functions: Callable[[Study], Sequence[FunctionScores]] = lambda _: ()
     known_functions: Sequence[HeadFunction] = ()
     arcs: str = ""
     role: str = ""
-    cards: Callable[[Measured, Kind], Mapping[str, Any]] = lambda _, __: {}
+    cards: Callable[[Study, Kind], Mapping[str, Any]] = lambda _, __: {}
     needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)

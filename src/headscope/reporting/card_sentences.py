@@ -51,7 +51,7 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
     for row in _rows(arc_examples(run)):
         _add(by_head, width, row, _of_arcs, words, many)
     # Older runs lack this table, and hold one sentence of the strongest head of each role.
-    top_examples = run.table(TOP_EXAMPLES)
+    top_examples = run.tables.get(TOP_EXAMPLES)
     kept = top_examples if top_examples is not None else run.examples[run.examples["behavior"] != "shared"]
     for row in _rows(kept):
         _add(by_head, width, row, _of_role, words, many)
@@ -65,7 +65,7 @@ def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
     role; in older runs, which have such a sentence only of the strongest head of each role, they get none. Kinds with
     more than 512 heads have their sentences in the atlas alone.
     """
-    roles_kept = about.run.table(TOP_EXAMPLES) is not None
+    roles_kept = about.run.tables.get(TOP_EXAMPLES) is not None
     every, functions = sentences_block(about), functions_of(about.run)
     out: dict[str, dict[int, dict[str, Any]]] = {}
     for kind in about.kinds:

@@ -29,13 +29,18 @@ from collections.abc import Sequence
 
 from headscope.analyses.for_report import every_part
 from headscope.report_kit.linked_sentences import Sentence, sentence
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import count
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.study.study import Study
 
 
-def findings(run: Measured) -> list[Sentence]:
+def first_findings(run: Study) -> list[str]:
+    """Return the sentences of the page's first screen."""
+    return [sentence.text for sentence in headline(findings(run))]
+
+
+def findings(run: Study) -> list[Sentence]:
     """Return every sentence that the run supports, topic by topic, kind by kind."""
     return all_findings(Context.of(run))
 

@@ -9,13 +9,12 @@ import numpy as np
 import pandas as pd
 
 from headscope.errors import OptionError, OutputError
-from headscope.report_kit.tables.paper_table import PaperTable
 from headscope.storage.atomic import write_bytes
 from headscope.storage.files import place_text
 from headscope.storage.lock import place_held
 from headscope.storage.workbook import LONGEST_NAME, MOST_ROWS, Value, workbook_bytes
 from headscope.study.manifest import MANIFEST
-from headscope.study.paper_tables import paper_tables
+from headscope.study.paper_table import PaperTable
 from headscope.study.study import Study
 
 FORMATS = ("csv", "latex", "xlsx")
@@ -41,7 +40,7 @@ def export(study: Study, out: Path, *, form: str) -> list[Path]:
     if form not in FORMATS:
         raise OptionError(f"--format is {form!r}; expected one of {', '.join(FORMATS)}")
     check_export_folder(out)
-    paper = paper_tables(study)
+    paper = study.paper_tables()
     if form == "latex":
         if not paper:
             raise OptionError(
@@ -68,7 +67,7 @@ def check_export_folder(out: Path) -> None:
 
 def _frames(study: Study, paper: list[PaperTable]) -> Iterator[tuple[str, pd.DataFrame]]:
     yield from ((f"table-{table.number}", table.frame) for table in paper)
-    yield from ((name, study.table(name)) for name in study.tables)
+    yield from study.tables.items()
 
 
 def _text(path: Path, content: str) -> Path:

@@ -9,14 +9,12 @@ import numpy as np
 
 from headscope.report_kit.head_functions import FunctionScores
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import json_numbers
 from headscope.statistics.boolean_columns import is_true
+from headscope.study.study import Study
 
 
-def finds_of(
-    run: Measured, kind: Kind, functions: Sequence[FunctionScores]
-) -> dict[int, list[dict[str, Any]]]:
+def finds_of(run: Study, kind: Kind, functions: Sequence[FunctionScores]) -> dict[int, list[dict[str, Any]]]:
     """Return what each head of a kind finds, by its place: what it is held-out best at, above the baseline."""
     if "finds" not in run.roles:
         return {}

@@ -8,7 +8,6 @@ from headscope.errors import OptionError
 from headscope.figures.paper import WIDTHS
 from headscope.report_kit.report_parts import Context
 from headscope.reporting.export import check_export_folder
-from headscope.reporting.from_study import measured_in
 from headscope.reporting.parts import write_figures
 from headscope.storage.lock import place_held
 from headscope.study.study import Study
@@ -42,4 +41,4 @@ def export_figures(study: Study, out: Path, *, columns: str) -> list[Path]:
     folder = out / f"figures-{columns}"
     with place_held(folder):
         forms = SCREEN_FORMS if columns == SCREEN else FORMS
-        return write_figures(Context.of(measured_in(study)), folder, width=WIDTHS.get(columns), forms=forms)
+        return write_figures(Context.of(study), folder, width=WIDTHS.get(columns), forms=forms)

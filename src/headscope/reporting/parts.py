@@ -33,6 +33,8 @@ def write_figures(
 def more_terms(about: Context) -> tuple[Term, ...]:
     """Return the terms that a run's further sections need."""
     explaining = [
-        parts for parts in every_part() if any(about.run.table(name) is not None for name in parts.explained)
+        parts
+        for parts in every_part()
+        if any(about.run.tables.get(name) is not None for name in parts.explained)
     ]
     return tuple(term for parts in explaining for term in parts.terms)

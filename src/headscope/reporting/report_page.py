@@ -10,7 +10,6 @@ from headscope.analyses.for_report import every_part
 from headscope.models.folder.shown import short_name
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.links import linked
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import count, join, plain
 from headscope.reporting.card_sentences import first_sentences
@@ -19,6 +18,7 @@ from headscope.reporting.parts import more_terms, write_figures
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.provenance import counts, definitions, signature
 from headscope.storage.atomic import write_bytes
+from headscope.study.study import Study
 from headscope.views.html_page import Page, assemble
 from headscope.views.markup import Html, el
 
@@ -35,7 +35,7 @@ STYLES = (
 )
 
 
-def write_report(run: Measured, out_dir: Path, *, atlas: str | None = None) -> Path:
+def write_report(run: Study, out_dir: Path, *, atlas: str | None = None) -> Path:
     """Write `report.html` and the figures it links, each whole or not at all, and return the page's path.
 
     Args:
@@ -55,7 +55,7 @@ def write_report(run: Measured, out_dir: Path, *, atlas: str | None = None) -> P
     return out_dir / "report.html"
 
 
-def render_report(run: Measured, *, links: bool = False, atlas: str | None = None) -> str:
+def render_report(run: Study, *, links: bool = False, atlas: str | None = None) -> str:
     """Return the report as one self-contained HTML page.
 
     Args:

@@ -14,7 +14,7 @@ import pandas as pd
 
 from headscope.attention.head_id import head_label
 from headscope.palette import palette
-from headscope.reporting.from_study import first_findings
+from headscope.reporting.every_finding import first_findings
 from headscope.statistics.role_catalog import ROLES
 from headscope.study.study import Study
 

@@ -1,50 +1,64 @@
-"""A run's directory, and what is in it."""
+"""A run, read: its manifest, its tables, and what follows from them."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from importlib import import_module
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 import xarray as xr
 
-from headscope.analyses.for_study import finders, head_columns, summaries, verdicts_by_head
 from headscope.counted import count
+from headscope.declarations.analysis import Analysis
+from headscope.declarations.analysis_list import ANALYSES
+from headscope.declarations.option import options_of
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError
-from headscope.statistics.measures import TABLES as OF_BOTH_MEASURES
-from headscope.statistics.measures import WEIGHT, of_measure, with_measure
+from headscope.statistics.measures import WEIGHT, of_measure
 from headscope.statistics.roles import roles
-from headscope.storage.atomic import hash_of
-from headscope.storage.bounded import UnreadableFileError, read_regular
+from headscope.study.head_columns import finders, head_columns, summaries, verdicts_by_head
 from headscope.study.labeled_array import labeled_array
 from headscope.study.manifest import MANIFEST, read_manifest
-
-if TYPE_CHECKING:
-    from headscope.report_kit.tables.paper_table import PaperTable
+from headscope.study.paper import is_bert_base
+from headscope.study.paper_table import PaperTable
+from headscope.study.run_tables import CHANGED, RunTables
 
 _HEAD_COLUMNS = ["kind", "layer", "head"]
-_AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"
-_CHANGED = f"was changed or damaged since the run wrote it; {_AGAIN}"
-_GONE = f"is not there any more; {_AGAIN}"
-_MOST_TABLE = 1 << 30  # bytes
+_OF_PAPER = {number: analysis for analysis in ANALYSES for number in analysis.paper}
 
 
 class Study:
-    """The results of one run: labeled arrays and tables, read from its directory when asked for.
+    """The results of one run, for users, pages and the atlas: labeled arrays and tables.
 
     >>> study = open_study("out")
     >>> study["entropy"].sel(layer=1, head=8)
 
     Attributes:
-        path: the run's directory.
         manifest: signature, kinds, counts, timings and notes.
+        tables: data frames by name; those of a run's folder are read when they are first asked for.
+        path: the run's folder.
     """
 
-    def __init__(self, path: Path, manifest: Mapping[str, Any]) -> None:
-        self.path = path
+    def __init__(
+        self,
+        manifest: Mapping[str, Any],
+        tables: Mapping[str, pd.DataFrame],
+        *,
+        path: Path = Path(),
+        card: "Callable[[Study], str] | None" = None,
+    ) -> None:
+        """Put a study together; `open_study` reads one from a run's folder.
+
+        Args:
+            manifest: as a run writes it.
+            tables: by name.
+            path: the run's folder.
+            card: renders the study as HTML in a notebook.
+        """
         self.manifest = manifest
+        self.tables = tables
+        self.path = path
+        self._card = card
 
     def __getitem__(self, statistic: str) -> xr.DataArray:
         """Return a statistic of the model's first kind of attention, dims `layer`, `head`, 1-based."""
@@ -83,7 +97,7 @@ class Study:
     @cached_property
     def roles(self) -> pd.DataFrame:
         """The role of each head, and what it finds: columns `kind layer head role finds`; see `behaviors`."""
-        relations_of = finders(self.optional_table) or {}
+        relations_of = finders(self.tables.get) or {}
         named = roles(self.stats)
         keys = zip(named["kind"], named["layer"], named["head"], strict=True)
         return named.assign(finds=pd.Series([relations_of.get(key, []) for key in keys], dtype=object))
@@ -97,11 +111,11 @@ class Study:
         there is one: `stats.previous`, `stats.previous.norm`, `behaviors.induction`, `syntax.nsubj.dependent_to_head`,
         `coref.pronoun` ... Units are those of the tables that they come from; which they are stands in docs/python.md.
         """
-        table = head_columns(self.optional_table)
+        table = head_columns(self.tables.get)
         first = table[_HEAD_COLUMNS]
         if "stats" in self.tables:
             first = first.merge(self.roles, on=_HEAD_COLUMNS, how="left")
-        if (every := verdicts_by_head(self.optional_table)) is not None:
+        if (every := verdicts_by_head(self.tables.get)) is not None:
             keys = first[_HEAD_COLUMNS].itertuples(index=False, name=None)
             first = first.assign(shows=pd.Series([every.get(key, []) for key in keys], dtype=object))
         return pd.concat([first, table.drop(columns=_HEAD_COLUMNS)], axis=1)
@@ -111,17 +125,8 @@ class Study:
         """The table `examples.parquet`: sentences on which heads are drawn."""
         return self.table("examples")
 
-    def optional_table(self, name: str) -> pd.DataFrame | None:
-        """Read a table, or return None where the run did not make it."""
-        return self.table(name) if name in self.tables else None
-
-    @property
-    def tables(self) -> list[str]:
-        """Names of the tables that the run wrote."""
-        return sorted(table for stage in self.manifest["stages"].values() for table in stage["tables"])
-
     def table(self, name: str) -> pd.DataFrame:
-        """Read a table of the run as a data frame.
+        """Return a table of the run; `tables.get` returns None where the run did not make it.
 
         Raises:
             KeyError: the run has no such table; names those it has.
@@ -129,10 +134,9 @@ class Study:
         """
         if name not in self.tables:
             raise KeyError(f"no table {name!r}; this study has {', '.join(self.tables)}")
-        frame = pd.read_parquet(BytesIO(checked(self.path, self.manifest, f"tables/{name}.parquet")))
-        return with_measure(frame) if name in OF_BOTH_MEASURES else frame
+        return self.tables[name]
 
-    def table_1(self) -> "PaperTable":
+    def table_1(self) -> PaperTable:
         """Return table 1 of the paper, of this run's numbers: the best head of each dependency relation.
 
         `to_latex()` and `to_csv()` write it, `frame` holds the numbers.
@@ -142,18 +146,41 @@ class Study:
         """
         return self._paper_table(1)
 
-    def table_2(self) -> "PaperTable":
+    def table_2(self) -> PaperTable:
         """Return table 2 of the paper, of this run's numbers: antecedents by type of mention; as `table_1`."""
         return self._paper_table(2)
 
-    def table_3(self) -> "PaperTable":
+    def table_3(self) -> PaperTable:
         """Return table 3 of the paper, of this run's numbers: what probes find of the tree; as `table_1`."""
         return self._paper_table(3)
 
-    def _paper_table(self, number: int) -> "PaperTable":
-        from headscope.study.paper_tables import paper_table
+    def paper_tables(self) -> list[PaperTable]:
+        """Return those of the paper's tables that the run measured, in order."""
+        tables = [self._made(analysis, number) for number, analysis in sorted(_OF_PAPER.items())]
+        return [table for table in tables if table is not None]
 
-        return paper_table(self, number)
+    def _paper_table(self, number: int) -> PaperTable:
+        analysis = _OF_PAPER[number]
+        table = self._made(analysis, number)
+        if table is None:
+            options = options_of(RunOptions).values()
+            needs = [
+                each.flag for corpus in analysis.stages[0].corpora for each in options if corpus in each.holds
+            ]
+            raise KeyError(
+                f"this study has no table {number} ({analysis.question[:1].lower()}{analysis.question[1:]}); "
+                f"run headscope report with {' and '.join(needs)}"
+            )
+        return table
+
+    def _made(self, analysis: Analysis, number: int) -> PaperTable | None:
+        table: PaperTable | None = analysis.load(analysis.paper[number])(self)
+        return table
+
+    @cached_property
+    def is_bert_base(self) -> bool:
+        """Whether the model is the paper's; only then its numbers stand beside the measured ones."""
+        return is_bert_base(self.manifest)
 
     @property
     def report_path(self) -> Path:
@@ -176,45 +203,26 @@ class Study:
     def __repr__(self) -> str:
         return f"<Study of {self.summary()}; {self.path}>"
 
-    def _repr_html_(self) -> str:
-        # By its name: findings are put in words further right than tables are read.
-        return str(import_module("headscope.reporting.study_card").study_card(self))
+    def _repr_html_(self) -> str | None:
+        return None if self._card is None else self._card(self)
 
 
-def open_study(path: str | Path) -> Study:
-    """Open a run's directory.
+def open_study(path: str | Path, *, card: Callable[[Study], str] | None = None) -> Study:
+    """Open a run's folder.
+
+    Args:
+        path: of the folder.
+        card: renders the study as HTML in a notebook.
 
     Raises:
         InputError: there is no run in it, or its manifest is not as the run wrote it.
     """
-    sealed = read_manifest(Path(path))
+    folder = Path(path)
+    sealed = read_manifest(folder)
     if sealed is None:
         raise InputError(
             f"{path} holds no headscope run: expected a manifest.json, as headscope report --out writes it"
         )
     if not sealed.whole:
-        raise InputError(f"{Path(path) / MANIFEST} {_CHANGED.format(path=path)}")
-    return Study(Path(path), sealed.content)
-
-
-def checked(folder: Path, manifest: Mapping[str, Any], file: str) -> bytes:
-    """Return the bytes of a run's file, if they are those that the run wrote.
-
-    Args:
-        folder: of the run.
-        manifest: has the file's hash.
-        file: its path in the folder, as `tables/stats.parquet`.
-
-    Raises:
-        InputError: they are not, the file is gone, or something else lies there; says what to do.
-    """
-    hashes = [stage["files"].get(file) for stage in manifest["stages"].values()]
-    try:
-        content = read_regular(folder / file, most=_MOST_TABLE)
-    except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{folder / file} {_GONE.format(path=folder)}") from None
-    except UnreadableFileError as error:
-        raise InputError(f"{folder / file} {error.problem}; {_AGAIN.format(path=folder)}") from None
-    if hash_of(content) not in hashes:
-        raise InputError(f"{folder / file} {_CHANGED.format(path=folder)}")
-    return content
+        raise InputError(f"{folder / MANIFEST} {CHANGED.format(path=path)}")
+    return Study(sealed.content, RunTables(folder, sealed.content), path=folder, card=card)

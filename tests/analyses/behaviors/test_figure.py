@@ -39,7 +39,7 @@ def cells_of(figures):
 
 @pytest.mark.parametrize("kind", ["encoder", "cross"])
 def test_each_cell_is_a_head(run, kind):
-    table = run.table("behaviors")
+    table = run.tables.get("behaviors")
     cells = cells_of(draw() for draw in behavior_grids(table, kind, EVERY, prefix="behaviors"))
     own = heads_of(table, kind)
     assert set(cells) == {f"behaviors.{one.name}" for one in drawable(table, kind, EVERY)}
@@ -61,7 +61,7 @@ def test_each_cell_is_a_head(run, kind):
 
 
 def test_what_cannot_occur_has_no_grid(run):
-    assert behavior_grids(run.table("behaviors"), "cross", [BEHAVIORS["induction"]], prefix="x") == []
+    assert behavior_grids(run.tables.get("behaviors"), "cross", [BEHAVIORS["induction"]], prefix="x") == []
 
 
 def test_what_does_not_fit_on_a_page_goes_on():

@@ -11,7 +11,6 @@ from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL
 from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
 from headscope.analyses.behaviors.verdict_rule import stands_out
-from headscope.analyses.for_study import head_columns
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.models.random_weights import with_random_weights
@@ -21,6 +20,7 @@ from headscope.running.stages import measure_stage
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.confidence import Interval
 from headscope.statistics.measures import of_measure, with_measure
+from headscope.study.head_columns import head_columns
 from support import mock_inputs
 from support.measured import about, only, with_parts
 from support.model_folders import save_tiny_bert

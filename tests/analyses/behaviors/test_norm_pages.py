@@ -22,7 +22,7 @@ EVERY = [BEHAVIORS[name] for name in NATURAL]
 
 def chosen(run):
     (kind,) = (part["kind"] for part in run.manifest["kinds"])
-    return chosen_heads(run.table("behaviors"), run.table("behaviors_best"), kind, EVERY)
+    return chosen_heads(run.tables.get("behaviors"), run.tables.get("behaviors_best"), kind, EVERY)
 
 
 def said(run):
@@ -66,7 +66,9 @@ def test_the_sentence_names_the_heads_that_do_not_write_what_they_show(run):
 
 def test_the_table_holds_them_with_both_numbers(run):
     name = "table-behaviors-written-encoder"
-    table = norm_disagreements(run.table("behaviors"), about(run).kind("encoder"), chosen(run), name=name)
+    table = norm_disagreements(
+        run.tables.get("behaviors"), about(run).kind("encoder"), chosen(run), name=name
+    )
     places = ["{}-{}".format(*place_of(name, 4, 8)) for name in ("first", "quote")]
     assert [row[0] for row in table.rows] == [f"Head {place}" for place in places]
     assert [row[1:] for row in table.rows] == [
@@ -125,7 +127,7 @@ def test_experiments_by_weight_alone_say_nothing_of_it():
 def test_the_terminal_has_the_number_of_the_named_head_where_it_is_known(run):
     def lines(run):
         names = ("behaviors", "behaviors_best", "experiments", "experiments_best")
-        result = StageResult(name="made", tables={name: run.table(name) for name in names})
+        result = StageResult(name="made", tables={name: run.tables.get(name) for name in names})
         for render in (render_behaviors, render_experiments):
             yield from (line for line in render(result) if isinstance(line, str) and "write:" in line)
 

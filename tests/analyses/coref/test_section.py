@@ -41,7 +41,7 @@ def test_table_2_is_the_frame(inputs, tables):
         "Nominals",
     ]
     assert "n 2,310" in rows[0][1]
-    table = inputs.table("coref")
+    table = inputs.tables.get("coref")
     for selection, line in (("held-out", rows[1]), ("same-data", rows[2])):
         own = table[(table["model"] == "trained") & (table["selection"] == selection)].set_index(
             "mention_type"
@@ -64,7 +64,7 @@ def test_table_2_is_the_frame(inputs, tables):
 
 
 def test_another_head_for_one_type_is_named_in_its_cell(inputs):
-    table = inputs.table("coref").copy()
+    table = inputs.tables.get("coref").copy()
     one = (
         (table["selection"] == "held-out")
         & (table["model"] == "trained")
@@ -85,7 +85,7 @@ def test_the_papers_table_stands_below_for_its_model_only(inputs):
 
 
 def test_the_best_heads_are_those_of_the_table(inputs, tables):
-    heads = inputs.table("coref_heads")
+    heads = inputs.tables.get("coref_heads")
     best = heads[heads["mention_type"] == "all"].nlargest(10, "accuracy")
     rows = tables["table-coreference-heads"][1:]
     assert [row[0] for row in rows] == [f"{a}-{b}" for a, b in zip(best["layer"], best["head"])]
@@ -96,7 +96,9 @@ def test_gap_by_gender_is_the_frame(inputs, tables):
     rows = tables["table-gap"]
     assert rows[1] == ["system", "all", "masculine", "feminine", "all", "masculine", "feminine"]
     assert rows[2][0] == "Head 4-7held-out"
-    gap = inputs.table("gap")[inputs.table("gap")["system"] == "nearest"].set_index(["measure", "gender"])
+    gap = inputs.tables.get("gap")[inputs.tables.get("gap")["system"] == "nearest"].set_index(
+        ["measure", "gender"]
+    )
     (line,) = [row for row in rows if row[0] == "Nearest candidate"]
     for place, (measure, gender) in enumerate(
         (m, g) for m in ("accuracy", "f1") for g in ("all", "masculine", "feminine")
@@ -138,7 +140,7 @@ def test_what_was_lost_is_said():
 
 
 def test_an_empty_table_says_that_no_head_was_chosen(inputs):
-    empty = with_parts(inputs, coref=inputs.table("coref").iloc[:0], coref_heads=None, gap=None)
+    empty = with_parts(inputs, coref=inputs.tables.get("coref").iloc[:0], coref_heads=None, gap=None)
     page = Tables(section(empty))
     assert (
         "Which head finds antecedents was not tested: a head is chosen on one half of the documents"

@@ -21,13 +21,15 @@ def inputs():
 
 @pytest.fixture(scope="module")
 def found(inputs):
-    heads = list(zip(inputs.table("head_map")["layer"], inputs.table("head_map")["head"]))
-    return cluster(matrix_of(inputs.table("head_distances"), heads, kind="encoder"))
+    heads = list(zip(inputs.tables.get("head_map")["layer"], inputs.tables.get("head_map")["head"]))
+    return cluster(matrix_of(inputs.tables.get("head_distances"), heads, kind="encoder"))
 
 
 @pytest.fixture(scope="module")
 def ax(inputs):
-    (ax,) = dendrogram(inputs.table("head_distances"), inputs.table("head_map"), kind="encoder").axes
+    (ax,) = dendrogram(
+        inputs.tables.get("head_distances"), inputs.tables.get("head_map"), kind="encoder"
+    ).axes
     return ax
 
 
@@ -50,10 +52,10 @@ def test_joins_lie_at_the_linkages_heights(ax, found):
 def test_leaves_are_the_heads_in_the_trees_order(ax, inputs, found):
     named = [text for text in ax.texts if (text.get_gid() or "").startswith("mark--")]
     downwards = sorted(named, key=lambda text: text.get_position()[1])
-    heads = list(zip(inputs.table("head_map")["layer"], inputs.table("head_map")["head"]))
+    heads = list(zip(inputs.tables.get("head_map")["layer"], inputs.tables.get("head_map")["head"]))
     assert [text.get_text() for text in downwards] == ["{}-{}".format(*heads[at]) for at in found.order]
     roles = {
-        f"{a}-{b}": role for a, b, role in inputs.table("head_map")[["layer", "head", "role"]].to_numpy()
+        f"{a}-{b}": role for a, b, role in inputs.tables.get("head_map")[["layer", "head", "role"]].to_numpy()
     }
     assert all(text.get_color() == role_color(roles[text.get_text()]) for text in named)
     for points in ax.collections:
@@ -90,16 +92,19 @@ def test_clusters_are_bracketed_with_their_sizes(ax, found):
 
 def test_the_key_names_the_roles_that_are_there(inputs, ax):
     shown = [text.get_text() for text in ax.get_legend().get_texts()]
-    assert len(shown) == inputs.table("head_map")["role"].nunique()
+    assert len(shown) == inputs.tables.get("head_map")["role"].nunique()
     (other,) = dendrogram(
-        inputs.table("head_distances"), inputs.table("head_map"), kind="encoder", names={"broad": "<wide>"}
+        inputs.tables.get("head_distances"),
+        inputs.tables.get("head_map"),
+        kind="encoder",
+        names={"broad": "<wide>"},
     ).axes
     assert "<wide>" in [text.get_text() for text in other.get_legend().get_texts()]
 
 
 def test_without_roles_heads_are_named_all_the_same(inputs):
     (ax,) = dendrogram(
-        inputs.table("head_distances"), inputs.table("head_map").assign(role=None), kind="encoder"
+        inputs.tables.get("head_distances"), inputs.tables.get("head_map").assign(role=None), kind="encoder"
     ).axes
     assert ax.get_legend() is None
     assert sum((text.get_gid() or "").startswith("mark--") for text in ax.texts) == 32
@@ -108,7 +113,9 @@ def test_without_roles_heads_are_named_all_the_same(inputs):
 def test_a_large_model_has_no_names(inputs, monkeypatch):
     monkeypatch.setattr("headscope.analyses.distances.figures.dendrogram.MOST_LABELED", 30)
     assert MOST_LABELED == 400
-    (ax,) = dendrogram(inputs.table("head_distances"), inputs.table("head_map"), kind="encoder").axes
+    (ax,) = dendrogram(
+        inputs.tables.get("head_distances"), inputs.tables.get("head_map"), kind="encoder"
+    ).axes
     assert not any((text.get_gid() or "").startswith("mark--") for text in ax.texts)
 
 
@@ -126,6 +133,6 @@ def test_one_head_two_heads_and_none():
 
 
 def test_the_svg_is_the_same_each_time(inputs):
-    few = inputs.table("head_map").head(14)
-    drawn = [svg_text(dendrogram(inputs.table("head_distances"), few, kind="encoder")) for _ in range(2)]
+    few = inputs.tables.get("head_map").head(14)
+    drawn = [svg_text(dendrogram(inputs.tables.get("head_distances"), few, kind="encoder")) for _ in range(2)]
     assert drawn[0] == drawn[1]

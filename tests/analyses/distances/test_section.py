@@ -31,7 +31,7 @@ def section(inputs, *, links=False):
 
 def changed(inputs, **values):
     """The same run with other numbers in its only row on the effect of layers."""
-    return with_parts(inputs, layer_effect=inputs.table("layer_effect").assign(**values))
+    return with_parts(inputs, layer_effect=inputs.tables.get("layer_effect").assign(**values))
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_no_pair_to_compare(inputs):
 def with_clusters(inputs, stability, **values):
     """The same run with three clusters, of 12, 7 and 5 heads, of these stabilities."""
     clusters = (
-        inputs.table("head_clusters")
+        inputs.tables.get("head_clusters")
         .head(3)
         .assign(cluster=[1, 2, 3], size=[12, 7, 5], stability=stability, ci_low=0.4, ci_high=1.0)
     )
@@ -178,7 +178,7 @@ def test_a_single_head_is_no_stable_cluster(inputs):
 def of_roles(inputs, stability):
     """Clusters 1 and 2 are mostly of one role, cluster 3 of none."""
     number = np.arange(24)
-    heads = inputs.table("head_map").assign(cluster=1 + number // 8, role="mixed")
+    heads = inputs.tables.get("head_map").assign(cluster=1 + number // 8, role="mixed")
     heads.loc[0:7, "role"] = "sep"
     heads.loc[8:13, "role"] = "previous"
     return with_parts(with_clusters(inputs, stability), head_map=heads)
@@ -248,7 +248,7 @@ def test_the_groups_of_documents_are_said(inputs, page):
 
 
 def test_the_nearest_heads(inputs):
-    pairs = inputs.table("head_distances").copy()
+    pairs = inputs.tables.get("head_distances").copy()
     pairs.loc[40, ["divergence", "ci_low", "ci_high"]] = [0.00123, 0.00118, 0.00131]
     row = pairs.loc[40]
     assert texts(with_parts(inputs, head_distances=pairs))[-1] == (
@@ -286,9 +286,9 @@ def test_without_distances_there_is_nothing():
 
 def test_clusters_are_the_frames(inputs, page):
     rows = Tables(page).found["table-clusters-encoder"][1:]
-    assert len(rows) == len(inputs.table("head_clusters"))
-    for line, row in zip(rows, inputs.table("head_clusters").to_dict("records")):
-        own = inputs.table("head_map")[inputs.table("head_map")["cluster"] == row["cluster"]]
+    assert len(rows) == len(inputs.tables.get("head_clusters"))
+    for line, row in zip(rows, inputs.tables.get("head_clusters").to_dict("records")):
+        own = inputs.tables.get("head_map")[inputs.tables.get("head_map")["cluster"] == row["cluster"]]
         assert line[:3] == [str(row["cluster"]), str(len(own)), f"{row['medoid_layer']}-{row['medoid_head']}"]
         assert line[3] == (nats(row["divergence"]) if len(own) > 1 else "–")
         ends = f"{row['stability']:.2f}{row['ci_low']:.2f}–{row['ci_high']:.2f}"
@@ -300,7 +300,7 @@ def test_clusters_are_the_frames(inputs, page):
 
 def test_the_nearest_pairs_are_the_frames(inputs, page):
     rows = Tables(page).found["table-nearest-encoder"][1:]
-    nearest = inputs.table("head_distances").nsmallest(10, "divergence").to_dict("records")
+    nearest = inputs.tables.get("head_distances").nsmallest(10, "divergence").to_dict("records")
     assert len(rows) == 10
     for line, row in zip(rows, nearest):
         assert line[0] == f"{row['layer_a']}-{row['head_a']} and {row['layer_b']}-{row['head_b']}"
@@ -312,8 +312,8 @@ def test_every_head_is_in_the_folded_table(inputs, page):
     rows = {row[0]: row for row in Tables(page).found["table-map-encoder"][1:]}
     assert len(rows) == 24
     assert rows["2-3"][2] == "obj, nsubj"
-    pairs = inputs.table("head_distances")
-    for row in inputs.table("head_map").to_dict("records"):
+    pairs = inputs.tables.get("head_distances")
+    for row in inputs.tables.get("head_map").to_dict("records"):
         line = rows[f"{row['layer']}-{row['head']}"]
         assert line[3] == str(row["cluster"])
         assert line[6:] == [f"{row['x']:.3f}", f"{row['y']:.3f}"]
@@ -380,5 +380,5 @@ def test_hostile_names_are_text():
     hostile = mock_inputs.hostile()
     attack = "</script><script>alert(6)</script>"
     inputs = with_distances(hostile, finds={("encoder", 1, 1): [attack]})
-    written = section(with_parts(inputs, head_map=inputs.table("head_map").assign(role=[attack] * 6)))
+    written = section(with_parts(inputs, head_map=inputs.tables.get("head_map").assign(role=[attack] * 6)))
     assert "<script" not in written

@@ -35,7 +35,7 @@ def cells(html, name):
 def test_the_page_s_table_has_the_deciles(run):
     (section,) = distribution_section(about(run))
     rows = cells(str(section.html), "table-distribution-encoder")
-    table = run.table("distribution").set_index(["layer", "head", "measure", "decile"])
+    table = run.tables.get("distribution").set_index(["layer", "head", "measure", "decile"])
     assert len(rows) == 2 + 6
     assert rows[0][1:] == ["output norm", "non-sink attention, %", "entropy", "distance"]
     for line in rows[2:]:
@@ -53,8 +53,8 @@ def test_the_page_s_table_has_the_deciles(run):
 
 
 def test_every_head_is_a_point_of_each_panel_that_leads_to_its_card(run):
-    figure = decile_figure(run.table("distribution"), kind="encoder", roles=run.roles)
-    table = run.table("distribution").set_index(["layer", "head", "measure", "decile"])["value"]
+    figure = decile_figure(run.tables.get("distribution"), kind="encoder", roles=run.roles)
+    table = run.tables.get("distribution").set_index(["layer", "head", "measure", "decile"])["value"]
     assert len(figure.axes) == len(NAMES)
     for ax, name in zip(figure.axes, NAMES, strict=True):
         found = {}
@@ -70,7 +70,7 @@ def test_every_head_is_a_point_of_each_panel_that_leads_to_its_card(run):
 
 def test_what_is_not_known_has_no_panel_and_no_column():
     run = with_distribution(mock_inputs.encoder(2, 3), known=("non_sink", "entropy", "distance"))
-    figure = decile_figure(run.table("distribution"), kind="encoder")
+    figure = decile_figure(run.tables.get("distribution"), kind="encoder")
     assert [ax.get_title(loc="left").split(",")[0] for ax in figure.axes] == [
         *("non-sink attention", "entropy", "distance")
     ]
@@ -94,14 +94,16 @@ def test_a_card_has_what_the_tables_have(sink):
     run = with_distribution(mock_inputs.encoder(2, 3), sink=sink)
     (kind,) = kinds_of(run)
     told = json.loads(json_text(distribution_cards(run, kind)))["tenths"]
-    table = run.table("distribution").set_index(["layer", "head", "measure", "decile"])["value"].sort_index()
+    table = (
+        run.tables.get("distribution").set_index(["layer", "head", "measure", "decile"])["value"].sort_index()
+    )
     for measure in told["measures"]:
         assert measure["label"] == MEASURES[measure["name"]].label
         for place, line in enumerate(measure["deciles"]):
             own = table[place // 3 + 1, place % 3 + 1, measure["name"]]
             np.testing.assert_allclose(line, own, rtol=0.01)
     assert sorted(word for (word,) in told["words"]) == sorted(WORDS)
-    examples = run.table("distribution_examples")
+    examples = run.tables.get("distribution_examples")
     assert sum(len(rows) for own in told["rows"].values() for rows in own) == len(examples)
     for row in examples.to_dict("records"):
         place = (row["layer"] - 1) * 3 + row["head"] - 1
@@ -126,9 +128,9 @@ def test_a_run_without_examples_has_the_tenths_all_the_same(run):
 
 def test_a_terminal_has_a_line_a_head(run):
     grid, legend = render_results(
-        StageResult(name="distribution", tables={"distribution": run.table("distribution")})
+        StageResult(name="distribution", tables={"distribution": run.tables.get("distribution")})
     )
-    table = run.table("distribution").set_index(["layer", "head", "measure", "decile"])["value"]
+    table = run.tables.get("distribution").set_index(["layer", "head", "measure", "decile"])["value"]
     assert [row[0] for row in grid.rows] == [f"{layer}-{head}" for layer in (1, 2) for head in (1, 2, 3)]
     told = [float(number) for number in grid.rows[4][1].split()]
     np.testing.assert_allclose(told, [table[2, 2, "output_norm", decile] for decile in (1, 5, 9)], rtol=0.06)
@@ -138,7 +140,7 @@ def test_a_terminal_has_a_line_a_head(run):
 def test_the_grid_can_be_colored_by_the_middle_and_the_ninth_decile(run):
     found = {one.name: one for one in measures_of(about(run))}
     assert list(found) == [f"distribution.{name}.decile_{decile}" for name in NAMES for decile in (5, 9)]
-    table = run.table("distribution").set_index(["measure", "decile"]).sort_index()
+    table = run.tables.get("distribution").set_index(["measure", "decile"]).sort_index()
     for name, one in found.items():
         _, measure, decile = name.split(".")
         rows = table.loc[(measure, int(decile.removeprefix("decile_")))].sort_values(["layer", "head"])

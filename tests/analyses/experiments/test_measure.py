@@ -10,13 +10,13 @@ from headscope.analyses.behaviors.catalog import SHARES
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.measure import inputs_of
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
-from headscope.analyses.for_study import head_columns
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import check_maps, measure_stage
 from headscope.statistics.measures import of_measure
+from headscope.study.head_columns import head_columns
 from support import mock_inputs
 from support.inputs import eager_maps
 from support.measured import about, only, with_parts

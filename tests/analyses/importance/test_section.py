@@ -26,7 +26,7 @@ def inputs():
 
 def ratios(inputs, layers, name, measure):
     """How many times less than other tokens, by the layers' means."""
-    table = inputs.table("importance")
+    table = inputs.tables.get("importance")
     means = table[table["head"].isna() & (table["measure"] == measure)]
     value = means.set_index(["layer", "key_class"])["value"]
     return [value[layer, "other"] / value[layer, name] for layer in layers]
@@ -110,9 +110,9 @@ def test_nothing_is_said_where_no_difference_is_shown():
 
 def test_marginal_intervals_decide_nothing(inputs):
     """Two intervals that overlap say nothing of a paired difference, nor do two that lie apart."""
-    value = inputs.table("importance")["value"]
+    value = inputs.tables.get("importance")["value"]
     for low, high in ((0.05, 20), (0.999, 1.001)):
-        wide = inputs.table("importance").assign(ci_low=low * value, ci_high=high * value)
+        wide = inputs.tables.get("importance").assign(ci_low=low * value, ci_high=high * value)
         changed = with_parts(inputs, importance=wide)
         assert importance_findings(about(changed)) == importance_findings(about(inputs)) != []
     assert importance_findings(about(with_parts(inputs, importance_differences=None))) == []
@@ -143,7 +143,7 @@ def test_the_table_of_differences_is_the_frame(inputs):
         f"{name}, gradient, 10⁻³ nats" for name in ("[CLS]", "[SEP]", "Periods and commas")
     ]
     assert rows[0][4] == "[CLS], weight × gradient, 10⁻³ nats"
-    frame = inputs.table("importance_differences").set_index(["layer", "measure", "key_class"])
+    frame = inputs.tables.get("importance_differences").set_index(["layer", "measure", "key_class"])
     for row in rows[2:]:
         place = 1
         for measure in ("gradient", "weight_times_gradient"):
@@ -166,7 +166,7 @@ def test_tables_hold_the_layers_means(inputs):
             *(f"{n}, 10⁻³ nats" for n in ("[CLS]", "[SEP]", "Periods and commas", "Other tokens")),
         ]
         assert rows[1] == ["layer", *("mean", "95% interval", "n") * 4]
-        table = inputs.table("importance")
+        table = inputs.tables.get("importance")
         means = table[table["head"].isna() & (table["measure"] == measure)]
         for row in rows[2:]:
             own = means[means["layer"] == int(row[0])].set_index("key_class")
@@ -216,8 +216,8 @@ def test_a_run_without_gradients_has_no_section():
 
 def test_means_without_a_value_are_left_out():
     inputs = with_importance(mock_inputs.encoder(2, 2), absent=("period_comma",))
-    assert layer_means(inputs.table("importance"), "gradient", "period_comma", "encoder") == {}
-    assert np.isnan(layer_means(inputs.table("importance"), "gradient", "cls", "encoder")[1].uniform)
+    assert layer_means(inputs.tables.get("importance"), "gradient", "period_comma", "encoder") == {}
+    assert np.isnan(layer_means(inputs.tables.get("importance"), "gradient", "cls", "encoder")[1].uniform)
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_the_page_says_which_heads_have_several(run):
 
 
 def test_what_was_not_tested_is_called_so(run):
-    untested = run.table("jobs").assign(q_value=float("nan"), jobs=1)
+    untested = run.tables.get("jobs").assign(q_value=float("nan"), jobs=1)
     untested = untested[untested["job"] == 1]
     (finding,) = job_findings(about(with_parts(mock_inputs.encoder(2, 3), jobs=untested)))
     assert finding.text == (
@@ -112,7 +112,7 @@ def test_jobs_in_a_treebank_stand_by_themselves():
     assert page.count("Looks back one token, from nouns") == page.count(">Looks back one token<")
     cards = job_cards(run, kinds_of(run)[0])
     assert cards["jobs"]["treebank"]["heads"][0][0]["description"] == "looks back one token, from nouns"
-    both = {schema.name: run.table(schema.name) for schema in (JOBS, TOKENS, EXAMPLES)}
+    both = {schema.name: run.tables.get(schema.name) for schema in (JOBS, TOKENS, EXAMPLES)}
     counts = tables()["job_counts"]
     result = StageResult(name="jobs", tables={**both, "job_counts": counts})
     first, _, _, second, grid, _ = render_results(result)

@@ -16,7 +16,7 @@ from support.mock_norms import with_norms
 def test_inactive_heads_are_named_and_active_ones_on_sink_tokens():
     context = about(with_norms(mock_inputs.encoder(2, 4)))
     (kind,) = context.kinds
-    heads = activities(context.run.table("norms"), kind)
+    heads = activities(context.run.tables.get("norms"), kind)
     assert [(one.layer, one.head) for one in heads if one.inactive] == [(1, 1), (2, 1)]
     for one in heads:  # weights on the first token and separators, as the table of statistics has them
         cells = [kind.cell(name, one.layer, one.head).value for name in ("cls", "sep")]
@@ -57,7 +57,7 @@ def test_the_section_has_both_axes_and_every_head():
         for url, place in zip(points.get_urls() or [], points.get_offsets(), strict=False)
     }
     (kind,) = context.kinds
-    for one in activities(context.run.table("norms"), kind):
+    for one in activities(context.run.tables.get("norms"), kind):
         assert places[f"#encoder-{one.layer}-{one.head}"] == pytest.approx(
             (one.sink_share, one.relative.value)
         )
@@ -66,7 +66,7 @@ def test_the_section_has_both_axes_and_every_head():
 def test_the_table_has_a_column_for_every_class_of_token():
     context = about(with_norms(mock_inputs.encoder(1, 2)))
     (kind,) = context.kinds
-    table = head_table(context.run.table("norms"), kind, context.words)
+    table = head_table(context.run.tables.get("norms"), kind, context.words)
     assert table.groups[-1] == ("value norm by class", len(KEY_CLASSES))
     assert table.header[-5:] == ("[CLS]", "[SEP]", ". and ,", "other punctuation", "other")
     assert table.rows[0][-5:] == ("0.3", "0.4", "0.5", "0.6", "0.2")
@@ -81,7 +81,7 @@ def test_a_kind_without_numbers_is_left_out_and_a_run_without_the_table_has_no_s
 
 def test_the_terminal_names_inactive_heads():
     run = with_norms(mock_inputs.encoder(2, 4))
-    grid, legend = render_results(StageResult(name="norms", tables={"norms": run.table("norms")}))
+    grid, legend = render_results(StageResult(name="norms", tables={"norms": run.tables.get("norms")}))
     assert [row[-1] for row in grid.rows] == ["1-1", "2-1"]
     assert grid.rows[0][:4] == ["1", "3", "0.2", "0.1 to 1.9"]
     assert "inactive" in legend

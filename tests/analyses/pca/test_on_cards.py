@@ -26,7 +26,7 @@ def run():
 def test_places_are_the_tables(run, place):
     kind = kinds_of(run)[place]
     card = told(run, place)
-    table = run.table("pca_map")
+    table = run.tables.get("pca_map")
     assert [one["side"] for one in card["sides"]] == ["output", "query", "key"]
     for one in card["sides"]:
         assert one["axis"] == "row"
@@ -51,7 +51,7 @@ def test_places_are_the_tables(run, place):
 
 def test_tokens_have_their_words_and_class(run):
     card = told(run)
-    own = run.table("pca_tokens").query("kind == 'encoder'")
+    own = run.tables.get("pca_tokens").query("kind == 'encoder'")
     for row, (which, position, at, words) in zip(own.to_dict("records"), card["tokens"]["row"], strict=True):
         assert [card["words"][word][0] for word in words] == list(WORDS)
         assert WORDS[at] == row["tokens"][position - row["start"]]
@@ -86,11 +86,11 @@ def test_a_layer_that_was_not_measured_has_none(run):
 def test_without_maps_there_is_nothing(run):
     bare = with_parts(run, pca_map=None)
     assert told(bare) is None
-    assert told(with_parts(run, pca_map=run.table("pca_map").iloc[:0])) is None
+    assert told(with_parts(run, pca_map=run.tables.get("pca_map").iloc[:0])) is None
 
 
 def test_vectors_of_one_number_lie_on_a_line(run):
-    flat = run.table("pca_map").assign(second=None, first=0.0)
+    flat = run.tables.get("pca_map").assign(second=None, first=0.0)
     (one, *_) = told(with_parts(run, pca_map=flat.astype({"second": float})))["sides"]
     assert set(one["heads"][0]["x"]) == set(one["heads"][0]["y"]) == {0}
 

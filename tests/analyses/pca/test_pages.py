@@ -38,7 +38,7 @@ def test_the_page_s_table_has_every_head_s_directions(run):
         re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
         for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
     ]
-    own = run.table("pca").set_index(["layer", "head", "vectors", "statistic"])["value"]
+    own = run.tables.get("pca").set_index(["layer", "head", "vectors", "statistic"])["value"]
     assert len(lines) == 2 + 6
     for line in lines[2:]:
         layer, head = map(int, line[0].split("-"))
@@ -58,11 +58,11 @@ def test_every_head_is_a_point_of_each_panel(run):
 
 
 def test_the_grid_and_the_terminal_have_the_effective_dimensions(run):
-    own = run.table("pca").set_index(["layer", "head", "vectors", "statistic"])["value"]
+    own = run.tables.get("pca").set_index(["layer", "head", "vectors", "statistic"])["value"]
     measures = {one.name: one for one in measures_of(about(run))}
     assert list(measures) == [f"pca.{side}.{EFFECTIVE}" for side in SIDES]
     assert measures[f"pca.key.{EFFECTIVE}"].values["encoder"][4] == own[2, 2, "key", EFFECTIVE]
-    result = StageResult(name="pca", tables={"pca": run.table("pca")})
+    result = StageResult(name="pca", tables={"pca": run.tables.get("pca")})
     grid, _ = render_results(result)
     assert grid.rows[4][2].startswith(f"{own[2, 2, 'key', EFFECTIVE]:.1f} (")
 

@@ -45,7 +45,7 @@ def tables(markup):
 
 
 def mean(inputs, probe, model, measure):
-    table = inputs.table("probes")
+    table = inputs.tables.get("probes")
     rows = table[
         (table["probe"] == probe)
         & (table["model"] == model)
@@ -88,7 +88,7 @@ def test_table_3_is_the_frame(inputs, tables):
 
 def test_the_papers_column_stands_beside_the_papers_model_only(inputs, markup):
     assert "In the paper" not in markup
-    own = with_parts(without_figures(inputs), is_bert_base=True, paper=paper_numbers())
+    own = with_parts(without_figures(inputs), is_bert_base=True)
     rows = Tables(built(own)).found["table-3"]
     assert rows[0][-1] == "paper"
     printed = {row[0]: row[-1] for row in rows[1:] if len(row) > 1}
@@ -102,8 +102,8 @@ def test_the_papers_column_stands_beside_the_papers_model_only(inputs, markup):
 
 def test_relations_and_distances_are_the_frames(inputs, tables):
     for name, frame, column in (
-        ("table-probe-relations", inputs.table("probe_relations"), "relation"),
-        ("table-probe-distances", inputs.table("probe_by_distance"), "distance"),
+        ("table-probe-relations", inputs.tables.get("probe_relations"), "relation"),
+        ("table-probe-distances", inputs.tables.get("probe_by_distance"), "distance"),
     ):
         header, *body = tables[name]
         keys = [key for key in SYSTEMS if key[0] != "structural"]
@@ -121,7 +121,7 @@ def test_relations_and_distances_are_the_frames(inputs, tables):
 def test_the_largest_weights_whatever_their_sign(inputs, tables):
     rows = tables["table-probe-weights"][1:]
     assert [row[0] for row in rows if len(row) == 1] == ["Attention", "Attention and words"]
-    own = inputs.table("probe_weights")[inputs.table("probe_weights")["probe"] == "attention"]
+    own = inputs.tables.get("probe_weights")[inputs.tables.get("probe_weights")["probe"] == "attention"]
     largest = own.loc[own["weight"].abs().sort_values(ascending=False).index[:20]]
     shown = [row for row in rows if len(row) == 3][:20]
     assert [row[0] for row in shown] == [f"{r['layer']}-{r['head']}" for r in largest.to_dict("records")]
@@ -134,7 +134,7 @@ def test_the_largest_weights_whatever_their_sign(inputs, tables):
 
 def test_the_layers_are_the_frame(inputs, tables):
     body = tables["table-probe-layers"][2:]
-    frame = inputs.table("probe_layers")
+    frame = inputs.tables.get("probe_layers")
     assert [row[0] for row in body] == ["0, embeddings", *map(str, range(1, len(body)))]
     for layer, row in enumerate(body):
         uuas, spearman = (
@@ -184,9 +184,9 @@ def test_sentences(inputs):
         "undirected arcs, and distances that correlate with the tree’s at 0.76 (0.75 to 0.77).",
         "The embeddings alone hold 64.0% (63.0 to 65.0): +9.0 points (8.4 to 9.6) between them.",
     ]
-    own = inputs.table("probe_weights")[inputs.table("probe_weights")["probe"] == "attention"].sort_values(
-        "weight", ascending=False
-    )
+    own = inputs.tables.get("probe_weights")[
+        inputs.tables.get("probe_weights")["probe"] == "attention"
+    ].sort_values("weight", ascending=False)
     heads = list(dict.fromkeys(zip(own["layer"], own["head"])))[:5]
     named = [f"{layer}-{head}" for layer, head in heads]
     assert sentences(inputs, WEIGHTS) == [
@@ -231,7 +231,7 @@ def test_a_difference_that_is_not_sure_is_bounded():
 
 
 def test_lines_without_their_mean_are_left_out(inputs):
-    table = inputs.table("probes")
+    table = inputs.tables.get("probes")
     assert len(probe_lines(table)) == 7
     assert probe_lines(None) == []
     assert probe_lines(table[table["seed"].notna()]) == []
@@ -275,9 +275,9 @@ def test_what_is_missing_is_left_out(inputs):
 
 
 def test_hostile_names_stay_text(inputs):
-    probes = inputs.table("probes").copy()
+    probes = inputs.tables.get("probes").copy()
     probes["vectors"] = probes["vectors"].where(probes["vectors"].isna(), "<script>alert(1)</script>")
-    relations = inputs.table("probe_relations").replace({"relation": {RELATIONS[0]: "<img src=x>"}})
+    relations = inputs.tables.get("probe_relations").replace({"relation": {RELATIONS[0]: "<img src=x>"}})
     markup = built(with_parts(without_figures(inputs), probes=probes, probe_relations=relations))
     assert "<script" not in markup
     assert "<img" not in markup
@@ -290,7 +290,9 @@ def test_files_and_links(inputs):
     assert names == {f"{name}.svg" for name in [*expected, "probe-layers"]}
     linked = built(
         with_parts(
-            inputs, probe_weights=inputs.table("probe_weights").groupby("probe").head(4), probe_relations=None
+            inputs,
+            probe_weights=inputs.tables.get("probe_weights").groupby("probe").head(4),
+            probe_relations=None,
         ),
         links=True,
     )

@@ -55,7 +55,7 @@ def label_of(cell):
 
 
 def test_table_1_is_the_frame(inputs, tables):
-    best = inputs.table("syntax_best")
+    best = inputs.tables.get("syntax_best")
     rows = [row for row in tables["table-1"][1:] if len(row) > 1]
     trained = best[(best["model"] == "trained") & (best["selection"] == "held-out")].set_index("relation")
     assert sorted(label_of(row[0]) for row in rows) == sorted(trained.index)
@@ -90,7 +90,7 @@ def test_what_does_not_beat_its_offset_stands_apart_and_is_hollow(inputs, markup
     assert titles == ["Not shown to beat every fixed offset", "All relations together"]
     at = [row[0] for row in tables["table-1"]].index(titles[0])
     before = {label_of(row[0]) for row in tables["table-1"][1:at]}
-    best = inputs.table("syntax_best").query("model == 'trained' and selection == 'held-out'")
+    best = inputs.tables.get("syntax_best").query("model == 'trained' and selection == 'held-out'")
     beating = best[(best["q_value"] < 0.05) & (best["accuracy"] > best["baseline_accuracy"])]
     assert before == set(beating["relation"]) - {"all", "all_but_punct_root"}
     (table,) = re.findall(r'<table id="table-1".*?</table>', markup, re.DOTALL)
@@ -98,7 +98,7 @@ def test_what_does_not_beat_its_offset_stands_apart_and_is_hollow(inputs, markup
 
 
 def test_what_was_not_tested_stands_under_a_heading_that_says_so(inputs):
-    best = inputs.table("syntax_best").copy()
+    best = inputs.tables.get("syntax_best").copy()
     best.loc[best["relation"].isin(["acl", "obj"]), "q_value"] = np.nan
     found = relations_of(with_parts(inputs, syntax_best=best))
     rows = Tables(str(main_table(found, about(inputs)))).found["table-1"]
@@ -110,7 +110,7 @@ def test_what_was_not_tested_stands_under_a_heading_that_says_so(inputs):
 
 
 def test_a_low_q_below_the_offset_is_no_success(inputs):
-    best = inputs.table("syntax_best").copy()
+    best = inputs.tables.get("syntax_best").copy()
     best.loc[best["relation"] == "acl", "q_value"] = 0.001
     (acl,) = [one for one in relations_of(with_parts(inputs, syntax_best=best)) if one.name == "acl"]
     assert acl.held_out.margin < 0
@@ -118,7 +118,7 @@ def test_a_low_q_below_the_offset_is_no_success(inputs):
 
 
 def test_same_data_is_folded_and_named_the_papers_way(inputs, markup, tables):
-    same = inputs.table("syntax_best").query("selection == 'same-data'").set_index("relation")
+    same = inputs.tables.get("syntax_best").query("selection == 'same-data'").set_index("relation")
     rows = tables["table-1-same-data"][1:]
     assert len(rows) == len(same)
     for row in rows:
@@ -130,13 +130,14 @@ def test_same_data_is_folded_and_named_the_papers_way(inputs, markup, tables):
 
 def test_noop_and_distance_tables_are_the_frames(inputs, tables):
     rows = tables["table-syntax-noop"][1:]
-    best = inputs.table("syntax_best").query("model == 'trained' and selection == 'held-out'")
+    best = inputs.tables.get("syntax_best").query("model == 'trained' and selection == 'held-out'")
     beating = set(best[(best["q_value"] < 0.05) & (best["margin"] > 0)]["relation"])
-    noop = inputs.table("syntax_noop")
+    noop = inputs.tables.get("syntax_noop")
     # Relations that no head is shown to find are left out: it is not known who attends in them.
     assert 0 < len(rows) == noop["relation"].isin(beating).sum() < len(noop)
     told = {
-        (row["relation"], row["key_class"]): row for row in inputs.table("syntax_noop").to_dict("records")
+        (row["relation"], row["key_class"]): row
+        for row in inputs.tables.get("syntax_noop").to_dict("records")
     }
     for row in rows:
         here = told[row[0], {"[SEP]": "sep", "[CLS]": "cls"}[row[3]]]
@@ -151,7 +152,7 @@ def test_noop_and_distance_tables_are_the_frames(inputs, tables):
         assert float(row[6]) == pytest.approx(100 * here["others"], abs=0.051)
         assert float(row[8].replace("−", "-")) == pytest.approx(100 * here["difference"], abs=0.051)
     rows = tables["table-syntax-distance"][1:]
-    distances = inputs.table("syntax_by_distance")
+    distances = inputs.tables.get("syntax_by_distance")
     assert len(rows) == len(distances)
     for row in rows[:60]:
         (here,) = [one for one in distances.to_dict("records")
@@ -165,7 +166,9 @@ def test_the_heat_map_links_each_cell_to_its_head(inputs, markup, tables):
     assert rows[0] == ["relation", "1", "2", "3", "4", "5", "6"]
     assert len(rows) == 24
     best = (
-        inputs.table("syntax")[inputs.table("syntax")["relation"] == "obj"].groupby("layer")["accuracy"].max()
+        inputs.tables.get("syntax")[inputs.tables.get("syntax")["relation"] == "obj"]
+        .groupby("layer")["accuracy"]
+        .max()
     )
     (obj,) = [row for row in rows if row[0] == "obj"]
     assert obj[1:] == [f"{100 * value:.0f}" for value in best]
@@ -264,7 +267,7 @@ def test_a_treebank_too_small_says_so(inputs):
         "syntax_by_distance",
         "syntax_noop",
     )
-    empty = with_parts(inputs, **{name: inputs.table(name).iloc[:0] for name in names})
+    empty = with_parts(inputs, **{name: inputs.tables.get(name).iloc[:0] for name in names})
     page = Tables(section(empty))
     assert (
         "Which head finds a relation was not tested: that needs a treebank with 100 cases of a relation or more"
@@ -344,7 +347,9 @@ def test_a_model_without_special_tokens_has_no_switch():
 
 
 def test_lists_read_from_parquet_are_as_good(tmp_path, inputs):
-    inputs = with_parts(inputs, syntax_examples=inputs.table("syntax_examples").iloc[:6], coref_examples=None)
-    inputs.table("syntax_examples").to_parquet(tmp_path / "arcs.parquet")
+    inputs = with_parts(
+        inputs, syntax_examples=inputs.tables.get("syntax_examples").iloc[:6], coref_examples=None
+    )
+    inputs.tables.get("syntax_examples").to_parquet(tmp_path / "arcs.parquet")
     read = with_parts(inputs, syntax_examples=pd.read_parquet(tmp_path / "arcs.parquet"))
     assert arcs_section(about(read, links=True)) == arcs_section(about(inputs, links=True)) != []

@@ -11,7 +11,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError
 from headscope.prepare.prepared_run import prepare
 from headscope.report_kit.pictures import drawing
-from headscope.reporting.from_study import first_findings, measured_in
+from headscope.reporting.every_finding import first_findings
 from headscope.reporting.report_page import render_report
 from headscope.running.writing import write_run
 from headscope.study.study import open_study
@@ -81,7 +81,7 @@ def _report(folder: Path) -> Check:
             raise InputError("measured again before it is drawn")
         first_findings(study)
         with patch.object(drawing, "svg_text", lambda figure: empty):
-            render_report(measured_in(study))
+            render_report(study)
 
     return run
 

@@ -6,7 +6,7 @@ from headscope.views.markup import el
 
 def reach_section(context: Context) -> list[Section]:
     """Return the section; none where the run did not measure reach."""
-    table = context.run.table("reach")
+    table = context.run.tables.get("reach")
     if table is None:
         return []
     paragraphs = [

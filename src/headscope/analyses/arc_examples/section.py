@@ -17,12 +17,12 @@ from headscope.figures.arc_diagram import arc_diagram, arc_pages
 from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.paper import narrow
 from headscope.report_kit.links import file_links
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import offset_words, share
 from headscope.report_kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import capital, count, join, plain
+from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 FILE_WORDS, COLUMN_WORDS = 24, 16
@@ -46,7 +46,7 @@ class Group:
         return self.rows[0]
 
 
-def groups_of(run: Measured) -> list[Group]:
+def groups_of(run: Study) -> list[Group]:
     """Return the relations with examples in the order of table 1, with coreference as the last that is unfolded."""
     table = arc_examples(run)
     if table is None or table.empty:
@@ -73,7 +73,7 @@ def groups_of(run: Measured) -> list[Group]:
     ]
 
 
-def figure_examples(run: Measured) -> tuple[pd.DataFrame, dict[str, str]] | None:
+def figure_examples(run: Study) -> tuple[pd.DataFrame, dict[str, str]] | None:
     """Return the rows of figure 5 as a file, in order, with each relation's title; None where there is none."""
     all_groups = groups_of(run)
     # Where some heads are shown to find their relation, the figure leaves out those that are not.

@@ -9,8 +9,8 @@ import pandas as pd
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
 from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads, heads_of
 from headscope.report_kit.head_functions import BestHead, FunctionScores, HeadFunction
-from headscope.report_kit.measured import Measured
 from headscope.statistics.measures import NORM
+from headscope.study.study import Study
 
 _HEAD = ["kind", "layer", "head"]
 
@@ -36,9 +36,9 @@ def behavior_function(name: str, *, where: str, suffix: str = "") -> HeadFunctio
 IN_TEXT = {name: behavior_function(name, where="behaviors") for name in NATURAL}
 
 
-def text_scores(run: Measured) -> list[FunctionScores]:
+def text_scores(run: Study) -> list[FunctionScores]:
     """Return the behaviors in text that can occur; none where they were not measured."""
-    heads, best = run.table("behaviors"), run.table("behaviors_best")
+    heads, best = run.tables.get("behaviors"), run.tables.get("behaviors_best")
     return [] if heads is None or best is None else behavior_scores(heads, best, IN_TEXT)
 
 

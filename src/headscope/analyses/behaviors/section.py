@@ -48,7 +48,7 @@ def behaviors_findings(about: Context) -> list[Sentence]:
 
 def behaviors_section(about: Context) -> list[Section]:
     """Build the section; none where behaviors were not measured."""
-    heads = about.run.table("behaviors")
+    heads = about.run.tables.get("behaviors")
     if heads is None:
         return []
     blocks: list[Html | None] = []
@@ -75,9 +75,11 @@ def behaviors_section(about: Context) -> list[Section]:
 def behaviors_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield the heads by behaviors with the names of their files; none where behaviors were not measured."""
     kinds = [kind.name for kind in about.kinds]
-    yield from figures_of(about.run.table("behaviors"), kinds, _NATURAL, prefix="behaviors", name="behaviors")
+    yield from figures_of(
+        about.run.tables.get("behaviors"), kinds, _NATURAL, prefix="behaviors", name="behaviors"
+    )
 
 
 def _chosen_heads(about: Context, kind: str) -> list[ChosenHead]:
-    heads, best = about.run.table("behaviors"), about.run.table("behaviors_best")
+    heads, best = about.run.tables.get("behaviors"), about.run.tables.get("behaviors_best")
     return [] if heads is None or best is None else chosen_heads(heads, best, kind, _NATURAL)

@@ -9,8 +9,8 @@ from typing import Any
 
 from headscope.analyses.coref.baselines import BASELINES
 from headscope.analyses.coref.mention_table import MENTION_TYPES
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records, runs
+from headscope.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Antecedents:
     control: Mapping[str, Runs]
 
 
-def antecedents_of(run: Measured) -> Antecedents | None:
+def antecedents_of(run: Study) -> Antecedents | None:
     """Read table 2, or None where the run has no coreference."""
-    table = run.table("coref")
+    table = run.tables.get("coref")
     if table is None:
         return None
     rows = records(table)

@@ -43,7 +43,7 @@ def coreference_findings(about: Context) -> list[Sentence]:
                 f"on the other, and a test needs at least {FEWEST_DOCUMENTS} documents.",
             )
         ]
-    gaps = about.run.table("coref_differences")
+    gaps = about.run.tables.get("coref_differences")
     out = [*_main(table, best, gaps, about), *_types(best, gaps), *_control(table, gaps)]
     if not best.cells["all"].has_interval:
         out.append(

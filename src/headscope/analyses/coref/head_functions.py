@@ -6,8 +6,8 @@ from math import isnan
 
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.report_kit.head_functions import BestHead, FunctionScores, HeadFunction
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.relation_names import COREFERENCE, short
+from headscope.study.study import Study
 
 ANTECEDENT = HeadFunction(
     name=COREFERENCE,
@@ -19,9 +19,9 @@ ANTECEDENT = HeadFunction(
 )
 
 
-def antecedent_scores(run: Measured) -> list[FunctionScores]:
+def antecedent_scores(run: Study) -> list[FunctionScores]:
     """Return the one function of coreference; none where the run has no coreference."""
-    antecedents, table = antecedents_of(run), run.table("coref_heads")
+    antecedents, table = antecedents_of(run), run.tables.get("coref_heads")
     if antecedents is None:
         return []
     rows = None if table is None else table[(table["model"] == "trained") & (table["mention_type"] == "all")]
@@ -38,7 +38,7 @@ def antecedent_scores(run: Measured) -> list[FunctionScores]:
     ]
 
 
-def _best_head(run: Measured, antecedents: Antecedents) -> dict[str, BestHead]:
+def _best_head(run: Study, antecedents: Antecedents) -> dict[str, BestHead]:
     chosen = antecedents.held_out
     if chosen is None:
         return {}
@@ -52,7 +52,7 @@ def _best_head(run: Measured, antecedents: Antecedents) -> dict[str, BestHead]:
     return {chosen.kind: best}
 
 
-def _finds(run: Measured, chosen: SelectedHead) -> bool:
+def _finds(run: Study, chosen: SelectedHead) -> bool:
     """Whether the head is among those that find antecedents."""
     rows = run.roles
     head_rows = rows[

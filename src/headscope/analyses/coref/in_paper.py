@@ -10,15 +10,15 @@ from headscope.analyses.coref.antecedent_results import SelectedHead, antecedent
 from headscope.analyses.coref.findings import TYPES
 from headscope.analyses.coref.section import SYSTEM_NAMES
 from headscope.attention.head_id import head_label
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.tables.cells import Cell
-from headscope.report_kit.tables.paper_table import (
-    PaperTable,
+from headscope.report_kit.tables.paper_columns import (
     interval_columns,
     percent_column,
     words_column,
 )
 from headscope.report_kit.words import capital
+from headscope.study.paper_table import PaperTable
+from headscope.study.study import Study
 
 CHOSEN = {
     "held-out": "chosen by halves of the documents and scored on the others",
@@ -26,7 +26,7 @@ CHOSEN = {
 }
 
 
-def table_2(run: Measured) -> PaperTable | None:
+def table_2(run: Study) -> PaperTable | None:
     """Return the table; None where the run has no coreference."""
     antecedents = antecedents_of(run)
     if antecedents is None or not antecedents.types:

@@ -14,6 +14,7 @@ from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records
 from headscope.report_kit.tables.page_rows import scrolled
 from headscope.report_kit.words import capital, plain
+from headscope.study.paper import paper_numbers
 from headscope.views.markup import Html, el
 
 SYSTEM_NAMES = {
@@ -32,7 +33,7 @@ def coreference_section(about: Context) -> list[Section]:
     """Build the section; none where the run has neither coreference nor GAP."""
     run = about.run
     table = antecedents_of(run)
-    if table is None and run.table("gap") is None:
+    if table is None and run.tables.get("gap") is None:
         return []
     blocks: list[Html | None] = []
     if table is not None:
@@ -72,8 +73,8 @@ def table_2(table: Antecedents, about: Context) -> Html:
                                                          else "one seed"), scope="row")  # fmt: skip
         rows.append(el("tr", label, [_control(table.control.get(name)) for name in table.types]))
     bodies = [el("tbody", rows)]
-    if about.run.is_bert_base and about.run.paper is not None:
-        bodies.append(_paper(about.run.paper.get("table2", {}), table.types))
+    if about.run.is_bert_base:
+        bodies.append(_paper(paper_numbers().get("table2", {}), table.types))
     return el("table", el("thead", el("tr", el("th", "system", scope="col"), header)), bodies, id="table-2",
               class_="relations")  # fmt: skip
 
@@ -127,7 +128,7 @@ def _paper(printed: Mapping[str, Mapping[str, object]], types: Sequence[str]) ->
 
 
 def _best_heads(about: Context) -> Html | None:
-    rows = [row for row in records(about.run.table("coref_heads")) if row["model"] == "trained"]
+    rows = [row for row in records(about.run.tables.get("coref_heads")) if row["model"] == "trained"]
     by_head: dict[tuple[str, int, int], dict[str, Cell]] = {}
     for row in rows:
         head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
@@ -152,7 +153,7 @@ def _best_heads(about: Context) -> Html | None:
 
 
 def _gap(about: Context) -> list[Html]:
-    rows = records(about.run.table("gap"))
+    rows = records(about.run.tables.get("gap"))
     if not rows:
         return []
     columns = [

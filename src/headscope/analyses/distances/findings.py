@@ -29,7 +29,7 @@ ONE_ROLE = 0.75
 def distances_findings(about: Context) -> list[Sentence]:
     """Return the sentences on distances between heads; none where they were not measured."""
     effects, head_table, every, pairs = (
-        about.run.table(name) for name in ("layer_effect", "head_map", "head_clusters", "head_distances")
+        about.run.tables.get(name) for name in ("layer_effect", "head_map", "head_clusters", "head_distances")
     )
     if effects is None or head_table is None or every is None:
         return []

@@ -9,7 +9,6 @@ from headscope.analyses.distances.clusters import FEWEST_CLUSTERS, MOST_CLUSTERS
 from headscope.analyses.distances.layer_effect import PERMUTATIONS
 from headscope.analyses.distances.map_tables import HeadNumber, map_tables
 from headscope.analyses.distances.stability import RESAMPLES
-from headscope.analyses.for_study import finders
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult
 from headscope.declarations.analysis_list import of_table
@@ -17,6 +16,7 @@ from headscope.errors import OptionError
 from headscope.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import ScanSums
 from headscope.statistics.roles import roles
+from headscope.study.head_columns import finders
 
 
 class HeadMapMeasurement(Measurement[Stream]):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.distances.pair_table import matrix_of
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.measured import Measured
+from headscope.study.study import Study
 
 NEAREST = 5
 MOST_IN_PAIRS = 512
@@ -19,7 +19,7 @@ UNKNOWN = 65535
 """The number of a pair that was not measured."""
 
 
-def map_and_nearest(run: Measured, kind: Kind) -> dict[str, Any]:
+def map_and_nearest(run: Study, kind: Kind) -> dict[str, Any]:
     """Return all three for the cards of the heads of a kind."""
     apart = _matrix(run, kind)
     return {
@@ -30,12 +30,12 @@ def map_and_nearest(run: Measured, kind: Kind) -> dict[str, Any]:
     }
 
 
-def map_block(run: Measured, kind: Kind) -> dict[str, Any] | None:
+def map_block(run: Study, kind: Kind) -> dict[str, Any] | None:
     """Return the `x` and `y` of every head on the map, in nats, and its cluster, in head order; None without a map.
 
     Coordinates have six significant digits, because heads of a random model lie a millionth of a nat apart.
     """
-    table = run.table("head_map")
+    table = run.tables.get("head_map")
     if table is None:
         return None
     rows = table[table["kind"] == kind.name]
@@ -78,9 +78,9 @@ def apart_block(apart: NDArray[np.float64]) -> dict[str, Any]:
     return {"step": step, "bytes": base64.b64encode(steps.astype("<u2").tobytes()).decode("ascii")}
 
 
-def _matrix(run: Measured, kind: Kind) -> NDArray[np.float64] | None:
+def _matrix(run: Study, kind: Kind) -> NDArray[np.float64] | None:
     """Return the divergences, `[head, head]`; None where no pair was measured."""
-    pairs = run.table("head_distances")
+    pairs = run.tables.get("head_distances")
     if pairs is None or kind.size < 2:
         return None
     names = [

@@ -18,12 +18,12 @@ from headscope.analyses.distances.page_tables import clusters_table, heads_table
 from headscope.analyses.distances.stability import STABLE
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import figure_file, figure_links, file_links, linked
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.pictures.drawing import inline, inline_file
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import number, records
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.groups import GROUPS
+from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 GROUPED = (
@@ -39,8 +39,8 @@ MOST_IN_TREE = 200
 def distances_section(about: Context) -> list[Section]:
     """Build the section; none where distances were not measured."""
     run = about.run
-    head_table, pairs = run.table("head_map"), run.table("head_distances")
-    if head_table is None or pairs is None or run.table("layer_effect") is None:
+    head_table, pairs = run.tables.get("head_map"), run.tables.get("head_distances")
+    if head_table is None or pairs is None or run.tables.get("layer_effect") is None:
         return []
     present = [kind for kind in about.kinds if (head_table["kind"] == kind.name).any()]
     blocks: list[Html | None] = []
@@ -63,7 +63,7 @@ def tree_name(kind: str, *, first: bool) -> str:
 def distance_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield figure 6 and the tree of heads of each kind, each with the name of its file."""
     run, words = about.run, about.words
-    table, pairs = run.table("head_map"), run.table("head_distances")
+    table, pairs = run.tables.get("head_map"), run.tables.get("head_distances")
     if table is None or pairs is None:
         return
     present = [kind.name for kind in about.kinds if (table["kind"] == kind.name).any()]
@@ -112,7 +112,7 @@ def _kind(
 def _clusters(
     about: Context, pairs: pd.DataFrame, heads: pd.DataFrame, kind: Kind, *, first: bool
 ) -> list[Html]:
-    words, table = about.words, about.run.table("head_clusters")
+    words, table = about.words, about.run.tables.get("head_clusters")
     if table is None or not (table["kind"] == kind.name).any():
         return []
     clusters_of_kind = table[table["kind"] == kind.name]
@@ -140,7 +140,7 @@ def _clusters(
     return out
 
 
-def _stress(run: Measured, kind: str) -> float | None:
-    rows = [row for row in records(run.table("layer_effect")) if row["kind"] == kind]
+def _stress(run: Study, kind: str) -> float | None:
+    rows = [row for row in records(run.tables.get("layer_effect")) if row["kind"] == kind]
     stress = number(rows[0]["stress"]) if rows else float("nan")
     return None if isnan(stress) else stress

@@ -11,14 +11,14 @@ from headscope.analyses.distribution.deciles import DECILES
 from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.report_kit.card_words import CardWords
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.measured import Measured
+from headscope.study.study import Study
 
 DIGITS = 3
 MANY_HEADS = 512
 """With more heads of a kind, a card has one row per tenth, so that the page opens at once."""
 
 
-def distribution_cards(run: Measured, kind: Kind) -> dict[str, Any]:
+def distribution_cards(run: Study, kind: Kind) -> dict[str, Any]:
     """Return `tenths` for the cards of the heads of a kind; None where distributions were not measured.
 
     It has `measures`: `name`, `label`, `unit`, and the `deciles` of each head in head order, None where it has none;
@@ -26,7 +26,7 @@ def distribution_cards(run: Measured, kind: Kind) -> dict[str, Any]:
     that orders its rows; and `rows`: by the head's index those of each tenth, weakest first, each a list: its value,
     and the row as `CardWords.attending` has it.
     """
-    table, examples = run.table("distribution"), run.table("distribution_examples")
+    table, examples = run.tables.get("distribution"), run.tables.get("distribution_examples")
     if table is None or not (table["kind"] == kind.name).any():
         return {"tenths": None}
     deciles = table[table["kind"] == kind.name]

@@ -36,7 +36,7 @@ FIGURE = "figure-distribution"
 
 def distribution_section(about: Context) -> list[Section]:
     """Build the section; none where the run counted no rows."""
-    table = about.run.table("distribution")
+    table = about.run.tables.get("distribution")
     if table is None:
         return []
     blocks: list[Html | None] = []
@@ -60,7 +60,7 @@ def distribution_section(about: Context) -> list[Section]:
 
 def distribution_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield the figure of each kind with the name of its file; none where the run counted no rows."""
-    table = about.run.table("distribution")
+    table = about.run.tables.get("distribution")
     if table is None:
         return
     for index, kind in enumerate(about.kinds):

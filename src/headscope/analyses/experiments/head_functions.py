@@ -8,7 +8,7 @@ from __future__ import annotations
 from headscope.analyses.behaviors.head_functions import behavior_function, behavior_scores
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.report_kit.head_functions import FunctionScores
-from headscope.report_kit.measured import Measured
+from headscope.study.study import Study
 
 BY_EXPERIMENT = {
     experiment.name: {
@@ -20,9 +20,9 @@ BY_EXPERIMENT = {
 }
 
 
-def experiment_scores(run: Measured) -> list[FunctionScores]:
+def experiment_scores(run: Study) -> list[FunctionScores]:
     """Return the behaviors of each experiment that was done."""
-    heads, best = run.table("experiments"), run.table("experiments_best")
+    heads, best = run.tables.get("experiments"), run.tables.get("experiments_best")
     if heads is None or best is None:
         return []
     return [

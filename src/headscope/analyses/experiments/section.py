@@ -131,7 +131,7 @@ def _blocks(about: Context, experiment: Experiment) -> list[Html]:
 
 def _has_norms(about: Context) -> bool:
     """Whether the run has norm-weighted attention."""
-    heads = about.run.table("experiments")
+    heads = about.run.tables.get("experiments")
     return heads is not None and not of_measure(heads, NORM).empty
 
 
@@ -143,5 +143,5 @@ def _chosen_heads(about: Context, experiment: Experiment, kind: str) -> list[Cho
 
 
 def _rows(about: Context, name: str, experiment: Experiment) -> pd.DataFrame | None:
-    table = about.run.table(name)
+    table = about.run.tables.get(name)
     return None if table is None else table[table["experiment"] == experiment.name]

@@ -16,11 +16,11 @@ from headscope.report_kit.claim_rules import stands_out, target
 from headscope.report_kit.comparing import Comparison
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, sentence
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.report_kit.words import layer_list
+from headscope.study.study import Study
 
 TOPIC = "importance"
 TESTED = "95% intervals of the paired differences"
@@ -56,7 +56,7 @@ def importance_findings(about: Context) -> list[Sentence]:
     A layer counts where its average attention to the class stands out, and where the whole interval of the difference
     to other tokens lies on one side of 0 for at least one measure. A sentence gives both measures.
     """
-    if any(about.run.table(name) is None for name in ("importance", "importance_differences")):
+    if any(about.run.tables.get(name) is None for name in ("importance", "importance_differences")):
         return []
     return [
         finding
@@ -66,15 +66,15 @@ def importance_findings(about: Context) -> list[Sentence]:
     ]
 
 
-def compared(run: Measured, key_class: str, kind: str) -> dict[int, tuple[Compared, ...]]:
+def compared(run: Study, key_class: str, kind: str) -> dict[int, tuple[Compared, ...]]:
     """Compare a class with other tokens in each layer, one comparison per measure, in the order of `MEASURES`."""
-    table = run.table("importance")
+    table = run.tables.get("importance")
     if table is None:
         return {}
     by_measure = []
     for measure in MEASURES:
         means, other_means = (layer_means(table, measure, name, kind) for name in (key_class, "other"))
-        differences = layer_differences(run.table("importance_differences"), measure, key_class, kind)
+        differences = layer_differences(run.tables.get("importance_differences"), measure, key_class, kind)
         by_measure.append(
             {
                 layer: Compared(means[layer].value, other_means[layer].value, differences[layer])

@@ -51,7 +51,7 @@ _LOSSES = {
 def importance_section(about: Context) -> list[Section]:
     """Build the section; none where the run measured no importance."""
     run = about.run
-    table, differences = run.table("importance"), run.table("importance_differences")
+    table, differences = run.tables.get("importance"), run.tables.get("importance_differences")
     if table is None:
         return []
     names = class_names(about.words)
@@ -75,7 +75,7 @@ def importance_section(about: Context) -> list[Section]:
 
 def importance_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield figure 3 with the name of its file; none where the run measured no importance."""
-    table = about.run.table("importance")
+    table = about.run.tables.get("importance")
     if table is not None:
         for suffix, rows in kind_pages(table):
             yield f"figure-3{suffix}", importance_curves(rows, names=class_names(about.words))

@@ -11,14 +11,14 @@ from headscope.analyses.jobs.job_corpora import CorpusJobs, corpus_jobs
 from headscope.analyses.jobs.tables import CORPORA
 from headscope.report_kit.card_words import CardWords
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.tables.cells import records
+from headscope.study.study import Study
 
 MANY_HEADS = 512
 """With more heads of a kind, a card has one row per job, so that the page opens at once."""
 
 
-def job_cards(run: Measured, kind: Kind) -> dict[str, Any]:
+def job_cards(run: Study, kind: Kind) -> dict[str, Any]:
     """Return `jobs` for the cards of the heads of a kind: by corpus, None where the run looked for none in it.
 
     Each corpus has `words`: every token as it is drawn, and in full where that differs; and `heads`: the jobs by the

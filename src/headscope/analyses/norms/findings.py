@@ -17,7 +17,7 @@ TOPIC = "norms"
 
 def norm_findings(about: Context) -> list[Sentence]:
     """Say which heads are inactive, and for which heads attention to the sink and output length disagree."""
-    table = about.run.table("norms")
+    table = about.run.tables.get("norms")
     if table is None:
         return []
     return [finding for kind in about.kinds for finding in _of_kind(kind, activities(table, kind))]

@@ -49,7 +49,7 @@ FIGURE = "figure-norms"
 
 def norm_section(about: Context) -> list[Section]:
     """Build the section; none where the run measured no outputs."""
-    table = about.run.table("norms")
+    table = about.run.tables.get("norms")
     if table is None:
         return []
     blocks: list[Html | None] = []
@@ -74,7 +74,7 @@ def norm_section(about: Context) -> list[Section]:
 
 def norm_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield the figure of each kind with the name of its file; none where the run measured no outputs."""
-    table = about.run.table("norms")
+    table = about.run.tables.get("norms")
     if table is None:
         return
     for index, kind in enumerate(about.kinds):

@@ -13,7 +13,7 @@ from headscope.analyses.pca.accumulator import KEY, ROW
 from headscope.analyses.pca.tables import SHARE_NAMES
 from headscope.report_kit.card_words import CardWords
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.measured import Measured
+from headscope.study.study import Study
 
 ORDER = ("output", "query", "key")
 """The order of the sides; the output comes first."""
@@ -33,7 +33,7 @@ CLASSES = {
 }
 
 
-def pca_cards(run: Measured, kind: Kind) -> dict[str, Any]:
+def pca_cards(run: Study, kind: Kind) -> dict[str, Any]:
     """Return `pca` for the cards of the heads of a kind; None where there are no maps, or too many heads.
 
     It has `words`: every token as it is drawn, and in full where that differs; `classes`: what they are called;
@@ -43,7 +43,7 @@ def pca_cards(run: Measured, kind: Kind) -> dict[str, Any]:
     steps of the map, `STEPS` from the mean to its edge, and `length` of the vectors from 0 to `LONGEST`, the longest of
     them; None where the layer was not measured.
     """
-    table, tokens = run.table("pca_map"), run.table("pca_tokens")
+    table, tokens = run.tables.get("pca_map"), run.tables.get("pca_tokens")
     if table is None or tokens is None or kind.size > MANY_HEADS:
         return {"pca": None}
     map_rows = table[(table["kind"] == kind.name) & (table["token"] <= MOST_TOKENS)]
@@ -51,7 +51,7 @@ def pca_cards(run: Measured, kind: Kind) -> dict[str, Any]:
         return {"pca": None}
     words = CardWords()
     tokens_by_axis = _tokens(tokens[(tokens["kind"] == kind.name) & (tokens["token"] <= MOST_TOKENS)], words)
-    shares = _shares(run.table("pca"), kind)
+    shares = _shares(run.tables.get("pca"), kind)
     sides = []
     for side in ORDER:
         heads = _heads(map_rows[map_rows["vectors"] == side], shares.get(side, {}), kind)

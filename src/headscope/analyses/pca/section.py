@@ -45,7 +45,7 @@ _SHOWN = (EFFECTIVE, *SHARE_NAMES[:2])
 
 def pca_section(about: Context) -> list[Section]:
     """Build the section; none where the run did not measure directions."""
-    table = about.run.table("pca")
+    table = about.run.tables.get("pca")
     if table is None:
         return []
     blocks: list[Html | None] = []
@@ -67,7 +67,7 @@ def pca_section(about: Context) -> list[Section]:
 
 def pca_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield the figure of each kind with the name of its file; none where the run did not measure directions."""
-    table = about.run.table("pca")
+    table = about.run.tables.get("pca")
     if table is None:
         return
     for index, kind in enumerate(about.kinds):

@@ -10,12 +10,12 @@ from headscope.analyses.probes.probe_lines import ProbeLine, line_of, probe_line
 from headscope.counted import count
 from headscope.report_kit.comparing import Comparison, compared
 from headscope.report_kit.linked_sentences import HeadRef, Sentence, sentence
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import accuracy_words, points, two_decimals, with_ends
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, number, records
 from headscope.report_kit.words import join, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.study.study import Study
 
 TOPIC = "probes"
 DETAIL = "probes_detail"
@@ -29,9 +29,9 @@ MOST_HEADS = 5
 def probe_findings(about: Context) -> list[Sentence]:
     """Return the sentences on probes; none where the run has none."""
     run = about.run
-    lines = probe_lines(run.table("probes"))
+    lines = probe_lines(run.tables.get("probes"))
     out = [
-        *_parser(lines, run.table("probe_differences")),
+        *_parser(lines, run.tables.get("probe_differences")),
         *_selective(lines),
         *_tree(lines),
         *_largest_weights(about),
@@ -142,7 +142,7 @@ def _tree(lines: list[ProbeLine]) -> list[Sentence]:
 
 def _largest_weights(about: Context) -> list[Sentence]:
     """The heads with the largest weights of the probe over attention alone."""
-    rows = [row for row in records(about.run.table("probe_weights")) if row["probe"] == "attention"]
+    rows = [row for row in records(about.run.tables.get("probe_weights")) if row["probe"] == "attention"]
     rows = [row for row in rows if number(row["weight"]) > 0]
     if not rows:
         return []
@@ -164,7 +164,7 @@ def _largest_weights(about: Context) -> list[Sentence]:
     ]
 
 
-def _layers(run: Measured, lines: Sequence[ProbeLine]) -> list[Sentence]:
+def _layers(run: Study, lines: Sequence[ProbeLine]) -> list[Sentence]:
     line = line_of(list(lines), "structural")
     if line is None:
         return []
@@ -183,11 +183,11 @@ def _layers(run: Measured, lines: Sequence[ProbeLine]) -> list[Sentence]:
     ]
     rows = {
         int(row["layer"]): cell_of_layer(row)
-        for row in records(run.table("probe_layers"))
+        for row in records(run.tables.get("probe_layers"))
         if row["measure"] == "UUAS"
     }
-    chosen = [int(row["layer"]) for row in records(run.table("probe_layers")) if row["chosen"]]
-    gaps = run.table("probe_differences")
+    chosen = [int(row["layer"]) for row in records(run.tables.get("probe_layers")) if row["chosen"]]
+    gaps = run.tables.get("probe_differences")
     gap = _gap(gaps, ("structural", "trained"), ("embeddings", "trained"), measure="UUAS")
     if 0 in rows and chosen and chosen[0] in rows and gap is not None and gap.verdict == "more":
         out.append(

@@ -8,23 +8,22 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.probes.probe_lines import ProbeLine, probe_lines
-from headscope.report_kit.measured import Measured
-from headscope.report_kit.tables.paper_table import (
-    PaperColumn,
-    PaperTable,
+from headscope.report_kit.tables.paper_columns import (
     count_column,
     interval_columns,
     percent_column,
     words_column,
 )
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.study.paper_table import PaperColumn, PaperTable
+from headscope.study.study import Study
 
 MORE = {"LAS": "with label", "selectivity": "selectivity"}
 
 
-def table_3(run: Measured) -> PaperTable | None:
+def table_3(run: Study) -> PaperTable | None:
     """Return the table; None where the run trained no probes."""
-    lines = probe_lines(run.table("probes"))
+    lines = probe_lines(run.tables.get("probes"))
     if not lines:
         return None
     frame = pd.DataFrame([_row(line) for line in lines])

@@ -12,11 +12,11 @@ from headscope.analyses.probes.page_tables import classes_table, layers_table, t
 from headscope.analyses.probes.probe_lines import probe_lines
 from headscope.prepare.overlap import overlap_line
 from headscope.report_kit.links import file_links, linked
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.pictures.drawing import inline
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.page_rows import scrolled
 from headscope.report_kit.words import capital, count, plain
+from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 WHY = (
@@ -39,7 +39,7 @@ TERMS = (
 def probes_section(about: Context) -> list[Section]:
     """Build the section; none where the run has no probes."""
     run, links = about.run, about.links
-    lines = probe_lines(run.table("probes"))
+    lines = probe_lines(run.tables.get("probes"))
     if not lines:
         return []
     blocks: list[Html | None] = list(linked(about.findings_on(TOPIC)))
@@ -80,9 +80,9 @@ def read_line(manifest: Mapping[str, Any]) -> str:
     return ". ".join(out) + "."
 
 
-def _near_and_far(run: Measured, drawings: Drawings, links: bool) -> list[Html | None]:
+def _near_and_far(run: Study, drawings: Drawings, links: bool) -> list[Html | None]:
     out: list[Html | None] = []
-    by_distance, by_relation = run.table("probe_by_distance"), run.table("probe_relations")
+    by_distance, by_relation = run.tables.get("probe_by_distance"), run.tables.get("probe_relations")
     if by_distance is not None:
         figure = drawings["probe-distances"]()
         label = "Heads found by each probe by distance; the table below holds the numbers."
@@ -112,7 +112,7 @@ def _near_and_far(run: Measured, drawings: Drawings, links: bool) -> list[Html |
 
 
 def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
-    kinds, table = about.kinds, about.run.table("probe_weights")
+    kinds, table = about.kinds, about.run.tables.get("probe_weights")
     grids = [] if table is None else grids_of(table, kinds)
     if table is None or not grids:
         return []
@@ -142,7 +142,7 @@ def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
 
 
 def _layers(about: Context, drawings: Drawings) -> list[Html | None]:
-    table = about.run.table("probe_layers")
+    table = about.run.tables.get("probe_layers")
     if table is None:
         return []
     figure = drawings["probe-layers"]()

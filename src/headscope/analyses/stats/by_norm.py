@@ -10,13 +10,13 @@ import pandas as pd
 
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import amount, table_number
 from headscope.report_kit.tables.page_rows import Table, unit
 from headscope.report_kit.words import Words, capital, count
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import roles
+from headscope.study.study import Study
 
 UNKNOWN = (
     "What heads write in these places is not known here (saved maps hold no values, or no linear map takes the "
@@ -82,7 +82,7 @@ def _rows(both: pd.DataFrame, values: Mapping[str, Mapping[Any, float]]) -> Iter
         yield ByNorm(*head, row["role"], row["role_written"], statistic, weight, norm)
 
 
-def norm_finding(run: Measured, kind: Kind, words: Words) -> list[Sentence]:
+def norm_finding(run: Study, kind: Kind, words: Words) -> list[Sentence]:
     """Say which heads have another role by norm-weighted attention; nothing where that is not known."""
     rows = _of(run, kind)
     if not rows:
@@ -111,7 +111,7 @@ def norm_finding(run: Measured, kind: Kind, words: Words) -> list[Sentence]:
     ]
 
 
-def norm_table(run: Measured, kinds: tuple[Kind, ...], words: Words) -> Table | None:
+def norm_table(run: Study, kinds: tuple[Kind, ...], words: Words) -> Table | None:
     """Tabulate the heads whose role differs by norm-weighted attention; None where there is none."""
     rows = [
         (
@@ -138,7 +138,7 @@ def norm_table(run: Measured, kinds: tuple[Kind, ...], words: Words) -> Table | 
     )
 
 
-def norm_on_cards(run: Measured, kind: Kind, words: Words) -> list[str | None] | None:
+def norm_on_cards(run: Study, kind: Kind, words: Words) -> list[str | None] | None:
     """Return a line for each head's card, in head order; None where nothing is known of the kind."""
     rows = _of(run, kind)
     if not rows:
@@ -155,6 +155,6 @@ def norm_on_cards(run: Measured, kind: Kind, words: Words) -> list[str | None] |
     return lines
 
 
-def _of(run: Measured, kind: Kind) -> list[ByNorm]:
-    table = run.table("stats")
+def _of(run: Study, kind: Kind) -> list[ByNorm]:
+    table = run.tables.get("stats")
     return [] if table is None else by_norm(table[table["kind"] == kind.name])

@@ -23,7 +23,7 @@ from headscope.statistics.role_catalog import ROLES, SHOWN
 
 def stats_findings(about: Context) -> list[Sentence]:
     """Return the sentences on statistics and roles, kind by kind."""
-    words, gaps = about.words, about.run.table("stats_differences")
+    words, gaps = about.words, about.run.tables.get("stats_differences")
     sentences: list[Sentence] = []
     none_stands_out = not any(
         stands_out(cell) for kind in about.kinds for name in BEHAVIORS for _, _, cell in kind.each(name)

@@ -8,12 +8,12 @@ from headscope.analyses.stats.findings import stats_findings
 from headscope.analyses.stats.paper import paper_section
 from headscope.analyses.stats.section import stats_sections
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.report_parts import Parts
 from headscope.report_kit.words import words_for
+from headscope.study.study import Study
 
 
-def _cards(run: Measured, kind: Kind) -> dict[str, Any]:
+def _cards(run: Study, kind: Kind) -> dict[str, Any]:
     return {"written": norm_on_cards(run, kind, words_for(run.manifest))}
 
 

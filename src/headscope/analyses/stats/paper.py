@@ -13,27 +13,26 @@ from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import join, plain
+from headscope.study.paper import paper_numbers
 from headscope.views.markup import Html, el, raw
 
 
 def paper_section(about: Context) -> list[Html]:
     """Tabulate the paper's numbers beside the measured ones for its model, alone and folded for any other."""
-    run, kinds = about.run, about.kinds
-    if run.paper is None:
-        return []
-    source = plain(run.paper.get("source", ""))
-    if run.is_bert_base and kinds and kinds[0].name == "encoder":
+    kinds, printed = about.kinds, paper_numbers()
+    source = plain(printed.get("source", ""))
+    if about.run.is_bert_base and kinds and kinds[0].name == "encoder":
         table = Table(
             summary="Table: measured here and in the paper",
             groups=(),
             header=("finding", "measured here", "paper"),
-            rows=tuple(_beside(run.paper["stats"], kinds[0])),
+            rows=tuple(_beside(printed["stats"], kinds[0])),
             name="table-paper",
             words=(1, 2),
         ).html()
         return [el("section", el("h2", "Beside the paper"), el("p", f"Paper: {source}.", class_="why"),
                    _opened(table), id="section-paper")]  # fmt: skip
-    rows = tuple((name, paper) for name, _, paper in _paper_rows(run.paper["stats"]))
+    rows = tuple((name, paper) for name, _, paper in _paper_rows(printed["stats"]))
     table = Table(
         summary="The paper’s numbers: paper (BERT-base)",
         groups=(),

@@ -12,7 +12,6 @@ from headscope.analyses.syntax.page_tables import key_words
 from headscope.analyses.syntax.relations import Relation, noop_of, relations_of, single
 from headscope.report_kit.comparing import Comparison, comparisons
 from headscope.report_kit.linked_sentences import HeadRef, Sentence, sentence
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import accuracy_words, offset_words, percent
 from headscope.report_kit.relation_names import OVERALL, attending, found_words, short
 from headscope.report_kit.report_parts import Context
@@ -20,6 +19,7 @@ from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 from headscope.report_kit.words import Words, count, join
 from headscope.statistics.arc_bins import FEWEST_ARCS
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.study.study import Study
 
 TOPIC = "syntax"
 NOOP = "syntax_noop"
@@ -48,7 +48,7 @@ def share_of(part: int, relations: int) -> str:
 def syntax_findings(about: Context) -> list[Sentence]:
     """Return the sentences on dependency relations; none where the run has no treebank."""
     run, words = about.run, about.words
-    if run.table("syntax_best") is None:
+    if run.tables.get("syntax_best") is None:
         return []
     relations = relations_of(run)
     chosen = single(relations)
@@ -58,7 +58,7 @@ def syntax_findings(about: Context) -> list[Sentence]:
         *_widest_margin(chosen, about),
         _beating_count(chosen),
         *_direction(chosen),
-        *_control(chosen, run.table("syntax_differences")),
+        *_control(chosen, run.tables.get("syntax_differences")),
     ]
     out += _overall(relations, about)
     out += noop_findings(about)
@@ -202,7 +202,7 @@ def _overall(relations: Sequence[Relation], about: Context) -> list[Sentence]:
     best = by_name[name].held_out if name else None
     if best is None:
         return []
-    branches = {str(row["baseline"]): cell_of(row) for row in records(about.run.table("syntax_baselines"))
+    branches = {str(row["baseline"]): cell_of(row) for row in records(about.run.tables.get("syntax_baselines"))
                 if row["relation"] == name and row["baseline"] != "offset"}  # fmt: skip
     labels = {
         "right-branching": "always the next word (right-branching)",
@@ -232,7 +232,7 @@ def difference(row: dict[str, object]) -> Cell:
     return Cell(gap, low, high, float("nan"), int(number(row["n_words"])))
 
 
-def noop_rows(run: Measured) -> list[dict[str, Any]]:
+def noop_rows(run: Study) -> list[dict[str, Any]]:
     """Return the rows on attention to special tokens of relations that a head is shown to find.
 
     Where no head beats every fixed offset no word is known to attend in the relation.
@@ -304,7 +304,7 @@ def _mean(values: Sequence[float]) -> float:
     return sum(measured) / len(measured) if measured else float("nan")
 
 
-def _special(run: Measured, words: Words) -> list[Sentence]:
+def _special(run: Study, words: Words) -> list[Sentence]:
     treebank = run.manifest.get("treebank") or {}
     changes = treebank.get("special_changes") or {}
     if "accuracies" not in changes or "of" not in changes:

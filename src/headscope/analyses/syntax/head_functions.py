@@ -6,8 +6,8 @@ import pandas as pd
 
 from headscope.analyses.syntax.relations import Best, relations_of
 from headscope.report_kit.head_functions import DIRECTIONS, BestHead, FunctionScores, HeadFunction
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.relation_names import OVERALL, gloss, short, terms
+from headscope.study.study import Study
 
 ROLE = "syntax"
 # By the label without its sub-type, beside the glossary's own words.
@@ -58,10 +58,10 @@ def relation(name: str) -> HeadFunction:
 UNIVERSAL = tuple(relation(name) for name in _WORDS if name not in ("dobj", "poss"))
 
 
-def relation_scores(run: Measured) -> list[FunctionScores]:
+def relation_scores(run: Study) -> list[FunctionScores]:
     """Return the relations of a run, in the order of its tables; none where it has no treebank."""
     chosen = {relation.name: relation for relation in relations_of(run)}
-    table = run.table("syntax")
+    table = run.tables.get("syntax")
     rows: dict[str, pd.DataFrame] = {}
     if table is not None:
         trained = table[(table["model"] == "trained") & table["direction"].isin(DIRECTIONS)]
@@ -75,7 +75,7 @@ def relation_scores(run: Measured) -> list[FunctionScores]:
             FunctionScores(
                 function=relation(name),
                 n_cases=chosen[name].n if accuracies is None else int(accuracies["n_arcs"].max()),
-                baseline=_best_offset(run.table("syntax_baselines"), name),
+                baseline=_best_offset(run.tables.get("syntax_baselines"), name),
                 best={} if best is None else {best.kind: _best_head(best)},
                 heads=accuracies,
                 overall=name in OVERALL,

@@ -10,20 +10,20 @@ from headscope.analyses.syntax.relations import Relation
 from headscope.attention.head_id import head_anchor
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import figure_file
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.relation_names import DIRECTIONS, short
 from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.tables.page_rows import scrolled
+from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 MOST_CELLS = 1500
 """Beyond these a model's table would be the heaviest part of the page: the most frequent relations stay."""
 
 
-def best_offsets(run: Measured) -> dict[str, float]:
+def best_offsets(run: Study) -> dict[str, float]:
     """Return each relation's best fixed offset's accuracy over the whole treebank, a fraction."""
     accuracies: dict[str, float] = {}
-    for row in records(run.table("syntax_baselines")):
+    for row in records(run.tables.get("syntax_baselines")):
         value = number(row["accuracy"])
         if row["baseline"] == "offset" and not isnan(value):
             name = str(row["relation"])
@@ -49,9 +49,9 @@ def heat_name(kind: str, *, first: bool) -> str:
     return figure_file("relations-by-layer", kind, first=first)
 
 
-def heat_table(run: Measured, relations: Sequence[Relation], kind: Kind) -> Html | None:
+def heat_table(run: Study, relations: Sequence[Relation], kind: Kind) -> Html | None:
     """Return the heat map of one kind of attention, each cell linked to the card of its head."""
-    accuracies = run.table("syntax")
+    accuracies = run.tables.get("syntax")
     if accuracies is None:
         return None
     cells_by_relation = best_by_layer(accuracies, best_offsets(run), kind=kind.name)

@@ -6,10 +6,8 @@ import pandas as pd
 
 from headscope.analyses.syntax.relations import Best, Relation, relations_of
 from headscope.attention.head_id import head_label
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.relation_names import DIRECTIONS, OVERALL
-from headscope.report_kit.tables.paper_table import (
-    PaperTable,
+from headscope.report_kit.tables.paper_columns import (
     count_column,
     interval_columns,
     offset_column,
@@ -18,6 +16,8 @@ from headscope.report_kit.tables.paper_table import (
     words_column,
 )
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.study.paper_table import PaperTable
+from headscope.study.study import Study
 
 HELD_OUT = (
     "Head, direction and offset are those that halves of the documents choose most often, each with its accuracy on "
@@ -26,7 +26,7 @@ HELD_OUT = (
 SAME = "Head, direction and offset are chosen and scored on the same documents. "
 
 
-def table_1(run: Measured) -> PaperTable | None:
+def table_1(run: Study) -> PaperTable | None:
     """Return the table; None where the run has no treebank, or none with 100 cases of a relation."""
     relations = relations_of(run)
     is_held_out = any(relation.held_out is not None for relation in relations)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.relation_names import OVERALL
 from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records, runs
 from headscope.statistics.significance import SIGNIFICANT
+from headscope.study.study import Study
 
 
 @dataclass(frozen=True)
@@ -70,18 +70,18 @@ class Relation:
         return self.name in OVERALL
 
 
-def relations_of(run: Measured) -> tuple[Relation, ...]:
+def relations_of(run: Study) -> tuple[Relation, ...]:
     """Return every relation of the run, the widest margin above its offset first, what was not chosen held-out last."""
     by_name: dict[str, list[dict[str, Any]]] = {}
-    for row in records(run.table("syntax_best")):
+    for row in records(run.tables.get("syntax_best")):
         by_name.setdefault(str(row["relation"]), []).append(row)
     every = [_relation(name, rows) for name, rows in by_name.items()]
     return tuple(sorted(every, key=_order))
 
 
-def noop_of(run: Measured) -> pd.DataFrame | None:
+def noop_of(run: Study) -> pd.DataFrame | None:
     """Return `syntax_noop`; None where an earlier version wrote it, of dependents that do not attend."""
-    table = run.table("syntax_noop")
+    table = run.tables.get("syntax_noop")
     return table if table is not None and "attending" in table else None
 
 

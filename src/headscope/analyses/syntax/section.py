@@ -17,7 +17,6 @@ from headscope.analyses.syntax.page_tables import (
 )
 from headscope.analyses.syntax.relations import Relation, relations_of, single
 from headscope.report_kit.links import file_links, linked
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.pictures.drawing import inline
 from headscope.report_kit.relation_names import OVERALL, short
@@ -25,6 +24,8 @@ from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.tables.page_rows import scrolled
 from headscope.report_kit.words import count, join, plain
+from headscope.study.paper import paper_numbers
+from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 WHY = "Does one head find a word’s syntactic head, better than always pointing a fixed number of words away?"
@@ -35,7 +36,7 @@ CURVES = 8
 def syntax_section(about: Context) -> list[Section]:
     """Build the section; none where the run has no treebank."""
     run = about.run
-    if run.table("syntax_best") is None:
+    if run.tables.get("syntax_best") is None:
         return []
     relations = relations_of(run)
     blocks: list[Html | None] = list(linked(about.findings_on(TOPIC)))
@@ -46,8 +47,8 @@ def syntax_section(about: Context) -> list[Section]:
     blocks.append(el("p", read, class_="caption") if read else None)
     blocks += linked(about.findings_on(DETAIL))
     blocks.append(same_data_table(relations, about))
-    if run.is_bert_base and run.paper is not None:
-        blocks.append(paper_table(relations, run.paper.get("table1", [])))
+    if run.is_bert_base:
+        blocks.append(paper_table(relations, paper_numbers().get("table1", [])))
     blocks += _layers(about, relations)
     blocks += _distances(about, relations)
     blocks += _noop(about, relations)
@@ -129,17 +130,19 @@ def _layers(about: Context, relations: Sequence[Relation]) -> list[Html]:
     return [title, caption, *out, heat_key()]
 
 
-def curve_relations(relations: Sequence[Relation], run: Measured) -> list[str]:
+def curve_relations(relations: Sequence[Relation], run: Study) -> list[str]:
     """Return the relations whose curves are drawn: those of table 1 that have cases at some distance, in its order."""
     with_cases = {
-        str(row["relation"]) for row in records(run.table("syntax_by_distance")) if number(row["n_arcs"]) > 0
+        str(row["relation"])
+        for row in records(run.tables.get("syntax_by_distance"))
+        if number(row["n_arcs"]) > 0
     }
     return [relation.name for relation in single(tuple(relations)) if relation.name in with_cases]
 
 
 def _distances(about: Context, relations: Sequence[Relation]) -> list[Html]:
     names = curve_relations(relations, about.run)
-    table = about.run.table("syntax_by_distance")
+    table = about.run.tables.get("syntax_by_distance")
     if table is None or not names:
         return []
     figures = []

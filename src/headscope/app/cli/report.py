@@ -158,7 +158,7 @@ def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool
 
 def say_study(study: "Study") -> None:
     """Say what was found, and what the user should see of it."""
-    from headscope.reporting.from_study import first_findings
+    from headscope.reporting.every_finding import first_findings
 
     say(study.summary())
     for finding in first_findings(study):

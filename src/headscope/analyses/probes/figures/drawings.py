@@ -15,8 +15,9 @@ from headscope.analyses.probes.figures.score_lines import probe_scores, scores_o
 from headscope.analyses.probes.figures.weight_grids import probe_weights, weights_of
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import figure_file
-from headscope.report_kit.measured import Measured
 from headscope.report_kit.report_parts import Context
+from headscope.study.paper import paper_numbers
+from headscope.study.study import Study
 
 Drawings = Mapping[str, Callable[[], Figure]]
 
@@ -25,7 +26,7 @@ def drawings_of(about: Context) -> Drawings:
     """Return the figures that a run has something to draw in."""
     run, kinds = about.run, about.kinds
     scores, near, weights, layers = (
-        run.table(name) for name in ("probes", "probe_by_distance", "probe_weights", "probe_layers")
+        run.tables.get(name) for name in ("probes", "probe_by_distance", "probe_weights", "probe_layers")
     )
     drawings: dict[str, Callable[[], Figure]] = {}
     if scores is not None and scores_of(scores):
@@ -62,6 +63,6 @@ def grids_of(table: pd.DataFrame, kinds: Sequence[Kind]) -> list[tuple[str, str]
     ]
 
 
-def paper_of(run: Measured) -> Mapping[str, Any] | None:
+def paper_of(run: Study) -> Mapping[str, Any] | None:
     """Return the paper's table 3, where the model is the paper's."""
-    return run.paper.get("table3") if run.is_bert_base and run.paper is not None else None
+    return paper_numbers().get("table3") if run.is_bert_base else None

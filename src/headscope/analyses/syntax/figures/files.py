@@ -17,7 +17,7 @@ from headscope.report_kit.report_parts import Context
 def syntax_figures(about: Context) -> Iterator[tuple[str, Figure]]:
     """Yield each, where there is something to draw, with the name of its file."""
     run, relations = about.run, relations_of(about.run)
-    accuracies, near = run.table("syntax"), run.table("syntax_by_distance")
+    accuracies, near = run.tables.get("syntax"), run.tables.get("syntax_by_distance")
     if accuracies is not None:
         offsets = best_offsets(run)
         for index, kind in enumerate(about.kinds):

@@ -1,4 +1,4 @@
-"""What the analyses add to a study, gathered over their list."""
+"""Columns of `study.heads`, what heads show and find: gathered over the list of analyses."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -1,0 +1,52 @@
+"""Columns of the paper's tables, as they are printed: numbers with their intervals, words, tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isnan
+from typing import Any
+
+import pandas as pd
+
+from headscope.report_kit.numbers import joined, offset_words, points, q_words
+from headscope.report_kit.tables.cells import Cell
+from headscope.study.paper_table import PaperColumn
+
+
+def interval_columns(name: str, cell: Cell | None) -> dict[str, float]:
+    """Return a number with its interval as three columns of a frame: `name`, `name_ci_low`, `name_ci_high`."""
+    nothing = float("nan")
+    if cell is None:
+        return {name: nothing, f"{name}_ci_low": nothing, f"{name}_ci_high": nothing}
+    return {name: cell.value, f"{name}_ci_low": cell.ci_low, f"{name}_ci_high": cell.ci_high}
+
+
+def percent_column(title: str, name: str, *, signed: bool = False) -> PaperColumn:
+    """Print a share in percent with its interval in brackets, `75.2 (72.9–77.4)`; a dash where it is missing."""
+
+    def text(row: dict[str, Any]) -> str:
+        value, low, high = (float(row[each]) for each in (name, f"{name}_ci_low", f"{name}_ci_high"))
+        between = joined(low, high)
+        return points(value, signed=signed) + (f" ({between})" if between and not isnan(value) else "")
+
+    return PaperColumn(title, text)
+
+
+def words_column(title: str, name: str) -> PaperColumn:
+    """Print a text; nothing where there is none."""
+    return PaperColumn(title, lambda row: "" if pd.isna(row[name]) else str(row[name]), "l")
+
+
+def count_column(title: str, name: str) -> PaperColumn:
+    """Print a whole number, `1,211`; a dash where it is missing."""
+    return PaperColumn(title, lambda row: "–" if pd.isna(row[name]) else f"{int(row[name]):,}")
+
+
+def offset_column(title: str, name: str) -> PaperColumn:
+    """Print an offset with its sign, `+1`."""
+    return PaperColumn(title, lambda row: offset_words(None if pd.isna(row[name]) else int(row[name])))
+
+
+def q_column(title: str, name: str, *, never: Callable[[dict[str, Any]], bool]) -> PaperColumn:
+    """Print a q, or `not tested`; a dash in rows of which none is ever asked."""
+    return PaperColumn(title, lambda row: "–" if never(row) else q_words(float(row[name])))
