@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from headscope.analyses.for_study import Read
+from headscope.study.head_columns import Read
 
 JobSide = tuple[str, int, int, int, str]
 """Kind, layer, head, job, and side of the tokens."""
