@@ -25,7 +25,7 @@ def job_cards(run: Study, kind: Kind) -> dict[str, Any]:
     head's index, each with `share`, its ends `low` and `high` (None where unknown), `description`, the distinctive
     words `from` and `at`, and `rows` as `CardWords.attending` has them.
     """
-    of_corpora = {corpus: corpus_jobs(run.table, corpus) for corpus in CORPORA}
+    of_corpora = {corpus: corpus_jobs(run.tables.get, corpus) for corpus in CORPORA}
     return {"jobs": {name: None if jobs is None else _cards(jobs, kind) for name, jobs in of_corpora.items()}}
 
 

@@ -43,7 +43,7 @@ def job_findings(about: Context) -> list[Sentence]:
     """Return a sentence on the heads with several jobs, for text and treebank; none where the run measured no jobs."""
     findings: list[Sentence] = []
     for corpus, topic, where in ((TEXT, TOPIC, ""), (TREEBANK, TREE_TOPIC, " of the treebank")):
-        jobs = corpus_jobs(about.run.table, corpus)
+        jobs = corpus_jobs(about.run.tables.get, corpus)
         if jobs is not None:
             for kind in about.kinds:
                 beside = _random_weights(jobs, kind)
@@ -93,7 +93,7 @@ def job_section(about: Context) -> list[Section]:
 
 def _corpus_blocks(about: Context, corpus: str, topic: str) -> Iterator[Html | None]:
     """Yield the findings and the table of jobs in one corpus; nothing where no head has one."""
-    jobs = corpus_jobs(about.run.table, corpus)
+    jobs = corpus_jobs(about.run.tables.get, corpus)
     if jobs is None or jobs.jobs.empty:
         return
     for kind in about.kinds:
