@@ -270,3 +270,11 @@ def test_wrong_options_from_python(options, sentence):
     with pytest.raises(OptionError) as refused:
         _ = RunOptions(**options).vectors_hash
     assert str(refused.value) == sentence
+
+
+def test_a_loss_for_another_kind_of_model_is_refused_before_any_stage(corpora, model, tmp_path):
+    options = RunOptions(model=model, text=(str(corpora / "text.txt"),), loss="clm")
+    with pytest.raises(OptionError) as refused:
+        write_run(prepare(options), tmp_path / "out")
+    assert str(refused.value) == "loss clm is for decoders, and tiny is an encoder; choose loss mlm"
+    assert not (tmp_path / "out" / "tables").exists()

@@ -32,6 +32,13 @@ class Measurement(ABC, Generic[R]):
     ) -> None:
         self.run, self.earlier, self.watch = run, earlier, watch
 
+    def check(self) -> None:
+        """Refuse what cannot be measured, by what is known before anything is read.
+
+        Raises:
+            HeadscopeError: an option, or the model, is none that this stage can be measured with.
+        """
+
     def scans(self) -> Iterable[Scan]:
         """Yield what is to be summed up; the same scans whenever it is called, in every process."""
         return ()

@@ -11,7 +11,13 @@ from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.model_run import ModelRun
-from headscope.running.stages import measurement_of, scan_runner, stage_signatures, watched_stages
+from headscope.running.stages import (
+    check_stages,
+    measurement_of,
+    scan_runner,
+    stage_signatures,
+    watched_stages,
+)
 from headscope.scans.progress import Watcher
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.storage.lock import Held, folder_held
@@ -108,6 +114,7 @@ def _scan(run: ModelRun, lock: Held, part: Part, watch: Watcher | None) -> None:
             part=part,
         )
 
+    check_stages(run)
     runner = scan_runner(run, checkpoint=keep)
     for stage, stage_watch in watched_stages(run, watch):
         runner.run(stage.name, measurement_of(stage, run, watch=stage_watch).scans(), stage_watch)

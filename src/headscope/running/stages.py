@@ -54,6 +54,7 @@ def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:
         run: from `prepare`.
         watch: told of progress after each batch.
     """
+    check_stages(run)
     earlier: dict[str, StageResult] = {}
     runner = scan_runner(run)
     for stage, stage_watch in watched_stages(run, watch):
@@ -114,6 +115,17 @@ def scan_runner(
     if checkpoint is None:
         return ScanRunner(text_scans, finished=finished, executor=executor)
     return ScanRunner(text_scans, finished=finished, checkpoint=checkpoint, executor=executor)
+
+
+def check_stages(run: Run) -> None:
+    """Refuse a run before its first stage is measured, where one of its stages cannot be.
+
+    Raises:
+        HeadscopeError: says why, and what to give.
+    """
+    for stage in stages_of(run):
+        check_maps(stage, run.options)
+        measurement_of(stage, run).check()
 
 
 def check_maps(stage: Stage, options: RunOptions) -> None:

@@ -10,6 +10,7 @@ from headscope.declarations.analysis import Stage
 from headscope.prepare.prepared_run import Run
 from headscope.running.run_folder import check_out, damaged_files
 from headscope.running.stages import (
+    check_stages,
     check_tables,
     manifest_of,
     measure_stage,
@@ -78,6 +79,7 @@ def _write(
             beside=parts,
         )
 
+    check_stages(run)
     runner = scan_runner(run, finished=finished, checkpoint=keep, executor=executor)
     before: list[str] = []
     for stage, stage_watch in watched_stages(run, watch, further=further):

@@ -98,6 +98,10 @@ class ImportanceMeasurement(Measurement[ModelRun]):
         super().__init__(run, **more)
         self.text = LossText(run, labels)
 
+    def check(self) -> None:
+        """Refuse a loss for another kind of model."""
+        choose_loss(self.run.options.loss, self.run.anatomy, name=self.run.loaded.name)
+
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the text."""
         yield Scan(self.text, [ImportanceAccumulator()], label="importance")
