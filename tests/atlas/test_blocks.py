@@ -215,7 +215,7 @@ def test_a_run_without_the_new_table_still_has_the_sentences_of_its_examples(blo
         "behaviors": "run headscope report again",
         "pca": "run headscope report again with --include pca",
         "experiments": "run headscope report again, with a model and text",
-        **dict.fromkeys(("tenths", "jobs", "relations", "coreference", "distances", "top_examples")),
+        **dict.fromkeys(("distribution", "jobs", "relations", "coreference", "distances", "top_examples")),
     }
 
 

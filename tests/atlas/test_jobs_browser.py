@@ -13,7 +13,7 @@ def jobs_of(page, anchor):
 
 def told(study, layer, head, job):
     """The rows of the study's tables of a job: itself, its tokens, its examples."""
-    named = f"layer == {layer} and head == {head} and job == {job}"
+    named = f"corpus == 'text' and layer == {layer} and head == {head} and job == {job}"
     return (study.table(name).query(named) for name in ("jobs", "job_tokens", "job_examples"))
 
 
@@ -30,8 +30,8 @@ def test_a_click_on_a_job_shows_its_tokens_and_rows(visit, studies):
         share, low, high = (f"{100 * job[name]:.0f}%" for name in ("share", "ci_low", "ci_high"))
         says = f"Job {place + 1} of 3: {share} of its active rows, 95% interval {low} to {high}"
         assert own.locator(".at-told").inner_text() == says
-        assert buttons.nth(place).inner_text().split("\n")[-1].lower() == job["says"]
-        named = dict(zip(tokens["of"], tokens["token"]))
+        assert buttons.nth(place).inner_text().split("\n")[-1].lower() == job["description"]
+        named = dict(zip(tokens["side"], tokens["token"]))
         assert own.locator(".at-job-tokens").inner_text() == (
             f"Told by tokens from {named['row']}, at {named['key']}"
         )

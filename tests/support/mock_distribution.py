@@ -1,4 +1,4 @@
-"""Made-up rows of heads: their tenths, and a few of every tenth with words."""
+"""Made-up rows of heads: their deciles, and a few rows of every decile with words."""
 
 import numpy as np
 import pandas as pd
@@ -13,9 +13,9 @@ WORDS = ("the", "cat", "sat", "on", "a", "mat", "and", "slept")
 
 
 def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, joined=(), sink=False):
-    """Add the tenths of every head's rows to a run, and rows of every tenth; of their words those at `joined` go on.
+    """Add the deciles of every head's rows to a run, and rows of every decile; of their words those at `joined` go on.
 
-    `known` names the measures that there are; of others all is missing. With `sink` the first row of each tenth looks
+    `known` names the measures that there are; of others all is missing. With `sink` the first row of each decile looks
     at a learned sink.
     """
     rng = np.random.default_rng(4)
@@ -36,14 +36,19 @@ def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, joined=(), s
                     cell = cell if name in known else {"n_rows": 0}
                     rows.append({**place, "measure": name, "decile": decile, **cell})
             measure = "output_norm" if "output_norm" in known else "non_sink"
-            for tenth in range(1, 11):
+            for decile in range(1, 11):
                 for rank in range(1, shown + 1):
                     at = int(rng.integers(1, len(words)))
                     looked = {} if sink and rank == 1 else {"key": 20 + at - 1, "key_token": words[at - 1]}
                     examples.append(
                         {
                             **place,
-                            **{"measure": measure, "tenth": tenth, "rank": rank, "value": tenth / 10 - 0.05},
+                            **{
+                                "measure": measure,
+                                "decile": decile,
+                                "rank": rank,
+                                "value": decile / 10 - 0.05,
+                            },
                             **{
                                 "document": "made-up",
                                 "segment": 0,

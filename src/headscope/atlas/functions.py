@@ -70,7 +70,7 @@ def behaviors_block(
 ) -> list[dict[str, Any]]:
     """Return what stands beside each head's value of a behavior, which the report's data has.
 
-    Each has `name label says topic role unit asked` (whether it can be asked for), and `heads`: for each kind in which
+    Each has `name label says topic role unit searchable` (whether words find it), and `heads`: for each kind in which
     it can occur `low` and `high` in head order, left out where nothing has an interval, `uniform` (one number where all
     share it), `written` (the value by what the head writes, where that is known of any), `shows` (1, 0, null: not
     tested), and `strongest`: {index, chance: the same choice with random weights, tested}, or null.
@@ -89,7 +89,7 @@ def behaviors_block(
             "topic": measure["topic"],
             "role": scores.function.role,
             "unit": measure["unit"],
-            "asked": bool(scores.function.search_words),
+            "searchable": bool(scores.function.search_words),
             "heads": {
                 kind.name: _behavior_columns(scores, scores.heads, kind)
                 for kind in kinds

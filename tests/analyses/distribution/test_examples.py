@@ -84,7 +84,7 @@ def test_another_seed_keeps_other_rows():
     assert not hashes[0] & hashes[1]
 
 
-def test_a_tenth_shows_rows_of_its_own():
+def test_a_decile_shows_rows_of_its_own():
     found, counted = scanned(HandMadeSource(SEGMENTS, random_map))
     chosen = list(decile_rows(found, counted))
     values = {(layer, head): [] for layer in (1, 2) for head in (1, 2, 3)}
@@ -99,15 +99,15 @@ def test_a_tenth_shows_rows_of_its_own():
         cuts = np.quantile(values[one.layer, one.head], np.arange(11) / 10)
         value = found.rows[one.at]["value"]
         # Cuts are known to a bin, an eighth of their size.
-        assert cuts[one.tenth - 1] / 1.13 <= value <= cuts[one.tenth] * 1.13
-        inside += cuts[one.tenth - 1] <= value <= cuts[one.tenth]
+        assert cuts[one.decile - 1] / 1.13 <= value <= cuts[one.decile] * 1.13
+        inside += cuts[one.decile - 1] <= value <= cuts[one.decile]
     assert inside > 0.6 * len(chosen)
-    assert {(one.layer, one.head, one.tenth) for one in chosen} == {
-        (*head, tenth) for head in values for tenth in range(1, 11)
+    assert {(one.layer, one.head, one.decile) for one in chosen} == {
+        (*head, decile) for head in values for decile in range(1, 11)
     }
 
 
-def test_rows_of_one_value_stand_for_every_tenth():
+def test_rows_of_one_value_stand_for_every_decile():
     def on_itself(segment):
         return np.eye(len(segment))[None, None]
 
@@ -118,7 +118,7 @@ def test_rows_of_one_value_stand_for_every_tenth():
     ]
     found, counted = scanned(HandMadeSource(same, on_itself))
     chosen = list(decile_rows(found, counted))
-    assert [one.tenth for one in chosen] == [tenth for tenth in range(1, 11) for _ in range(SHOWN)]
+    assert [one.decile for one in chosen] == [decile for decile in range(1, 11) for _ in range(SHOWN)]
 
 
 def test_what_is_not_known_to_be_written_is_drawn_by_its_content():

@@ -60,13 +60,13 @@ def test_rows_are_written_as_the_model_read_them(run, result):
         assert tokens[row["row"]] not in ("[CLS]", "[SEP]")
 
 
-def test_rows_lie_in_their_tenth_or_in_its_bins(result):
+def test_rows_lie_in_their_decile_or_in_its_bins(result):
     cuts = result.tables["distribution"].query("measure == 'output_norm'")
     cuts = cuts.pivot(index=["kind", "layer", "head"], columns="decile", values="value")
     for row in result.tables["distribution_examples"].to_dict("records"):
         own = [0.0, *cuts.loc[(row["kind"], row["layer"], row["head"])], np.inf]
         # A bin is an eighth of its values wide.
-        assert own[row["tenth"] - 1] / 1.13 <= row["value"] <= own[row["tenth"]] * 1.13
+        assert own[row["decile"] - 1] / 1.13 <= row["value"] <= own[row["decile"]] * 1.13
 
 
 @pytest.mark.slow

@@ -77,7 +77,7 @@ def test_what_is_not_known_has_no_panel_and_no_column():
     (section,) = distribution_section(about(run))
     assert ">written<" not in str(section.html)
     (kind,) = kinds_of(run)
-    told = distribution_cards(run, kind)["tenths"]
+    told = distribution_cards(run, kind)["distribution"]
     assert told["measures"][0]["deciles"] == [None] * 6
     assert set(told["strengths"].values()) == {"non_sink"}
 
@@ -86,14 +86,14 @@ def test_a_run_that_counted_no_rows_says_nothing():
     run = mock_inputs.encoder(2, 3)
     assert distribution_section(about(run)) == []
     assert list(distribution_figures(about(run))) == []
-    assert distribution_cards(run, kinds_of(run)[0]) == {"tenths": None}
+    assert distribution_cards(run, kinds_of(run)[0]) == {"distribution": None}
 
 
 @pytest.mark.parametrize("sink", [False, True])
 def test_a_card_has_what_the_tables_have(sink):
     run = with_distribution(mock_inputs.encoder(2, 3), sink=sink)
     (kind,) = kinds_of(run)
-    told = json.loads(json_text(distribution_cards(run, kind)))["tenths"]
+    told = json.loads(json_text(distribution_cards(run, kind)))["distribution"]
     table = (
         run.tables.get("distribution").set_index(["layer", "head", "measure", "decile"])["value"].sort_index()
     )
@@ -107,7 +107,7 @@ def test_a_card_has_what_the_tables_have(sink):
     assert sum(len(rows) for own in told["rows"].values() for rows in own) == len(examples)
     for row in examples.to_dict("records"):
         place = (row["layer"] - 1) * 3 + row["head"] - 1
-        value, weight, key, apart, at, words = told["rows"][str(place)][row["tenth"] - 1][row["rank"] - 1]
+        value, weight, key, apart, at, words = told["rows"][str(place)][row["decile"] - 1][row["rank"] - 1]
         assert value == pytest.approx(row["value"], rel=0.01)
         assert weight == row["weight"]
         assert [told["words"][word][0] for word in words] == row["tokens"]
@@ -119,9 +119,9 @@ def test_a_card_has_what_the_tables_have(sink):
             assert apart == 1
 
 
-def test_a_run_without_examples_has_the_tenths_all_the_same(run):
+def test_a_run_without_examples_has_the_deciles_all_the_same(run):
     bare = with_parts(run, distribution_examples=empty_examples())
-    told = distribution_cards(bare, kinds_of(run)[0])["tenths"]
+    told = distribution_cards(bare, kinds_of(run)[0])["distribution"]
     assert told["rows"] == {}
     assert len(told["measures"]) == len(NAMES)
 
@@ -156,7 +156,7 @@ def test_the_grid_can_be_colored_by_the_middle_and_the_ninth_decile(run):
 def test_tokens_that_go_on_with_a_word_are_told_where_they_do_not_say_so_themselves():
     words, joined = ("he", "w", "ished", "frac", "##s", "he"), (2, 4, 5)
     run = with_distribution(mock_inputs.encoder(1, 1), words=words, joined=joined)
-    told = distribution_cards(run, kinds_of(run)[0])["tenths"]
+    told = distribution_cards(run, kinds_of(run)[0])["distribution"]
     assert len(told["words"]) == 5
     for rows in told["rows"][0]:
         for *_, numbers in rows:
@@ -168,5 +168,5 @@ def test_tokens_that_go_on_with_a_word_are_told_where_they_do_not_say_so_themsel
 def test_runs_of_before_do_not_say_which_tokens_go_on():
     run = with_distribution(mock_inputs.encoder(1, 1))
     before = run.tables["distribution_examples"].drop(columns="continues_word")
-    told = distribution_cards(with_parts(run, distribution_examples=before), kinds_of(run)[0])["tenths"]
+    told = distribution_cards(with_parts(run, distribution_examples=before), kinds_of(run)[0])["distribution"]
     assert min(number for rows in told["rows"][0] for *_, numbers in rows for number in numbers) == 0

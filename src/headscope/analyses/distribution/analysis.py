@@ -13,8 +13,8 @@ ANALYSIS = Analysis(
             measure="measure:DistributionMeasurement",
             corpora=("text",),
             # 4: columns and values have the names of the field.
-            # 5: a column that counts is named by what it counts.
-            version=5,
+            # 5: a column that counts is named by what it counts. 6: examples have a column decile.
+            version=6,
             options=TEXT_INPUTS,
             order=6,
         ),
@@ -24,7 +24,7 @@ ANALYSIS = Analysis(
         name="distribution",
         help=(
             "Say how often each head does how much.\n\nA mean hides whether a head always does a little or seldom a "
-            "lot. Here are the tenths of its rows: of how much it writes, of its non-sink attention, of its entropy "
+            "lot. Here are the deciles of its rows: of how much it writes, of its non-sink attention, of its entropy "
             "and of how far it looks."
         ),
     ),

@@ -25,17 +25,17 @@ SHOWN = 3
 
 @dataclass(frozen=True)
 class DecileRow:
-    """A row that stands for a tenth of a head's rows.
+    """A row that stands for a decile of a head's rows.
 
     Attributes:
-        layer, head, tenth, rank: 1-based.
+        layer, head, decile, rank: 1-based.
         strength: index of its measure in `STRENGTHS`.
         at: index in the result's `rows`.
     """
 
     layer: int
     head: int
-    tenth: int
+    decile: int
     rank: int
     strength: int
     at: int
@@ -44,15 +44,15 @@ class DecileRow:
 def decile_rows(
     examples: ExampleResult, counted: DistributionResult, *, most: int = SHOWN
 ) -> Iterator[DecileRow]:
-    """Yield the rows with the smallest hashes of each tenth of a head's rows, by layer, head and tenth.
+    """Yield the rows with the smallest hashes of each decile of a head's rows, by layer, head and decile.
 
-    Each bin keeps its smallest hashes, so these are a random sample of the tenth. A tenth that is narrower than its
+    Each bin keeps its smallest hashes, so these are a random sample of the decile. A decile that is narrower than its
     bins may have no row in the sample; then any row of those bins stands in.
 
     Args:
         examples: the sample of rows.
         counted: the distribution over the same text.
-        most: number of rows per tenth.
+        most: number of rows per decile.
     """
     layers, heads = counted.least.shape[:2]
     shares = np.broadcast_to(np.array(DECILES) / 10, (layers, heads, len(DECILES)))
@@ -69,9 +69,9 @@ def decile_rows(
         cuts = cuts_of[strength][layer, head]
         rows, bins = examples.rows[begin:end], examples.bins[begin:end]
         edges = np.concatenate([[0], bins_of[strength][layer, head], [BINS - 1]])
-        tenth = np.searchsorted(cuts, rows["value"], side="left")
+        decile = np.searchsorted(cuts, rows["value"], side="left")
         for number in range(len(DECILES) + 1):
-            pool = np.flatnonzero(tenth == number)
+            pool = np.flatnonzero(decile == number)
             if not len(pool):
                 pool = np.flatnonzero((bins >= edges[number]) & (bins <= edges[number + 1]))
             first = pool[np.argsort(rows["hash"][pool], kind="stable")][:most]
@@ -112,7 +112,7 @@ def _row(run: Run, sample: ExampleResult, decile_row: DecileRow) -> dict[str, An
         "layer": decile_row.layer,
         "head": decile_row.head,
         "measure": measure,
-        "tenth": decile_row.tenth,
+        "decile": decile_row.decile,
         "rank": decile_row.rank,
         "value": value,
         "document": document,

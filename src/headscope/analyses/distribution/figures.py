@@ -50,7 +50,7 @@ def _panel(ax: Axes, table: pd.DataFrame, measure: RowMeasure, kind: str, roles:
     x = layer + 0.8 * ((head - 0.5) / head.max() - 0.5)
     thin = max(0.4, min(1.2, 120 / len(x)))
     low, high = (wide[decile].to_numpy() for decile in _INNER)
-    gid = f"tenths--{kind}--{measure.name}"
+    gid = f"deciles--{kind}--{measure.name}"
     _lines(
         ax, x, wide[1].to_numpy(), wide[9].to_numpy(), color=SOFT, width=thin, zorder=1, alpha=0.7, gid=gid
     )

@@ -18,5 +18,5 @@ PARTS = Parts(
     terms=TERMS,
     explained=("distribution",),
     cards=distribution_cards,
-    needed={"tenths": ("distribution", "run headscope report again")},
+    needed={"distribution": ("distribution", "run headscope report again")},
 )

@@ -1,4 +1,4 @@
-"""Distributions on the cards of the atlas: the deciles of each measure, and examples of rows of every tenth."""
+"""Distributions on the cards of the atlas: the deciles of each measure, and examples of rows of every decile."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from headscope.study.study import Study
 
 DIGITS = 3
 MANY_HEADS = 512
-"""With more heads of a kind, a card has one row per tenth, so that the page opens at once."""
+"""With more heads of a kind, a card has one row per decile, so that the page opens at once."""
 
 
 def distribution_cards(run: Study, kind: Kind) -> dict[str, Any]:
-    """Return `tenths` for the cards of the heads of a kind; None where distributions were not measured.
+    """Return `distribution` for the cards of the heads of a kind; None where distributions were not measured.
 
     It has `measures`: `name`, `label`, `unit`, and the `deciles` of each head in head order, None where it has none;
     `words`: every token as it is drawn, and in full where that differs; `strengths`: by the head's index, the measure
-    that orders its rows; and `rows`: by the head's index those of each tenth, weakest first, each a list: its value,
+    that orders its rows; and `rows`: by the head's index those of each decile, weakest first, each a list: its value,
     and the row as `CardWords.attending` has it.
     """
     table, examples = run.tables.get("distribution"), run.tables.get("distribution_examples")
     if table is None or not (table["kind"] == kind.name).any():
-        return {"tenths": None}
+        return {"distribution": None}
     deciles = table[table["kind"] == kind.name]
     rows: dict[str, Any] = {"words": [], "strengths": {}, "rows": {}}
     if examples is not None:
         rows = _rows(examples[examples["kind"] == kind.name], kind)
     return {
-        "tenths": {
+        "distribution": {
             "measures": [_measure(deciles[deciles["measure"] == name], name, kind) for name in MEASURES],
             **rows,
         }
@@ -67,7 +67,7 @@ def _rows(examples: pd.DataFrame, kind: Kind) -> dict[str, Any]:
     ):
         strengths[head_index] = row["measure"]
         rows_of_head = rows.setdefault(head_index, [[] for _ in range(len(DECILES) + 1)])
-        rows_of_head[int(row["tenth"]) - 1].append([_short(row["value"]), *words.attending(row)])
+        rows_of_head[int(row["decile"]) - 1].append([_short(row["value"]), *words.attending(row)])
     return {
         "words": words.drawn(),
         "strengths": strengths,

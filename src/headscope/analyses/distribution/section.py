@@ -27,9 +27,9 @@ WHY = (
     "deciles over all tokens."
 )
 CAPTION = (
-    "A line is a head, from the end of the first tenth of its rows to that of the ninth, thick between the third and "
+    "A line is a head, from the first decile of its rows to the ninth, thick between the third and "
     "the seventh; the point, in its role’s color and shape, has half of the rows below it. Special tokens are no "
-    "rows. Click a point to open its card; in the atlas a card has rows of every tenth, with their words."
+    "rows. Click a point to open its card; in the atlas a card has rows of every decile, with their words."
 )
 FIGURE = "figure-distribution"
 
@@ -49,12 +49,12 @@ def distribution_section(about: Context) -> list[Section]:
         file = figure_file(FIGURE, kind.name, first=index == 0)
         draw = partial(decile_figure, table, kind=kind.name, roles=about.run.roles)
         label = (
-            f"The tenths of the rows of each {kind.name} head, by four measures; the table below has them."
+            f"The deciles of the rows of each {kind.name} head, by four measures; the table below has them."
         )
         picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-distribution", label=label)
         blocks.append(el("figure", picture))
         blocks.append(decile_table(table, kind).html())
-    files = kind_links(about, FIGURE, "The tenths of every head, drawn for this model", kinds_drawn)
+    files = kind_links(about, FIGURE, "The deciles of every head, drawn for this model", kinds_drawn)
     return section("distribution", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 
 
@@ -92,7 +92,7 @@ def decile_table(table: pd.DataFrame, kind: Kind) -> Table:
         name: f"{MEASURES[name].label}{', %' if MEASURES[name].unit == 'share' else ''}" for name in known
     }
     return Table(
-        summary=f"Table: the tenths of every head’s rows{kind.in_brackets}",
+        summary=f"Table: the deciles of every head’s rows{kind.in_brackets}",
         groups=(("", 1), *((labels[name], 4) for name in known)),
         header=("head", *(word for _ in known for word in ("1st", "5th", "9th", "95% interval of the 5th"))),
         rows=tuple(rows),

@@ -11,12 +11,12 @@ _SINK = "a learned sink"
 
 DISTRIBUTION = TableSchema(
     name="distribution",
-    meaning="Where the tenths of every head's rows end: of how much it writes, of its non-sink attention, of its "
+    meaning="The deciles of every head's rows: of how much it writes, of its non-sink attention, of its "
     "entropy and of its distance.",
     columns=(
         *PLACE,
         text("measure", "what is measured of every row", choices=NAMES),
-        Column("decile", "how many tenths of the rows lie below", "int64", bounds=(1.0, 9.0)),
+        Column("decile", "how many tenths of the rows lie below the value", "int64", bounds=(1.0, 9.0)),
         Column("value", "where they end, by interpolation in bins", unit=_UNIT, missing=_NEVER, bounds=POSITIVE),
         *ends("value", unit=_UNIT, bounds=POSITIVE, missing=f"{_NEVER}, or {FEW}"),
         count("n_rows", "rows"),
@@ -26,8 +26,8 @@ DISTRIBUTION = TableSchema(
 
 EXAMPLES = TableSchema(
     name="distribution_examples",
-    meaning="Rows of every strength: of each tenth of a head's rows, by how much it writes there, up to three drawn by "
-    "a hash, with the tokens around them and what the head looked at most.",
+    meaning="Rows of every strength: of each decile of a head's rows, by how much it writes there, up to three drawn "
+    "by a hash, with the tokens around them and what the head looked at most.",
     columns=(
         *PLACE,
         text(
@@ -35,8 +35,8 @@ EXAMPLES = TableSchema(
             "what says how strong a row is: `non_sink` where it is not known what the head writes",
             choices=tuple(name for name in MEASURES if name in ("output_norm", "non_sink")),
         ),
-        Column("tenth", "1 for the weakest rows", "int64", bounds=(1.0, 10.0)),
-        Column("rank", "which of the tenth's, from 1", "int64", bounds=FROM_ONE),
+        Column("decile", "which tenth of the rows, 1 for the weakest", "int64", bounds=(1.0, 10.0)),
+        Column("rank", "which of the decile's, from 1", "int64", bounds=FROM_ONE),
         Column("value", "how strong the row is", unit="length of a vector of the stream, or share", bounds=POSITIVE),
         text("document", "id of the document"),
         Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
@@ -48,7 +48,7 @@ EXAMPLES = TableSchema(
         Column("continues_word", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
         text("key_token", "readable token that it attends to most", missing=_SINK),
     ),
-    key=("kind", "layer", "head", "tenth", "rank"),
+    key=("kind", "layer", "head", "decile", "rank"),
 )  # fmt: skip
 
 TABLES = (DISTRIBUTION, EXAMPLES)

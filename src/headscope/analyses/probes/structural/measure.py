@@ -3,7 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import chain, islice
 from math import isnan
 from pathlib import Path
@@ -265,10 +265,4 @@ def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
 
 
 def _ends(score: Score) -> dict[str, Any]:
-    values = asdict(score)
-    return {
-        "value": values["value"],
-        "ci_low": values["low"],
-        "ci_high": values["high"],
-        "n_cases": values["n_cases"],
-    }
+    return {"value": score.value, "ci_low": score.low, "ci_high": score.high, "n_cases": score.n}

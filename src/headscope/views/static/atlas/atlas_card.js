@@ -8,7 +8,7 @@ import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
 import { pcaPart } from "./atlas_pca.js";
 import { jobsPart } from "./atlas_jobs.js";
-import { tenthsPart } from "./atlas_tenths.js";
+import { decilesPart } from "./atlas_deciles.js";
 import { strips } from "../report/strips.js";
 
 const MOST_RELATIONS = 6;
@@ -120,7 +120,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     written ? el("p", { class: "at-written" }, written) : null,
     findLines(kind, index),
     sentencePart(kind, index, { onSentence: actions.onSentence, together }),
-    tenthsPart(kind, index),
+    decilesPart(kind, index),
     jobsPart(kind, index),
     pcaPart(kind, index),
     part(`Where it stands among ${kind.roles.length} ${data.kinds.length > 1 ? `${kind.kind} ` : ""}heads`, strips(kind, index, rank), el("p", { class: "caption" }, "Gray: every head. Dashed: uniform attention. Bar: 95% interval. The last column: its place from the highest.")),

@@ -28,14 +28,14 @@ export function writtenOf(kind, index) {
 }
 
 // What a head does over all its rows: {measures: [{name, label, unit, deciles}], strength: the name of the measure that its
-// rows go by, rows: those of each tenth}; null where the run counted none. A row has value, weight, key and tokens as
+// rows go by, rows: those of each decile}; null where the run counted none. A row has value, weight, key and tokens as
 // they are drawn (key null for a learned sink), joins: which tokens go on with the word before, apart, and at: which of
 // the tokens attends.
-export function tenthsOf(kind, index) {
-  const { tenths } = partsOf(kind);
-  if (!tenths) return null;
-  const { words, strengths, rows } = tenths;
-  const measures = tenths.measures.filter(({ deciles }) => deciles[index]).map((one) => ({ ...one, deciles: one.deciles[index] }));
+export function decilesOf(kind, index) {
+  const { distribution } = partsOf(kind);
+  if (!distribution) return null;
+  const { words, strengths, rows } = distribution;
+  const measures = distribution.measures.filter(({ deciles }) => deciles[index]).map((one) => ({ ...one, deciles: one.deciles[index] }));
   const told = ([value, weight, key, apart, at, tokens]) => ({ value, weight, key: key < 0 ? null : words[key], apart, at, ...rowOf(words, tokens) });
   return { measures, strength: strengths[index] || null, rows: (rows[index] || []).map((each) => each.map(told)) };
 }

@@ -124,7 +124,7 @@ export class AtlasFilters {
       );
     const roles = data.roles.map((role) => [role, this.heads.filter((head) => head.role === role.name).length]).filter(([, count]) => count);
     const relations = atlas.relations.map((relation) => [relation, this.namedOn(this.heads.filter((head) => head.finds.includes(relation.name)))]).filter(([, named]) => named);
-    const showings = (atlas.showings || []).filter(({ asked }) => asked).map((showing) => [showing, this.namedOn(this.heads.filter((head) => head.shows.includes(showing.name)))]).filter(([, named]) => named);
+    const showings = (atlas.showings || []).filter(({ searchable }) => searchable).map((showing) => [showing, this.namedOn(this.heads.filter((head) => head.shows.includes(showing.name)))]).filter(([, named]) => named);
     const group = (label, chips) => (chips.length ? el("div", { class: "at-group", role: "group", "aria-label": label }, el("span", { class: "at-group-name", "aria-hidden": "true" }, label), chips) : null);
     this.chips.replaceChildren(
       ...[

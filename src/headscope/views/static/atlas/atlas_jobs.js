@@ -3,7 +3,7 @@
 import { el, svg } from "../core/dom.js";
 import { headTitle } from "../report/data.js";
 import { atlas, jobsOf } from "./atlas_data.js";
-import { where } from "./atlas_tenths.js";
+import { where } from "./atlas_deciles.js";
 import { drawnToken, writtenRow } from "./atlas_words.js";
 
 const LENGTH = 1000;

@@ -1,4 +1,4 @@
-"""The tenths of a head's rows on its card: which is chosen by a click or a key, and the rows that it shows."""
+"""The deciles of a head's rows on its card: which is chosen by a click or a key, and the rows that it shows."""
 
 import pytest
 
@@ -11,25 +11,25 @@ def card(page, anchor):
     return page.locator(".at-card").last
 
 
-def test_a_click_on_a_tenth_shows_its_rows(visit, studies):
+def test_a_click_on_a_decile_shows_its_rows(visit, studies):
     page = visit("whole")
     own = card(page, "encoder-3-5")
     table, examples = (studies["whole"].table(name) for name in ("distribution", "distribution_examples"))
     cuts = table.query("layer == 3 and head == 5 and measure == 'output_norm'").set_index("decile")["value"]
-    buttons = own.locator(".at-tenth")
+    buttons = own.locator(".at-decile")
     assert buttons.count() == 10
     assert buttons.nth(9).get_attribute("aria-pressed") == "true"
-    for tenth in (1, 4, 10):
-        buttons.nth(tenth - 1).click()
+    for decile in (1, 4, 10):
+        buttons.nth(decile - 1).click()
         assert [
             place for place in range(10) if buttons.nth(place).get_attribute("aria-pressed") == "true"
-        ] == [tenth - 1]
-        told = own.locator(".at-tenths .at-told").inner_text()
-        for end in (tenth - 1, tenth):
+        ] == [decile - 1]
+        told = own.locator(".at-deciles .at-told").inner_text()
+        for end in (decile - 1, decile):
             if 1 <= end <= 9:
                 assert f"{cuts[end]:.3g}".rstrip("0") in told
-        rows = examples.query(f"layer == 3 and head == 5 and tenth == {tenth}").to_dict("records")
-        shown = own.locator(".at-tenths .at-rows li")
+        rows = examples.query(f"layer == 3 and head == 5 and decile == {decile}").to_dict("records")
+        shown = own.locator(".at-deciles .at-rows li")
         assert shown.count() == len(rows) == 2
         for place, row in enumerate(rows):
             at = row["row"] - row["start"]
@@ -42,9 +42,9 @@ def test_a_click_on_a_tenth_shows_its_rows(visit, studies):
             )
 
 
-def test_a_tenth_is_chosen_by_keyboard(visit):
+def test_a_decile_is_chosen_by_keyboard(visit):
     page = visit("whole")
-    button = page.locator(".at-tenth").nth(2)
+    button = page.locator(".at-decile").nth(2)
     button.focus()
     page.keyboard.press("Enter")
     assert button.get_attribute("aria-pressed") == "true"
@@ -53,7 +53,7 @@ def test_a_tenth_is_chosen_by_keyboard(visit):
 
 def test_a_learned_sink_is_called_so_and_hostile_tokens_stay_text(visit):
     page = visit("tokens")
-    rows = page.locator(".at-tenths .at-rows li")
+    rows = page.locator(".at-deciles .at-rows li")
     assert rows.first.locator(".at-row-told").inner_text().startswith("looked at the learned sink (50%)")
     assert rows.first.locator(".at-row-words").inner_text().split() == ["<b>", "<i>x", "⟨U+202E⟩", "&amp;"]
     assert rows.locator("b b, i").count() == 0
@@ -62,7 +62,7 @@ def test_a_learned_sink_is_called_so_and_hostile_tokens_stay_text(visit):
 def test_a_run_that_counted_no_rows_says_what_to_do(visit):
     page = visit("bare")
     assert (
-        page.locator(".at-tenths")
+        page.locator(".at-deciles")
         .inner_text()
         .endswith("This run counted no rows: run headscope report again.")
     )
@@ -70,13 +70,13 @@ def test_a_run_that_counted_no_rows_says_what_to_do(visit):
 
 def test_pieces_of_a_word_stand_together_and_are_copied_as_one_word(visit):
     page = visit("pieces")
-    rows = page.locator(".at-tenths .at-rows .at-row-words")
+    rows = page.locator(".at-deciles .at-rows .at-row-words")
     assert rows.count() > 0
     for text in rows.all_text_contents():
         assert text == "he wished fractions \u05d0\u05d1 end"
     copied = page.evaluate(
         """() => {
-            const row = document.querySelector('.at-tenths .at-row-words');
+            const row = document.querySelector('.at-deciles .at-row-words');
             getSelection().selectAllChildren(row);
             return String(getSelection());
         }"""
