@@ -465,7 +465,11 @@ def test_what_is_added_goes_to_its_document_kind_and_layer():
             {"a": 0.5},
             "a counts, and came with numbers that are not whole; declare it summed",
         ),
-        ({"a": summed("place")}, {}, "a has an axis 'place'; expected a size, or one of layer, head, kind"),
+        (
+            {"a": summed("place")},
+            {},
+            "a has an axis 'place'; expected a size, or one of layer, head, head+1, kind",
+        ),
     ],
 )
 def test_what_does_not_fit_the_declaration_is_refused(declared, values, words):

@@ -168,7 +168,7 @@ def test_intervals_are_those_of_documents(study):
     assert about["signature"] == study.manifest["signature"]["id"]
     sums = NormStatsAccumulator.from_state(arrays).sums.stacked()
     column = NAMES.index("cls")
-    of_head, counts = sums["encoder"][:, 3, 6, column], sums["n_encoder"][:, column]
+    of_head, counts = sums["weight.encoder"][:, 3, 6, column], sums["n_weight.encoder"][:, column]
     assert len(of_head) == study.manifest["counts"]["documents_used"]
     own = ratio_interval(of_head, counts, scale="share")
     low, high = float(own.low), float(own.high)

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.attention.tile import AttentionTile
@@ -15,7 +14,7 @@ from headscope.encoding.segment import Segment
 from headscope.examples.top_segments import Entry, TopSegments
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.kept import Declared, State
+from headscope.statistics.kept import Declared
 from headscope.statistics.role_catalog import ROLES, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS
 
@@ -53,11 +52,12 @@ class TopExampleAccumulator(Accumulator):
         fewest_rows: shorter segments do not count: a mean over two rows says little.
     """
 
+    parameters: ClassVar[tuple[str, ...]] = ("most", "fewest_rows")
+
     def __init__(
         self, layout: Sequence[KindLayout], *, most: int = MOST_KEPT, fewest_rows: int = FEWEST_ROWS
     ) -> None:
         self.most, self.fewest_rows = most, fewest_rows
-        self._open: dict[str, list[Tensor | None]] = {}
         self._rows: dict[str, Tensor] = {}
         super().__init__(layout)
 
@@ -66,28 +66,18 @@ class TopExampleAccumulator(Accumulator):
         self._top_segments = TopSegments(self.layout, statistics=len(_COLUMNS), most=self.most)
         return {"top_examples": self._top_segments}
 
-    def begin(self, batch: Batch) -> None:
-        """Start a batch."""
-        self._open = {part.kind: [None] * part.layers for part in self.layout}
-        self._rows = {}
-
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
         # A padding row may hold NaN, and 0 x NaN is NaN: such rows are emptied, not multiplied away.
         rows = torch.where(tile.row_valid[:, None, :, None], tile.statistics, 0.0)
-        sums = rows.sum(2, dtype=torch.float64)
-        before = self._open[tile.kind][tile.layer]
-        self._open[tile.kind][tile.layer] = sums if before is None else before + sums
-        self._rows.setdefault(tile.kind, tile.queries.lengths)
+        self.segment_sums.add(tile, sums=rows.sum(2, dtype=torch.float64))
+        self._rows[tile.kind] = tile.queries.lengths
 
     def end(self, batch: Batch) -> None:
         """Turn row sums into means, and keep the segments that are among the clearest."""
-        for kind, layers in self._open.items():
-            if kind not in self._rows:
-                continue
+        for kind, _, (sums,) in self.segment_sums.by_kind("sums"):
             rows = self._rows[kind].cpu().numpy()
-            table = torch.stack([layer for layer in layers if layer is not None], dim=1)[..., _COLUMNS]
-            scores = (table.cpu().numpy() / rows[:, None, None, None]).round(_DECIMALS)
+            scores = (sums[..., _COLUMNS] / rows[:, None, None, None]).round(_DECIMALS)
             # Nothing is clear where a head never does it; NaN, what cannot occur, fails the comparison too.
             good = (
                 (scores > 0)
@@ -98,7 +88,6 @@ class TopExampleAccumulator(Accumulator):
                 segment = batch.segments[item]
                 entry = (-float(scores[item, layer, head, column]), segment.document, segment.index)
                 self._top_segments.offer(kind, (layer, head, column), entry, segment)
-        self._open = {}
 
     def compute(self) -> tuple[TopExamples, ...]:
         """Return what is kept of each kind."""
@@ -119,19 +108,3 @@ class TopExampleAccumulator(Accumulator):
     def segments(self) -> Mapping[tuple[str, int], Segment]:
         """The kept segments by document and index: tokens only, neither words nor fields."""
         return self._top_segments.segments
-
-    def settings(self) -> State:
-        """Return the rules by which segments are kept."""
-        return {"top_examples.rules": np.array([self.most, self.fewest_rows])}
-
-    @classmethod
-    def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
-    ) -> "TopExampleAccumulator":
-        """Make an empty one with these rules."""
-        most, fewest_rows = (int(number) for number in settings["top_examples.rules"])
-        return cls(layout, most=most, fewest_rows=fewest_rows)
-
-    def described(self) -> str:
-        """Return the layout and the rules."""
-        return str((self.layout, self.most, self.fewest_rows))

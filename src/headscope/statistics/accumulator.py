@@ -1,5 +1,6 @@
 """The base class of all accumulators: declared state, and everything that follows from the declaration."""
 
+import json
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeVar
@@ -12,6 +13,7 @@ from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.groups import GROUPS, GroupedSums
 from headscope.statistics.kept import Declared, Kept, State, Store, layout_state, read_layout
+from headscope.statistics.segment_means import SegmentSums
 
 Span = Literal["rows", "layer", "stack"]
 _SUMS = "sums."
@@ -22,8 +24,8 @@ class Accumulator(ABC):
     """Running sums over a stream of attention tiles.
 
     A subclass declares its arrays in `declare`, adds to them in `update` (or in `end`), and computes the result in
-    `compute`. Merging, saving and loading follow from the declaration. A subclass with options returns them in
-    `settings`, and creates an instance from them in `with_settings`.
+    `compute`. Merging, saving and loading follow from the declaration. A subclass with options names those on which its
+    sums depend in `parameters`.
 
     A contract test checks every accumulator: any split of the corpus, order, batch size, tile height and padding side
     give the same result, and inputs are not changed.
@@ -35,6 +37,7 @@ class Accumulator(ABC):
         needs: the parts of a tile that it reads: `weights`, row `statistics`, `written`, the heads' `vectors`.
         span: what must be complete before it is updated: single `rows`, a whole `layer` of a segment, or the same
             rows of the whole `stack` of layers.
+        parameters: the arguments of its constructor, beside the layout, on which its sums depend; each is an attribute.
         version: the version of its state; `from_state` refuses another version.
         merges: the end of the error of `merge`, which says what can be merged.
         layout: the kinds of attention and their sizes.
@@ -42,11 +45,13 @@ class Accumulator(ABC):
         sums: the arrays that are kept for each document.
         totals: the arrays that are kept for the whole corpus, by name.
         stores: the parts of the state that merge themselves, by name.
+        segment_sums: sums over the rows of the segments of the batch.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"statistics"})
     span: ClassVar[Span] = "rows"
-    version: ClassVar[int] = 1
+    parameters: ClassVar[tuple[str, ...]] = ()
+    version: ClassVar[int] = 2
     merges: ClassVar[str] = "; merge scans of one model only"
     layout: tuple[KindLayout, ...] = ()
     groups: int = GROUPS
@@ -63,6 +68,7 @@ class Accumulator(ABC):
     def open(self, layout: Sequence[KindLayout]) -> None:
         """Create the declared arrays, empty, for a model of these sizes."""
         self.layout = tuple(layout)
+        self.segment_sums = SegmentSums()
         self._declared = dict(self.declare())
         each = [
             named
@@ -89,14 +95,15 @@ class Accumulator(ABC):
         `statistics.kept` documents these declarations. `layout` and the options are set before this method is called.
         """
 
-    def begin(self, batch: Batch) -> None:  # noqa: B027 (most accumulators do nothing at this point)
+    def begin(self, batch: Batch) -> None:
         """Start a batch of segments."""
+        self.segment_sums = SegmentSums()
 
     @abstractmethod
     def update(self, tile: AttentionTile) -> None:
         """Add a tile of the batch; the tile is not changed."""
 
-    def end(self, batch: Batch) -> None:  # noqa: B027
+    def end(self, batch: Batch) -> None:  # noqa: B027 (most accumulators do nothing at this point)
         """Finish the batch, after all its tiles."""
 
     @abstractmethod
@@ -114,40 +121,73 @@ class Accumulator(ABC):
         Raises:
             ValueError: a name is not declared, or a shape differs from the declaration.
         """
+        self._add(tile.queries.documents, tile.kind, [tile.layer], values, of_layer=True)
+
+    def add_segments(self, batch: Batch, kind: str, layers: Sequence[int], **values: Any) -> None:
+        """Add values of the segments of a batch to declared arrays, of several layers at once.
+
+        Args:
+            batch: names the documents.
+            kind: the kind of attention.
+            layers: the layers.
+            **values: as for `add`, `[batch, layer, ...]` where the first declared axis is `layer`.
+
+        Raises:
+            ValueError: a name is not declared, or a shape differs from the declaration.
+        """
+        self._add(batch.info.documents, kind, layers, values)
+
+    def _add(
+        self,
+        documents: Sequence[str],
+        kind: str,
+        layers: Sequence[int],
+        values: Mapping[str, Any],
+        *,
+        of_layer: bool = False,
+    ) -> None:
+        """Add values by name; with `of_layer` they have no axis for the layer, of which there is one."""
+        by_document: dict[bool, dict[str, NDArray[Any]]] = {}
         for name, value in values.items():
             declared = self._declared.get(name)
             if not isinstance(declared, Kept):
                 known = ", ".join(name for name, kept in self._declared.items() if isinstance(kept, Kept))
                 raise ValueError(f"{type(self).__name__} keeps no array {name!r}; it declares {known}")
-            array_name = f"{name}.{tile.kind}" if declared.each_kind else name
-            places = (tile.layer,) if declared.by_layer else ()
-            documents = tile.queries.documents
-            expected = (len(documents), *self._kept[array_name].shape[len(places) :])
-            array = declared.cast(value, expected, name)
-            if not declared.by_document:
-                whole = self.totals[array_name]
-                whole[places] = declared.join(whole[places], declared.join.reduce(array, axis=0))
-                continue
-            for document, part in zip(documents, array, strict=True):
-                if places:
-                    self.sums.add_at(document, np.array(places), **{array_name: part[None]})
+            array_name = f"{name}.{kind}" if declared.each_kind else name
+            shape = self._kept[array_name].shape
+            if declared.by_layer:
+                shape = shape[1:] if of_layer else (len(layers), *shape[1:])
+            array = declared.cast(value, (len(documents), *shape), name)
+            if declared.by_layer and of_layer:
+                array = array[:, None]
+            if declared.by_document:
+                by_document.setdefault(declared.by_layer, {})[array_name] = array
+            else:
+                whole, index = self.totals[array_name], list(layers) if declared.by_layer else ...
+                whole[index] = declared.join(whole[index], declared.join.reduce(array, axis=0))
+        for by_layer, arrays in by_document.items():
+            for item, document in enumerate(documents):
+                parts = {name: array[item] for name, array in arrays.items()}
+                if by_layer:
+                    self.sums.add_at(document, np.array(layers), **parts)
                 else:
-                    self.sums.add(document, **{array_name: part})
+                    self.sums.add(document, **parts)
 
-    def settings(self) -> State:
-        """Return the options that the sums depend on, beside the layout, as named arrays; empty unless overridden."""
-        return {}
+    def settings(self) -> dict[str, Any]:
+        """Return what the sums depend on beside the layout, arrays and plain values: the `parameters` by name."""
+        return {name: getattr(self, name) for name in self.parameters}
 
     @classmethod
-    def with_settings(
-        cls: type[Own], layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
-    ) -> Own:
-        """Create an empty accumulator from a layout and the arrays of `settings` (other names may be present)."""
-        return cls(layout)
+    def with_settings(cls: type[Own], layout: Sequence[KindLayout], settings: Mapping[str, Any]) -> Own:
+        """Create an empty accumulator from a layout and what `settings` returned."""
+        return cls(layout, **settings)
 
     def described(self) -> str:
         """Describe what the sums are over, for the error of `merge`."""
-        return str(self.layout)
+        plain = [
+            f"{name} {value}" for name, value in self.settings().items() if not isinstance(value, np.ndarray)
+        ]
+        return f"{self.layout} with {', '.join(plain)}" if plain else str(self.layout)
 
     def merge(self, other: Any) -> None:
         """Add the sums of another accumulator of the same class and signature.
@@ -161,7 +201,7 @@ class Accumulator(ABC):
             return
         if not self.is_open:
             self.open(other.layout)
-        ours, theirs = ({**layout_state(each.layout), **each.settings()} for each in (self, other))
+        ours, theirs = (each._settings_state() for each in (self, other))
         if ours.keys() != theirs.keys() or not all(np.array_equal(ours[name], theirs[name]) for name in ours):
             raise ValueError(f"expected sums over {self.described()}, came {other.described()}{self.merges}")
         self.sums.merge(other.sums)
@@ -176,8 +216,7 @@ class Accumulator(ABC):
             self.open(())
         state: State = {
             f"{type(self).__name__}.version": np.array(self.version),
-            **layout_state(self.layout),
-            **self.settings(),
+            **self._settings_state(),
             **{name: array.copy() for name, array in self.totals.items()},
         }
         for name, store in self.stores.items():
@@ -194,7 +233,7 @@ class Accumulator(ABC):
             ValueError: another version or class wrote the state, or its arrays differ from the declaration.
         """
         cls.check_version(state)
-        accumulator = cls.with_settings(read_layout(state), state)
+        accumulator = cls.with_settings(read_layout(state), cls._read_settings(state))
         for name, kept in accumulator._kept.items():
             key = _SUMS + name if kept.by_document else name
             shape = None if key not in state else state[key].shape[1 if kept.by_document else 0 :]
@@ -213,6 +252,25 @@ class Accumulator(ABC):
             own_state = {n.removeprefix(start): array for n, array in state.items() if n.startswith(start)}
             store.restore(own_state)
         return accumulator
+
+    def _settings_state(self) -> State:
+        """Return layout and settings as named arrays: plain values together as JSON."""
+        arrays = {name: value for name, value in self.settings().items() if isinstance(value, np.ndarray)}
+        plain = {name: value for name, value in self.settings().items() if name not in arrays}
+        name = f"{type(self).__name__}.settings"
+        return {
+            **layout_state(self.layout),
+            name: np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8).copy(),
+            **{f"{name}.{key}": array for key, array in arrays.items()},
+        }
+
+    @classmethod
+    def _read_settings(cls, state: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+        """Read what `_settings_state` wrote of the settings."""
+        name = f"{cls.__name__}.settings"
+        start = f"{name}."
+        arrays = {key.removeprefix(start): array for key, array in state.items() if key.startswith(start)}
+        return {**json.loads(bytes(state[name])), **arrays}
 
     @classmethod
     def check_version(cls, state: Mapping[str, NDArray[Any]]) -> None:

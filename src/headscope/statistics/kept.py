@@ -21,7 +21,8 @@ class Kept:
 
     Attributes:
         axes: the sizes of its axes. `layer` and `head` stand for those of a kind of attention, `kind` for no axis;
-            any of the three makes an array for each kind, called `name.kind`.
+            `head+1` for the heads and an index behind them, for uniform attention; any of the four makes an array for
+            each kind, called `name.kind`.
         dtype: the type of its numbers.
         by_document: whether each document has a separate array (each of 256 groups, where there are more documents), so
             that documents can be resampled; otherwise there is one array for the whole corpus.
@@ -60,7 +61,7 @@ class Kept:
             yield name, self
             return
         for part in layout:
-            sizes = {"layer": part.layers, "head": part.heads, "kind": None}
+            sizes = {"layer": part.layers, "head": part.heads, "head+1": part.heads + 1, "kind": None}
             for axis in self.axes:
                 if isinstance(axis, str) and axis not in sizes:
                     raise ValueError(

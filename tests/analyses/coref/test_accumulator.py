@@ -222,7 +222,7 @@ def test_types_add_up_and_nothing_is_counted_without_mentions():
 
 def test_other_options_are_not_merged():
     layout = HandMadeSource(SEGMENTS, random_map).layout
-    with pytest.raises(ValueError, match=r"strict=True\); merge scans of one model only$"):
+    with pytest.raises(ValueError, match=r"strict True; merge scans of one model only$"):
         CoreferenceAccumulator(layout).merge(CoreferenceAccumulator(layout, CoreferenceOptions(strict=True)))
 
 

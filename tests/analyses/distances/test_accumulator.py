@@ -302,9 +302,9 @@ def test_other_samples_are_not_merged():
     layout = (KindLayout("encoder", 1, 2),)
     with pytest.raises(
         ValueError,
-        match=r"^expected sums over \(KindLayout\(kind='encoder', layers=1, heads=2\),\) with seed 0, came "
-        r"\(KindLayout\(kind='encoder', layers=1, heads=2\),\) with seed 1, or another limit; merge scans of one "
-        r"model only, with one seed$",
+        match=r"^expected sums over \(KindLayout\(kind='encoder', layers=1, heads=2\),\) with seed 0, "
+        r"limit 67108864, came \(KindLayout\(kind='encoder', layers=1, heads=2\),\) with seed 1, limit 67108864; "
+        r"merge scans of one model only$",
     ):
         DivergenceAccumulator(layout).merge(DivergenceAccumulator(layout, seed=1))
 

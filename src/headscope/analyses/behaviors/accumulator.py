@@ -19,8 +19,9 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
 from headscope.statistics.groups import with_layer_means
-from headscope.statistics.kept import Declared, State, counted, summed
+from headscope.statistics.kept import Declared, counted, summed
 from headscope.statistics.measures import WEIGHT
+from headscope.statistics.segment_means import SegmentSums
 
 _SCALES: Mapping[str, Scale] = {"share": "share", "tokens": "positive"}
 
@@ -60,6 +61,7 @@ class BehaviorAccumulator(Accumulator):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
+    parameters: ClassVar[tuple[str, ...]] = ("delimiters", "same_ids")
     merges: ClassVar[str] = "; merge scans of one model only, with one tokenizer"
 
     def __init__(
@@ -73,25 +75,11 @@ class BehaviorAccumulator(Accumulator):
     def declare(self) -> Declared:
         """Keep each kind's sums of weights, and the number of rows that they are of."""
         width = len(NAMES)
-        # The last index beyond the heads holds uniform attention.
-        sums = {part.kind: summed(part.layers, part.heads + 1, width) for part in self.layout}
-        return sums | {f"n_{part.kind}": counted(part.layers, width) for part in self.layout}
-
-    def settings(self) -> State:
-        """Return which tokens are delimiters, and whether equal ids are equal tokens."""
-        return {"delimiters": self.delimiters, "same_ids": np.array(int(self.same_ids))}
-
-    @classmethod
-    def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
-    ) -> "BehaviorAccumulator":
-        """Make an empty one with the same delimiters."""
-        return cls(layout, settings["delimiters"], same_ids=bool(int(settings["same_ids"])))
+        return {"weight": summed("layer", "head+1", width), "n_rows": counted("layer", width)}
 
     def begin(self, batch: Batch | None) -> None:
         """Start a batch."""
-        self._sums: dict[tuple[str, int], Tensor] = {}
-        self._rows: dict[tuple[str, int], Tensor] = {}
+        self.segment_sums = SegmentSums()
         self._sets: dict[tuple[str, int, int], KeySets] = {}
         # Masks are kept with the baselines, so that no other object gets the id of one.
         self._uniform_baselines: dict[tuple[str, int, int], tuple[Visibility, UniformBaseline]] = {}
@@ -128,21 +116,12 @@ class BehaviorAccumulator(Accumulator):
             sums: `[batch, head + 1, NAMES]` float64.
             number: `[batch, NAMES]` int64.
         """
-        layer_key = (tile.kind, tile.layer)
-        before = layer_key in self._sums
-        self._sums[layer_key] = self._sums[layer_key] + sums if before else sums
-        self._rows[layer_key] = self._rows[layer_key] + number if before else number
+        self.segment_sums.add(tile, weight=sums, rows=number)
 
     def end(self, batch: Batch) -> None:
-        """Add the batch's sums to its documents, all layers of a kind at once."""
-        for part in self.layout:
-            layer_keys = [(part.kind, layer) for layer in range(part.layers)]
-            if layer_keys[0] not in self._sums:
-                continue
-            sums = torch.stack([self._sums[layer_key] for layer_key in layer_keys], dim=1).cpu().numpy()
-            rows = torch.stack([self._rows[layer_key] for layer_key in layer_keys], dim=1).cpu().numpy()
-            for document, sums_of_document, number in zip(batch.info.documents, sums, rows):
-                self.sums.add(document, **{part.kind: sums_of_document, f"n_{part.kind}": number})
+        """Add the batch's sums to its documents."""
+        for kind, layers, (sums, rows) in self.segment_sums.by_kind("weight", "rows"):
+            self.add_segments(batch, kind, layers, weight=sums, n_rows=rows)
         self.begin(None)
 
     def compute(self) -> tuple[BehaviorResult, ...]:
@@ -152,8 +131,8 @@ class BehaviorAccumulator(Accumulator):
             result_of(
                 part.kind,
                 WEIGHT,
-                stacked[part.kind][:, :, :-1],
-                stacked[f"n_{part.kind}"][:, :, None],
+                stacked[f"weight.{part.kind}"][:, :, :-1],
+                stacked[f"n_rows.{part.kind}"][:, :, None],
                 uniform=self.uniform(part.kind, stacked),
             )
             for part in self.layout
@@ -161,8 +140,8 @@ class BehaviorAccumulator(Accumulator):
 
     def uniform(self, kind: str, stacked: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
         """Return what uniform attention gives in the rows in which each behavior can occur, `[layer, NAMES]`."""
-        sums = stacked[kind][:, :, -1].sum(0)
-        number = stacked[f"n_{kind}"].sum(0, dtype=np.int64)
+        sums = stacked[f"weight.{kind}"][:, :, -1].sum(0)
+        number = stacked[f"n_rows.{kind}"].sum(0, dtype=np.int64)
         level: NDArray[np.float64] = np.full(number.shape, np.nan)
         np.divide(sums, number, out=level, where=number > 0)
         return level

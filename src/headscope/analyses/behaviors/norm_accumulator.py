@@ -27,21 +27,12 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
     def declare(self) -> Declared:
         """Keep the sums of norm-weighted attention too; heads differ in how many rows those are of."""
         width = len(NAMES)
-        declared: Declared = {
-            name: kept
-            for part in self.layout
-            for name, kept in {
-                f"norm_{part.kind}": summed(part.layers, part.heads, width),
-                f"n_norm_{part.kind}": counted(part.layers, part.heads, width),
-                f"left_out_{part.kind}": total(part.layers, part.heads, dtype=np.int64),
-            }.items()
+        return {
+            **super().declare(),
+            "norm": summed("layer", "head", width),
+            "n_norm": counted("layer", "head", width),
+            "left_out": total("layer", "head", dtype=np.int64),
         }
-        return {**super().declare(), **declared}
-
-    def begin(self, batch: Batch | None) -> None:
-        """Start a batch."""
-        super().begin(batch)
-        self._norm_sums: dict[tuple[str, int], tuple[Tensor, ...]] = {}
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
@@ -64,23 +55,12 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
             number: of how many rows it is, `[batch, head, NAMES]` int64.
             empty: the number of rows of which the head writes nothing, which the sums leave out, `[batch, head]` int64.
         """
-        of_tile, before = (sums, number, empty), self._norm_sums.get((tile.kind, tile.layer))
-        self._norm_sums[tile.kind, tile.layer] = (
-            of_tile if before is None else tuple(a + b for a, b in zip(before, of_tile, strict=True))
-        )
+        self.segment_sums.add(tile, norm=sums, norm_rows=number, left_out=empty)
 
     def end(self, batch: Batch) -> None:
         """Add the batch's sums to its documents."""
-        for (kind, layer), (norms, numbers, empty) in self._norm_sums.items():
-            sums, rows = norms.cpu().numpy(), numbers.cpu().numpy()
-            for document, sums_of_document, number in zip(batch.info.documents, sums, rows, strict=True):
-                index = np.array([layer])
-                self.sums.add_at(
-                    document,
-                    index,
-                    **{f"norm_{kind}": sums_of_document[None], f"n_norm_{kind}": number[None]},
-                )
-            self.totals[f"left_out_{kind}"][layer] += empty.sum(0).cpu().numpy()
+        for kind, layers, (sums, rows, empty) in self.segment_sums.by_kind("norm", "norm_rows", "left_out"):
+            self.add_segments(batch, kind, layers, norm=sums, n_norm=rows, left_out=empty)
         super().end(batch)
 
     def compute(self) -> tuple[BehaviorResult, ...]:
@@ -92,19 +72,19 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
                 result_of(
                     part.kind,
                     NORM,
-                    stacked[f"norm_{part.kind}"],
-                    stacked[f"n_norm_{part.kind}"],
+                    stacked[f"norm.{part.kind}"],
+                    stacked[f"n_norm.{part.kind}"],
                     uniform=self.uniform(part.kind, stacked),
                 )
                 for part in self.layout
-                if stacked[f"n_norm_{part.kind}"].any()
+                if stacked[f"n_norm.{part.kind}"].any()
             ),
         )
 
     @property
     def left_out(self) -> Mapping[str, NDArray[np.int64]]:
         """How many rows of each head write nothing at all, by kind, `[layer, head]`."""
-        return {part.kind: self.totals[f"left_out_{part.kind}"] for part in self.layout}
+        return {part.kind: self.totals[f"left_out.{part.kind}"] for part in self.layout}
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -113,7 +93,7 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
         return tuple(
             part.kind
             for part in self.layout
-            if stacked[f"n_{part.kind}"].any()
-            and not stacked[f"n_norm_{part.kind}"].any()
-            and not self.totals[f"left_out_{part.kind}"].any()
+            if stacked[f"n_rows.{part.kind}"].any()
+            and not stacked[f"n_norm.{part.kind}"].any()
+            and not self.totals[f"left_out.{part.kind}"].any()
         )

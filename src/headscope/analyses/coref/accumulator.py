@@ -1,7 +1,7 @@
 """The antecedent that each head attends to for every mention, scored against the gold entities (section 4.3)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,10 +16,9 @@ from headscope.attention.tile import AttentionTile
 from headscope.attention.words.word_attention import check_pooling
 from headscope.attention.words.word_rows import WordRows
 from headscope.encoding.batching import Batch
-from headscope.encoding.choices import POOLINGS
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
-from headscope.statistics.kept import Declared, State, counted
+from headscope.statistics.kept import Declared, counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,20 +142,13 @@ class CoreferenceAccumulator(Accumulator):
             for part in self.layout
         )
 
-    def settings(self) -> State:
+    def settings(self) -> dict[str, Any]:
         """Return the options."""
-        return {
-            "options": np.array([POOLINGS.index(self.options.pooling), self.options.strict], dtype=np.int64)
-        }
+        return asdict(self.options)
 
     @classmethod
     def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, Any]
     ) -> "CoreferenceAccumulator":
         """Make an empty accumulator with these options."""
-        pooling, strict = (int(number) for number in settings["options"])
-        return cls(layout, CoreferenceOptions(pooling=POOLINGS[pooling], strict=bool(strict)))
-
-    def described(self) -> str:
-        """Return the layout and the options."""
-        return f"{self.layout} with {self.options}"
+        return cls(layout, CoreferenceOptions(**settings))

@@ -1,7 +1,7 @@
 """Jensen-Shannon divergence between all pairs of heads (section 6): how differently they attend."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.distinct import Distinct
-from headscope.statistics.kept import Declared, State, counted, summed, total
+from headscope.statistics.kept import Declared, counted, summed, total
 
 DIVERGENCE_GROUPS, FEWEST_GROUPS = 32, 8
 """Number of groups of documents; fewer than elsewhere, because each group has a sum per pair of heads."""
@@ -44,7 +44,7 @@ class DivergenceAccumulator(Accumulator):
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "stack"
-    merges: ClassVar[str] = ", or another limit; merge scans of one model only, with one seed"
+    parameters: ClassVar[tuple[str, ...]] = ("seed", "limit")
     version: ClassVar[int] = (
         2  # 2: fewer groups of documents where there are many heads, and how many documents
     )
@@ -58,6 +58,7 @@ class DivergenceAccumulator(Accumulator):
         limit: int = SEGMENT_LIMIT,
     ) -> None:
         self.groups = groups_for(layout) if groups is None else groups
+        self.seed, self.limit = seed, limit
         self.draw = RowDraw(tuple(layout), seed=seed, limit=limit)
         self._stack = RowStack(self.draw)
         super().__init__(layout)
@@ -135,22 +136,6 @@ class DivergenceAccumulator(Accumulator):
         store = self.stores["documents"]
         assert isinstance(store, Distinct)
         return store
-
-    def settings(self) -> State:
-        """Return the seed and the limit."""
-        return {"draw": np.array([self.draw.seed, self.draw.limit])}
-
-    @classmethod
-    def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
-    ) -> "DivergenceAccumulator":
-        """Make an empty one with this seed and limit."""
-        seed, limit = (int(number) for number in settings["draw"])
-        return cls(layout, seed=seed, limit=limit)
-
-    def described(self) -> str:
-        """Return the layout and the seed."""
-        return f"{self.layout} with seed {self.draw.seed}"
 
 
 def _pairs(part: KindLayout) -> int:

@@ -1,6 +1,6 @@
 """Rows of every strength as examples: of each bin of a head those with the smallest hashes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,7 +16,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.hash_sample import SegmentName
 from headscope.statistics.head_row_sample import HEAD_ROW, HeadRowSample
-from headscope.statistics.kept import Declared, State
+from headscope.statistics.kept import Declared
 
 MOST_KEPT = 4
 """Rows of each bin."""
@@ -73,7 +73,7 @@ class ExampleAccumulator(Accumulator):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics", "written"})
-    merges: ClassVar[str] = "; merge scans of one model only, with one seed"
+    parameters: ClassVar[tuple[str, ...]] = ("seed", "most")
 
     def __init__(self, layout: Sequence[KindLayout], *, seed: int = 0, most: int = MOST_KEPT) -> None:
         self.seed, self.most = seed, most
@@ -107,22 +107,6 @@ class ExampleAccumulator(Accumulator):
                 ExampleResult(part.kind, sample.items, layer, head, strength, bins, sample.segments)
             )
         return tuple(results)
-
-    def settings(self) -> State:
-        """Return the seed and how many rows are kept."""
-        return {"examples.rules": np.array([self.seed, self.most])}
-
-    @classmethod
-    def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
-    ) -> "ExampleAccumulator":
-        """Make an empty one with these rules."""
-        seed, most = (int(number) for number in settings["examples.rules"])
-        return cls(layout, seed=seed, most=most)
-
-    def described(self) -> str:
-        """Return the layout and the seed."""
-        return f"{self.layout} with seed {self.seed}"
 
 
 def _add_facts(

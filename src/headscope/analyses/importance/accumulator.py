@@ -1,6 +1,5 @@
 """Gradient importance of every head: how much a loss depends on attention to each class of key (section 3.2)."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -14,11 +13,11 @@ from headscope.attention.row_statistics import class_indicators
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.vocabulary import KeyClass
-from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, difference_interval, mapped, ratio_interval
 from headscope.statistics.groups import with_layer_means
 from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.segment_means import segment_means
 
 MEASURES = ("gradient", "weight_times_gradient")
 KEY_CLASSES = ("cls", "sep", "period_comma", "other")
@@ -104,48 +103,33 @@ class ImportanceAccumulator(Accumulator):
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "gradient"})
 
-    def __init__(self, layout: Sequence[KindLayout] | None = None) -> None:
-        super().__init__(layout)
-        self._segment_sums: dict[tuple[str, int], tuple[Tensor, Tensor]] = {}
-
     def declare(self) -> Declared:
         """Declare the sums of segment means of each kind, and their numbers of segments."""
-        kinds, classes = self.layout, len(KEY_CLASSES)
-        sums = {part.kind: summed(part.layers, part.heads, len(MEASURES), classes) for part in kinds}
-        return sums | {f"n_{part.kind}": counted(part.layers, classes) for part in kinds}
-
-    def begin(self, batch: Batch) -> None:
-        """Start a batch."""
-        self._segment_sums = {}
+        classes = len(KEY_CLASSES)
+        return {
+            "importance": summed("layer", "head", len(MEASURES), classes),
+            "n_segments": counted("layer", classes),
+        }
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
         pairs = tile.visibility.visible & tile.row_valid[:, :, None]
         sums = importance_sums(tile.weights, tile.gradient, pairs, tile.keys.classes)
         numbers = pair_counts(pairs, tile.keys.classes)
-        kind_and_layer = (tile.kind, tile.layer)
-        before = self._segment_sums.get(kind_and_layer)
-        self._segment_sums[kind_and_layer] = (
-            (sums, numbers) if before is None else (before[0] + sums, before[1] + numbers)
-        )
+        self.segment_sums.add(tile, importance=sums, pairs=numbers)
 
     def end(self, batch: Batch) -> None:
         """Turn the batch's sums into segment means and add them to their documents."""
-        for part in self.layout:
-            rows = [self._segment_sums[part.kind, layer] for layer in range(part.layers)]
-            numbers = torch.stack([number for _, number in rows], dim=1).cpu().numpy()
-            table = torch.stack([total for total, _ in rows], dim=1).cpu().numpy()
-            means = table / np.maximum(numbers, 1)[:, :, None, None, :]
-            for document, mean, number in zip(batch.info.documents, means, numbers):
-                self.sums.add(document, **{part.kind: mean, f"n_{part.kind}": (number > 0).astype(np.int32)})
-        self._segment_sums = {}
+        for kind, layers, (sums, pairs) in self.segment_sums.by_kind("importance", "pairs"):
+            means, some = segment_means(sums, pairs[:, :, None, None])
+            self.add_segments(batch, kind, layers, importance=means, n_segments=some[:, :, 0, 0])
 
     def compute(self) -> tuple[ImportanceResult, ...]:
         """Return each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
         results = []
         for part in self.layout:
-            sums, counts = stacked[part.kind], stacked[f"n_{part.kind}"]
+            sums, counts = stacked[f"importance.{part.kind}"], stacked[f"n_segments.{part.kind}"]
             everything = with_layer_means(sums)
             whole = ratio_interval(everything, counts[:, :, None, None, :], scale="positive")
             results.append(

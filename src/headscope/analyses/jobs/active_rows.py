@@ -1,6 +1,6 @@
 """A sample of the rows in which a head is active, drawn by hashes, with the facts that distinguish its jobs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,7 +15,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.hash_sample import SegmentName
 from headscope.statistics.head_row_sample import HeadRowSample
-from headscope.statistics.kept import Declared, State, total
+from headscope.statistics.kept import Declared, total
 
 ACTIVE = 0.5
 """A head is active in a row that puts more of its attention than this on non-sink keys."""
@@ -66,7 +66,7 @@ class ActiveRowAccumulator(Accumulator):
 
     row: ClassVar[np.dtype[Any]] = ACTIVE_ROW
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics", "vectors"})
-    merges: ClassVar[str] = "; merge scans of one model only, with one seed"
+    parameters: ClassVar[tuple[str, ...]] = ("seed", "most")
 
     def __init__(self, layout: Sequence[KindLayout], *, seed: int = 0, most: int | None = None) -> None:
         self.seed, self.most = seed, rows_for(layout) if most is None else most
@@ -103,19 +103,3 @@ class ActiveRowAccumulator(Accumulator):
                 ActiveRows(part.kind, sample.items, active.copy(), int(n_rows[0]), sample.segments)
             )
         return tuple(results)
-
-    def settings(self) -> State:
-        """Return the seed and how many rows are kept."""
-        return {"active_rows.rules": np.array([self.seed, self.most])}
-
-    @classmethod
-    def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
-    ) -> "ActiveRowAccumulator":
-        """Make an empty one with these rules."""
-        seed, most = (int(number) for number in settings["active_rows.rules"])
-        return cls(layout, seed=seed, most=most)
-
-    def described(self) -> str:
-        """Return the layout and the seed."""
-        return f"{self.layout} with seed {self.seed}"

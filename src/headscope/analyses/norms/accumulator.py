@@ -1,24 +1,22 @@
 """How much every head writes: the length of its output, and of its writes by class of key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
-from torch.nn.functional import one_hot
 
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
-from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.confidence import Interval, ratio_interval
 from headscope.statistics.groups import with_layer_means
 from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.segment_means import segment_means
 from headscope.statistics.thresholds import passing
 
 INACTIVE_BELOW = 0.25
@@ -71,10 +69,6 @@ class NormAccumulator(Accumulator):
 
     needs: ClassVar[frozenset[str]] = frozenset({"written"})
 
-    def __init__(self, layout: Sequence[KindLayout] | None = None) -> None:
-        self._open: dict[tuple[str, int], _LayerSums] = {}
-        super().__init__(layout)
-
     def declare(self) -> Declared:
         """Keep sums of segment means, and of how many segments each is."""
         declared: Declared = {name: summed("layer", "head") for name in _OF_ROWS}
@@ -83,38 +77,32 @@ class NormAccumulator(Accumulator):
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
-        self._open = {}
+        super().begin(batch)
+        self._keys: dict[str, SegmentInfo] = {}
 
     def update(self, tile: AttentionTile) -> None:
         """Add what a tile's rows write, by row and by key."""
         written = tile.written
         if written is None:
             return
-        layer = self._open.setdefault((tile.kind, tile.layer), _LayerSums())
         valid, lengths = tile.row_valid[:, None], tile.queries.lengths[:, None].double()
         outputs = torch.where(valid, written.outputs.double(), 0.0)
-        layer.add("output", outputs.sum(-1) / lengths)
+        self.segment_sums.add(tile, output=outputs.sum(-1) / lengths)
         if written.stream is not None:
             relative = outputs / torch.where(tile.row_valid, written.stream.double(), 1.0)[:, None]
-            layer.add("in_stream", relative.sum(-1) / lengths)
+            self.segment_sums.add(tile, in_stream=relative.sum(-1) / lengths)
         visible = tile.visibility.visible & tile.row_valid[..., None] & tile.keys.valid[:, None]
-        layer.keys = tile.keys
-        layer.add("by_key", written.over_rows(visible))
-        layer.add("n_by_key", visible.sum(1))
+        self.segment_sums.add(tile, by_key=written.over_rows(visible), n_by_key=visible.sum(1))
+        self._keys[tile.kind] = tile.keys
 
     def end(self, batch: Batch) -> None:
         """Add the batch's segment means to their documents."""
-        for (kind, layer_index), layer_sums in self._open.items():
-            layer_sums.close()
-            values = {name: value.cpu().numpy() for name, value in layer_sums.sums.items()}
-            for item, document in enumerate(batch.info.documents):
-                sums = {f"{name}.{kind}": value[item][None] for name, value in values.items()}
-                sums[f"n_value.{kind}"] = sums[f"n_value.{kind}"].astype(np.int32)
-                counts = {
-                    f"n_{name}.{kind}": np.ones(1, dtype=np.int32) for name in _OF_ROWS if name in values
-                }
-                self.sums.add_at(document, np.array([layer_index]), **sums, **counts)
-        self._open = {}
+        for name in _OF_ROWS:
+            for kind, layers, (means,) in self.segment_sums.by_kind(name):
+                self.add_segments(batch, kind, layers, **{name: means, f"n_{name}": 1})
+        for kind, layers, (sums, rows) in self.segment_sums.by_kind("by_key", "n_by_key"):
+            value, some = _by_class(sums, rows, self._keys[kind].classes.cpu().numpy())
+            self.add_segments(batch, kind, layers, value=value, n_value=some)
 
     def compute(self) -> tuple[NormResult, ...]:
         """Return each kind's values with their intervals over documents."""
@@ -126,25 +114,23 @@ class NormAccumulator(Accumulator):
         return tuple(_result(part.kind, stacked) for part in self.layout)
 
 
-class _LayerSums:
-    """Sums over one layer of a batch."""
+def _by_class(
+    sums: NDArray[np.float64], rows: NDArray[np.int64], classes: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Average over the keys of each class, after each key has been averaged over the rows that see it.
 
-    def __init__(self) -> None:
-        self.sums: dict[str, Tensor] = {}
-        self.keys: SegmentInfo
+    Args:
+        sums: over rows, `[batch, layer, head, key]`.
+        rows: number of rows that see each key, `[batch, layer, key]`.
+        classes: `KeyClass` of each key, `[batch, key]`.
 
-    def add(self, name: str, value: Tensor) -> None:
-        """Add values, `[batch, ...]`, to the sum of that name."""
-        self.sums[name] = self.sums[name] + value if name in self.sums else value
-
-    def close(self) -> None:
-        """Average over the keys of each class, after each key has been averaged over the rows that see it."""
-        sums, rows = self.sums.pop("by_key"), self.sums.pop("n_by_key")
-        of_class = one_hot(self.keys.classes.long(), len(KeyClass)).double() * (rows > 0)[..., None]
-        number = of_class.sum(1)
-        means = sums / rows.clamp(min=1)[:, None]
-        self.add("value", means @ of_class / number.clamp(min=1)[:, None])
-        self.add("n_value", (number > 0).double())
+    Returns:
+        The means `[batch, layer, head, KeyClass]`, and which there are, `[batch, layer, KeyClass]`.
+    """
+    of_class = np.eye(len(KeyClass))[classes][:, None] * (rows > 0)[..., None]
+    key_means, _ = segment_means(sums, rows[:, :, None])
+    means, some = segment_means(key_means @ of_class, of_class.sum(2)[:, :, None])
+    return means, some[:, :, 0]
 
 
 def _result(kind: str, stacked: Mapping[str, NDArray[np.float64]]) -> NormResult:

@@ -21,7 +21,7 @@ from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
 from headscope.statistics.hash_sample import SAMPLED, HashSample, SegmentName
-from headscope.statistics.kept import Declared, State
+from headscope.statistics.kept import Declared
 from headscope.statistics.row_hashes import keys_of_batch, token_hashes
 
 SIDES = ("query", "key", "output")
@@ -90,7 +90,7 @@ class PcaAccumulator(Accumulator):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"vectors"})
-    merges: ClassVar[str] = "; merge scans of one model only, with one seed"
+    parameters: ClassVar[tuple[str, ...]] = ("seed", "most")
 
     def __init__(self, layout: Sequence[KindLayout], *, seed: int = 0, most: int | None = None) -> None:
         self.seed, self.most = seed, tokens_for(layout) if most is None else most
@@ -157,22 +157,6 @@ class PcaAccumulator(Accumulator):
                     vectors[side, int(number)] = values
             results.append(PcaResult(part.kind, part.heads, directions, samples, vectors))
         return tuple(results)
-
-    def settings(self) -> State:
-        """Return the seed and the number of sampled tokens."""
-        return {"pca.rules": np.array([self.seed, self.most])}
-
-    @classmethod
-    def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
-    ) -> "PcaAccumulator":
-        """Make an empty one with these rules."""
-        seed, most = (int(number) for number in settings["pca.rules"])
-        return cls(layout, seed=seed, most=most)
-
-    def described(self) -> str:
-        """Return the layout, the seed and the number of sampled tokens."""
-        return f"{self.layout} with seed {self.seed} and {self.most} tokens drawn"
 
     def _is_measured(self, tile: AttentionTile, vectors: HeadVectors) -> bool:
         """Return whether the layer of a tile is measured; the last layer always is."""

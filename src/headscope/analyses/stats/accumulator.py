@@ -18,6 +18,7 @@ from headscope.statistics.confidence import Interval, Scale, mapped, ratio_inter
 from headscope.statistics.groups import with_layer_means
 from headscope.statistics.kept import Declared, counted, summed
 from headscope.statistics.measures import WEIGHT
+from headscope.statistics.segment_means import segment_means
 from headscope.statistics.statistic_catalog import STATISTICS, Unit
 
 _SCALES: Mapping[Unit, Scale] = {Unit.SHARE: "share", Unit.NATS: "positive"}
@@ -56,51 +57,40 @@ class StatsAccumulator(Accumulator):
 
     def __init__(self, layout: Sequence[KindLayout]) -> None:
         super().__init__(layout)
-        self._open: dict[str, list[Tensor | None]] = {}
         self._counts: dict[str, Tensor] = {}
         self._selections: dict[tuple[str, int, int], Tensor] = {}
 
     def declare(self) -> Declared:
         """Keep each kind's sums of segment means, and how many segments each is of."""
         width = len(STATISTICS)
-        # The last index beyond the heads holds uniform attention.
-        sums = {part.kind: summed(part.layers, part.heads + 1, width) for part in self.layout}
-        return sums | {f"n_{part.kind}": counted(width) for part in self.layout}
+        return {"weight": summed("layer", "head+1", width), "n_weight": counted("kind", width)}
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
-        self._open = {part.kind: [None] * part.layers for part in self.layout}
+        super().begin(batch)
         self._counts, self._selections = {}, {}
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
         rows = torch.cat([tile.statistics.double(), tile.visibility.uniform], dim=1)
-        sums = stats_sums(rows, self.selections(tile))
-        before = self._open[tile.kind][tile.layer]
-        self._open[tile.kind][tile.layer] = sums if before is None else before + sums
+        self.segment_sums.add(tile, weight=stats_sums(rows, self.selections(tile)))
         if tile.kind not in self._counts:
             self._counts[tile.kind] = stats_row_counts(tile.queries.lengths, tile.queries.rows_per_class)
 
     def end(self, batch: Batch) -> None:
         """Turn the batch's row sums into segment means and add them to their documents."""
-        for kind, layers in self._open.items():
-            if kind not in self._counts:
-                continue
-            rows = self._counts[kind].cpu().numpy()
-            table = torch.stack([layer for layer in layers if layer is not None], dim=1).cpu().numpy()
-            means = table / np.maximum(rows, 1)[:, None, None, :]
-            for document, mean, number in zip(batch.info.documents, means, rows):
-                self.sums.add(document, **{kind: mean, f"n_{kind}": (number > 0).astype(np.int32)})
-        self._open = {}
+        for kind, layers, (sums,) in self.segment_sums.by_kind("weight"):
+            means, some = segment_means(sums, self._counts[kind].cpu().numpy()[:, None, None])
+            self.add_segments(batch, kind, layers, weight=means, n_weight=some[:, 0, 0])
 
     def compute(self) -> tuple[StatsResult, ...]:
         """Return each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
         return tuple(
             results_of(
-                part.kind, stacked[part.kind], stacked[f"n_{part.kind}"][:, None, None], measure=WEIGHT
+                kind, stacked[f"weight.{kind}"], stacked[f"n_weight.{kind}"][:, None, None], measure=WEIGHT
             )
-            for part in self.layout
+            for kind in (part.kind for part in self.layout)
         )
 
     def selections(self, tile: AttentionTile) -> Tensor:

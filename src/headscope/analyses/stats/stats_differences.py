@@ -27,8 +27,8 @@ def stats_differences(sums: StatsAccumulator) -> pd.DataFrame:
     stacked = sums.sums.stacked()
     rows: list[dict[str, Any]] = []
     for part in sums.layout:
-        table, counts = stacked[part.kind][:, :, :-1], stacked[f"n_{part.kind}"]
-        possible = stacked[part.kind][:, :, -1].sum(0) > 0
+        table, counts = stacked[f"weight.{part.kind}"][:, :, :-1], stacked[f"n_weight.{part.kind}"]
+        possible = stacked[f"weight.{part.kind}"][:, :, -1].sum(0) > 0
         for comparison in (*_within(table, counts, possible), *_ranked(table, counts, possible)):
             rows.append({"kind": part.kind, **comparison})
     frame = pd.DataFrame(rows, columns=STATS_DIFFERENCES.names)

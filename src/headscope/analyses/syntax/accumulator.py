@@ -1,6 +1,7 @@
 """The word that each head attends to for every word, scored against the gold trees (section 4.2)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.groups import GroupedSums
-from headscope.statistics.kept import Declared, State, counted, total
+from headscope.statistics.kept import Declared, counted, total
 
 SPECIAL_GROUPS = 32
 """Groups of documents, at most, that attention to special tokens is kept for."""
@@ -210,26 +211,22 @@ class DependencyAccumulator(Accumulator):
             for part in self.layout
         )
 
-    def settings(self) -> State:
+    def settings(self) -> dict[str, Any]:
         """Return the relations and the options."""
-        options = (self.options.special, self.options.both, self.options.compat, self.table.folded)
         return {
-            "relations": _bytes("\n".join(self.table.relations)),
-            "pooling": _bytes(self.options.pooling),
-            "options": np.array(options, dtype=np.int64),
+            "relations": list(self.table.relations),
+            "folded": self.table.folded,
+            "options": asdict(self.options),
         }
 
     @classmethod
     def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, Any]
     ) -> "DependencyAccumulator":
         """Make an empty one with these relations and options."""
-        special, both, compat, folded = (bool(flag) for flag in settings["options"])
-        return cls(
-            layout,
-            ArcTable(tuple(_text(settings["relations"]).split("\n")), folded=folded, compat=compat),
-            DependencyOptions(pooling=_text(settings["pooling"]), special=special, both=both, compat=compat),
-        )
+        options = DependencyOptions(**settings["options"])
+        table = ArcTable(tuple(settings["relations"]), folded=settings["folded"], compat=options.compat)
+        return cls(layout, table, options)
 
     def described(self) -> str:
         """Return the layout and the options."""
@@ -239,11 +236,3 @@ class DependencyAccumulator(Accumulator):
 def _unfold(sums: NDArray[Any], apart: tuple[int, int]) -> NDArray[Any]:
     """Lay `[group, relation x direction, ...]` out as `[group, relation, direction, ...]`."""
     return sums.reshape(len(sums), *apart, *sums.shape[2:])
-
-
-def _bytes(text: str) -> NDArray[np.uint8]:
-    return np.frombuffer(text.encode(), dtype=np.uint8).copy()
-
-
-def _text(array: NDArray[Any]) -> str:
-    return array.tobytes().decode()

@@ -6,7 +6,7 @@ first wins a tie. So one name is marked in every row: among the rows with a true
 which that is the one; F1 counts every name of every row, where GAP's own scorer lets a system mark none or both.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,10 +20,9 @@ from headscope.attention.tile import AttentionTile
 from headscope.attention.words.word_attention import check_pooling
 from headscope.attention.words.word_rows import WordRows, places_of_words
 from headscope.encoding.batching import Batch
-from headscope.encoding.choices import POOLINGS
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator, Span
-from headscope.statistics.kept import Declared, State, counted, summed
+from headscope.statistics.kept import Declared, counted, summed
 
 GAP_MEASURES = ("accuracy", "f1")
 
@@ -81,6 +80,7 @@ class GapAccumulator(Accumulator):
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "layer"
+    parameters: ClassVar[tuple[str, ...]] = ("pooling",)
 
     def __init__(self, layout: Sequence[KindLayout], *, pooling: str = "mean") -> None:
         self.pooling = pooling
@@ -153,21 +153,6 @@ class GapAccumulator(Accumulator):
             )
             for part in self.layout
         )
-
-    def settings(self) -> State:
-        """Return how pieces are pooled."""
-        return {"pooling": np.array(POOLINGS.index(self.pooling))}
-
-    @classmethod
-    def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
-    ) -> "GapAccumulator":
-        """Make an empty accumulator that pools pieces so."""
-        return cls(layout, pooling=POOLINGS[int(settings["pooling"])])
-
-    def described(self) -> str:
-        """Return the layout and how pieces are pooled."""
-        return f"{self.layout} with pooling {self.pooling}"
 
 
 def _locate(tile: AttentionTile, questions: Sequence[GapQuestion | None]) -> tuple[WordRows, Tensor]:

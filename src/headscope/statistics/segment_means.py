@@ -1,0 +1,64 @@
+"""Sums over the rows of each segment of a batch, and the means that are made of them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.attention.tile import AttentionTile
+
+LayerSums = tuple[str, list[int], tuple[NDArray[Any], ...]]
+"""A kind of attention, layers of it, and arrays `[batch, layer, ...]`."""
+
+
+class SegmentSums:
+    """Named sums over the rows of each segment of a batch, for every layer, while its tiles come.
+
+    A segment may take several tiles, and what is made of its sums, such as a mean over rows, needs all of them. An
+    accumulator has one (`Accumulator.segment_sums`), empty at the beginning of each batch:
+
+        def update(self, tile):
+            self.segment_sums.add(tile, weight=rows.sum(2), rows=tile.row_valid.sum(1))
+
+        def end(self, batch):
+            for kind, layers, (sums, rows) in self.segment_sums.by_kind("weight", "rows"):
+                mean, number = segment_means(sums, rows[:, :, None])
+                self.add_segments(batch, kind, layers, weight=mean, n_weight=number)
+    """
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, str], dict[int, Tensor]] = {}
+
+    def add(self, tile: AttentionTile, **sums: Tensor) -> None:
+        """Add sums over a tile's rows, `[batch, ...]` each, to those of its layer."""
+        for name, value in sums.items():
+            layers = self._sums.setdefault((name, tile.kind), {})
+            before = layers.get(tile.layer)
+            layers[tile.layer] = value if before is None else before + value
+
+    def by_kind(self, *names: str) -> Iterator[LayerSums]:
+        """Yield each kind of attention that has such sums, the layers that have them, and the sums of each name."""
+        for first, kind in list(self._sums):
+            if first != names[0]:
+                continue
+            layers = sorted(self._sums[first, kind])
+            # The layers are joined where the sums are computed, so that they are copied only once.
+            stacked = [
+                torch.stack([self._sums[name, kind][layer] for layer in layers], dim=1) for name in names
+            ]
+            yield kind, layers, tuple(each.cpu().numpy() for each in stacked)
+
+
+def segment_means(
+    sums: NDArray[np.float64], rows: NDArray[Any]
+) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    """Return the mean over the rows of each segment, 0 where it has none, and 1 for each segment that has some.
+
+    Args:
+        sums: over rows.
+        rows: their numbers, of a shape that broadcasts to that of the sums.
+    """
+    return sums / np.maximum(rows, 1), (rows > 0).astype(np.int32)
