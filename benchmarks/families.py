@@ -252,7 +252,7 @@ def maps_of(
 ) -> tuple[dict[Any, Tensor], dict[Any, Tensor]]:
     """Return headscope's weights `[head, query, key]` and visible keys a row, by input, kind and layer."""
     keep = _Keep()
-    ModelSource(model, anatomy, words, batches).run(keep, need_weights=True)
+    ModelSource(model, anatomy, words, batches).run(keep, {"weights", "statistics"})
     return keep.maps, keep.seen
 
 

@@ -68,7 +68,7 @@ def compare(name: str, *, segments: int, batch: int, rounds: int) -> float:
 
     # Where the outputs go is found once a model, as a run does.
     source = ModelSource(model, anatomy, vocabulary, batches)
-    source.run(_Nobody(), need_weights=False, need_written=True)
+    source.run(_Nobody(), {"statistics", "written"})
 
     def look() -> None:
         scan(source, [StatsAccumulator(anatomy.layout)])

@@ -67,8 +67,7 @@ def run(
     size=16,
     side="right",
     tile_limit=1 << 26,
-    need_weights=True,
-    need_statistics=True,
+    needs=frozenset({"weights", "statistics"}),
 ):
     model = shared_tiny_model(family)
     vocab = vocabulary(has_cls=family not in DECODERS)
@@ -76,7 +75,7 @@ def run(
     batches = [segments[i : i + size] for i in range(0, len(segments), size)]
     source = ModelSource(model, anatomy, vocab, batches, padding_side=side, tile_limit=tile_limit)
     keep = Keep()
-    source.run(keep, need_weights=need_weights, need_statistics=need_statistics)
+    source.run(keep, needs)
     return anatomy, keep
 
 
@@ -165,7 +164,7 @@ def test_fused_row_statistics_are_those_of_the_weights(family, side):
     if side == "left" and not padded_left(family):
         pytest.skip("this family cannot be padded on the left (refusal tested elsewhere)")
     _, keep = run(family, segments, side=side)
-    _, bare = run(family, segments, side=side, need_weights=False)
+    _, bare = run(family, segments, side=side, needs={"statistics"})
     for (_, tiles), (_, without) in zip(keep.batches, bare.batches):
         for tile, other in zip(tiles, without):
             exact = row_statistics(
@@ -221,7 +220,7 @@ def test_weights_alone_are_the_same_weights(family, size, tile_limit):
     """Without row statistics a plain softmax does; padded batches, whole layers and short tiles."""
     segments = made_up_segments(7, seed=6)
     _, both = run(family, segments, size=size, tile_limit=tile_limit)
-    _, alone = run(family, segments, size=size, tile_limit=tile_limit, need_statistics=False)
+    _, alone = run(family, segments, size=size, tile_limit=tile_limit, needs={"weights"})
     for (_, tiles), (_, bare) in zip(both.batches, alone.batches):
         assert len(tiles) == len(bare)
         for tile, other in zip(tiles, bare):
@@ -235,12 +234,12 @@ def test_weights_alone_are_the_same_weights(family, size, tile_limit):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("side", ["right", "left"])
-@pytest.mark.parametrize("need_statistics", [True, False])
-def test_masked_keys_have_a_weight_of_exactly_nothing(family, side, need_statistics):
+@pytest.mark.parametrize("needs", [{"weights", "statistics"}, {"weights"}], ids=", ".join)
+def test_masked_keys_have_a_weight_of_exactly_nothing(family, side, needs):
     """Padding, later tokens, tokens outside a window: 0, not a small number; so ties and maxima are safe."""
     if side == "left" and not padded_left(family, has_cls=family not in DECODERS):
         pytest.skip("this family cannot be padded on the left (refusal tested elsewhere)")
-    _, keep = run(family, made_up_segments(6, seed=7), side=side, need_statistics=need_statistics)
+    _, keep = run(family, made_up_segments(6, seed=7), side=side, needs=needs)
     hidden = 0
     for _, tiles in keep.batches:
         for tile in tiles:

@@ -30,12 +30,12 @@ class Keep:
         pass
 
 
-def kept(model, known, *, path=None, size=4, side="right", tile_limit=1 << 26, **needs):
+def kept(model, known, *, path=None, size=4, side="right", tile_limit=1 << 26, vectors=True):
     batches = [SEGMENTS[i : i + size] for i in range(0, len(SEGMENTS), size)]
     anatomy = examine(model, known, path=path)
     source = ModelSource(model, anatomy, known, batches, padding_side=side, tile_limit=tile_limit)
     keep = Keep()
-    source.run(keep, need_weights=True, **needs)
+    source.run(keep, {"weights", "statistics", *(["vectors"] if vectors else [])})
     return keep
 
 
@@ -45,7 +45,7 @@ def kept(model, known, *, path=None, size=4, side="right", tile_limit=1 << 26, *
 def test_vectors_are_those_of_the_model_s_own_modules(family, side, path):
     model, known = tiny_model(family), vocabulary(has_cls=family == "bert")
     expected = plain_vectors(model, known, SEGMENTS)
-    keep = kept(model, known, path=path, side=side, tile_limit=200, need_vectors=True)
+    keep = kept(model, known, path=path, side=side, tile_limit=200)
     number = 0
     for batch, tiles in zip(keep.batches, keep.tiles, strict=True):
         for item in range(len(batch.segments)):
@@ -68,7 +68,7 @@ def test_vectors_are_those_of_the_model_s_own_modules(family, side, path):
 
 def test_vectors_are_handed_out_as_the_model_holds_them():
     model, known = tiny_model("llama"), vocabulary(has_cls=False)
-    keep = kept(model, known, tile_limit=200, need_vectors=True)
+    keep = kept(model, known, tile_limit=200)
     tiles = keep.tiles[0]["decoder", 0]
     assert len(tiles) > 1
     for name in ("queries", "keys"):
@@ -77,5 +77,5 @@ def test_vectors_are_handed_out_as_the_model_holds_them():
 
 @pytest.mark.parametrize(("family", "asked"), [("bert", False), ("bloom", True)])
 def test_nobody_has_vectors_that_were_not_asked_for_or_cannot_be_told(family, asked):
-    keep = kept(tiny_model(family), vocabulary(has_cls=family == "bert"), need_vectors=asked)
+    keep = kept(tiny_model(family), vocabulary(has_cls=family == "bert"), vectors=asked)
     assert all(tile.vectors is None for own in keep.tiles for tiles in own.values() for tile in tiles)

@@ -75,11 +75,11 @@ class Keep:
         pass
 
 
-def read(model, segments, *, path, side="right", **needs):
+def read(model, segments, *, path, side="right", needs=frozenset({"weights", "statistics"})):
     words = vocabulary(has_cls=False)
     anatomy = examine(model, words, path=path)
     keep = Keep()
-    ModelSource(model, anatomy, words, [segments], padding_side=side, tile_limit=400).run(keep, **needs)
+    ModelSource(model, anatomy, words, [segments], padding_side=side, tile_limit=400).run(keep, needs)
     return anatomy, keep.tiles
 
 
@@ -116,7 +116,7 @@ def rows_by_hand(model, segment):
 def test_weights_and_statistics_are_those_of_a_plain_loop(family, path):
     model, segments = model_with_sinks(family), made_up_segments(5, seed=2, longest=13)
     known = vocabulary(has_cls=False)
-    anatomy, tiles = read(model, segments, path=path, need_weights=True)
+    anatomy, tiles = read(model, segments, path=path)
     atol = EXACT[family]
     with_sink = (0,) if family == "mimo_v2_flash" else (0, 1)  # MiMo's full layers have none
     assert anatomy.path == path
@@ -160,11 +160,14 @@ def test_weights_and_statistics_are_those_of_a_plain_loop(family, path):
 def test_paths_agree_whatever_is_asked_for(family, side):
     model, segments = model_with_sinks(family), made_up_segments(6, seed=5, longest=15)
     kept = [
-        read(model, segments, path=path, side=side, need_weights=weights, need_statistics=statistics)[1]
-        for path, weights, statistics in (
-            ("eager", True, True), ("fused", True, True), ("fused", True, False), ("fused", False, True),
+        read(model, segments, path=path, side=side, needs=needs)[1]
+        for path, needs in (
+            ("eager", {"weights", "statistics"}),
+            ("fused", {"weights", "statistics"}),
+            ("fused", {"weights"}),
+            ("fused", {"statistics"}),
         )
-    ]  # fmt: skip
+    ]
     for tiles in kept[1:]:
         whole = {layer: _joined(tiles, layer) for layer in (0, 1)}
         for layer, (weights, statistics, sink) in whole.items():
@@ -192,7 +195,7 @@ def test_weights_are_those_that_the_model_gives():
     ids = torch.from_numpy(segments[0].ids)[None]
     own = eager_maps(model, input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False)["self"]
     for path in ("fused", "eager", "fallback"):
-        anatomy, tiles = read(model, segments, path=path, need_weights=True)
+        anatomy, tiles = read(model, segments, path=path)
         assert anatomy.layout[0].sinks == (0, 1)
         for layer in range(2):
             weights, _, sink = _joined(tiles, layer)
@@ -232,7 +235,7 @@ def test_the_self_test_lets_the_fused_path_serve_them(family):
         for name, parameter in model.named_parameters():
             if name.endswith("sinks"):
                 parameter.fill_(-torch.inf)  # one that is switched off takes nothing
-    _, tiles = read(model, made_up_segments(2), path="fused", need_weights=True)
+    _, tiles = read(model, made_up_segments(2), path="fused")
     for tile in tiles:
         assert torch.isfinite(tile.statistics).all()
         assert tile.sink is None or float(tile.sink.max()) < 1e-30

@@ -131,14 +131,14 @@ def test_only_what_is_needed_is_asked_for():
     class Ask:
         layout: ClassVar = HandMadeSource(SEGMENTS, random_map).layout
 
-        def run(self, consumer, *, need_weights, need_statistics=True):
-            self.asked = (need_weights, need_statistics)
+        def run(self, consumer, needs):
+            self.asked = needs
 
     for needs, expected in (
-        ([("weights",)], (True, False)),
-        ([("statistics",)], (False, True)),
-        ([("weights",), ("statistics",)], (True, True)),
-        ([], (False, False)),
+        ([("weights",)], {"weights"}),
+        ([("statistics",)], {"statistics"}),
+        ([("weights",), ("statistics",)], {"weights", "statistics"}),
+        ([], set()),
     ):
         source = Ask()
         scan(source, [Keep("rows", need) for need in needs])

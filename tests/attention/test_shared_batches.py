@@ -70,7 +70,9 @@ def test_padding_would_change_these_so_equal_lengths_alone_share_a_batch(family)
     anatomy = examine(model, vocabulary())
     assert anatomy.together == "equal"
     keep = Keep("weights")
-    ModelSource(model, anatomy, vocabulary(), [SEGMENTS[:5], SEGMENTS[5:]]).run(keep, need_weights=True)
+    ModelSource(model, anatomy, vocabulary(), [SEGMENTS[:5], SEGMENTS[5:]]).run(
+        keep, {"weights", "statistics"}
+    )
     apart = 0.0
     _, padded, _ = model_inputs(SEGMENTS, anatomy, vocabulary())
     together = eager_maps(model, **padded)["self"]

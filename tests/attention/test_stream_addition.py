@@ -57,7 +57,7 @@ class Keep:
 def written(model, anatomy, words, segments, *, need_weights=True, **options):
     keep = Keep()
     source = ModelSource(model, anatomy, words, [segments], **options)
-    source.run(keep, need_weights=need_weights, need_written=True)
+    source.run(keep, {"statistics", "written", *(["weights"] if need_weights else [])})
     return keep.tiles
 
 

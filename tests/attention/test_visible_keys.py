@@ -31,7 +31,7 @@ def tiles_of(model, segments, **how):
     known = vocabulary(has_cls=False)
     anatomy = examine(model, known, path="fallback")
     keep = Keep()
-    ModelSource(model, anatomy, known, [segments], **how).run(keep, need_weights=True)
+    ModelSource(model, anatomy, known, [segments], **how).run(keep, {"weights", "statistics"})
     return keep.tiles
 
 
@@ -69,7 +69,7 @@ def test_the_fallback_sees_the_keys_that_the_masks_show(family):
     model, known = shared_tiny_model(family), vocabulary(has_cls=False)
     segments = made_up_segments(4, seed=9)
     keep = Keep()
-    ModelSource(model, examine(model, known), known, [segments]).run(keep, need_weights=True)
+    ModelSource(model, examine(model, known), known, [segments]).run(keep, {"weights", "statistics"})
     found = {(tile.kind, tile.layer): tile for tile in tiles_of(model, segments)}
     assert len(found) == len(keep.tiles)
     for tile in keep.tiles:

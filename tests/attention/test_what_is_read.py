@@ -87,7 +87,9 @@ def test_a_layer_that_gives_no_map_is_left_out():
         )
         (segment,) = made_up_segments(1)
         keep = Keep()
-        ModelSource(model, anatomy, vocabulary(has_cls=False), [[segment]]).run(keep, need_weights=True)
+        ModelSource(model, anatomy, vocabulary(has_cls=False), [[segment]]).run(
+            keep, {"weights", "statistics"}
+        )
         ids = torch.from_numpy(segment.ids)[None]
         theirs = eager_maps(model, input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False)[
             "self"
@@ -201,7 +203,7 @@ def test_a_compiled_model_is_read_uncompiled_and_left_compiled(how):
         anatomy = examine(each, vocabulary())
         assert anatomy.path == "fused"
         keep = Keep()
-        ModelSource(each, anatomy, vocabulary(), [made_up_segments(2)]).run(keep, need_weights=True)
+        ModelSource(each, anatomy, vocabulary(), [made_up_segments(2)]).run(keep, {"weights", "statistics"})
         found.append(np.stack([tile.weights.numpy() for tile in keep.tiles]))
     np.testing.assert_array_equal(*found)
     assert loaded.model._compiled_call_impl is before

@@ -38,7 +38,7 @@ class Nothing:
 
 
 def walk(folder):
-    MapsSource(folder).run(Nothing(), need_weights=True)
+    MapsSource(folder).run(Nothing(), {"weights", "statistics"})
 
 
 def said(case: Case, folder, act, *, error=InputError):

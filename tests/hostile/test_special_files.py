@@ -152,7 +152,7 @@ def test_every_file_of_saved_maps(tmp_path):
 
     for copy, name, called in copies(whole_maps(tmp_path / "maps"), tmp_path):
         with guarded(), pytest.raises(InputError) as refused:
-            MapsSource(copy).run(Nothing(), need_weights=True)
+            MapsSource(copy).run(Nothing(), {"weights", "statistics"})
         problem = f"is {called}; expected a regular file"
         assert str(refused.value) in (
             f"{copy / name} is damaged (it {problem}); extract the maps again",

@@ -40,7 +40,7 @@ def test_what_is_padded_on_the_left_is_read_as_alone_or_refused(family, monkeypa
             ModelSource(model, anatomy, words, [segments], padding_side="left")
         return
     assert family not in WRONG
-    ModelSource(model, anatomy, words, [segments], padding_side="left").run(keep, need_weights=True)
+    ModelSource(model, anatomy, words, [segments], padding_side="left").run(keep, {"weights", "statistics"})
     for number, segment in enumerate(segments):
         expected = bench.own_weights(model, anatomy, words, segment)
         for part in anatomy.layout:

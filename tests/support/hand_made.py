@@ -69,7 +69,7 @@ class HandMadeSource:
             queries=vectors[:, :, rows], keys=torch.cos(3 * vectors[:, :1]), outputs=(vectors**2)[:, :, rows]
         )
 
-    def run(self, consumer, *, need_weights, need_statistics=True, need_written=False, need_vectors=False):
+    def run(self, consumer, needs):
         for start in range(0, len(self.segments), self.batch_size):
             group = self.segments[start : start + self.batch_size]
             causal = self.kind == "decoder"
@@ -118,8 +118,12 @@ class HandMadeSource:
                             given_weights=tile_weights,
                             given_gradient=self.gradient_of(tile_weights),
                             sink=None if beside is None else beside[:, :, rows],
-                            written=self.written_of(tile_weights, info.ids, rows) if need_written else None,
-                            vectors=self.vectors_of(info.ids, layer, heads, rows) if need_vectors else None,
+                            written=self.written_of(tile_weights, info.ids, rows)
+                            if "written" in needs
+                            else None,
+                            vectors=self.vectors_of(info.ids, layer, heads, rows)
+                            if "vectors" in needs
+                            else None,
                         )
                     )
             consumer.end(batch)

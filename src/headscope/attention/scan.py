@@ -115,9 +115,7 @@ def scan(
         source, batches = copy(source), source.batches
         source.batches = _small_enough(batches, stacks)
     needs = frozenset().union(*(each.needs for each in layout_accumulators))
-    # Some sources cannot supply `written` and `vectors`, so these arguments are passed only where they are needed.
-    more = {f"need_{name}": True for name in ("written", "vectors") if name in needs}
-    source.run(consumer, need_weights="weights" in needs, need_statistics="statistics" in needs, **more)
+    source.run(consumer, needs)
     return consumer.counts
 
 

@@ -1,6 +1,6 @@
 """Saved attention maps as a source of tiles, so that everything that reads a model also reads them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -80,15 +80,7 @@ class MapsSource:
                     self._check_rows(layer_maps.astype(np.float32), hidden, entry, part, layer)
         return by_kind
 
-    def run(
-        self,
-        consumer: TileConsumer,
-        *,
-        need_weights: bool,
-        need_statistics: bool = True,
-        need_written: bool = False,
-        need_vectors: bool = False,
-    ) -> None:
+    def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Feed every batch to the consumer; see `TileSource`. Tiles always have weights, never what
         is written, nor vectors.
 

@@ -124,7 +124,7 @@ def test_rows_of_one_value_stand_for_every_decile():
 def test_what_is_not_known_to_be_written_is_drawn_by_its_content():
     source = HandMadeSource(SEGMENTS, random_map)
     run = source.run
-    source.run = lambda consumer, **needs: run(consumer, **{**needs, "need_written": False})
+    source.run = lambda consumer, needs: run(consumer, needs - {"written"})
     found, counted = scanned(source)
     assert set(found.strength) == {STRENGTHS.index("non_sink")}
     assert counted.counts[..., NAMES.index("output_norm"), :].sum() == 0

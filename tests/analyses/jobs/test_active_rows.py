@@ -142,7 +142,7 @@ def test_it_is_the_output_of_the_models_own_attention(family):
 def test_where_nothing_is_known_of_outputs_they_are_nan():
     source = HandMadeSource(SEGMENTS[:9], random_map)
     run = source.run
-    source.run = lambda consumer, **needs: run(consumer, **{**needs, "need_vectors": False})
+    source.run = lambda consumer, needs: run(consumer, needs - {"vectors"})
     assert np.isnan(scanned(source, most=MOST).rows["output"]).all()
 
 

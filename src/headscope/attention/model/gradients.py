@@ -6,7 +6,7 @@ simplex. So the gradient of the output, which the backward pass computes anyway,
 a time, the last first.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -115,15 +115,7 @@ class GradientSource:
         self.padding_side = padding_side
         self.counts = LossCounts()
 
-    def run(
-        self,
-        consumer: TileConsumer,
-        *,
-        need_weights: bool,
-        need_statistics: bool = True,
-        need_written: bool = False,
-        need_vectors: bool = False,
-    ) -> None:
+    def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Compute the batches one by one; see `TileSource`. Tiles always hold weights and gradients, never what is
         written, nor vectors."""
         shared = ModelPass(

@@ -1,6 +1,6 @@
 """Where tiles come from: a model run over segments (saved maps are the other source, in `maps.maps_source`)."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from contextlib import nullcontext
 from functools import cache, partial
 from typing import Protocol, runtime_checkable
@@ -31,18 +31,13 @@ class TileSource(Protocol):
 
     layout: tuple[KindLayout, ...]
 
-    def run(
-        self,
-        consumer: TileConsumer,
-        *,
-        need_weights: bool,
-        need_statistics: bool = True,
-        need_written: bool = False,
-        need_vectors: bool = False,
-    ) -> None:
-        """Feed every batch to the consumer; what is not needed may be left out of the tiles.
+    def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
+        """Feed every batch to the consumer.
 
-        What heads write, and their vectors, are in them only where they are needed and the source can tell them.
+        Args:
+            consumer: what takes the tiles.
+            needs: the parts of a tile that it reads (`TileAccumulator.needs`); others may be left out. What heads
+                write, and their vectors, are in tiles only where they are needed and the source can tell them.
         """
 
 
@@ -82,15 +77,7 @@ class ModelSource:
         # Found once, by whoever asks first, for the copies that read a part of the batches too.
         self._projections = cache(partial(find_projections, model, anatomy, vocabulary))
 
-    def run(
-        self,
-        consumer: TileConsumer,
-        *,
-        need_weights: bool,
-        need_statistics: bool = True,
-        need_written: bool = False,
-        need_vectors: bool = False,
-    ) -> None:
+    def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Compute the batches one by one; see `TileSource`."""
         shared = ModelPass(
             self.model,
@@ -101,16 +88,9 @@ class ModelSource:
             tile_limit=self.tile_limit,
         )
         writing = None
-        if need_written and self.anatomy.path != "fallback":
+        if "written" in needs and self.anatomy.path != "fallback":
             writing = Writing(self.model, self._projections())
-        run = _Forward(
-            shared,
-            self.anatomy.path,
-            need_weights=need_weights,
-            need_statistics=need_statistics,
-            need_vectors=need_vectors,
-            writing=writing,
-        )
+        run = _Forward(shared, self.anatomy.path, needs, writing)
         fallback = self.anatomy.path == "fallback"
         listening = eager_evaluation(self.model) if fallback else shared.listening(run.listen)
         streams = nullcontext() if writing is None else writing.listening()
@@ -128,26 +108,16 @@ class _Forward:
     Args:
         shared: the pass.
         path: `fused`, `eager` or `fallback`, as `examine` found.
-        need_weights, need_statistics, need_vectors: what must be in the tiles.
+        needs: what must be in the tiles.
         writing: tells what heads write; None where nobody asks.
     """
 
-    def __init__(
-        self,
-        shared: ModelPass,
-        path: str,
-        *,
-        need_weights: bool,
-        need_statistics: bool,
-        need_vectors: bool = False,
-        writing: Writing | None = None,
-    ) -> None:
+    def __init__(self, shared: ModelPass, path: str, needs: Set[str], writing: Writing | None) -> None:
         self.shared = shared
         self.path = path
-        self.need_weights = need_weights
+        self.need_weights, self.need_vectors = "weights" in needs, "vectors" in needs
         # What is written is summed up along with the weights' own statistics; where there are weights, from them.
-        self.need_statistics = need_statistics or (writing is not None and not need_weights)
-        self.need_vectors = need_vectors
+        self.need_statistics = "statistics" in needs or (writing is not None and not self.need_weights)
         self.writing = writing
 
     def tap(self, segments: list[Segment]) -> None:
