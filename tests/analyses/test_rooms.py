@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import headscope
-from headscope.analyses.for_report import functions_of
+from headscope.analyses.for_report import every_part, functions_of
 from headscope.declarations.analysis_list import ANALYSES, STAGES, of_table
 from headscope.report_kit.head_functions import DIRECTIONS
 from headscope.reporting.parts import write_figures
@@ -23,7 +23,7 @@ from support.stand_ins import schemas, stand_in
 
 ROOT = Path(headscope.__file__).parent
 ROOMS = {analysis.name for analysis in ANALYSES}
-FIGURES = {name for analysis in ANALYSES for name in analysis.figures}
+FIGURES = {figure.name for parts in every_part() for figure in parts.figures}
 # Words that also say what is asked for, or what is read: as such anybody may use them, but no table by that name.
 ASKED = {*STAGES, *(corpus for stage in STAGES.values() for corpus in stage.corpora)}
 READS = ("table", "tables")
@@ -148,7 +148,7 @@ def test_tables_have_one_name_and_one_maker():
         schema.name for analysis in ANALYSES for stage in analysis.stages for schema in analysis.tables(stage)
     ]
     assert len(names) == len(set(names))
-    figures = [name for analysis in ANALYSES for name in analysis.figures]
+    figures = [figure.name for parts in every_part() for figure in parts.figures]
     assert len(figures) == len(set(figures))
 
 

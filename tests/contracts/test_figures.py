@@ -9,7 +9,6 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from headscope.analyses.for_report import every_part
-from headscope.declarations.analysis_list import ANALYSES
 from headscope.figures.paper import PAGE_INCHES, WIDTHS, on_paper
 from headscope.figures.settling import settle
 from headscope.figures.style import house_style
@@ -23,7 +22,7 @@ from support.mock_norms import with_norms
 from support.mock_pca import with_pca
 from support.mock_probes import with_probes
 
-DECLARED = {name for analysis in ANALYSES for name in analysis.figures}
+DECLARED = {figure.name for parts in every_part() for figure in parts.figures}
 POINT = 1.0
 """Two boxes may share so many points: a line's box is higher than its letters."""
 
@@ -50,6 +49,14 @@ CASES = [
 @cache
 def about(run):
     return Context.of(RUNS[run]())
+
+
+def written_figures(about):
+    """Every file of every figure, drawn: the names are those of the declarations, each once."""
+    for parts in every_part():
+        for figure in parts.figures:
+            for name, draw in figure.drawings(about).items():
+                yield name, draw()
 
 
 def drawn_texts(figure):
@@ -90,19 +97,18 @@ def test_no_label_lies_over_another_or_leaves_the_figure(run, columns):
     shown, width = about(run), WIDTHS.get(columns)
     seen = {}
     with on_paper(width):
-        for parts in every_part():
-            for name, figure in parts.figures(shown):
-                settle(figure)
-                drawn = drawn_texts(figure)
-                over, cut = troubles(figure, drawn)
-                assert name not in seen
-                seen[name] = {"over": over, "cut": cut}
-                if width is not None:
-                    assert figure.get_figwidth() == width
-                    assert figure.get_figheight() <= PAGE_INCHES, name
-                    sizes = {float(text.get_fontsize()) for text, _ in drawn}
-                    assert min(sizes) >= 7, name
-                    assert max(sizes) <= 9, name
+        for name, figure in written_figures(shown):
+            settle(figure)
+            drawn = drawn_texts(figure)
+            over, cut = troubles(figure, drawn)
+            assert name not in seen
+            seen[name] = {"over": over, "cut": cut}
+            if width is not None:
+                assert figure.get_figwidth() == width
+                assert figure.get_figheight() <= PAGE_INCHES, name
+                sizes = {float(text.get_fontsize()) for text, _ in drawn}
+                assert min(sizes) >= 7, name
+                assert max(sizes) <= 9, name
     if shown.run.tables.get("probes") is not None:
         assert set(seen) >= DECLARED
     assert {name: told for name, told in seen.items() if told["over"] or told["cut"]} == {}

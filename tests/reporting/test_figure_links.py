@@ -43,7 +43,9 @@ def linked_and_written(run, name):
     with_links = about(run, links=True)
     page = "".join(one.html for one in parts.sections(with_links))
     linked = re.findall(r'href="figures/([^"]+).svg"', page)
-    return sorted(set(linked)), sorted(file for file, _ in parts.figures(with_links))
+    return sorted(set(linked)), sorted(
+        file for figure in parts.figures for file in figure.drawings(with_links)
+    )
 
 
 @pytest.mark.parametrize("without", [(), ("encoder",), ("encoder", "cross")], ids="-".join)

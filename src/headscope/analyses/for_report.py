@@ -13,7 +13,7 @@ from headscope.declarations.analysis import Analysis
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures, MeasureLabel
 from headscope.report_kit.head_functions import FunctionScores
-from headscope.report_kit.report_parts import Context, Parts
+from headscope.report_kit.report_parts import Context, Drawing, Parts
 from headscope.study.head_columns import groups_of, rows_of
 from headscope.study.study import Study
 from headscope.visible import capital
@@ -24,6 +24,12 @@ def every_part() -> Iterator[Parts]:
     for analysis in ANALYSES:
         parts: Parts = analysis.load(analysis.report)
         yield parts
+
+
+def drawings_of(about: Context) -> dict[str, Drawing]:
+    """Return what draws each figure's file, by its name, in the order of the report."""
+    figures = [figure for parts in every_part() for figure in parts.figures]
+    return {file: draw for figure in figures for file, draw in figure.drawings(about).items()}
 
 
 def functions_of(run: Study) -> list[FunctionScores]:

@@ -120,7 +120,6 @@ class Analysis:
             none.
         chosen_heads: the table of heads that it chooses; None where it chooses none.
         counts: the sizes of corpora that it reads beside text, for the summary of a study.
-        figures: names of its figures' files; one of a further kind of attention, or probe, has that after it.
         paper: `module:name` of what makes a table of the paper from a run, by the table's number.
     """
 
@@ -134,7 +133,6 @@ class Analysis:
     more_columns: str = ""
     chosen_heads: ChosenHeads | None = None
     counts: tuple[CorpusCount, ...] = ()
-    figures: tuple[str, ...] = ()
     paper: Mapping[int, str] = field(default_factory=dict)
     package: str = ""
 

@@ -28,7 +28,8 @@ class Kind:
     """One kind of attention: `heads[statistic]` is `[layers, heads, 5]`, `means[statistic]` `[layers, 5]`.
 
     `model_layers` has each layer's number among all of the model's layers where some of these have no attention, and
-    is empty otherwise. `prefix` stands before the names of its heads, and is empty for a model's only kind.
+    is empty otherwise. `prefix` stands before the names of its heads, and is empty for a model's only kind;
+    `ending` ends the names of its figures' files, and is empty for a model's first kind.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Kind:
     roles: tuple[str, ...]
     model_layers: tuple[int, ...] = ()
     prefix: str = ""
+    ending: str = ""
 
     @property
     def noun(self) -> str:
@@ -142,13 +144,21 @@ def kinds_of(run: Study) -> tuple[Kind, ...]:
             int(entry["heads"]),
             model_layers=entry.get("own", ()),
             prefix=prefixes[str(entry["kind"])],
+            ending=f"-{entry['kind']}" if index else "",
         )
-        for entry in entries
+        for index, entry in enumerate(entries)
     )
 
 
 def _kind(
-    run: Study, name: str, layers: int, heads: int, *, model_layers: Sequence[int], prefix: str
+    run: Study,
+    name: str,
+    layers: int,
+    heads: int,
+    *,
+    model_layers: Sequence[int],
+    prefix: str,
+    ending: str,
 ) -> Kind:
     rows = run.stats[run.stats["kind"] == name]
     by_head, by_layer = {}, {}
@@ -161,9 +171,8 @@ def _kind(
     role_rows = run.roles[run.roles["kind"] == name]
     for layer, head, role in zip(role_rows["layer"], role_rows["head"], role_rows["role"]):
         roles[int(layer) - 1, int(head) - 1] = str(role)
-    return Kind(
-        name, layers, heads, by_head, by_layer, tuple(roles.ravel()), tuple(map(int, model_layers)), prefix
-    )
+    numbers = tuple(map(int, model_layers))
+    return Kind(name, layers, heads, by_head, by_layer, tuple(roles.ravel()), numbers, prefix, ending)
 
 
 def _filled(shape: tuple[int, ...], rows: pd.DataFrame) -> np.ndarray:

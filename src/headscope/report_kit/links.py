@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
-from headscope.report_kit.report_parts import Context
+from headscope.report_kit.report_parts import Context, Figure
 from headscope.views.markup import Html, el
 
 
@@ -27,47 +27,29 @@ def linked(sentences: Sequence[Sentence], *, tag: str = "p", class_: str | None 
     ]  # fmt: skip
 
 
-def figure_file(name: str, kind: str, *, first: bool) -> str:
-    """Return the name of a figure's file for a kind of attention: the first kind of a model needs none of its own."""
-    return name if first else f"{name}-{kind}"
+def paper_figure(about: Context, number: int) -> Html | None:
+    """Link the file of a figure of the paper."""
+    return file_link(about, f"figure-{number}", f"Figure {number} of the paper, drawn for this model")
 
 
-def figure_links(name: str) -> Html:
-    """Link the figure's file, which lies beside the page in a run's directory."""
-    number = name.removeprefix("figure-")
-    return file_links(name, f"Figure {number} of the paper, drawn for this model")
+def file_link(about: Context, file: str, what: str) -> Html | None:
+    """Link a figure's file under a few words on what it is; None where no figures lie beside the page."""
+    return el("p", f"{what}: ", _link(file, "SVG"), class_="files") if about.links else None
 
 
-def file_links(name: str, what: str) -> Html:
-    """Link a figure's file under a few words on what it is; `export` makes other forms."""
-    return el(
-        "p",
-        f"{what}: ",
-        _file(name, "SVG"),
-        class_="files",
-    )
-
-
-def kind_links(about: Context, name: str, what: str, drawn: Collection[str]) -> Html | None:
+def kind_links(about: Context, figure: Figure, what: str) -> Html | None:
     """Link the files of a figure that has one for each kind of attention, under a few words on what it is.
-
-    Args:
-        about: the run.
-        name: of the figure; `figure_file` names its files.
-        what: it is.
-        drawn: the kinds that have numbers, and so a file.
 
     Returns:
         None where no figures lie beside the page, or no kind has numbers.
     """
+    files = figure.drawings(about) if about.links else {}
     links: list[Html | str] = []
-    for index, kind in enumerate(about.kinds):
-        if kind.name in drawn:
-            file = figure_file(name, kind.name, first=index == 0)
-            links += [", "] if links else []
-            links.append(_file(file, f"{kind.prefix}SVG"))
-    return el("p", f"{what}: ", links, class_="files") if about.links and links else None
+    for kind in about.kinds:
+        if (file := figure.name + kind.ending) in files:
+            links += [*([", "] if links else []), _link(file, f"{kind.prefix}SVG")]
+    return el("p", f"{what}: ", links, class_="files") if links else None
 
 
-def _file(name: str, words: str) -> Html:
-    return el("a", words, href=f"figures/{name}.svg")
+def _link(file: str, words: str) -> Html:
+    return el("a", words, href=f"figures/{file}.svg")

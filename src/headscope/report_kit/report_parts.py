@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from matplotlib.figure import Figure
+import matplotlib.figure
 
 from headscope.report_kit.head_functions import FunctionScores, HeadFunction
 from headscope.report_kit.kinds import Kind, kinds_of
@@ -16,6 +17,8 @@ from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 Term = tuple[str, str]
+Drawing = Callable[[], matplotlib.figure.Figure]
+"""Draws one file of a figure."""
 
 
 @dataclass(frozen=True)
@@ -115,13 +118,42 @@ def corpus_line(corpus: Mapping[str, Any] | None, unit: str) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Figure:
+    """A figure: its files beside the page and in a paper, and its pictures in the page, where a section places it.
+
+    Attributes:
+        name: begins the names of its files.
+        tables: that it is drawn from; a run that lacks one of them has no such figure.
+        draw: yields for each file, from the run and these tables, what its name ends in (the kind of attention, the
+            probe; empty for the first) and what draws it. Files with the same ending are pages, which are numbered.
+    """
+
+    name: str
+    tables: tuple[str, ...]
+    draw: Callable[..., Iterable[tuple[str, Drawing]]]
+
+    def drawings(self, about: Context) -> dict[str, Drawing]:
+        """Return what draws each file, by its name; none where there is nothing to draw."""
+        tables = [about.run.tables.get(name) for name in self.tables]
+        if any(table is None for table in tables):
+            return {}
+        pages: Counter[str] = Counter()
+        drawings = {}
+        for ending, drawing in self.draw(about, *tables):
+            pages[ending] += 1
+            page = f"-{pages[ending]}" if pages[ending] > 1 else ""
+            drawings[f"{self.name}{ending}{page}"] = drawing
+        return drawings
+
+
+@dataclass(frozen=True, kw_only=True)
 class Parts:
     """What an analysis adds.
 
     Attributes:
         findings: its sentences.
         sections: its sections, in order; none where the run has nothing to show in them.
-        figures: yields its figures, where there is something to draw, each with the name of its file.
+        figures: its figures.
         terms: what its numbers mean, for the list of definitions.
         explained: tables that its terms speak of; a run that has none of them needs no definition.
         headline: which of its topics may stand on the first screen; the lowest number comes first.
@@ -137,7 +169,7 @@ class Parts:
 
     findings: Callable[[Context], list[Sentence]] = lambda _: []
     sections: Callable[[Context], list[Section]] = lambda _: []
-    figures: Callable[[Context], Iterable[tuple[str, Figure]]] = lambda _: ()
+    figures: Sequence[Figure] = ()
     terms: Sequence[Term] = ()
     explained: tuple[str, ...] = ()
     headline: Mapping[str, int] = field(default_factory=dict)

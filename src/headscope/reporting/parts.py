@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from headscope.analyses.for_report import every_part
+from headscope.analyses.for_report import drawings_of, every_part
 from headscope.figures.paper import on_paper
 from headscope.figures.saving import save
 from headscope.report_kit.report_parts import Context, Term
@@ -24,9 +24,8 @@ def write_figures(
     """
     paths: list[Path] = []
     with on_paper(width):
-        for parts in every_part():
-            for name, figure in parts.figures(about):
-                paths += save(figure, folder, name, forms=forms)
+        for file, draw in drawings_of(about).items():
+            paths += save(draw(), folder, file, forms=forms)
     return sorted(paths)
 
 

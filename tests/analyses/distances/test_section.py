@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.distances.findings import TOPIC, distances_findings, trust, trusted
-from headscope.analyses.distances.section import distance_figures, distances_section
+from headscope.analyses.distances.section import MAP, TREE, distances_section
 from headscope.report_kit.numbers import nats, p_words, span
 from headscope.reporting.parts import more_terms
 from support import mock_inputs
@@ -345,12 +345,13 @@ def test_figures_are_linked_where_they_lie(small, two, page):
     assert "figures/figure-6.svg" in page
     assert "figures/head-tree.svg" in page
     assert "figures/" not in section(small)
-    stems = ["figure-6", "head-tree", "figure-6-decoder", "head-tree-decoder"]
-    assert [name for name, _ in distance_figures(about(two))] == stems
+    stems = ["figure-6", "figure-6-decoder", "head-tree", "head-tree-decoder"]
+    assert [*MAP.drawings(about(two)), *TREE.drawings(about(two))] == stems
     written = section(two, links=True)
     for stem in stems:
         assert f'href="figures/{stem}.svg"' in written
-    assert list(distance_figures(about(mock_inputs.encoder(1, 1)))) == []
+    bare = about(mock_inputs.encoder(1, 1))
+    assert MAP.drawings(bare) == TREE.drawings(bare) == {}
 
 
 def test_several_kinds_are_told_apart(two):

@@ -10,7 +10,7 @@ from headscope.analyses.distribution.figures import decile_figure
 from headscope.analyses.distribution.in_terminal import render_results
 from headscope.analyses.distribution.on_cards import distribution_cards
 from headscope.analyses.distribution.row_measures import MEASURES, NAMES
-from headscope.analyses.distribution.section import distribution_figures, distribution_section
+from headscope.analyses.distribution.section import FIGURE, distribution_section
 from headscope.analyses.for_report import measures_of
 from headscope.analyses.stage_result import StageResult
 from headscope.report_kit.kinds import kinds_of
@@ -85,7 +85,7 @@ def test_what_is_not_known_has_no_panel_and_no_column():
 def test_a_run_that_counted_no_rows_says_nothing():
     run = mock_inputs.encoder(2, 3)
     assert distribution_section(about(run)) == []
-    assert list(distribution_figures(about(run))) == []
+    assert FIGURE.drawings(about(run)) == {}
     assert distribution_cards(run, kinds_of(run)[0]) == {"distribution": None}
 
 

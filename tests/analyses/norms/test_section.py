@@ -6,7 +6,7 @@ from headscope.analyses.norms.accumulator import KEY_CLASSES
 from headscope.analyses.norms.activity import activities
 from headscope.analyses.norms.findings import norm_findings
 from headscope.analyses.norms.in_terminal import render_results
-from headscope.analyses.norms.section import head_table, norm_figures, norm_section
+from headscope.analyses.norms.section import FIGURE, head_table, norm_section
 from headscope.analyses.stage_result import StageResult
 from support import mock_inputs
 from support.measured import about
@@ -49,7 +49,8 @@ def test_the_section_has_both_axes_and_every_head():
     page = str(section.html)
     assert 'id="section-norms"' in page
     assert all(f'<th scope="row">{layer}-{head}</th>' in page for layer in (1, 2) for head in range(1, 5))
-    ((name, figure),) = norm_figures(context)
+    ((name, draw),) = FIGURE.drawings(context).items()
+    figure = draw()
     assert name == "figure-norms"
     places = {
         url: tuple(place)
@@ -76,7 +77,7 @@ def test_a_kind_without_numbers_is_left_out_and_a_run_without_the_table_has_no_s
     assert norm_section(about(mock_inputs.encoder(1, 2))) == []
     assert norm_findings(about(mock_inputs.encoder(1, 2))) == []
     two = about(with_norms(mock_inputs.t5(), absent=("cross",)))
-    assert [name for name, _ in norm_figures(two)] == ["figure-norms", "figure-norms-decoder"]
+    assert list(FIGURE.drawings(two)) == ["figure-norms", "figure-norms-decoder"]
 
 
 def test_the_terminal_names_inactive_heads():

@@ -8,7 +8,7 @@ import pytest
 
 from headscope.analyses.for_report import measures_of
 from headscope.analyses.pca.in_terminal import render_results
-from headscope.analyses.pca.section import pca_figures, pca_section
+from headscope.analyses.pca.section import FIGURE, pca_section
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES
 from headscope.analyses.stage_result import StageResult
 from support import mock_inputs
@@ -49,7 +49,8 @@ def test_the_page_s_table_has_every_head_s_directions(run):
 
 
 def test_every_head_is_a_point_of_each_panel(run):
-    ((name, figure),) = pca_figures(about(run))
+    ((name, draw),) = FIGURE.drawings(about(run)).items()
+    figure = draw()
     assert name == "figure-pca"
     assert len(figure.axes) == 3
     for ax in figure.axes:
@@ -70,5 +71,5 @@ def test_the_grid_and_the_terminal_have_the_effective_dimensions(run):
 def test_a_run_without_directions_says_nothing():
     bare = about(mock_inputs.encoder(2, 3))
     assert pca_section(bare) == []
-    assert list(pca_figures(bare)) == []
+    assert FIGURE.drawings(bare) == {}
     assert list(measures_of(bare)) == []

@@ -3,8 +3,8 @@
 import pytest
 
 from headscope.analyses.probes.catalog import SYSTEMS
-from headscope.analyses.probes.figures.drawings import probe_figures
-from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS, probe_findings
+from headscope.analyses.probes.figures.drawings import FIGURES
+from headscope.analyses.probes.findings import DETAIL, ON_LAYERS, ON_WEIGHTS, TOPIC, probe_findings
 from headscope.analyses.probes.page_tables import weights_table
 from headscope.analyses.probes.probe_lines import line_of, probe_lines
 from headscope.analyses.probes.section import probes_section, read_line
@@ -179,7 +179,7 @@ def test_sentences(inputs):
         "Attention and words: as a whole tree (Chu–Liu/Edmonds) it finds 70.9% (69.8 to 72.0) and with the right label "
         "too 63.4% (62.3 to 64.5).",
     ]
-    assert sentences(inputs, LAYERS) == [
+    assert sentences(inputs, ON_LAYERS) == [
         "Words’ vectors of layer 3, chosen on held-out sentences of train, hold 73.4% (72.3 to 74.5) of 20,137 "
         "undirected arcs, and distances that correlate with the tree’s at 0.76 (0.75 to 0.77).",
         "The embeddings alone hold 64.0% (63.0 to 65.0): +9.0 points (8.4 to 9.6) between them.",
@@ -189,7 +189,7 @@ def test_sentences(inputs):
     ].sort_values("weight", ascending=False)
     heads = list(dict.fromkeys(zip(own["layer"], own["head"])))[:5]
     named = [f"{layer}-{head}" for layer, head in heads]
-    assert sentences(inputs, WEIGHTS) == [
+    assert sentences(inputs, ON_WEIGHTS) == [
         f"The parser over attention alone gives the most weight to {', '.join(named[:4])} and {named[4]}; weights of "
         "heads that are alike share out, so no single one is a score."
     ]
@@ -284,7 +284,7 @@ def test_hostile_names_stay_text(inputs):
 
 
 def test_files_and_links(inputs):
-    stems = {name for name, _ in probe_figures(about(inputs))}
+    stems = {name for figure in FIGURES for name in figure.drawings(about(inputs))}
     names = {f"{name}.svg" for name in stems}
     expected = ["probe-scores", "probe-distances", "probe-weights", "probe-weights-attention-and-words"]
     assert names == {f"{name}.svg" for name in [*expected, "probe-layers"]}
@@ -298,7 +298,8 @@ def test_files_and_links(inputs):
     )
     for name in names:
         assert f'href="figures/{name}"' in linked
-    assert list(probe_figures(about(mock_inputs.encoder()))) == []
+    bare = about(mock_inputs.encoder())
+    assert [figure.drawings(bare) for figure in FIGURES] == [{}] * len(FIGURES)
 
 
 def test_several_kinds_each_have_their_grid():
@@ -312,7 +313,7 @@ def test_several_kinds_each_have_their_grid():
 
 
 def sentences_of(inputs):
-    (one,) = [one for one in probe_findings(about(inputs)) if one.topic == WEIGHTS]
+    (one,) = [one for one in probe_findings(about(inputs)) if one.topic == ON_WEIGHTS]
     return one.text
 
 

@@ -7,5 +7,4 @@ ANALYSIS = Analysis(
     question="What do the best heads do on a sentence?",
     stages=(),
     terminal=None,
-    figures=("figure-5",),
 )

@@ -1,6 +1,6 @@
 """The part of the report with examples of the best heads: figure 5."""
 
-from headscope.analyses.arc_examples.section import arcs_figures, arcs_section
+from headscope.analyses.arc_examples.section import FIGURE, arcs_section
 from headscope.report_kit.report_parts import Parts
 
 # These terms say how the heads of the examples were selected.
@@ -15,7 +15,7 @@ TERMS = (
 
 PARTS = Parts(
     sections=arcs_section,
-    figures=arcs_figures,
+    figures=(FIGURE,),
     terms=TERMS,
     explained=("syntax_best", "coref"),
 )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from headscope.analyses.arc_examples.arc_drawing import drawing
 from headscope.analyses.coref.antecedent_results import Antecedents, antecedents_of
@@ -16,10 +16,10 @@ from headscope.attention.head_id import head_label
 from headscope.figures.arc_diagram import arc_diagram, arc_pages
 from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.paper import narrow
-from headscope.report_kit.links import file_links
+from headscope.report_kit.links import paper_figure
 from headscope.report_kit.numbers import offset_words, share
 from headscope.report_kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
-from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import capital, count, join, plain
 from headscope.study.study import Study
@@ -89,20 +89,19 @@ def figure_examples(run: Study) -> tuple[pd.DataFrame, dict[str, str]] | None:
     return rows, titles
 
 
-def arcs_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield figure 5 with the name of its file; none where the run kept no example.
-
-    The figure is as wide as two columns of a paper and no higher than a page; it continues in `figure-5-2`.
-    """
+def _draw(about: Context) -> Iterator[tuple[str, Drawing]]:
+    """Yield figure 5, as wide as two columns of a paper; what is higher than a page goes on in `figure-5-2`."""
     examples = figure_examples(about.run)
     if examples is None:
         return
     rows, titles = examples
     words = COLUMN_WORDS if narrow() else FILE_WORDS
     special = (about.words.cls, about.words.sep)
-    for number, page in enumerate(arc_pages(rows, most=words), start=1):
-        drawn = arc_diagram(page, titles=titles, special=special, most=words)
-        yield "figure-5" if number == 1 else f"figure-5-{number}", drawn
+    for page in arc_pages(rows, most=words):
+        yield "", partial(arc_diagram, page, titles=titles, special=special, most=words)
+
+
+FIGURE = Figure(name="figure-5", tables=(), draw=_draw)
 
 
 def arcs_section(about: Context) -> list[Section]:
@@ -137,8 +136,7 @@ def arcs_section(about: Context) -> list[Section]:
         more,
         _table(groups, about),
     ]  # fmt: skip
-    files = file_links("figure-5", "Figure 5 of the paper, drawn for this model") if about.links else None
-    return section("arcs", "Examples of the best heads", WHY, blocks, files=files)
+    return section("arcs", "Examples of the best heads", WHY, blocks, files=paper_figure(about, 5))
 
 
 def _title(relation: str) -> str:

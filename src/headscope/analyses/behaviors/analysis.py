@@ -47,5 +47,4 @@ ANALYSIS = Analysis(
             labels="tables:HEAD_LABELS",
         ),
     ),
-    figures=("behaviors",),
 )

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 
+import matplotlib.figure
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba
-from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from headscope.analyses.behaviors.catalog import Behavior
-from headscope.analyses.behaviors.chosen import heads_of
+from headscope.analyses.behaviors.chosen import ChosenHead, heads_of
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_color
-from headscope.report_kit.links import figure_file, kind_links
+from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import percent
-from headscope.report_kit.pictures.drawing import inline_file
-from headscope.report_kit.report_parts import Context
+from headscope.report_kit.pictures.drawing import placed
+from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.statistics.boolean_columns import is_false, is_true
 from headscope.statistics.measures import NORM
 from headscope.views.markup import Html, el
@@ -47,7 +47,7 @@ def drawable(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]) -> l
 
 def behavior_grids(
     heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior], *, prefix: str
-) -> list[Callable[[], Figure]]:
+) -> list[Drawing]:
     """Return functions that draw head grids, one for each page: layers as rows, heads as columns.
 
     A cell's strength is the share of the head's attention, from 0 to all of it, on one scale for all grids; heads that
@@ -70,7 +70,7 @@ def behavior_grids(
     high = inches * layers / max(width, 1) + _TITLE
     lines = max(int(PAGE_INCHES / high), 1)
 
-    def draw(page: Sequence[Behavior]) -> Figure:
+    def draw(page: Sequence[Behavior]) -> matplotlib.figure.Figure:
         rows = -(-len(page) // columns)
         with house_style():
             figure = new_figure(inches * columns, min(high * rows, PAGE_INCHES))
@@ -93,73 +93,34 @@ def behavior_grids(
     return [partial(draw, present[first : first + per_page]) for first in range(0, len(present), per_page)]
 
 
-def figures_of(
-    heads: pd.DataFrame | None,
-    kinds: Sequence[str],
-    behaviors: Sequence[Behavior],
-    *,
-    prefix: str,
-    name: str,
-) -> Iterator[tuple[str, Figure]]:
-    """Yield the grids of each kind with the names of their files; none where nothing was measured."""
-    for index, kind in enumerate(kinds if heads is not None else ()):
-        assert heads is not None
-        for page, draw in enumerate(behavior_grids(heads, kind, behaviors, prefix=prefix), 1):
-            yield _file(name, kind, page, first=index == 0), draw()
+def draw_grids(
+    behaviors: Sequence[Behavior], prefix: str, about: Context, heads: pd.DataFrame
+) -> Iterator[tuple[str, Drawing]]:
+    """Yield the grids of each kind of attention, as `behavior_grids` takes what they are of."""
+    for kind in about.kinds:
+        for draw in behavior_grids(heads, kind.name, behaviors, prefix=prefix):
+            yield kind.ending, draw
 
 
-def _file(name: str, kind: str, page: int, *, first: bool) -> str:
-    file_name = figure_file(name, kind, first=first)
-    return f"{file_name}-{page}" if page > 1 else file_name
-
-
-def files_of(
-    about: Context, heads: pd.DataFrame | None, behaviors: Sequence[Behavior], *, name: str, what: str
-) -> Html | None:
-    """Link the files of `figures_of`, under a short description; None where there are none."""
-    if heads is None:
-        return None
-    kinds = [kind.name for kind in about.kinds if drawable(heads, kind.name, behaviors)]
-    return kind_links(about, name, what, kinds)
-
-
-def render_grids(
-    about: Context,
-    heads: pd.DataFrame,
-    kind: str,
-    behaviors: Sequence[Behavior],
-    *,
-    prefix: str,
-    name: str,
-    where: str,
+def place_grids(
+    about: Context, figure: Figure, kind: Kind, chosen: Sequence[ChosenHead], *, where: str
 ) -> list[Html]:
-    """Return the grids as figures of the page.
+    """Place the grids of a kind in the page, above what their cells mean; nothing where there are none.
 
     Args:
         about: the run.
-        heads, kind, behaviors, prefix: as `behavior_grids` takes them.
-        name: begins those of their files.
+        figure: drawn by `draw_grids`.
+        kind: of attention.
+        chosen: the head chosen for each behavior.
         where: ends what is said of them to those who do not see them.
     """
-    what = f"How much of its attention each {kind} head puts where a behavior would,"
-    if all(behavior.counts_tokens for behavior in behaviors):
-        what = f"At how many tokens the strongest key of each {kind} head is the right one"
-    description = f"{what} {where}: a grid for each, layers as rows and heads as columns."
-    description += " The table below holds the numbers."
-    first = kind == about.kinds[0].name
-    return [
-        el(
-            "figure",
-            inline_file(
-                about.pictures,
-                _file(name, kind, page, first=first),
-                draw,
-                name=f"{name}-{kind}-{page}",
-                label=description,
-            ),
-        )
-        for page, draw in enumerate(behavior_grids(heads, kind, behaviors, prefix=prefix), 1)
-    ]
+    what = f"How much of its attention each {kind.name} head puts where a behavior would,"
+    if all(head.behavior.counts_tokens for head in chosen):
+        what = f"At how many tokens the strongest key of each {kind.name} head is the right one"
+    label = f"{what} {where}: a grid for each, layers as rows and heads as columns."
+    grids = placed(about, figure, f"{label} The table below holds the numbers.", ending=kind.ending)
+    key = f"{KEY} {NORM_KEY}" if any(head.by_norm is not None for head in chosen) else KEY
+    return [el("div", grids, class_="panels"), el("p", key, class_="caption")] if grids else []
 
 
 def _with_norm_verdicts(heads: pd.DataFrame, kind: str) -> pd.DataFrame:

@@ -3,8 +3,8 @@
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
 from headscope.analyses.behaviors.head_functions import IN_TEXT, text_scores
 from headscope.analyses.behaviors.section import (
+    FIGURE,
     TOPIC,
-    behaviors_figures,
     behaviors_findings,
     behaviors_section,
 )
@@ -21,7 +21,7 @@ TERMS = (
 PARTS = Parts(
     findings=behaviors_findings,
     sections=behaviors_section,
-    figures=behaviors_figures,
+    figures=(FIGURE,),
     terms=TERMS,
     explained=("behaviors",),
     headline={TOPIC: 65},

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-
-from matplotlib.figure import Figure
+from functools import partial
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
 from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads
-from headscope.analyses.behaviors.figure import KEY, NORM_KEY, figures_of, files_of, render_grids
+from headscope.analyses.behaviors.figure import draw_grids, place_grids
 from headscope.analyses.behaviors.findings import behavior_sentences, norm_sentence
 from headscope.analyses.behaviors.page_tables import (
     CAPTION,
@@ -19,10 +17,10 @@ from headscope.analyses.behaviors.page_tables import (
     norm_disagreements,
 )
 from headscope.report_kit.linked_sentences import Sentence
-from headscope.report_kit.links import linked
-from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.links import kind_links, linked
+from headscope.report_kit.report_parts import Context, Figure, Section, section
 from headscope.statistics.measures import NORM
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html
 
 TOPIC = "behaviors"
 _TITLE = "Behaviors in text"
@@ -58,26 +56,16 @@ def behaviors_section(about: Context) -> list[Section]:
             continue
         blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
         blocks.append(best_heads(chosen, kind, name=f"table-behaviors-best-{kind.name}"))
-        grids = render_grids(
-            about, heads, kind.name, _NATURAL, prefix="behaviors", name="behaviors", where="in text"
-        )
-        by_norm = any(head.by_norm is not None for head in chosen)
-        key = f"{KEY} {NORM_KEY}" if by_norm else KEY
-        blocks += [el("div", grids, class_="panels"), el("p", key, class_="caption") if grids else None]
+        blocks += place_grids(about, FIGURE, kind, chosen, where="in text")
         disagreements = norm_disagreements(heads, kind, chosen, name=f"table-behaviors-written-{kind.name}")
         blocks.append(None if disagreements is None else disagreements.html())
         blocks.append(every_head(heads, kind, _NATURAL, name=f"table-behaviors-{kind.name}").html())
     captions = (CAPTION, NORM_CAPTION) if NORM in set(heads.get("measure", ())) else (CAPTION,)
-    files = files_of(about, heads, _NATURAL, name="behaviors", what="Heads by behaviors")
+    files = kind_links(about, FIGURE, "Heads by behaviors")
     return section("behaviors", _TITLE, _WHY, blocks, captions=captions, files=files)
 
 
-def behaviors_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield the heads by behaviors with the names of their files; none where behaviors were not measured."""
-    kinds = [kind.name for kind in about.kinds]
-    yield from figures_of(
-        about.run.tables.get("behaviors"), kinds, _NATURAL, prefix="behaviors", name="behaviors"
-    )
+FIGURE = Figure(name="behaviors", tables=("behaviors",), draw=partial(draw_grids, _NATURAL, "behaviors"))
 
 
 def _chosen_heads(about: Context, kind: str) -> list[ChosenHead]:

@@ -62,5 +62,4 @@ ANALYSIS = Analysis(
         tells_run=True,
     ),
     head_measures=(HeadMeasures(table="head_map", values=("x", "y", "cluster")),),
-    figures=("figure-6", "head-tree"),
 )

@@ -3,7 +3,7 @@
 from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 from headscope.analyses.distances.findings import TOPIC, distances_findings
 from headscope.analyses.distances.on_cards import map_and_nearest
-from headscope.analyses.distances.section import distance_figures, distances_section
+from headscope.analyses.distances.section import MAP, TREE, distances_section
 from headscope.report_kit.report_parts import Parts
 
 TERMS = (
@@ -17,7 +17,7 @@ TERMS = (
 PARTS = Parts(
     findings=distances_findings,
     sections=distances_section,
-    figures=distance_figures,
+    figures=(MAP, TREE),
     terms=TERMS,
     explained=("head_map",),
     headline={TOPIC: 80},

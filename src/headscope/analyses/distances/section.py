@@ -7,7 +7,6 @@ from functools import partial
 from math import isnan
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS, FEWEST_GROUPS
 from headscope.analyses.distances.clusters import NO_STRUCTURE, WEAK_STRUCTURE
@@ -17,9 +16,9 @@ from headscope.analyses.distances.findings import TOPIC
 from headscope.analyses.distances.page_tables import clusters_table, heads_table, pairs_table
 from headscope.analyses.distances.stability import STABLE
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import figure_file, figure_links, file_links, linked
-from headscope.report_kit.pictures.drawing import inline, inline_file
-from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.links import file_link, linked, paper_figure
+from headscope.report_kit.pictures.drawing import inline, placed
+from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.cells import number, records
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.groups import GROUPS
@@ -42,41 +41,33 @@ def distances_section(about: Context) -> list[Section]:
     head_table, pairs = run.tables.get("head_map"), run.tables.get("head_distances")
     if head_table is None or pairs is None or run.tables.get("layer_effect") is None:
         return []
-    present = [kind for kind in about.kinds if (head_table["kind"] == kind.name).any()]
     blocks: list[Html | None] = []
-    for index, kind in enumerate(present):
+    for kind in _present(about, head_table):
         blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
-        blocks += _kind(about, head_table, pairs, kind, first=index == 0)
+        blocks += _kind(about, head_table, pairs, kind)
     return section("distances", "Which heads are alike", WHY, blocks)
 
 
-def map_name(kind: str, *, first: bool) -> str:
-    """Return the name of figure 6's file."""
-    return figure_file("figure-6", kind, first=first)
+def _draw_map(about: Context, heads: pd.DataFrame, _: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    for kind in _present(about, heads):
+        stress = _stress(about.run, kind.name)
+        yield kind.ending, partial(head_map, heads, kind=kind.name, stress=stress, names=about.words.roles)
 
 
-def tree_name(kind: str, *, first: bool) -> str:
-    """Return the name of the tree's file."""
-    return figure_file("head-tree", kind, first=first)
+def _draw_tree(about: Context, heads: pd.DataFrame, pairs: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    for kind in _present(about, heads):
+        yield kind.ending, partial(dendrogram, pairs, heads, kind=kind.name, names=about.words.roles)
 
 
-def distance_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield figure 6 and the tree of heads of each kind, each with the name of its file."""
-    run, words = about.run, about.words
-    table, pairs = run.tables.get("head_map"), run.tables.get("head_distances")
-    if table is None or pairs is None:
-        return
-    present = [kind.name for kind in about.kinds if (table["kind"] == kind.name).any()]
-    for index, kind in enumerate(present):
-        figure = head_map(table, kind=kind, stress=_stress(run, kind), names=words.roles)
-        yield map_name(kind, first=index == 0), figure
-        tree = dendrogram(pairs, table, kind=kind, names=words.roles)
-        yield tree_name(kind, first=index == 0), tree
+def _present(about: Context, heads: pd.DataFrame) -> list[Kind]:
+    return [kind for kind in about.kinds if (heads["kind"] == kind.name).any()]
 
 
-def _kind(
-    about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: Kind, *, first: bool
-) -> list[Html]:
+MAP = Figure(name="figure-6", tables=("head_map", "head_distances"), draw=_draw_map)
+TREE = Figure(name="head-tree", tables=("head_map", "head_distances"), draw=_draw_tree)
+
+
+def _kind(about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: Kind) -> list[Html | None]:
     words = about.words
     heads = head_table[head_table["kind"] == kind.name]
     figures = []
@@ -87,20 +78,16 @@ def _kind(
         figures.append(el("figure", picture))
     stress = _stress(about.run, kind.name)
     fit = "" if stress is None else f", with a stress of {stress:.2f} (0 is exact, 0.2 poor)"
-    out = [
+    out: list[Html | None] = [
         el("div", figures, class_="panels maps"),
         el("p", "Each mark is a head; the nearer two are, the more alike their attention. Distances in the plane stand "
            f"for Jensen–Shannon divergences in nats{fit}; the directions mean nothing. Click a mark to open its card. "
            f"{GROUPED}", class_="caption"),
     ]  # fmt: skip
-    if about.links:
-        out.append(
-            figure_links("figure-6")
-            if first
-            else file_links(map_name(kind.name, first=False), "This map as a figure")
-        )
+    file = MAP.name + kind.ending
+    out.append(file_link(about, file, "This map as a figure") if kind.ending else paper_figure(about, 6))
     out.append(heads_table(pairs, heads, words, kind))
-    out += _clusters(about, pairs, heads, kind, first=first)
+    out += _clusters(about, heads, kind)
     if kind.size > 1:
         out += [
             el("h4", "Most alike"),
@@ -109,14 +96,12 @@ def _kind(
     return out
 
 
-def _clusters(
-    about: Context, pairs: pd.DataFrame, heads: pd.DataFrame, kind: Kind, *, first: bool
-) -> list[Html]:
+def _clusters(about: Context, heads: pd.DataFrame, kind: Kind) -> list[Html | None]:
     words, table = about.words, about.run.tables.get("head_clusters")
     if table is None or not (table["kind"] == kind.name).any():
         return []
     clusters_of_kind = table[table["kind"] == kind.name]
-    out = [
+    out: list[Html | None] = [
         el("h4", "Clusters"),
         clusters_table(clusters_of_kind, heads, words, kind),
         el("p", "Average linkage on the root of the divergence, cut where the mean silhouette is best; a mean "
@@ -129,15 +114,11 @@ def _clusters(
            f"least {FEWEST_DOCUMENTS} documents.", class_="caption"),
     ]  # fmt: skip
     if 1 < kind.size <= MOST_IN_TREE:
-        draw = partial(dendrogram, pairs, heads, kind=kind.name, names=words.roles)
         label = f"Tree of the {kind.name} heads by average linkage; the table above lists the clusters."
         summary = "Figure: the tree of heads"
-        file = tree_name(kind.name, first=first)
-        picture = inline_file(about.pictures, file, draw, name=f"tree-{kind.name}", label=label)
-        out.append(el("details", el("summary", summary), el("figure", picture, class_="tree")))
-    if about.links:
-        out.append(file_links(tree_name(kind.name, first=first), "The tree of heads as a figure"))
-    return out
+        pictures = placed(about, TREE, label, ending=kind.ending, class_="tree")
+        out.append(el("details", el("summary", summary), pictures))
+    return [*out, file_link(about, TREE.name + kind.ending, "The tree of heads as a figure")]
 
 
 def _stress(run: Study, kind: str) -> float | None:

@@ -1,7 +1,7 @@
 """What distributions over rows add to the report and the atlas."""
 
 from headscope.analyses.distribution.on_cards import distribution_cards
-from headscope.analyses.distribution.section import distribution_figures, distribution_section
+from headscope.analyses.distribution.section import FIGURE, distribution_section
 from headscope.report_kit.report_parts import Parts
 
 TERMS = (
@@ -14,7 +14,7 @@ TERMS = (
 
 PARTS = Parts(
     sections=distribution_section,
-    figures=distribution_figures,
+    figures=(FIGURE,),
     terms=TERMS,
     explained=("distribution",),
     cards=distribution_cards,

@@ -6,20 +6,19 @@ from collections.abc import Iterator
 from functools import partial
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from headscope.analyses.distribution.deciles import TABULATED
 from headscope.analyses.distribution.figures import decile_figure
 from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import figure_file, kind_links
+from headscope.report_kit.links import kind_links
 from headscope.report_kit.numbers import rounded, share
-from headscope.report_kit.pictures.drawing import inline_file
-from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.pictures.drawing import placed
+from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.page_rows import Table
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html
 
 TITLE = "Distribution over tokens"
 WHY = (
@@ -31,7 +30,15 @@ CAPTION = (
     "the seventh; the point, in its role’s color and shape, has half of the rows below it. Special tokens are no "
     "rows. Click a point to open its card; in the atlas a card has rows of every decile, with their words."
 )
-FIGURE = "figure-distribution"
+
+
+def _draw(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    for kind in about.kinds:
+        if _has(table, kind):
+            yield kind.ending, partial(decile_figure, table, kind=kind.name, roles=about.run.roles)
+
+
+FIGURE = Figure(name="figure-distribution", tables=("distribution",), draw=_draw)
 
 
 def distribution_section(about: Context) -> list[Section]:
@@ -40,35 +47,13 @@ def distribution_section(about: Context) -> list[Section]:
     if table is None:
         return []
     blocks: list[Html | None] = []
-    kinds_drawn: list[str] = []
-    for index, kind in enumerate(about.kinds):
-        if not _has(table, kind):
-            continue
-        kinds_drawn.append(kind.name)
-        blocks += kind.heading()
-        file = figure_file(FIGURE, kind.name, first=index == 0)
-        draw = partial(decile_figure, table, kind=kind.name, roles=about.run.roles)
-        label = (
-            f"The deciles of the rows of each {kind.name} head, by four measures; the table below has them."
-        )
-        picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-distribution", label=label)
-        blocks.append(el("figure", picture))
-        blocks.append(decile_table(table, kind).html())
-    files = kind_links(about, FIGURE, "The deciles of every head, drawn for this model", kinds_drawn)
-    return section("distribution", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
-
-
-def distribution_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield the figure of each kind with the name of its file; none where the run counted no rows."""
-    table = about.run.tables.get("distribution")
-    if table is None:
-        return
-    for index, kind in enumerate(about.kinds):
+    for kind in about.kinds:
         if _has(table, kind):
-            yield (
-                figure_file(FIGURE, kind.name, first=index == 0),
-                decile_figure(table, kind=kind.name, roles=about.run.roles),
-            )
+            label = f"The deciles of the rows of each {kind.name} head, by four measures; the table below has them."
+            pictures = placed(about, FIGURE, label, ending=kind.ending)
+            blocks += [*kind.heading(), *pictures, decile_table(table, kind).html()]
+    files = kind_links(about, FIGURE, "The deciles of every head, drawn for this model")
+    return section("distribution", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 
 
 def decile_table(table: pd.DataFrame, kind: Kind) -> Table:

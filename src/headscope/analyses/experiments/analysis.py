@@ -49,5 +49,4 @@ ANALYSIS = Analysis(
             labels="tables:HEAD_LABELS",
         ),
     ),
-    figures=("behaviors-repeated", "behaviors-needle"),
 )

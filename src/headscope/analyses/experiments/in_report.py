@@ -4,7 +4,7 @@ from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.head_functions import BY_EXPERIMENT, experiment_scores
 from headscope.analyses.experiments.section import (
-    experiments_figures,
+    FIGURES,
     experiments_findings,
     experiments_section,
     topic_of,
@@ -23,7 +23,7 @@ TERMS = (
 PARTS = Parts(
     findings=experiments_findings,
     sections=experiments_section,
-    figures=experiments_figures,
+    figures=tuple(FIGURES.values()),
     terms=TERMS,
     explained=("experiments",),
     headline={topic_of(EXPERIMENTS["repeated"]): 64},

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads
-from headscope.analyses.behaviors.figure import KEY, NORM_KEY, figures_of, files_of, render_grids
+from headscope.analyses.behaviors.figure import draw_grids, place_grids
 from headscope.analyses.behaviors.findings import behavior_sentences, norm_sentence
 from headscope.analyses.behaviors.page_tables import (
     CAPTION,
@@ -21,8 +21,8 @@ from headscope.analyses.behaviors.page_tables import (
 )
 from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
 from headscope.report_kit.linked_sentences import Sentence
-from headscope.report_kit.links import linked
-from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.links import kind_links, linked
+from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.words import capital
 from headscope.statistics.measures import NORM, of_measure
 from headscope.views.markup import Html, el
@@ -59,44 +59,23 @@ def experiments_findings(about: Context) -> list[Sentence]:
 def experiments_section(about: Context) -> list[Section]:
     """Build the section; none where no experiment was done."""
     blocks = [block for experiment in EXPERIMENTS.values() for block in _blocks(about, experiment)]
-    files = [
-        files_of(
-            about,
-            _rows(about, "experiments", experiment),
-            [BEHAVIORS[name] for name in experiment.behaviors],
-            name=f"behaviors-{experiment.name}",
-            what=experiment.title,
-        )
-        for experiment in _drawn(about)
-    ]
+    files = [kind_links(about, figure, EXPERIMENTS[name].title) for name, figure in FIGURES.items()]
     written = (f"{NORM_CAPTION} {_RETRIEVAL}",) if _has_norms(about) else ()
     return section("experiments", _TITLE, _WHY, blocks, captions=(CAPTION, *written), files=files)
 
 
-def experiments_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield the figures of each experiment with the names of their files; none where it was not done."""
-    kinds = [kind.name for kind in about.kinds]
-    for experiment in _drawn(about):
+def _draw(experiment: Experiment, about: Context, heads: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    if any(_chosen_heads(about, experiment, kind.name) for kind in about.kinds):
+        heads = heads[heads["experiment"] == experiment.name]
         behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
-        yield from figures_of(
-            _rows(about, "experiments", experiment),
-            kinds,
-            behaviors,
-            prefix=f"experiments.{experiment.name}",
-            name=f"behaviors-{experiment.name}",
-        )
+        yield from draw_grids(behaviors, f"experiments.{experiment.name}", about, heads)
 
 
-def _drawn(about: Context) -> list[Experiment]:
-    """Return the experiments that were done, of those on heads' cards."""
-    done = {
-        experiment.name
-        for experiment in EXPERIMENTS.values()
-        if any(_chosen_heads(about, experiment, kind.name) for kind in about.kinds)
-    }
-    return [
-        experiment for experiment in EXPERIMENTS.values() if experiment.on_cards and experiment.name in done
-    ]
+FIGURES = {
+    name: Figure(name=f"behaviors-{name}", tables=("experiments",), draw=partial(_draw, experiment))
+    for name, experiment in EXPERIMENTS.items()
+    if experiment.on_cards
+}
 
 
 def _blocks(about: Context, experiment: Experiment) -> list[Html]:
@@ -112,17 +91,8 @@ def _blocks(about: Context, experiment: Experiment) -> list[Html]:
         blocks.append(best_heads(chosen, kind, name=f"{name}-best"))
         behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
         if experiment.on_cards:
-            grids = render_grids(
-                about,
-                heads,
-                kind.name,
-                behaviors,
-                prefix=f"experiments.{experiment.name}",
-                name=f"behaviors-{experiment.name}",
-                where=experiment.where,
-            )
-            key = f"{KEY} {NORM_KEY}" if any(head.by_norm is not None for head in chosen) else KEY
-            blocks += [el("div", grids, class_="panels"), el("p", key, class_="caption")] if grids else []
+            figure = FIGURES[experiment.name]
+            blocks += place_grids(about, figure, kind, chosen, where=experiment.where)
             disagreements = norm_disagreements(heads, kind, chosen, name=f"{name}-written")
             blocks += [] if disagreements is None else [disagreements.html()]
         blocks.append(every_head(heads, kind, behaviors, name=name).html())

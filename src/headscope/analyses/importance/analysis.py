@@ -52,5 +52,4 @@ ANALYSIS = Analysis(
             labels="tables:HEAD_LABELS",
         ),
     ),
-    figures=("figure-3",),
 )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from headscope.analyses.importance.figure import (
     MEASURES,
@@ -18,10 +18,10 @@ from headscope.analyses.importance.figure import (
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
 from headscope.analyses.importance.tables import CLASS_NAMES
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import figure_links, linked
+from headscope.report_kit.links import linked, paper_figure
 from headscope.report_kit.numbers import DASH, ends, thousandths
 from headscope.report_kit.pictures.drawing import inline
-from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import Words, capital, count
 from headscope.views.markup import Html, el
@@ -69,16 +69,16 @@ def importance_section(about: Context) -> list[Section]:
         blocks += [layer_mean_table(table, measure, kind, names).html() for measure in MEASURES]
         if differences is not None:
             blocks.append(differences_table(differences, kind, names).html())
-    files = figure_links("figure-3") if about.links else None
+    files = paper_figure(about, 3)
     return section("importance", "What the loss depends on", WHY, blocks, files=files)
 
 
-def importance_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield figure 3 with the name of its file; none where the run measured no importance."""
-    table = about.run.tables.get("importance")
-    if table is not None:
-        for suffix, rows in kind_pages(table):
-            yield f"figure-3{suffix}", importance_curves(rows, names=class_names(about.words))
+def _draw(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    for ending, rows in kind_pages(table):
+        yield ending, partial(importance_curves, rows, names=class_names(about.words))
+
+
+FIGURE = Figure(name="figure-3", tables=("importance",), draw=_draw)
 
 
 def layer_mean_table(table: pd.DataFrame, measure: str, kind: Kind, names: Mapping[str, str]) -> Table:

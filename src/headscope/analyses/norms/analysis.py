@@ -36,5 +36,4 @@ ANALYSIS = Analysis(
             labels="tables:HEAD_LABELS",
         ),
     ),
-    figures=("figure-norms",),
 )

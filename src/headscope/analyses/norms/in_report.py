@@ -1,13 +1,13 @@
 """Norms: their part of the report."""
 
 from headscope.analyses.norms.findings import TOPIC, norm_findings
-from headscope.analyses.norms.section import TERMS, norm_figures, norm_section
+from headscope.analyses.norms.section import FIGURE, TERMS, norm_section
 from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
     findings=norm_findings,
     sections=norm_section,
-    figures=norm_figures,
+    figures=(FIGURE,),
     terms=TERMS,
     explained=("norms",),
     headline={TOPIC: 75},

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import partial
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from headscope.analyses.norms.accumulator import INACTIVE_BELOW, KEY_CLASSES
 from headscope.analyses.norms.activity import activities
@@ -15,10 +14,10 @@ from headscope.analyses.norms.findings import TOPIC
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import figure_file, kind_links, linked
+from headscope.report_kit.links import kind_links, linked
 from headscope.report_kit.numbers import DASH, ends, percent, rounded, two_decimals
-from headscope.report_kit.pictures.drawing import inline_file
-from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.pictures.drawing import placed
+from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import Words
@@ -44,7 +43,15 @@ TERMS = (
      "by its sum; rows of which nothing is written are left out"),
     ("Value norm", "the mean length of f over the tokens of a class, each token once"),
 )  # fmt: skip
-FIGURE = "figure-norms"
+
+
+def _draw(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    for kind in about.kinds:
+        if heads := activities(table, kind):
+            yield kind.ending, partial(activity_panel, heads, kind=kind.name, roles=about.run.roles)
+
+
+FIGURE = Figure(name="figure-norms", tables=("norms",), draw=_draw)
 
 
 def norm_section(about: Context) -> list[Section]:
@@ -53,36 +60,17 @@ def norm_section(about: Context) -> list[Section]:
     if table is None:
         return []
     blocks: list[Html | None] = []
-    drawn: list[str] = []
-    for index, kind in enumerate(about.kinds):
-        heads = activities(table, kind)
-        if not heads:
-            continue
-        drawn.append(kind.name)
-        blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
-        file = figure_file(FIGURE, kind.name, first=index == 0)
-        draw = partial(activity_panel, heads, kind=kind.name, roles=about.run.roles)
-        label = (
-            f"Weight on the sink and length of the output of each {kind.name} head; the table below has them."
-        )
-        picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-norms", label=label)
-        blocks.append(el("div", el("figure", picture), class_="panels"))
-        blocks.append(head_table(table, kind, about.words).html())
-    files = kind_links(about, FIGURE, "Both axes, drawn for this model", drawn)
+    for kind in about.kinds:
+        if activities(table, kind):
+            label = f"Weight on the sink and length of the output of each {kind.name} head; the table below has them."
+            blocks += [
+                *kind.heading(),
+                *linked(about.findings_on(TOPIC, kind=kind)),
+                el("div", placed(about, FIGURE, label, ending=kind.ending), class_="panels"),
+                head_table(table, kind, about.words).html(),
+            ]
+    files = kind_links(about, FIGURE, "Both axes, drawn for this model")
     return section("norms", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
-
-
-def norm_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield the figure of each kind with the name of its file; none where the run measured no outputs."""
-    table = about.run.tables.get("norms")
-    if table is None:
-        return
-    for index, kind in enumerate(about.kinds):
-        if heads := activities(table, kind):
-            yield (
-                figure_file(FIGURE, kind.name, first=index == 0),
-                activity_panel(heads, kind=kind.name, roles=about.run.roles),
-            )
 
 
 def head_table(table: pd.DataFrame, kind: Kind, words: Words) -> Table:

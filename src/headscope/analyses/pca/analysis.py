@@ -39,5 +39,4 @@ ANALYSIS = Analysis(
             labels="tables:HEAD_LABELS",
         ),
     ),
-    figures=("figure-pca",),
 )

@@ -1,12 +1,12 @@
 """What principal directions add to the report."""
 
 from headscope.analyses.pca.on_cards import pca_cards
-from headscope.analyses.pca.section import TERMS, pca_figures, pca_section
+from headscope.analyses.pca.section import FIGURE, TERMS, pca_section
 from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
     sections=pca_section,
-    figures=pca_figures,
+    figures=(FIGURE,),
     terms=TERMS,
     explained=("pca",),
     cards=pca_cards,

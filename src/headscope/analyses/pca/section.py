@@ -7,20 +7,19 @@ from functools import partial
 from math import nan
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from headscope.analyses.pca.accumulator import SIDES
 from headscope.analyses.pca.figures import effective_dimension_figure
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES, TITLES
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import figure_file, kind_links
+from headscope.report_kit.links import kind_links
 from headscope.report_kit.numbers import formatted
-from headscope.report_kit.pictures.drawing import inline_file
-from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.pictures.drawing import placed
+from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.page_rows import Table
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html
 
 TITLE = "Effective dimension of queries, keys and outputs"
 WHY = (
@@ -39,8 +38,19 @@ TERMS = (
     ("Effective dimension", "(Σ l)² / Σ l² of the variances l along all principal directions: how many directions "
      "there are if all that are used are used alike"),
 )  # fmt: skip
-FIGURE = "figure-pca"
 _SHOWN = (EFFECTIVE, *SHARE_NAMES[:2])
+
+
+def _draw(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    for kind in about.kinds:
+        if _has(table, kind):
+            yield (
+                kind.ending,
+                partial(effective_dimension_figure, table, kind=kind.name, roles=about.run.roles),
+            )
+
+
+FIGURE = Figure(name="figure-pca", tables=("pca",), draw=_draw)
 
 
 def pca_section(about: Context) -> list[Section]:
@@ -49,31 +59,13 @@ def pca_section(about: Context) -> list[Section]:
     if table is None:
         return []
     blocks: list[Html | None] = []
-    kinds_drawn: list[str] = []
-    for index, kind in enumerate(about.kinds):
-        if not _has(table, kind):
-            continue
-        kinds_drawn.append(kind.name)
-        blocks += kind.heading()
-        file = figure_file(FIGURE, kind.name, first=index == 0)
-        draw = partial(effective_dimension_figure, table, kind=kind.name, roles=about.run.roles)
-        label = f"The effective dimension of each {kind.name} head; the table below has them."
-        picture = inline_file(about.pictures, file, draw, name=f"{kind.name}-pca", label=label)
-        blocks.append(el("figure", picture))
-        blocks.append(effective_dimension_table(table, kind).html())
-    files = kind_links(about, FIGURE, "The directions of every head, drawn for this model", kinds_drawn)
-    return section("pca", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
-
-
-def pca_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield the figure of each kind with the name of its file; none where the run did not measure directions."""
-    table = about.run.tables.get("pca")
-    if table is None:
-        return
-    for index, kind in enumerate(about.kinds):
+    for kind in about.kinds:
         if _has(table, kind):
-            name = figure_file(FIGURE, kind.name, first=index == 0)
-            yield name, effective_dimension_figure(table, kind=kind.name, roles=about.run.roles)
+            label = f"The effective dimension of each {kind.name} head; the table below has them."
+            pictures = placed(about, FIGURE, label, ending=kind.ending)
+            blocks += [*kind.heading(), *pictures, effective_dimension_table(table, kind).html()]
+    files = kind_links(about, FIGURE, "The directions of every head, drawn for this model")
+    return section("pca", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 
 
 def effective_dimension_table(table: pd.DataFrame, kind: Kind) -> Table:

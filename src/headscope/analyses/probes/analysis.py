@@ -30,6 +30,5 @@ ANALYSIS = Analysis(
         without=("compat",),
     ),
     head_measures=(HeadMeasures(table="probe_weights", values=("weight",), by=("probe", "direction")),),
-    figures=("probe-scores", "probe-distances", "probe-weights", "probe-layers"),
     paper={3: "in_paper:table_3"},
 )

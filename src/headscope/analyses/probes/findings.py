@@ -19,8 +19,8 @@ from headscope.study.study import Study
 
 TOPIC = "probes"
 DETAIL = "probes_detail"
-WEIGHTS = "probes_weights"
-LAYERS = "probes_layers"
+ON_WEIGHTS = "probes_weights"
+ON_LAYERS = "probes_layers"
 """Topics: for the first screen and the head of the section; what belongs below table 3; on the heads; on the layers."""
 
 MOST_HEADS = 5
@@ -159,7 +159,9 @@ def _largest_weights(about: Context) -> list[Sentence]:
         fragments.append(HeadRef(*head, about.kind(head[0]).head_label(*head[1:])))
     return [
         sentence(
-            WEIGHTS, *fragments, "; weights of heads that are alike share out, so no single one is a score."
+            ON_WEIGHTS,
+            *fragments,
+            "; weights of heads that are alike share out, so no single one is a score.",
         )
     ]
 
@@ -176,7 +178,7 @@ def _layers(run: Study, lines: Sequence[ProbeLine]) -> list[Sentence]:
     )
     out = [
         sentence(
-            LAYERS,
+            ON_LAYERS,
             f"words’ vectors of {plain(line.vectors)}, chosen on held-out sentences of train, hold "
             f"{accuracy_words(line.score)} of {count(line.score.n, 'undirected arc')}{beside}.",
         )
@@ -192,7 +194,8 @@ def _layers(run: Study, lines: Sequence[ProbeLine]) -> list[Sentence]:
     if 0 in rows and chosen and chosen[0] in rows and gap is not None and gap.verdict == "more":
         out.append(
             sentence(
-                LAYERS, f"the embeddings alone hold {accuracy_words(rows[0])}: {gap.points()} between them."
+                ON_LAYERS,
+                f"the embeddings alone hold {accuracy_words(rows[0])}: {gap.points()} between them.",
             )
         )
     return out

@@ -6,17 +6,23 @@ from collections.abc import Mapping
 from typing import Any
 
 from headscope.analyses.probes.catalog import SYSTEMS
-from headscope.analyses.probes.figures.drawings import Drawings, drawings_of, grids_of, paper_of, weights_name
-from headscope.analyses.probes.findings import DETAIL, LAYERS, TOPIC, WEIGHTS
+from headscope.analyses.probes.figures.drawings import (
+    DISTANCES,
+    LAYERS,
+    WEIGHTS,
+    grid_ending,
+    grids_of,
+    paper_of,
+)
+from headscope.analyses.probes.findings import DETAIL, ON_LAYERS, ON_WEIGHTS, TOPIC
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table
 from headscope.analyses.probes.probe_lines import probe_lines
 from headscope.prepare.overlap import overlap_line
-from headscope.report_kit.links import file_links, linked
-from headscope.report_kit.pictures.drawing import inline
+from headscope.report_kit.links import file_link, linked
+from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.page_rows import scrolled
 from headscope.report_kit.words import capital, count, plain
-from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 WHY = (
@@ -38,7 +44,7 @@ TERMS = (
 
 def probes_section(about: Context) -> list[Section]:
     """Build the section; none where the run has no probes."""
-    run, links = about.run, about.links
+    run = about.run
     lines = probe_lines(run.tables.get("probes"))
     if not lines:
         return []
@@ -46,12 +52,8 @@ def probes_section(about: Context) -> list[Section]:
     blocks.append(scrolled(table_3(lines, paper=paper_of(run)), "Heads found by each probe"))
     blocks.append(el("p", f"{read_line(run.manifest)} {_CAPTION}".strip(), class_="caption"))
     blocks += linked(about.findings_on(DETAIL))
-    if links:
-        blocks.append(file_links("probe-scores", "Table 3 of the paper as a figure, for this model"))
-    drawings = drawings_of(about)
-    blocks += _near_and_far(run, drawings, links)
-    blocks += _weights(about, drawings)
-    blocks += _layers(about, drawings)
+    blocks.append(file_link(about, "probe-scores", "Table 3 of the paper as a figure, for this model"))
+    blocks += [*_near_and_far(about), *_weights(about), *_layers(about)]
     return section("probes", "What all heads know together", WHY, blocks)
 
 
@@ -80,16 +82,18 @@ def read_line(manifest: Mapping[str, Any]) -> str:
     return ". ".join(out) + "."
 
 
-def _near_and_far(run: Study, drawings: Drawings, links: bool) -> list[Html | None]:
+def _near_and_far(about: Context) -> list[Html | None]:
     out: list[Html | None] = []
-    by_distance, by_relation = run.tables.get("probe_by_distance"), run.tables.get("probe_relations")
+    by_distance, by_relation = (
+        about.run.tables.get("probe_by_distance"),
+        about.run.tables.get("probe_relations"),
+    )
     if by_distance is not None:
-        figure = drawings["probe-distances"]()
         label = "Heads found by each probe by distance; the table below holds the numbers."
         out += [
             el("h3", "Near and far"),
-            el("figure", inline(figure, name="probe-distances", label=label)),
-            file_links("probe-distances", "These curves as a figure") if links else None,
+            *placed(about, DISTANCES, label),
+            file_link(about, DISTANCES.name, "These curves as a figure"),
             classes_table(
                 by_distance,
                 "distance",
@@ -111,24 +115,21 @@ def _near_and_far(run: Study, drawings: Drawings, links: bool) -> list[Html | No
     return out
 
 
-def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
-    kinds, table = about.kinds, about.run.tables.get("probe_weights")
-    grids = [] if table is None else grids_of(table, kinds)
+def _weights(about: Context) -> list[Html | None]:
+    table = about.run.tables.get("probe_weights")
+    grids = [] if table is None else grids_of(table, about)
     if table is None or not grids:
         return []
     out: list[Html | None] = [
         el("h3", "Which heads the parser listens to"),
-        *linked(about.findings_on(WEIGHTS)),
+        *linked(about.findings_on(ON_WEIGHTS)),
     ]
     for probe, kind in grids:
-        name = weights_name(probe, kind, kinds)
-        title = SYSTEMS[probe, "trained"].name + (f", {kind}" if len(kinds) > 1 else "")
-        label = (
-            f"Weights that the probe on {probe} gives the {kind} heads; the table below holds the largest."
-        )
-        drawn = inline(drawings[name](), name=f"probe-weights-{probe.replace(' ', '-')}-{kind}", label=label)
-        out += [el("h4", capital(title)), el("figure", drawn)]
-        out.append(file_links(name, "This grid as a figure") if about.links else None)
+        ending = grid_ending(probe, kind)
+        title = SYSTEMS[probe, "trained"].name + (f", {kind.name}" if kind.prefix else "")
+        label = f"Weights that the probe on {probe} gives the {kind.name} heads; the table below holds the largest."
+        out += [el("h4", capital(title)), *placed(about, WEIGHTS, label, ending=ending)]
+        out.append(file_link(about, WEIGHTS.name + ending, "This grid as a figure"))
     caption = (
         "A cell is a head; the fuller its color, the larger its weight, on one scale for both directions; with a bar: "
         "below zero. With words a head’s weight depends on the two words: the mean over the gold arcs. Click a cell to "
@@ -141,11 +142,10 @@ def _weights(about: Context, drawings: Drawings) -> list[Html | None]:
     ]
 
 
-def _layers(about: Context, drawings: Drawings) -> list[Html | None]:
+def _layers(about: Context) -> list[Html | None]:
     table = about.run.tables.get("probe_layers")
     if table is None:
         return []
-    figure = drawings["probe-layers"]()
     label = "What the structural probe finds in each layer; the table below holds the numbers."
     caption = (
         "A ring marks the layer that did best on a held-out tenth of the train documents. Bands: 95% intervals over "
@@ -153,9 +153,9 @@ def _layers(about: Context, drawings: Drawings) -> list[Html | None]:
     )
     return [
         el("h3", "In which layer"),
-        *linked(about.findings_on(LAYERS)),
-        el("figure", inline(figure, name="probe-layers", label=label)),
+        *linked(about.findings_on(ON_LAYERS)),
+        *placed(about, LAYERS, label),
         el("p", caption, class_="caption"),
-        file_links("probe-layers", "These curves as a figure") if about.links else None,
+        file_link(about, LAYERS.name, "These curves as a figure"),
         layers_table(table),
     ]

@@ -55,5 +55,4 @@ ANALYSIS = Analysis(
         ),
     ),
     more_columns="norm_roles:norm_roles",
-    figures=("figure-1", "figure-2", "figure-4"),
 )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from headscope.analyses.stats.by_norm import norm_on_cards
-from headscope.analyses.stats.figures import stats_figures
+from headscope.analyses.stats.figures import FIGURES
 from headscope.analyses.stats.findings import stats_findings
 from headscope.analyses.stats.paper import paper_section
 from headscope.analyses.stats.section import stats_sections
@@ -20,7 +20,7 @@ def _cards(run: Study, kind: Kind) -> dict[str, Any]:
 PARTS = Parts(
     findings=stats_findings,
     sections=stats_sections,
-    figures=stats_figures,
+    figures=FIGURES,
     closing=paper_section,
     cards=_cards,
     headline={"none": 10, "position": 20, "special": 60, "focus": 90, "noop": 100, "roles": 110},

@@ -15,7 +15,7 @@ from headscope.figures.line_diagram import example_panel
 from headscope.figures.series import select
 from headscope.figures.statistic_panel import statistic_panel
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import figure_links, linked
+from headscope.report_kit.links import linked, paper_figure
 from headscope.report_kit.pictures.drawing import inline
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.page_rows import Table, example_table, layer_table, role_table
@@ -33,13 +33,13 @@ CAPTION = (
 
 @dataclass(frozen=True)
 class Plan:
-    """A section: its id, title and purpose, the topics of its findings, and the paper's figure."""
+    """A section: its id, title and purpose, the topics of its findings, and the number of the paper's figure."""
 
     name: Topic
     title: str
     why: str
     topics: tuple[str, ...]
-    figure: str
+    figure: int
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -53,24 +53,24 @@ def plans(words: Words) -> tuple[Plan, ...]:
         Plan(
             "position", "Position",
             "Does a head look at the token before, after, or at itself?",
-            ("position",), "figure-2",
+            ("position",), 2,
         ),
         Plan(
             "special", "Special tokens and punctuation",
             f"{capital(words.cls)}, {words.sep}, periods and commas are in nearly every input: much attention can "
             "rest there.",
-            ("special",), "figure-2",
+            ("special",), 2,
         ),
         Plan(
             "noop", f"Attention sinks: {words.sep} and {words.cls}",
             f"A {words.sep} that gathers the meaning of its segment attends to the segment; one that is an attention "
             "sink attends to itself.",
-            ("noop",), "figure-2",
+            ("noop",), 2,
         ),
         Plan(
             "focus", "Focused or broad",
             "A low entropy means few tokens; the dashed line is attention spread evenly over all that is visible.",
-            ("focus",), "figure-4",
+            ("focus",), 4,
         ),
     )  # fmt: skip
 
@@ -101,7 +101,7 @@ def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: 
         blocks.append(el("p", caption, class_="caption") if caption else None)
         table = layer_table(kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}")
         blocks.append(table.html() if table else None)
-    files = figure_links(plan.figure) if about.links else None
+    files = paper_figure(about, plan.figure)
     return section(plan.name, plan.title, plan.why, blocks, files=files)
 
 
@@ -168,7 +168,7 @@ def roles_section(about: Context) -> Html:
         role_table(about.kinds, words).html(),
         written.html() if written else None,
         table.html() if table else None,
-        figure_links("figure-1") if about.links and records else None,
+        paper_figure(about, 1) if records else None,
         id="section-roles",
     )  # fmt: skip
 

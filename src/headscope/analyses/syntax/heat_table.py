@@ -9,7 +9,6 @@ from headscope.analyses.syntax.figures.relation_layers import STEPS, LayerBest, 
 from headscope.analyses.syntax.relations import Relation
 from headscope.attention.head_id import head_anchor
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import figure_file
 from headscope.report_kit.relation_names import DIRECTIONS, short
 from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.tables.page_rows import scrolled
@@ -42,11 +41,6 @@ def drawn_relations(
     most = max(MOST_CELLS // layers, 1)
     frequent = {relation.name for relation in sorted(present, key=lambda relation: -relation.n)[:most]}
     return [relation.name for relation in present if relation.name in frequent]
-
-
-def heat_name(kind: str, *, first: bool) -> str:
-    """Return the name of the heat map's file."""
-    return figure_file("relations-by-layer", kind, first=first)
 
 
 def heat_table(run: Study, relations: Sequence[Relation], kind: Kind) -> Html | None:

@@ -1,6 +1,6 @@
 """The part of the report on dependency heads."""
 
-from headscope.analyses.syntax.figures.files import syntax_figures
+from headscope.analyses.syntax.figures.files import BY_DISTANCE, BY_LAYER
 from headscope.analyses.syntax.findings import TOPIC, syntax_findings
 from headscope.analyses.syntax.head_functions import ROLE, UNIVERSAL, relation_scores
 from headscope.analyses.syntax.section import syntax_section
@@ -25,7 +25,7 @@ TERMS = (
 PARTS = Parts(
     findings=syntax_findings,
     sections=syntax_section,
-    figures=syntax_figures,
+    figures=(BY_LAYER, BY_DISTANCE),
     terms=TERMS,
     explained=("syntax_best",),
     headline={TOPIC: 30},

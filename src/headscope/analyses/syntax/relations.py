@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import Any
@@ -128,3 +129,13 @@ def _best(row: dict[str, Any]) -> Best | None:
         gap=cell_of(row, "margin", "margin_ci"),
         q=number(row.get("q_value")),
     )
+
+
+def curve_relations(relations: Sequence[Relation], run: Study) -> list[str]:
+    """Return the relations whose curves are drawn: those of table 1 that have cases at some distance, in its order."""
+    with_cases = {
+        str(row["relation"])
+        for row in records(run.tables.get("syntax_by_distance"))
+        if number(row["n_arcs"]) > 0
+    }
+    return [relation.name for relation in single(tuple(relations)) if relation.name in with_cases]

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from headscope.analyses.syntax.figures.distance_curves import distance_panel
+from headscope.analyses.syntax.figures.files import BY_DISTANCE, BY_LAYER
 from headscope.analyses.syntax.findings import DETAIL, NOOP, TOPIC, noop_rows
-from headscope.analyses.syntax.heat_table import heat_key, heat_name, heat_table
+from headscope.analyses.syntax.heat_table import heat_key, heat_table
 from headscope.analyses.syntax.page_tables import (
     distance_table,
     main_table,
@@ -15,17 +16,16 @@ from headscope.analyses.syntax.page_tables import (
     paper_table,
     same_data_table,
 )
-from headscope.analyses.syntax.relations import Relation, relations_of, single
-from headscope.report_kit.links import file_links, linked
+from headscope.analyses.syntax.relations import Relation, curve_relations, relations_of
+from headscope.report_kit.links import file_link, linked
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.pictures.drawing import inline
 from headscope.report_kit.relation_names import OVERALL, short
 from headscope.report_kit.report_parts import Context, Section, section
-from headscope.report_kit.tables.cells import number, records
+from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.page_rows import scrolled
 from headscope.report_kit.words import count, join, plain
 from headscope.study.paper import paper_numbers
-from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 WHY = "Does one head find a word’s syntactic head, better than always pointing a fixed number of words away?"
@@ -115,14 +115,13 @@ def _pooling(how: object) -> str:
     return {"mean": "averaged", "first": "the first piece’s", "max": "the largest"}.get(str(how), "averaged")
 
 
-def _layers(about: Context, relations: Sequence[Relation]) -> list[Html]:
-    out: list[Html] = []
-    for index, kind in enumerate(about.kinds):
+def _layers(about: Context, relations: Sequence[Relation]) -> list[Html | None]:
+    out: list[Html | None] = []
+    for kind in about.kinds:
         table = heat_table(about.run, relations, kind)
         if table is not None:
-            out += [*kind.heading("h4"), table]
-            name = heat_name(kind.name, first=index == 0)
-            out += [file_links(name, "This table as a figure")] if about.links else []
+            link = file_link(about, BY_LAYER.name + kind.ending, "This table as a figure")
+            out += [*kind.heading("h4"), table, link]
     if not out:
         return []
     title = el("h3", "In which layers")
@@ -130,17 +129,7 @@ def _layers(about: Context, relations: Sequence[Relation]) -> list[Html]:
     return [title, caption, *out, heat_key()]
 
 
-def curve_relations(relations: Sequence[Relation], run: Study) -> list[str]:
-    """Return the relations whose curves are drawn: those of table 1 that have cases at some distance, in its order."""
-    with_cases = {
-        str(row["relation"])
-        for row in records(run.tables.get("syntax_by_distance"))
-        if number(row["n_arcs"]) > 0
-    }
-    return [relation.name for relation in single(tuple(relations)) if relation.name in with_cases]
-
-
-def _distances(about: Context, relations: Sequence[Relation]) -> list[Html]:
+def _distances(about: Context, relations: Sequence[Relation]) -> list[Html | None]:
     names = curve_relations(relations, about.run)
     table = about.run.tables.get("syntax_by_distance")
     if table is None or not names:
@@ -156,14 +145,14 @@ def _distances(about: Context, relations: Sequence[Relation]) -> list[Html]:
         "Accuracy by how many words dependent and head word are apart. Line: the relation’s best head with its 95% "
         "intervals; bar: the best fixed offset."
     )
-    out = [
+    return [
         el("h3", "Near and far"),
         el("p", why, class_="why"),
         el("div", figures, class_="panels curves"),
         el("p", caption, class_="caption"),
         distance_table(rows, about),
+        file_link(about, BY_DISTANCE.name, "All relations as a figure"),
     ]
-    return [*out, *([file_links("accuracy-by-distance", "All relations as a figure")] if about.links else [])]
 
 
 def _noop(about: Context, relations: Sequence[Relation]) -> list[Html]:

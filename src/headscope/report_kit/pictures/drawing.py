@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from functools import cache
 from hashlib import blake2b
 
-from matplotlib.figure import Figure
+import matplotlib.figure
 
 from headscope.figures.saving import svg_text
 from headscope.figures.settling import settle
 from headscope.palette import palette
 from headscope.report_kit.pictures.stamps import stamped
-from headscope.views.markup import Html, raw, text
+from headscope.report_kit.report_parts import Context, Drawing, Figure
+from headscope.views.markup import Html, el, raw, text
 
 PIXELS_PER_POINT = 1.36
 """Ten-point text of a figure comes out a little smaller than the page's sixteen-pixel text."""
 
 
-def inline(figure: Figure, *, name: str, label: str) -> Html:
+def inline(figure: matplotlib.figure.Figure, *, name: str, label: str) -> Html:
     """Return a figure as an inline `<svg>` that scales with its box.
 
     Args:
@@ -30,23 +30,34 @@ def inline(figure: Figure, *, name: str, label: str) -> Html:
     return _inlined(svg_text(figure), name=name, label=label)
 
 
-def inline_file(
-    pictures: Mapping[str, str], file: str, draw: Callable[[], Figure], *, name: str, label: str
-) -> Html:
-    """Return a figure that is a file, too: as it was written there, else drawn as it would be written.
+def placed(
+    about: Context, figure: Figure, label: str, *, ending: str = "", class_: str | None = None
+) -> list[Html]:
+    """Place a figure in the page, each page of it as it was written in its file, else as it would be written.
 
     Args:
-        pictures: the figures that were written, as SVG, by the names of their files.
-        file: its name.
-        draw: draws it.
-        name, label: as `inline` takes them.
+        about: the run.
+        figure: declared by its analysis.
+        label: what it shows, for those who do not see it.
+        ending: of its file's name: the kind of attention, the probe.
+        class_: of the elements.
     """
-    markup = pictures.get(file)
+    drawings = figure.drawings(about)
+    page = re.compile(rf"{re.escape(figure.name + ending)}(-\d+)?")
+    return [
+        el("figure", _inlined(_markup(about, file, draw), name=file, label=label), class_=class_)
+        for file, draw in drawings.items()
+        if page.fullmatch(file)
+    ]
+
+
+def _markup(about: Context, file: str, draw: Drawing) -> str:
+    markup = about.pictures.get(file)
     if markup is None:
         figure = draw()
         settle(figure)
         markup = svg_text(figure)
-    return _inlined(markup, name=name, label=label)
+    return markup
 
 
 def _inlined(markup: str, *, name: str, label: str) -> Html:

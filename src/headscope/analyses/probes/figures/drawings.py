@@ -1,64 +1,60 @@
-"""The figures of probes, each once: by the name of its file, how it is drawn for the page and for the file."""
+"""The figures of probes: table 3, near and far, weights of heads, the layers of the structural probe."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
 import pandas as pd
-from matplotlib.figure import Figure
 
 from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
 from headscope.analyses.probes.figures.score_lines import probe_scores, scores_of
 from headscope.analyses.probes.figures.weight_grids import probe_weights, weights_of
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import figure_file
-from headscope.report_kit.report_parts import Context
+from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.study.paper import paper_numbers
 from headscope.study.study import Study
 
-Drawings = Mapping[str, Callable[[], Figure]]
+
+def _scores(about: Context, probes: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    if scores_of(probes):
+        yield "", partial(probe_scores, probes, paper=paper_of(about.run))
 
 
-def drawings_of(about: Context) -> Drawings:
-    """Return the figures that a run has something to draw in."""
-    run, kinds = about.run, about.kinds
-    scores, near, weights, layers = (
-        run.tables.get(name) for name in ("probes", "probe_by_distance", "probe_weights", "probe_layers")
-    )
-    drawings: dict[str, Callable[[], Figure]] = {}
-    if scores is not None and scores_of(scores):
-        drawings["probe-scores"] = partial(probe_scores, scores, paper=paper_of(run))
-    if near is not None:
-        drawings["probe-distances"] = partial(probe_distances, near)
-    if weights is not None:
-        for probe, kind in grids_of(weights, kinds):
-            drawings[weights_name(probe, kind, kinds)] = partial(probe_weights, weights, probe, kind=kind)
-    if layers is not None:
-        drawings["probe-layers"] = partial(probe_layers, layers)
-    return drawings
+def _weights(about: Context, weights: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    for probe, kind in grids_of(weights, about):
+        yield grid_ending(probe, kind), partial(probe_weights, weights, probe, kind=kind.name)
 
 
-def probe_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield the figures of probes, each with the name of its file."""
-    yield from ((name, draw()) for name, draw in drawings_of(about).items())
+SCORES = Figure(name="probe-scores", tables=("probes",), draw=_scores)
+DISTANCES = Figure(
+    name="probe-distances",
+    tables=("probe_by_distance",),
+    draw=lambda _, near: [("", partial(probe_distances, near))],
+)
+WEIGHTS = Figure(name="probe-weights", tables=("probe_weights",), draw=_weights)
+LAYERS = Figure(
+    name="probe-layers",
+    tables=("probe_layers",),
+    draw=lambda _, layers: [("", partial(probe_layers, layers))],
+)
+FIGURES = (SCORES, DISTANCES, WEIGHTS, LAYERS)
 
 
-def weights_name(probe: str, kind: str, kinds: Sequence[Kind]) -> str:
-    """Return the name of a grid's file."""
-    name = "probe-weights" if probe == "attention" else f"probe-weights-{probe.replace(' ', '-')}"
-    return figure_file(name, kind, first=kind == kinds[0].name)
+def grid_ending(probe: str, kind: Kind) -> str:
+    """Return what the name of a grid's file ends in."""
+    return ("" if probe == "attention" else f"-{probe.replace(' ', '-')}") + kind.ending
 
 
-def grids_of(table: pd.DataFrame, kinds: Sequence[Kind]) -> list[tuple[str, str]]:
+def grids_of(table: pd.DataFrame, about: Context) -> list[tuple[str, Kind]]:
     """Return the probe and the kind of attention of each grid of `tables/probe_weights.parquet`."""
     probes = [probe for probe, model in SYSTEMS if model == "trained" and probe in set(table["probe"])]
     return [
-        (probe, kind.name)
+        (probe, kind)
         for probe in probes
-        for kind in kinds
+        for kind in about.kinds
         if len(weights_of(table, probe, kind=kind.name))
     ]
 

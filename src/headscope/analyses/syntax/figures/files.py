@@ -1,32 +1,32 @@
-"""The figures of dependency heads by the names of their files: relations by layer, accuracy by distance."""
+"""The figures of dependency heads: relations by layer, accuracy by distance."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
-from matplotlib.figure import Figure
+import pandas as pd
 
 from headscope.analyses.syntax.figures.distance_curves import curve_pages, distance_curves
 from headscope.analyses.syntax.figures.relation_layers import best_by_layer, relation_layers
-from headscope.analyses.syntax.heat_table import best_offsets, drawn_relations, heat_name
-from headscope.analyses.syntax.relations import relations_of
-from headscope.analyses.syntax.section import curve_relations
-from headscope.report_kit.report_parts import Context
+from headscope.analyses.syntax.heat_table import best_offsets, drawn_relations
+from headscope.analyses.syntax.relations import curve_relations, relations_of
+from headscope.report_kit.report_parts import Context, Drawing, Figure
 
 
-def syntax_figures(about: Context) -> Iterator[tuple[str, Figure]]:
-    """Yield each, where there is something to draw, with the name of its file."""
-    run, relations = about.run, relations_of(about.run)
-    accuracies, near = run.tables.get("syntax"), run.tables.get("syntax_by_distance")
-    if accuracies is not None:
-        offsets = best_offsets(run)
-        for index, kind in enumerate(about.kinds):
-            names = drawn_relations(relations, best_by_layer(accuracies, offsets, kind=kind.name))
-            if names:
-                figure = relation_layers(accuracies, offsets, kind=kind.name, relations=names)
-                yield heat_name(kind.name, first=index == 0), figure
-    names = curve_relations(relations, run)
-    if near is not None and names:
-        for number, page in enumerate(curve_pages(names), start=1):
-            name = "accuracy-by-distance" if number == 1 else f"accuracy-by-distance-{number}"
-            yield name, distance_curves(near, relations=page)
+def _by_layer(about: Context, accuracies: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    relations, offsets = relations_of(about.run), best_offsets(about.run)
+    for kind in about.kinds:
+        names = drawn_relations(relations, best_by_layer(accuracies, offsets, kind=kind.name))
+        if names:
+            yield kind.ending, partial(relation_layers, accuracies, offsets, kind=kind.name, relations=names)
+
+
+def _by_distance(about: Context, near: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    names = curve_relations(relations_of(about.run), about.run)
+    for page in curve_pages(names) if names else ():
+        yield "", partial(distance_curves, near, relations=page)
+
+
+BY_LAYER = Figure(name="relations-by-layer", tables=("syntax",), draw=_by_layer)
+BY_DISTANCE = Figure(name="accuracy-by-distance", tables=("syntax_by_distance",), draw=_by_distance)
