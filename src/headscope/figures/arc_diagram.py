@@ -60,8 +60,7 @@ def arc_panel(
     tall = max(rows or 0, len(arcs.tokens))
     relation_color = color or role_color(_role(example))
     with house_style():
-        if ax is None:
-            ax = new_figure(3.3, ROW_INCHES * tall + 0.75).subplots()
+        ax = ax or new_figure(3.3, ROW_INCHES * tall + 0.75).subplots()
         lines = [stroke for stroke in arcs.strokes() if not (hide_special and stroke.special)]
         rgba = [
             (

@@ -1,15 +1,19 @@
-"""Axes that several figures share: layers across, percent upwards, and what an empty panel says."""
+"""Axes that several figures share: layers across, percent upwards, names at the ends, what an empty panel says."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 from matplotlib import rcParams
 from matplotlib.axes import Axes
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, PercentFormatter
+from numpy.typing import NDArray
 
 from headscope.figures.series import Series
 from headscope.figures.style import LINE, SOFT
+from headscope.statistics.arc_bins import DISTANCES, SHORT
 
 NOTE_POINTS = 10.0
 """How high a note between a panel and its title is."""
@@ -41,6 +45,86 @@ def share_top(*series: Series) -> float:
     values += [line.means["uniform"].max() for line in series if line.means["uniform"].notna().any()]
     highest = max(values, default=0.0)
     return next((step for step in (0.05, 0.1, 0.2, 0.25, 0.5) if highest < 0.95 * step), 1.0)
+
+
+def log_axis(ax: Axes, low: float, high: float, *, subs: Sequence[float]) -> None:
+    """Make the y axis logarithmic from `low` to `high`, with plain numbers at these multiples of powers of ten."""
+    ax.set_yscale("log")
+    ax.set_ylim(low, high)
+    ax.yaxis.set_major_locator(LogLocator(base=10, subs=subs))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def whole_axis(ax: Axes, *, steps: int, labelsize: float) -> None:
+    """Number the y axis from 0 to 100%, and rule faint horizontal lines."""
+    shares = [step / steps for step in range(steps + 1)]
+    ax.set_ylim(0, 1)
+    ax.set_yticks(shares, [f"{100 * share:.0f}" for share in shares[:-1]] + ["100%"])
+    ax.grid(axis="y", color=LINE)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(labelsize=labelsize)
+
+
+def distance_axis(ax: Axes) -> None:
+    """Number the x axis with how many words apart two words are, from `arc_bins.DISTANCES`."""
+    ax.set_xlim(-0.3, len(DISTANCES) - 0.7)
+    ax.set_xticks(range(len(DISTANCES)), SHORT)
+
+
+def grid_axes(ax: Axes, layers: int, heads: int, *, most: int, **ticks: Any) -> None:
+    """Make the axes those of a head grid: layers as rows, heads as columns, at most `most` numbers along each."""
+    ax.set_xlim(0.4, heads + 0.6)
+    ax.set_ylim(layers + 0.6, 0.4)
+    ax.set_aspect("equal")
+    across, down = (max(1, -(-number // most)) for number in (heads, layers))
+    ax.set_xticks(range(1, heads + 1, across))
+    ax.set_yticks(range(1, layers + 1, down))
+    ax.tick_params(**ticks)
+    hide_spines(ax)
+
+
+def hide_spines(ax: Axes) -> None:
+    """Leave out the lines around a panel."""
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+
+
+def interval_bars(
+    ax: Axes,
+    x: NDArray[Any],
+    low: NDArray[Any],
+    high: NDArray[Any],
+    *,
+    color: str,
+    width: float,
+    alpha: float,
+) -> None:
+    """Draw intervals as vertical bars behind their values, where there are any."""
+    if np.isfinite(low).any():
+        ax.vlines(x, low, high, color=color, linewidth=width, alpha=alpha, gid="interval")
+
+
+def name_ends(ax: Axes, x: float, ends: Sequence[tuple[float, str, str, str]], *, gap: float = 0.085) -> None:
+    """Write the names of curves to the right of their ends, pushed apart where these are close.
+
+    Args:
+        ax: its limits set, its y axis linear or logarithmic.
+        x: where the names begin.
+        ends: of each curve the value at its end, its name, its color, and the name's id in the page.
+        gap: between two names, as a share of the axis.
+    """
+    to, back = (np.log, np.exp) if ax.get_yscale() == "log" else (float, float)
+    bottom, top = (float(to(limit)) for limit in ax.get_ylim())
+    step = gap * (top - bottom)
+    heights: list[float] = []
+    ordered = sorted(ends, key=lambda end: end[0])
+    for value, *_ in ordered:
+        heights.append(max(heights[-1] + step if heights else bottom, float(to(value))))
+    over = max(heights[-1] - (top - 0.02 * (top - bottom)), 0.0) if heights else 0.0
+    for (_, name, color, gid), height in zip(ordered, heights):
+        ax.text(x, float(back(height - over)), name, color=color, fontsize=9, va="center", ha="left", clip_on=False,
+                gid=gid)  # fmt: skip
 
 
 def say_missing(ax: Axes, names: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from headscope.figures.axes import layer_axis, say_absent
 from headscope.figures.finders import finders_of, name_finders
+from headscope.figures.head_points import roles_of
 from headscope.figures.paper import across
 from headscope.figures.series import (
     Series,
@@ -18,7 +19,6 @@ from headscope.figures.series import (
     draw_means,
     draw_uniform,
     points_of,
-    roles_of,
     select,
 )
 from headscope.figures.statistic_panel import NAMES, SPREAD, panel_width
@@ -80,8 +80,7 @@ def entropy_panel(
     """Draw one panel of figure 4: `entropy` or `entropy_cls` of one kind, with all panels' y axis the same."""
     series = select(stats, statistic, kind=kind)
     with house_style():
-        if ax is None:
-            ax = new_figure(panel_width(series.layers), 2.7).subplots()
+        ax = ax or new_figure(panel_width(series.layers), 2.7).subplots()
         ax.set_title(capital(names[statistic]))
         if series.empty:
             say_absent(ax, "Cannot occur in this kind of attention.")

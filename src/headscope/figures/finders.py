@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.text import Annotation
 from numpy.typing import NDArray
 
 from headscope.attention.head_id import head_label
-from headscope.figures.label_places import Box, WantedLabel, place_labels
+from headscope.figures.label_places import Box, LabelPlace, WantedLabel, place_labels
 from headscope.figures.labels import label
 from headscope.figures.style import INK, role_color
 
@@ -112,12 +113,21 @@ def name_finders(
             or len(written) == MOST_NAMED
         ):
             continue
-        box = label_place.box
-        across = {"left": box.left, "right": box.right}.get(label_place.side, (box.left + box.right) / 2)
-        offset = np.array([across, (box.bottom + box.top) / 2]) - offsets[index]
-        ax.annotate(
-            name.text, points[named[index]], xytext=tuple(offset), textcoords="offset points", fontsize=_SIZE,
-            ha=label_place.side, va="center", color=INK, zorder=5, annotation_clip=False,
-        )  # fmt: skip
+        write_beside(ax, name, label_place, points[named[index]], offsets[index])
         written.append(name.text)
     return written
+
+
+def write_beside(
+    ax: Axes,
+    name: WantedLabel,
+    label_place: LabelPlace,
+    point: tuple[float, float],
+    on_page: NDArray[np.float64],
+) -> Annotation:
+    """Write a head's name beside its point, which is given in the axes' units and in points on the page."""
+    x, y = label_place.anchor
+    return ax.annotate(
+        name.text, point, xytext=(x - on_page[0], y - on_page[1]), textcoords="offset points", fontsize=name.size,
+        ha=label_place.side, va="center", color=INK, zorder=5, annotation_clip=False,
+    )  # fmt: skip

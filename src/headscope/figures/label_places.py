@@ -49,6 +49,13 @@ class LabelPlace:
     side: str
     lead: tuple[float, float, float, float] | None = None
 
+    @property
+    def anchor(self) -> tuple[float, float]:
+        """Where the name is held: at its side, in the middle of its height."""
+        box = self.box
+        across = {"left": box.left, "right": box.right}.get(self.side, (box.left + box.right) / 2)
+        return across, (box.bottom + box.top) / 2
+
 
 @dataclass(frozen=True)
 class WantedLabel:

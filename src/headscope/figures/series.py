@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +9,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
 
-from headscope.attention.head_id import head_anchor, head_label
+from headscope.attention.head_id import head_label
 from headscope.figures.finders import EDGE_COLOR, Finders, marked, worn
+from headscope.figures.head_points import HeadRoles, by_frequency, link_points
 from headscope.figures.style import INK, SOFT, role_color, role_outline
 from headscope.statistics.measures import of_measure
-
-HeadRoles = Mapping[tuple[int, int], str]
-"""(layer, head), both 1-based, to role."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +35,16 @@ class Series:
         """The deepest layer with a value."""
         return int(max([*self.heads["layer"], *self.means["layer"]], default=0))
 
+    @property
+    def last_mean(self) -> float:
+        """The mean of the last layer, where its curve ends."""
+        return float(self.means["value"].iloc[-1])
+
+    @property
+    def name_id(self) -> str:
+        """The id in the page of the name at the end of its curve."""
+        return f"name--{self.kind}--{self.statistic}"
+
 
 def select(stats: pd.DataFrame, statistic: str, *, kind: str) -> Series:
     """Take one statistic of one kind, of the weights, from `tables/stats.parquet`, leaving out what is null."""
@@ -48,17 +55,6 @@ def select(stats: pd.DataFrame, statistic: str, *, kind: str) -> Series:
     heads = rows[~mean].sort_values(["layer", "head"]).reset_index(drop=True)
     means = rows[mean].sort_values("layer").reset_index(drop=True)
     return Series(statistic=statistic, kind=kind, heads=heads, means=means)
-
-
-def roles_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], str]:
-    """Return {(layer, head): role} of one kind from the table of roles (`kind layer head role`)."""
-    if roles is None:
-        return {}
-    rows = roles[roles["kind"] == kind]
-    return {
-        (int(layer), int(head)): str(role)
-        for layer, head, role in zip(rows["layer"], rows["head"], rows["role"])
-    }
 
 
 def places(series: Series, *, shift: float = 0.0, spread: float = 0.0) -> np.ndarray:
@@ -110,7 +106,7 @@ def draw_heads(
     sizes, edges = marked(names, finding, size)
     drawn = []
     # What is rarest is drawn last, over the many.
-    for role in sorted(set(shapes), key=lambda shape_name: (-int((shapes == shape_name).sum()), shape_name)):
+    for role in by_frequency(shapes):
         # Those that find something over the others.
         these = np.flatnonzero(shapes == role)
         these = these[np.argsort(edges[these], kind="stable")]
@@ -119,11 +115,7 @@ def draw_heads(
             edgecolors=EDGE_COLOR if finding else "none", zorder=3, clip_on=False, marker=role_outline(role),
             facecolors=color if roles is None else role_color(role), alpha=0.8 if len(names) > 200 else None,
         )  # fmt: skip
-        points.set_paths(
-            [role_outline(role)]
-        )  # scatter rescales a path; the palette's shapes are in proportion
-        points.set_urls([f"#{head_anchor(series.kind, a, b)}" for a, b in (names[index] for index in these)])
-        points.set_gid(f"heads--{series.kind}--{series.statistic}--{role}")
+        link_points(points, series.kind, series.statistic, role, (names[index] for index in these))
         drawn.append(points)
     return drawn
 

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
 from headscope.figures.finders import finders_of
-from headscope.figures.series import draw_heads, draw_means, draw_uniform, name_heads, roles_of, select
+from headscope.figures.head_points import roles_of
+from headscope.figures.series import draw_heads, draw_means, draw_uniform, name_heads, select
 from headscope.figures.style import figure_of, house_style, new_figure
 from headscope.statistics.statistic_catalog import figure_names
 from headscope.visible import capital
@@ -44,8 +45,7 @@ def statistic_panel(
     """
     series = select(stats, statistic, kind=kind)
     with house_style():
-        if ax is None:
-            ax = new_figure(panel_width(series.layers), 2.7).subplots()
+        ax = ax or new_figure(panel_width(series.layers), 2.7).subplots()
         ax.set_title(capital(names[statistic]))
         if series.empty:
             say_absent(ax, "Cannot occur in this kind of attention.")

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.attention.head_id import KINDS
-from headscope.figures.axes import layer_axis, say_absent, say_missing, share_axis, share_top
+from headscope.figures.axes import layer_axis, name_ends, say_absent, say_missing, share_axis, share_top
 from headscope.figures.finders import Finders, finders_of, name_finders
 from headscope.figures.paper import across
-from headscope.figures.series import Series, draw_heads, draw_means, points_of, select
+from headscope.figures.series import draw_heads, draw_means, points_of, select
 from headscope.figures.statistic_panel import NAMES
 from headscope.figures.style import figure_of, house_style, new_figure, role_color
 from headscope.statistics.statistic_catalog import STATISTICS, Topic, Unit, of_topic
@@ -145,25 +145,10 @@ def _overlay(
             points.append(point)
             highest[head] = max(highest.get(head, point), point, key=lambda point: point[1])
     name_finders(ax, highest, finders, others=points)
-    _name_series(ax, present, names, layers)
+    ends = [
+        (series.last_mean, names[series.statistic], role_color(_INK_OF[series.statistic]), series.name_id)
+        for series in present
+    ]
+    name_ends(ax, layers + 0.62, ends)
     if absent:
         say_missing(ax, absent)
-
-
-def _name_series(ax: Axes, present: Sequence[Series], names: Mapping[str, str], layers: int) -> None:
-    """Write each series' name to the right of its last mean, pushed apart where the ends are close."""
-    bottom, top = ax.get_ylim()
-    gap = 0.085 * (top - bottom)
-    ends = sorted(present, key=lambda series: float(series.means["value"].iloc[-1]))
-    last = bottom - gap
-    heights = []
-    for series in ends:
-        last = max(last + gap, float(series.means["value"].iloc[-1]))
-        heights.append(last)
-    over = max(heights[-1] - (top - 0.02 * (top - bottom)), 0.0)
-    for series, height in zip(ends, heights):
-        ax.text(
-            layers + 0.62, height - over, names[series.statistic],
-            color=role_color(_INK_OF[series.statistic]),
-            fontsize=9, va="center", ha="left", clip_on=False, gid=f"name--{series.kind}--{series.statistic}",
-        )  # fmt: skip

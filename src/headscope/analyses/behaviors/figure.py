@@ -15,6 +15,7 @@ from matplotlib.path import Path
 
 from headscope.analyses.behaviors.catalog import Behavior
 from headscope.analyses.behaviors.chosen import ChosenHead, heads_of
+from headscope.figures.axes import grid_axes
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_color
@@ -162,16 +163,4 @@ def _panel(
     ax.text(
         0, 1, f"uniform {uniform}", transform=ax.transAxes, color=SOFT, fontsize=7.5, ha="left", va="bottom"
     )
-    _grid(ax, layers, width)
-
-
-def _grid(ax: Axes, layers: int, heads: int) -> None:
-    ax.set_xlim(0.4, heads + 0.6)
-    ax.set_ylim(layers + 0.6, 0.4)
-    ax.set_aspect("equal")
-    steps = [max(1, -(-number // 6)) for number in (heads, layers)]
-    ax.set_xticks(range(1, heads + 1, steps[0]))
-    ax.set_yticks(range(1, layers + 1, steps[1]))
-    ax.tick_params(labelsize=7.5, pad=2)
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    grid_axes(ax, layers, width, most=6, labelsize=7.5, pad=2)

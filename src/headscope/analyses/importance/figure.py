@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from headscope.analyses.importance.tables import TITLES, UNITS
-from headscope.figures.axes import layer_axis, say_absent, say_missing
+from headscope.figures.axes import layer_axis, name_ends, say_absent, say_missing
 from headscope.figures.paper import across, paper_width
 from headscope.figures.series import Series, draw_heads, draw_means
 from headscope.figures.stats_points import kinds_in
@@ -106,8 +106,7 @@ def importance_panel(
     present = [series for series in every if not series.empty]
     absent = [names[series.statistic] for series in every if series.empty]
     with house_style():
-        if ax is None:
-            ax = new_figure(5.0, 3.2).subplots()
+        ax = ax or new_figure(5.0, 3.2).subplots()
         ax.set_title(title or MEASURES[measure][0])
         if not present:
             say_absent(ax, "The loss does not depend on this attention.")
@@ -122,7 +121,11 @@ def importance_panel(
             draw_means(ax, series, color=role_color(role), shift=shift)
             shape = "broad" if series.statistic == "other" else series.statistic
             draw_heads(ax, series, color=role_color(role), shape=shape, shift=shift, size=26.0)
-        _name_series(ax, present, names, layers)
+        ends = [
+            (series.last_mean, names[series.statistic], role_color(_role(series.statistic)), series.name_id)
+            for series in present
+        ]
+        name_ends(ax, layers + 0.62, ends)
         if absent:
             say_missing(ax, absent)
         return figure_of(ax)
@@ -160,22 +163,3 @@ def _log_axis(ax: Axes, present: Sequence[Series]) -> None:
     )
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_minor_formatter(NullFormatter())
-
-
-def _name_series(ax: Axes, present: Sequence[Series], names: Mapping[str, str], layers: int) -> None:
-    """Write each class's name to the right of its last mean; close names are moved apart."""
-    bottom, top = np.log(ax.get_ylim())
-    gap = 0.085 * (top - bottom)
-    ends = sorted(present, key=lambda series: float(series.means["value"].iloc[-1]))
-    last = bottom - gap
-    heights = []
-    for series in ends:
-        last = max(last + gap, float(np.log(series.means["value"].iloc[-1])))
-        heights.append(last)
-    over = max(heights[-1] - (top - 0.02 * (top - bottom)), 0.0)
-    for series, height in zip(ends, heights):
-        ax.text(
-            layers + 0.62, float(np.exp(height - over)), names[series.statistic],
-            color=role_color(_role(series.statistic)),
-            fontsize=9, va="center", ha="left", clip_on=False, gid=f"name--{series.kind}--{series.statistic}",
-        )  # fmt: skip

@@ -14,8 +14,9 @@ from matplotlib.lines import Line2D
 
 from headscope.analyses.distances.clusters import Clusters, cluster
 from headscope.analyses.distances.pair_table import matrix_of
-from headscope.attention.head_id import head_anchor, head_label
+from headscope.attention.head_id import head_label
 from headscope.figures.axes import say_absent
+from headscope.figures.head_points import link_points
 from headscope.figures.paper import PAGE_INCHES, across, paper_width
 from headscope.figures.style import (
     INK,
@@ -70,8 +71,7 @@ def dendrogram(
     most = MOST_LABELED if paper_width() is None else int((PAGE_INCHES - 1.2) / PAPER_LINE)
     lines = min(len(leaves), most)
     with house_style():
-        if ax is None:
-            ax = new_figure(WIDTH, 0.8 + each * lines).subplots()
+        ax = ax or new_figure(WIDTH, 0.8 + each * lines).subplots()
         if len(leaves) < 2:
             say_absent(ax, "A tree needs two heads.")
             return figure_of(ax)
@@ -121,11 +121,7 @@ def _leaves(ax: Axes, heads: pd.DataFrame, clusters: Clusters, kind: str, *, nam
             np.full(len(these), -0.012), line_of[these], s=34.0 if named else 8.0, linewidths=0.0, clip_on=False,
             marker=role_outline(role), color=role_color(role), transform=margin,
         )  # fmt: skip
-        points.set_paths([role_outline(role)])
-        points.set_urls(
-            [f"#{head_anchor(kind, a, b)}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()]
-        )
-        points.set_gid(f"heads--{kind}--tree--{role}")
+        link_points(points, kind, "tree", role, heads.loc[these, ["layer", "head"]].to_numpy())
     if not named:
         return
     for number, (layer, head, role) in enumerate(zip(heads["layer"], heads["head"], roles)):

@@ -13,6 +13,7 @@ from headscope.analyses.distances.figures.plane import SIDE, Plane, height_of, l
 from headscope.attention.head_id import head_anchor, head_label
 from headscope.figures.axes import say_absent
 from headscope.figures.finders import EDGE_COLOR, finder_name, marked, worn
+from headscope.figures.head_points import link_points
 from headscope.figures.label_places import LabelPlace, WantedLabel, place_labels
 from headscope.figures.paper import LEAST_POINTS, across, paper_width
 from headscope.figures.style import (
@@ -93,8 +94,7 @@ def map_panel(
         raise ValueError(f"Expected a coloring by role or layer, got {coloring!r}; choose one of them.")
     heads = _heads(table, kind)
     with house_style():
-        if ax is None:
-            ax = new_figure(SIDE, height_of(heads) + 0.45).subplots()
+        ax = ax or new_figure(SIDE, height_of(heads) + 0.45).subplots()
         ax.set_title(f"By {coloring}")
         if coloring == "role" and heads["role"].isna().all():
             say_absent(ax, "Roles need the statistics of the same run.")
@@ -138,11 +138,7 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
             facecolors=role_color(role),
             alpha=0.8 if len(heads) > NUMBERED else None,
         )  # fmt: skip
-        points.set_paths([role_outline(role)])
-        points.set_urls(
-            [f"#{head_anchor(kind, a, b)}" for a, b in heads.loc[these, ["layer", "head"]].to_numpy()]
-        )
-        points.set_gid(f"heads--{kind}--map--{role}")
+        link_points(points, kind, "map", role, heads.loc[these, ["layer", "head"]].to_numpy())
     called = {role: names.get(role) or _called(role) for role in present}
     finding = [
         (WantedLabel(text, 8.5, marks[[index]]), INK, "finder") for index, text in finders[:MOST_NAMED]
@@ -229,9 +225,7 @@ def _draw_label(
     ax: Axes, plane: Plane, name: WantedLabel, label_place: LabelPlace, color: str, *, sort: str
 ) -> None:
     """Draw a name and the line to its mark; names of the sort `finder` may be removed later, with their lines."""
-    box = label_place.box
-    across = {"left": box.left, "right": box.right}.get(label_place.side, (box.left + box.right) / 2)
-    x, y = plane.back(across, (box.bottom + box.top) / 2)
+    x, y = plane.back(*label_place.anchor)
     if label_place.lead is not None:
         ends = [plane.back(*label_place.lead[:2]), plane.back(*label_place.lead[2:])]
         ax.plot(*zip(*ends), color=SOFT, linewidth=0.7, zorder=2.5, clip_on=False, gid=f"lead--{name.text}")

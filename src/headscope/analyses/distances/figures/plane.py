@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from headscope.figures.axes import hide_spines
 from headscope.figures.label_places import Box
 from headscope.figures.paper import across, panel_inches, paper_width
 from headscope.figures.style import SOFT
@@ -64,8 +65,7 @@ def lay_out(ax: Axes, heads: pd.DataFrame) -> Plane:
     ax.set_aspect("equal")
     ax.set_xticks([])
     ax.set_yticks([])
-    for spine in ax.spines.values():
-        spine.set_visible(False)
+    hide_spines(ax)
     scale = _POINTS * side() / wide
     length = _round_length(wide / 4)
     y = bottom - 0.02 * high

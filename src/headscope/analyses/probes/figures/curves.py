@@ -9,19 +9,17 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.system import System
-from headscope.figures.axes import say_absent
+from headscope.figures.axes import distance_axis, interval_bars, name_ends, say_absent, whole_axis
 from headscope.figures.paper import LEAST_POINTS, narrow
 from headscope.figures.style import (
     INK,
-    LINE,
-    SOFT,
     figure_of,
     house_style,
     new_figure,
     role_color,
     role_outline,
 )
-from headscope.statistics.arc_bins import DISTANCES, SHORT
+from headscope.statistics.arc_bins import DISTANCES
 
 MEASURES = {"UUAS": "syntax", "Spearman": "next"}
 _GAP = 0.062  # of the axis, between two names
@@ -54,17 +52,15 @@ def probe_distances(by_distance: pd.DataFrame, *, ax: Axes | None = None) -> Fig
             order = np.argsort(x)
             values, low, high = (rows[name].to_numpy(float)[order] for name in ("value", "ci_low", "ci_high"))
             color = role_color(system.role)
-            if np.isfinite(low).any():
-                ax.vlines(x[order], low, high, color=color, linewidth=3, alpha=0.3, gid="interval")
+            interval_bars(ax, x[order], low, high, color=color, width=3, alpha=0.3)
             ax.plot(x[order], values, color=color, linewidth=1.4, marker=role_outline(system.role), markersize=6,
                     linestyle="--" if "random" in system.name else "-", clip_on=False, gid="probe",
                     label=system.name)  # fmt: skip
-            ends.append((float(values[-1]), system.name, color))
+            ends.append((float(values[-1]), system.name, color, f"name--{system.name}"))
+        distance_axis(ax)
+        whole_axis(ax, steps=4, labelsize=9)
         if not narrow():
-            _name(ax, ends, x=len(DISTANCES) - 0.8)
-        ax.set_xlim(-0.3, len(DISTANCES) - 0.7)
-        ax.set_xticks(range(len(DISTANCES)), SHORT)
-        _shares(ax)
+            name_ends(ax, len(DISTANCES) - 0.8, ends, gap=_GAP)
         ax.set_xlabel("words between dependent and head word, 1 is next to it", fontsize=9)
         if narrow():
             figure_of(ax).legend(
@@ -82,8 +78,7 @@ def probe_layers(layers: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
     """
     last = int(layers["layer"].max())
     with house_style():
-        if ax is None:
-            ax = new_figure(min(max(4.2, 0.3 * last + 2.2), 10.0), 2.9).subplots()
+        ax = ax or new_figure(min(max(4.2, 0.3 * last + 2.2), 10.0), 2.9).subplots()
         ends = []
         for measure, role in MEASURES.items():
             rows = layers[(layers["measure"] == measure) & layers["value"].notna()].sort_values("layer")
@@ -100,33 +95,12 @@ def probe_layers(layers: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
             chosen = rows["chosen"].to_numpy(bool)
             ax.plot(x[chosen], values[chosen], linestyle="", marker="o", markersize=13, markerfacecolor="none",
                     color=INK, gid="chosen")  # fmt: skip
-            ends.append((float(values[-1]), measure, color))
-        _name(ax, ends, x=last + 0.25)
+            ends.append((float(values[-1]), measure, color, f"name--{measure}"))
         ax.set_xlim(-0.4, last + 0.2)
         step = max(1, -(-last // 12))
         ax.set_xticks(range(0, last + 1, step))
-        _shares(ax)
+        whole_axis(ax, steps=4, labelsize=9)
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+        name_ends(ax, last + 0.25, ends, gap=_GAP)
         ax.set_xlabel("layer, 0 is the embeddings")
         return figure_of(ax)
-
-
-def _shares(ax: Axes) -> None:
-    ax.set_ylim(0, 1)
-    ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100%"])
-    ax.grid(axis="y", color=LINE)
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(labelsize=9, labelcolor=SOFT)
-
-
-def _name(ax: Axes, ends: list[tuple[float, str, str]], *, x: float) -> None:
-    """Write each curve's name to the right of its end, pushed apart where ends are close."""
-    height = -1.0
-    heights = []
-    for value, name, color in sorted(ends):
-        height = max(height + _GAP, value)
-        heights.append((height, name, color))
-    over = max(heights[-1][0] - 0.98, 0.0) if heights else 0.0
-    for at, name, color in heights:
-        ax.text(x, at - over, name, color=color, fontsize=9, va="center", ha="left", clip_on=False,
-                gid=f"name--{name}")  # fmt: skip

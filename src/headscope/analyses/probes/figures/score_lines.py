@@ -50,8 +50,7 @@ def probe_scores(
             "Expected attachment scores of at least one probe, got none; run with --treebank-train."
         )
     with house_style():
-        if ax is None:
-            ax = new_figure(7.2, 0.7 + 0.36 * len(lines)).subplots()
+        ax = ax or new_figure(7.2, 0.7 + 0.36 * len(lines)).subplots()
         for y, (system, mean, seeds) in enumerate(lines):
             color = role_color(system.role)
             if np.isfinite(mean["ci_low"]):

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from headscope.attention.head_id import head_anchor
-from headscope.figures.axes import say_absent
+from headscope.figures.axes import grid_axes, say_absent
 from headscope.figures.paper import across, panel_inches
 from headscope.figures.style import INK, LINE, figure_of, house_style, new_figure, role_color
 
@@ -66,7 +66,8 @@ def probe_weights(
                 continue
             for row in rows.to_dict("records"):
                 _cell(ax, kind, int(row["layer"]), int(row["head"]), float(row["weight"]), most)
-            _grid(ax, layers, heads)
+            grid_axes(ax, layers, heads, most=16, labelsize=8)
+            ax.set_xlabel("head")
         axes[0].set_ylabel("layer")
         return figure_of(axes[0])
 
@@ -87,16 +88,3 @@ def _cell(ax: Axes, kind: str, layer: int, head: int, weight: float, most: float
             solid_capstyle="butt",
             gid="minus",
         )
-
-
-def _grid(ax: Axes, layers: int, heads: int) -> None:
-    ax.set_xlim(0.4, heads + 0.6)
-    ax.set_ylim(layers + 0.6, 0.4)
-    ax.set_aspect("equal")
-    steps = [max(1, -(-number // 16)) for number in (heads, layers)]
-    ax.set_xticks(range(1, heads + 1, steps[0]))
-    ax.set_yticks(range(1, layers + 1, steps[1]))
-    ax.tick_params(labelsize=8)
-    ax.set_xlabel("head")
-    for spine in ax.spines.values():
-        spine.set_visible(False)

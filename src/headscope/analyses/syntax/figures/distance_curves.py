@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.attention.head_id import head_label
-from headscope.figures.axes import say_absent
+from headscope.figures.axes import distance_axis, interval_bars, say_absent, whole_axis
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across, paper_width
-from headscope.figures.style import LINE, SOFT, figure_of, house_style, new_figure, role_color
-from headscope.statistics.arc_bins import DISTANCES, SHORT
+from headscope.figures.style import SOFT, figure_of, house_style, new_figure, role_color
+from headscope.statistics.arc_bins import DISTANCES
 
 COLUMNS = 4
 LEAST_INCHES, HEIGHT = 1.6, 2.1
@@ -34,8 +34,7 @@ def distance_panel(
     """
     measured = rows[(rows["n_arcs"] > 0) & rows["accuracy"].notna()]
     with house_style():
-        if ax is None:
-            ax = new_figure(2.7, HEIGHT).subplots()
+        ax = ax or new_figure(2.7, HEIGHT).subplots()
         if measured.empty:
             say_absent(ax, "No case at any distance.")
             return figure_of(ax)
@@ -62,10 +61,10 @@ def distance_panel(
                 markeredgewidth=1.6, linestyle="", clip_on=False)  # fmt: skip
         value = ordered["accuracy"].to_numpy(float)
         low, high = ordered["ci_low"].to_numpy(float), ordered["ci_high"].to_numpy(float)
-        if np.isfinite(low).any():
-            ax.vlines(x, low, high, color=color, linewidth=3.2, alpha=0.35, gid="interval")
+        interval_bars(ax, x, low, high, color=color, width=3.2, alpha=0.35)
         ax.plot(x, value, color=color, linewidth=1.5, marker="o", markersize=4, clip_on=False, gid="head")
-        _axes(ax)
+        distance_axis(ax)
+        whole_axis(ax, steps=2, labelsize=8)
         if name_offset and has_baseline.any() and pd.notna(first["baseline_offset"]):
             peak = int(np.nanargmax(baseline))
             ax.annotate(
@@ -73,16 +72,6 @@ def distance_panel(
                 textcoords="offset points", ha="left", va="bottom", fontsize=8, color=offset_color,
             )  # fmt: skip
         return figure_of(ax)
-
-
-def _axes(ax: Axes) -> None:
-    ax.set_xlim(-0.3, len(DISTANCES) - 0.7)
-    ax.set_ylim(0, 1)
-    ax.set_xticks(range(len(DISTANCES)), SHORT)
-    ax.set_yticks([0, 0.5, 1], ["0", "50", "100%"])
-    ax.grid(axis="y", color=LINE)
-    ax.spines["left"].set_visible(False)
-    ax.tick_params(labelsize=8)
 
 
 def curve_pages(names: Sequence[str]) -> list[Sequence[str]]:

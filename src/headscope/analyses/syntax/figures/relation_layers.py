@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.patches import Rectangle
 
+from headscope.figures.axes import hide_spines
 from headscope.figures.labels import label
 from headscope.figures.paper import narrow
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
@@ -146,8 +147,7 @@ def relation_layers(
         ax.set_yticks(np.arange(len(names)), [label(name, 22) for name in names])
         ax.tick_params(axis="y", labelcolor=INK)
         ax.set_xlabel("layer")
-        for spine in ax.spines.values():
-            spine.set_visible(False)
+        hide_spines(ax)
         _key(ax)
         return figure_of(ax)
 
