@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import SupportsInt
 
 import numpy as np
@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.attention.head_id import head_anchor, head_label, kind_prefixes
-from headscope.report_kit.linked_sentences import HeadRef
+from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import capital
 from headscope.statistics.role_catalog import OTHERWISE
@@ -56,6 +56,10 @@ class Kind:
     def in_brackets(self) -> str:
         """Ends the title of a table: ` (decoder)`, or nothing for a model's only kind."""
         return f" ({self.name})" if self.prefix else ""
+
+    def findings(self, sentences: Iterable[Sentence]) -> list[Sentence]:
+        """Return sentences as those on this kind."""
+        return [replace(each, kind=self.name) for each in sentences]
 
     def heading(self, tag: str = "h3") -> list[Html]:
         """Return the heading of what a section shows of it; none for a model's only kind."""

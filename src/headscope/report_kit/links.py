@@ -9,11 +9,6 @@ from headscope.report_kit.report_parts import Context, Figure
 from headscope.views.markup import Html, el
 
 
-def numbered(value: str, below: str = "") -> Html:
-    """Return a cell with a number and what belongs to it in small below."""
-    return el("td", value, el("small", below) if below else None)
-
-
 def linked(sentences: Sequence[Sentence], *, tag: str = "p", class_: str | None = "finding") -> list[Html]:
     """Return sentences with each head linked to its card."""
     return [

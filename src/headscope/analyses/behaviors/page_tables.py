@@ -13,7 +13,8 @@ from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import DASH, ends, formatted, percent, share
 from headscope.report_kit.tables.cells import Cell
-from headscope.report_kit.tables.page_rows import Table, scrolled
+from headscope.report_kit.tables.page_parts import header_line, numbered, page_table, scrolled
+from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import capital, count
 from headscope.statistics.measures import MEASURES
 from headscope.views.markup import Html, el
@@ -38,14 +39,8 @@ def best_heads(chosen: Sequence[ChosenHead], kind: Kind, *, name: str) -> Html:
     by_norm = any(head.by_norm is not None for head in chosen)
     of = TOKENS_COLUMN if all(head.behavior.counts_tokens for head in chosen) else COLUMNS[2]
     titles = [*COLUMNS[:2], of, *([NORM_COLUMN] if by_norm else []), *COLUMNS[3:]]
-    header = el("tr", [el("th", title, scope="col") for title in titles])
-    table = el(
-        "table",
-        el("thead", header),
-        el("tbody", [_row(head, kind, by_norm=by_norm) for head in chosen]),
-        id=name,
-        class_="relations",
-    )
+    rows = el("tbody", [_row(head, kind, by_norm=by_norm) for head in chosen])
+    table = page_table([header_line(titles)], [rows], name=name, class_="relations")
     return scrolled(table, "The head chosen for each behavior")
 
 
@@ -72,7 +67,7 @@ def _row(chosen: ChosenHead, kind: Kind, *, by_norm: bool) -> Html:
         (over, ""),
         (f"{chosen.estimate.n:,}", ""),
     )
-    numbers = [el("td", value, el("small", below) if below else None) for value, below in cells]
+    numbers = [numbered(value, below) for value, below in cells]
     return el(
         "tr",
         el("th", capital(chosen.behavior.name), el("small", chosen.behavior.label), scope="row"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
@@ -40,7 +39,7 @@ def behaviors_findings(about: Context) -> list[Sentence]:
             *behavior_sentences(chosen, kind, TOPIC, where="in text"),
             *norm_sentence(chosen, kind, TOPIC, where="in text"),
         ]
-        findings += [replace(finding, kind=kind.name) for finding in of_kind]
+        findings += kind.findings(of_kind)
     return findings
 
 

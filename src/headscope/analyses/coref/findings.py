@@ -14,7 +14,7 @@ from headscope.report_kit.comparing import compared, comparisons
 from headscope.report_kit.linked_sentences import Sentence, sentence
 from headscope.report_kit.numbers import accuracy_words, percent
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell, number
+from headscope.report_kit.tables.cells import NO_NUMBER, number
 from headscope.report_kit.words import count, join, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
@@ -35,7 +35,7 @@ def coreference_findings(about: Context) -> list[Sentence]:
     if table is None:
         return []
     best = table.held_out
-    if best is None or not best.cells.get("all", _nothing()).exists:
+    if best is None or not best.cells.get("all", NO_NUMBER).exists:
         return [
             sentence(
                 TOPIC,
@@ -54,10 +54,6 @@ def coreference_findings(about: Context) -> list[Sentence]:
             )
         )
     return out
-
-
-def _nothing() -> Cell:
-    return Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
 
 
 def _main(

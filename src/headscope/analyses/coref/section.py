@@ -11,8 +11,8 @@ from headscope.report_kit.links import linked
 from headscope.report_kit.numbers import DASH, accuracy_words, ends, formatted, joined, percent, share
 from headscope.report_kit.pictures.strip import scale, strip
 from headscope.report_kit.report_parts import Context, Section, section
-from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records
-from headscope.report_kit.tables.page_rows import scrolled
+from headscope.report_kit.tables.cells import NO_NUMBER, Cell, Runs, cell_of, number, records
+from headscope.report_kit.tables.page_parts import folded, header_line, page_table, scrolled, share_cell
 from headscope.report_kit.words import capital, plain
 from headscope.study.paper import paper_numbers
 from headscope.views.markup import Html, el
@@ -108,9 +108,8 @@ def _control(runs: Runs | None) -> Html:
     if runs is None:
         return el("td", DASH, class_="picture")
     span = joined(runs.lowest, runs.highest)
-    nothing = Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
     return el("td", share(runs.mean), " ", el("small", span, class_="beside") if runs.seeds > 1 else None,
-              strip(nothing, control=runs, role="mixed"), class_="picture")  # fmt: skip
+              strip(NO_NUMBER, control=runs, role="mixed"), class_="picture")  # fmt: skip
 
 
 def _paper(printed: Mapping[str, Mapping[str, object]], types: Sequence[str]) -> Html:
@@ -138,18 +137,14 @@ def _best_heads(about: Context) -> Html | None:
         return None
     best = sorted(with_cells.items(), key=lambda pair: (-pair[1]["all"].value, pair[0]))[:MOST_HEADS]
     types = [name for name in TYPES if any(name in cells for cells in with_cells.values())]
-    header = el(
-        "tr",
-        el("th", "head", scope="col"),
-        [el("th", f"{TYPES[name]}, %", scope="col") for name in types],
-    )
+    header = header_line(["head", *(f"{TYPES[name]}, %" for name in types)])
     body = []
     for head, cells in best:
-        numbers = [_plain_cell(cells.get(name)) for name in types]
+        numbers = [share_cell(cells.get(name)) for name in types]
         body.append(el("tr", el("th", about.kind(head[0]).head_link(*head[1:]), scope="row"), numbers))
     summary = f"Table: the {len(best)} best heads, on all documents"
-    table = el("table", el("thead", header), el("tbody", body), id="table-coreference-heads", class_="small")
-    return el("details", el("summary", summary), scrolled(table, summary))
+    table = page_table([header], [el("tbody", body)], name="table-coreference-heads", class_="small")
+    return folded(table, summary)
 
 
 def _gap(about: Context) -> list[Html]:
@@ -177,7 +172,7 @@ def _gap(about: Context) -> list[Html]:
             el(
                 "tr",
                 el("th", label, el("small", selection_text) if selection_text else None, scope="row"),
-                [_plain_cell(cell_of_column.get(column)) for column in columns],
+                [share_cell(cell_of_column.get(column)) for column in columns],
             )
         )
     spans = [(measure, sum(name == measure for name, _ in columns)) for measure in ("accuracy", "f1")]
@@ -187,10 +182,8 @@ def _gap(about: Context) -> list[Html]:
         el("th"),
         [el("th", labels[measure], colspan=span, scope="colgroup") for measure, span in spans if span],
     )
-    bottom = el(
-        "tr", el("th", "system", scope="col"), [el("th", gender, scope="col") for _, gender in columns]
-    )
-    table = el("table", el("thead", top, bottom), el("tbody", body), id="table-gap", class_="small")
+    bottom = header_line(["system", *(gender for _, gender in columns)])
+    table = page_table([top, bottom], [el("tbody", body)], name="table-gap", class_="small")
     return [
         el("h3", "GAP: which of two names a pronoun means"),
         el("p", "A name’s score is the attention from the pronoun to its last word. Accuracy counts rows with exactly "
@@ -198,9 +191,3 @@ def _gap(about: Context) -> list[Html]:
            "not choose it.", class_="caption"),
         scrolled(table, "GAP by gender"),
     ]  # fmt: skip
-
-
-def _plain_cell(cell: Cell | None) -> Html:
-    if cell is None or not cell.exists:
-        return el("td", DASH)
-    return el("td", share(cell.value), el("small", ends(cell)) if cell.has_interval else None)

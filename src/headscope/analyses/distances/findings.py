@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 from math import isnan
 from typing import Any
 
@@ -45,7 +44,7 @@ def distances_findings(about: Context) -> list[Sentence]:
             *_by_role(heads, clusters, words),
             *_nearest(pairs, kind),
         ]
-        findings += [replace(finding, kind=kind.name) for finding in findings_of_kind]
+        findings += kind.findings(findings_of_kind)
     return findings
 
 

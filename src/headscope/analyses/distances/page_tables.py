@@ -12,9 +12,10 @@ from headscope.analyses.distances.pair_table import matrix_of, nearest_pairs
 from headscope.analyses.distances.stability import STABLE
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.numbers import nats, span
+from headscope.report_kit.numbers import joined, nats, span, two_decimals
 from headscope.report_kit.tables.cells import number, records
-from headscope.report_kit.tables.page_rows import Table, scrolled
+from headscope.report_kit.tables.page_parts import header_line, numbered, page_table, scrolled
+from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import Words, capital, layer_list, plain
 from headscope.views.markup import Html, el
 
@@ -37,33 +38,25 @@ def clusters_table(clusters: pd.DataFrame, heads: pd.DataFrame, words: Words, ki
                 el("td", f"{int(row['size']):,}"),
                 el("td", kind.head_link(row["medoid_layer"], row["medoid_head"])),
                 el("td", nats(number(row["divergence"])) if int(row["size"]) > 1 else DASH),
-                el("td", stability, el("small", f"{low:.2f}–{high:.2f}") if not isnan(low) else None),
+                numbered(stability, joined(low, high, two_decimals)),
                 el("td", DASH if isnan(silhouette) else f"{silhouette:.2f}"),
                 el("td", capital(_roles(members, words)), class_="words"),
                 el("td", capital(layer_list(sorted({int(layer) for layer in members["layer"]}))), class_="words"),
                 class_="weak" if single or stable < STABLE else None,
             )
         )  # fmt: skip
-    header = [
-        el("th", title, scope="col", class_="words" if title in ("roles (heads)", "in") else None)
-        for title in (
-            "cluster",
-            "heads",
-            "middle head",
-            "nats apart",
-            "stability",
-            "silhouette",
-            "roles (heads)",
-            "in",
-        )
-    ]
-    table = el(
-        "table",
-        el("thead", el("tr", header)),
-        el("tbody", rows),
-        id=f"table-clusters-{kind.name}",
-        class_="small",
+    titles = (
+        "cluster",
+        "heads",
+        "middle head",
+        "nats apart",
+        "stability",
+        "silhouette",
+        "roles (heads)",
+        "in",
     )
+    header = header_line(titles, words=("roles (heads)", "in"))
+    table = page_table([header], [el("tbody", rows)], name=f"table-clusters-{kind.name}", class_="small")
     return scrolled(table, "Clusters of heads")
 
 
@@ -85,17 +78,8 @@ def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Ki
                 el("td", capital(role_names), class_="words"),
             )
         )  # fmt: skip
-    header = [
-        el("th", title, scope="col", class_="words" if title == "role" else None)
-        for title in ("heads", "nats apart", "95% interval", "n (rows)", "role")
-    ]
-    table = el(
-        "table",
-        el("thead", el("tr", header)),
-        el("tbody", rows),
-        id=f"table-nearest-{kind.name}",
-        class_="small",
-    )
+    header = header_line(("heads", "nats apart", "95% interval", "n (rows)", "role"), words=("role",))
+    table = page_table([header], [el("tbody", rows)], name=f"table-nearest-{kind.name}", class_="small")
     return scrolled(table, "Pairs of heads most alike")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 import pandas as pd
@@ -52,7 +51,7 @@ def experiments_findings(about: Context) -> list[Sentence]:
             of_kind = behavior_sentences(chosen, kind, topic, where=where)
             if experiment.on_cards:
                 of_kind += norm_sentence(chosen, kind, topic, where=where)
-            findings += [replace(finding, kind=kind.name) for finding in of_kind]
+            findings += kind.findings(of_kind)
     return findings
 
 

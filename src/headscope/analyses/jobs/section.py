@@ -47,7 +47,9 @@ def job_findings(about: Context) -> list[Sentence]:
         if jobs is not None:
             for kind in about.kinds:
                 beside = _random_weights(jobs, kind)
-                findings += _of_kind(jobs.jobs, kind, topic=topic, where=where, beside=beside)
+                findings += kind.findings(
+                    [_of_kind(jobs.jobs, kind, topic=topic, where=where, beside=beside)]
+                )
     return findings
 
 
@@ -59,27 +61,26 @@ def _random_weights(jobs: CorpusJobs, kind: Kind) -> str:
     return ""
 
 
-def _of_kind(table: pd.DataFrame, kind: Kind, *, topic: str, where: str, beside: str) -> list[Sentence]:
+def _of_kind(table: pd.DataFrame, kind: Kind, *, topic: str, where: str, beside: str) -> Sentence:
     first = table[(table["kind"] == kind.name) & (table["job"] == 1)]
     of = kind.of_kind
     if first.empty:
         words = f"no head{of} is active in {FEWEST_ROWS} rows{where}, so that no jobs were looked for."
-        return [Sentence(topic, (capital(words),), kind.name)]
+        return sentence(topic, words)
     if first["q_value"].isna().all():
         words = (
             f"whether heads{of} have several jobs{where} was not tested, which needs rows of at least "
             f"{FEWEST_DOCUMENTS} documents."
         )
-        return [Sentence(topic, (capital(words),), kind.name)]
+        return sentence(topic, words)
     many = first[first["jobs"] > 1].sort_values(["jobs", "layer", "head"], ascending=[False, True, True])
     of_all = f"of {count(len(first), 'head')}{of} active in at least {FEWEST_ROWS} rows{where}"
     if many.empty:
         words = f"{of_all}, none is shown to have more than one job{beside}."
-        return [Sentence(topic, (capital(words),), kind.name)]
+        return sentence(topic, words)
     heads = [numbered(kind.name, int(row["layer"]), int(row["head"])) for row in records(many)]
     has = "has" if len(many) == 1 else "have"
-    finding = sentence(topic, f"{of_all}, {len(many):,} {has} several jobs: ", *listed(heads), f"{beside}.")
-    return [Sentence(finding.topic, finding.parts, kind.name)]
+    return sentence(topic, f"{of_all}, {len(many):,} {has} several jobs: ", *listed(heads), f"{beside}.")
 
 
 def job_section(about: Context) -> list[Section]:

@@ -20,7 +20,9 @@ def norm_findings(about: Context) -> list[Sentence]:
     table = about.run.tables.get("norms")
     if table is None:
         return []
-    return [finding for kind in about.kinds for finding in _of_kind(kind, activities(table, kind))]
+    return [
+        finding for kind in about.kinds for finding in kind.findings(_of_kind(kind, activities(table, kind)))
+    ]
 
 
 def _of_kind(kind: Kind, heads: Sequence[Activity]) -> list[Sentence]:
@@ -33,7 +35,7 @@ def _of_kind(kind: Kind, heads: Sequence[Activity]) -> list[Sentence]:
             f"Which heads{of} are inactive was not tested: an interval of the output norm needs at least 10 "
         )
         text += "documents."
-        return [Sentence(TOPIC, (text,), kind.name)]
+        return [sentence(TOPIC, text)]
     inactive = [head for head in tested if head.inactive]
     on_sink = [head for head in tested if head.attends_to_sink]
     inactive_off_sink = [head for head in inactive if not head.attends_to_sink]
@@ -69,7 +71,7 @@ def _of_kind(kind: Kind, heads: Sequence[Activity]) -> list[Sentence]:
                 f", which {verb} at most {percent(SINK_THRESHOLD)} of {its} attention on sink tokens.",
             )
         )
-    return [Sentence(finding.topic, finding.parts, kind.name) for finding in findings]
+    return findings
 
 
 def _on_sink(kind: Kind, on_sink: Sequence[Activity]) -> Sentence:

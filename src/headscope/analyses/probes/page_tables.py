@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import isnan
+from math import isnan, nan
 from typing import Any
 
 import pandas as pd
@@ -12,11 +12,12 @@ from headscope.analyses.probes.catalog import OVER_ATTENTION, SYSTEMS
 from headscope.analyses.probes.figures.weight_grids import TITLES
 from headscope.analyses.probes.probe_lines import ProbeLine
 from headscope.report_kit.numbers import DASH, correlation, ends, formatted, points, share
-from headscope.report_kit.pictures.strip import scale, strip
+from headscope.report_kit.pictures.strip import strip
 from headscope.report_kit.relation_names import short
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell, cell_of, number, records
-from headscope.report_kit.tables.page_rows import Table, scrolled
+from headscope.report_kit.tables.cells import cell_of, number, records
+from headscope.report_kit.tables.page_parts import folded, group_body, header_line, page_table, share_cell
+from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import plain
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.views.markup import Html, el
@@ -41,12 +42,6 @@ def table_3(lines: Sequence[ProbeLine], *, paper: Mapping[str, Any] | None = Non
     printed = {name: number(value) for name, value in (paper or {}).items()}
     titles = ["probe", "", "heads found", "seeds", *(MORE[name] for name in more), "n"]
     titles += ["paper"] if printed else []
-    header = [
-        el("th", title, scope="col", class_="words" if title == "probe" else None)
-        if title
-        else el("th", scale(), scope="col", class_="picture")
-        for title in titles
-    ]
     bodies = []
     groups = (
         ("", [line for line in lines if line.system.measure == "UAS"]),
@@ -57,10 +52,10 @@ def table_3(lines: Sequence[ProbeLine], *, paper: Mapping[str, Any] | None = Non
     )
     for title, members in groups:
         if members:
-            heading = el("tr", el("th", title, colspan=len(titles), scope="rowgroup", class_="group"))
             rows = [_row(line, more, printed) for line in members]
-            bodies.append(el("tbody", heading if title else None, rows))
-    return el("table", el("thead", el("tr", header)), bodies, id="table-3", class_="relations")
+            bodies.append(group_body(title, rows, columns=len(titles)))
+    header = header_line(titles, words=("probe",))
+    return page_table([header], bodies, name="table-3", class_="relations")
 
 
 def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> Html:
@@ -73,22 +68,13 @@ def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> 
         "tr",
         el("th", line.system.name, el("small", below) if below else None, scope="row"),
         el("td", strip(score, role=line.system.role, strong=line.model == "trained"), class_="picture"),
-        el("td", el("b", share(score.value)) if is_main else share(score.value),
-           el("small", ends(score)) if score.has_interval else None),
+        share_cell(score, bold=is_main),
         el("td", seeds, _spread(spread)),
-        [_more(line.cells.get(name), line.spread.get(name, float("nan"))) for name in more],
+        [share_cell(line.cells.get(name), _spread(line.spread.get(name, nan))) for name in more],
         el("td", f"{score.n:,}"),
         el("td", formatted(paper_value, ".0f")) if printed else None,
         class_=None if is_main else "weak",
     )  # fmt: skip
-
-
-def _more(cell: Cell | None, spread: float = float("nan")) -> Html:
-    if cell is None or not cell.exists:
-        return el("td", DASH)
-    return el(
-        "td", share(cell.value), el("small", ends(cell)) if cell.has_interval else None, _spread(spread)
-    )
 
 
 def _spread(value: float) -> Html | None:
@@ -117,19 +103,17 @@ def classes_table(table: pd.DataFrame, column: str, *, name: str, summary: str, 
         if column == "distance"
         else sorted(counts, key=lambda label: (-counts[label], label))
     )
-    titles = [el("th", header, scope="col"), el("th", "n", scope="col")]
-    titles += [el("th", SYSTEMS[key].name + ", %", scope="col") for key in systems]
+    titles = header_line([header, "n", *(f"{SYSTEMS[key].name}, %" for key in systems)])
     body = [
         el(
             "tr",
             el("th", short(label) if column == "relation" else label, scope="row"),
             el("td", f"{counts[label]:,}"),
-            [_more(cells.get((label, key))) for key in systems],
+            [share_cell(cells.get((label, key))) for key in systems],
         )
         for label in names
     ]
-    element = el("table", el("thead", el("tr", titles)), el("tbody", body), id=name, class_="small")
-    return el("details", el("summary", summary), scrolled(element, summary))
+    return folded(page_table([titles], [el("tbody", body)], name=name, class_="small"), summary)
 
 
 def weights_table(table: pd.DataFrame, about: Context) -> Html | None:
@@ -141,15 +125,12 @@ def weights_table(table: pd.DataFrame, about: Context) -> Html | None:
             key=lambda row: -abs(number(row["weight"])),
         )
         title = SYSTEMS[probe, "trained"].name if (probe, "trained") in SYSTEMS else plain(probe)
-        heading = el("tr", el("th", title, colspan=3, scope="rowgroup", class_="group"))
-        bodies.append(el("tbody", heading, [_weight(row, about) for row in rows[:MOST_WEIGHTS]]))
+        bodies.append(group_body(title, [_weight(row, about) for row in rows[:MOST_WEIGHTS]], columns=3))
     if not bodies:
         return None
-    titles = (("head", None), ("who attends", "words"), ("weight", None))
-    header = [el("th", title, scope="col", class_=kind) for title, kind in titles]
-    element = el("table", el("thead", el("tr", header)), bodies, id="table-probe-weights", class_="small")
-    summary = f"Table: the {MOST_WEIGHTS} largest weights of each probe"
-    return el("details", el("summary", summary), scrolled(element, summary))
+    header = header_line(("head", "who attends", "weight"), words=("who attends",))
+    element = page_table([header], bodies, name="table-probe-weights", class_="small")
+    return folded(element, f"Table: the {MOST_WEIGHTS} largest weights of each probe")
 
 
 def _weight(row: Mapping[str, Any], about: Context) -> Html:

@@ -21,7 +21,7 @@ from headscope.prepare.overlap import overlap_line
 from headscope.report_kit.links import file_link, linked
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Section, section
-from headscope.report_kit.tables.page_rows import scrolled
+from headscope.report_kit.tables.page_parts import scrolled
 from headscope.report_kit.words import capital, count, plain
 from headscope.views.markup import Html, el
 

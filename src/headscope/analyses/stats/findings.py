@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from headscope.analyses.stats.by_norm import norm_finding
 from headscope.analyses.stats.focus_findings import focus_sentences, noop_sentences
@@ -39,7 +38,7 @@ def stats_findings(about: Context) -> list[Sentence]:
             _roles(kind, words),
             *norm_finding(about.run, kind, words),
         ]
-        sentences += [replace(finding, kind=kind.name) for finding in of_kind]
+        sentences += kind.findings(of_kind)
     return sentences
 
 

@@ -9,9 +9,10 @@ from headscope.analyses.syntax.figures.relation_layers import STEPS, LayerBest, 
 from headscope.analyses.syntax.relations import Relation
 from headscope.attention.head_id import head_anchor
 from headscope.report_kit.kinds import Kind
+from headscope.report_kit.numbers import bracketed_interval
 from headscope.report_kit.relation_names import DIRECTIONS, short
 from headscope.report_kit.tables.cells import number, records
-from headscope.report_kit.tables.page_rows import scrolled
+from headscope.report_kit.tables.page_parts import header_line, scrolled
 from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
@@ -53,8 +54,7 @@ def heat_table(run: Study, relations: Sequence[Relation], kind: Kind) -> Html | 
     if not names:
         return None
     layers = max(cell.layer for name in names for cell in cells_by_relation[name])
-    numbers = [el("th", layer, scope="col") for layer in range(1, layers + 1)]
-    header = el("tr", el("th", "relation", scope="col"), numbers)
+    header = header_line(["relation", *map(str, range(1, layers + 1))])
     rows = []
     for name in names:
         cells = {cell.layer: cell for cell in cells_by_relation[name]}
@@ -75,7 +75,7 @@ def _cell(cell: LayerBest | None, kind: Kind) -> Html:
         return el("td")
     name = kind.head_label(cell.layer, cell.head)
     way = DIRECTIONS.get(cell.direction, cell.direction)
-    ends = f" ({100 * cell.ci_low:.1f} to {100 * cell.ci_high:.1f})" if not isnan(cell.ci_low) else ""
+    ends = bracketed_interval(cell.ci_low, cell.ci_high, form=".1f", scale=100)
     against = f", {100 * cell.above:+.1f} points to the best offset" if not isnan(cell.above) else ""
     title = f"Head {name}, {way}: {100 * cell.accuracy:.1f}%{ends}{against}".replace("-0.0", "0.0")
     step = step_of(cell.above)

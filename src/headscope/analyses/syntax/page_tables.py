@@ -8,13 +8,20 @@ from typing import Any
 
 from headscope.analyses.syntax.relations import Best, Relation
 from headscope.attention.head_id import head_label
-from headscope.report_kit.links import numbered
 from headscope.report_kit.numbers import DASH, ends, joined, offset_words, percent, points, q_words, share
-from headscope.report_kit.pictures.strip import scale, strip
+from headscope.report_kit.pictures.strip import strip
 from headscope.report_kit.relation_names import DIRECTIONS, gloss, short
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Runs, number
-from headscope.report_kit.tables.page_rows import Table, scrolled
+from headscope.report_kit.tables.page_parts import (
+    folded,
+    group_body,
+    header_line,
+    numbered,
+    page_table,
+    share_cell,
+)
+from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import Words
 from headscope.views.markup import Html, el, raw
 
@@ -30,12 +37,7 @@ def main_table(relations: Sequence[Relation], about: Context) -> Html:
               "random weights"]  # fmt: skip
     titles += ["shuffled words"] if shuffled else []
     titles += ["q", "who attends", "n"]
-    header = [
-        el("th", title, scope="col", class_="words" if title in ("relation", "who attends") else None)
-        if title
-        else el("th", scale(), scope="col", class_="picture")
-        for title in titles
-    ]
+    header = header_line(titles, words=("relation", "who attends"))
     selected = [
         (relation, relation.held_out) for relation in chosen if relation.held_out and not relation.overall
     ]
@@ -55,9 +57,8 @@ def main_table(relations: Sequence[Relation], about: Context) -> Html:
         rows = [
             _row(relation, relation.held_out, about, shuffled) for relation in members if relation.held_out
         ]
-        heading = el("tr", el("th", title, colspan=len(titles), scope="rowgroup", class_="group"))
-        bodies.append(el("tbody", heading if title else None, rows))
-    return el("table", el("thead", el("tr", header)), bodies, id="table-1", class_="relations")
+        bodies.append(group_body(title, rows, columns=len(titles)))
+    return page_table([header], bodies, name="table-1", class_="relations")
 
 
 def _row(relation: Relation, best: Best, about: Context, shuffled: bool) -> Html:
@@ -73,12 +74,11 @@ def _row(relation: Relation, best: Best, about: Context, shuffled: bool) -> Html
            el("small", often, class_="often") if often else None),
         el("td", strip(best.accuracy, baseline=best.baseline, control=relation.control, strong=strong),
            class_="picture"),
-        el("td", el("b", share(best.accuracy.value)) if strong else share(best.accuracy.value),
-           el("small", ends(best.accuracy)) if best.accuracy.has_interval else None),
+        share_cell(best.accuracy, bold=strong),
         numbered(share(best.baseline.value), offset_words(best.offset)),
         numbered(margin, reach),
-        numbered(share(best.all_documents.value), ends(best.all_documents)),
-        numbered(share(best.held_out.value), ends(best.held_out)),
+        share_cell(best.all_documents),
+        share_cell(best.held_out),
         _runs(relation.control),
         _runs(relation.shuffled) if shuffled else None,
         el("td", DASH if relation.overall else q_words(best.q)),
@@ -129,16 +129,9 @@ def same_data_table(relations: Sequence[Relation], about: Context) -> Html | Non
         "offset",
         "q",
     )
-    head = el(
-        "tr",
-        [
-            el("th", title, scope="col", class_="words" if title == "who attends" else None)
-            for title in titles
-        ],
-    )
-    summary = "Table: the paper’s way, chosen and scored on the same sentences"
-    table = el("table", el("thead", head), el("tbody", rows), id="table-1-same-data")
-    return el("details", el("summary", summary), scrolled(table, summary))
+    header = header_line(titles, words=("who attends",))
+    table = page_table([header], [el("tbody", rows)], name="table-1-same-data")
+    return folded(table, "Table: the paper’s way, chosen and scored on the same sentences")
 
 
 def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, Any]]) -> Html | None:

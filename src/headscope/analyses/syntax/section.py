@@ -23,7 +23,7 @@ from headscope.report_kit.pictures.drawing import inline
 from headscope.report_kit.relation_names import OVERALL, short
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import records
-from headscope.report_kit.tables.page_rows import scrolled
+from headscope.report_kit.tables.page_parts import scrolled
 from headscope.report_kit.words import count, join, plain
 from headscope.study.paper import paper_numbers
 from headscope.views.markup import Html, el

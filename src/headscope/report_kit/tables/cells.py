@@ -82,3 +82,6 @@ class Cell:
     def high(self) -> float:
         """The end that a claim of "less than" must stay under."""
         return self.ci_high if self.has_interval else self.value
+
+
+NO_NUMBER = Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import DASH, ends, table_number
+from headscope.report_kit.tables.page_parts import folded, page_table
 from headscope.report_kit.words import Words, capital, count
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.statistic_catalog import is_share
@@ -51,14 +52,8 @@ class Table:
             )
             for row in self.rows
         ]
-        head = el("thead", top if self.groups else None, bottom)
-        table = el("table", head, el("tbody", body), id=self.name)
-        return el("details", el("summary", self.summary), scrolled(table, self.summary))
-
-
-def scrolled(table: Html, label: str) -> Html:
-    """Return a table in a box that scrolls sideways by itself, also by keyboard."""
-    return el("div", table, class_="scroll", tabindex=0, role="region", aria_label=label)
+        header = [top, bottom] if self.groups else [bottom]
+        return folded(page_table(header, [el("tbody", body)], name=self.name), self.summary)
 
 
 def unit(statistic: str) -> str:

@@ -1,0 +1,59 @@
+"""Parts of a page's tables: headers, groups of rows, cells with what belongs to their number, and folds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+
+from headscope.report_kit.numbers import DASH, ends, share
+from headscope.report_kit.pictures.strip import scale
+from headscope.report_kit.tables.cells import Cell
+from headscope.views.markup import Html, el
+
+
+def page_table(
+    header: Sequence[Html], bodies: Iterable[Html], *, name: str, class_: str | None = None
+) -> Html:
+    """Return a table from the lines of its header and its groups of rows; `name` is its id in the page."""
+    return el("table", el("thead", list(header)), list(bodies), id=name, class_=class_)
+
+
+def header_line(titles: Sequence[str], *, words: Collection[str] = ()) -> Html:
+    """Return a line of titles; those in `words` stand above text, and an empty one is the scale of `strip`."""
+    return el(
+        "tr",
+        [
+            el("th", title, scope="col", class_="words" if title in words else None)
+            if title
+            else el("th", scale(), scope="col", class_="picture")
+            for title in titles
+        ],
+    )
+
+
+def group_body(title: str, rows: Sequence[Html], *, columns: int) -> Html:
+    """Return rows below a title that spans all columns; an empty title is left out."""
+    heading = el("tr", el("th", title, colspan=columns, scope="rowgroup", class_="group"))
+    return el("tbody", heading if title else None, list(rows))
+
+
+def numbered(value: str | Html, below: str = "", *more: Html | None) -> Html:
+    """Return a cell with a number, what belongs to it in small below, and more."""
+    return el("td", value, el("small", below) if below else None, *more)
+
+
+def share_cell(cell: Cell | None, *more: Html | None, bold: bool = False) -> Html:
+    """Return a cell with a share in percent and its interval below, or a dash where there is no number."""
+    if cell is None or not cell.exists:
+        return el("td", DASH)
+    value = share(cell.value)
+    return numbered(el("b", value) if bold else value, ends(cell), *more)
+
+
+def scrolled(table: Html, label: str) -> Html:
+    """Return a table in a box that scrolls sideways by itself, also by keyboard."""
+    return el("div", table, class_="scroll", tabindex=0, role="region", aria_label=label)
+
+
+def folded(table: Html, summary: str) -> Html:
+    """Return a table folded below a line that says what it holds."""
+    return el("details", el("summary", summary), scrolled(table, summary))
