@@ -59,7 +59,7 @@ def test_figure_has_a_panel_for_each_example_and_none_for_the_shared_sentence():
 
 def test_titles_take_the_models_own_names():
     row = mock_inputs.encoder().examples.query("behavior == 'cls'").iloc[0]
-    (ax,) = example_panel(row, labels={"cls": "<s>"}, show_kind=True).axes
+    (ax,) = example_panel(row, labels={"cls": "<s>"}, prefix=f"{row['kind']} ").axes
     assert ax.get_title(loc="left") == f"Encoder head {row['layer']}-{row['head']} · <s>"
 
 

@@ -22,7 +22,7 @@ from headscope.figures.series import (
     select,
 )
 from headscope.figures.statistic_panel import NAMES, SPREAD, panel_width
-from headscope.figures.stats_points import kinds_in
+from headscope.figures.stats_points import kinds_in, panel_title
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
 from headscope.statistics.statistic_catalog import Unit, of_topic
 from headscope.visible import capital
@@ -63,8 +63,7 @@ def entropy_by_layer(
         for kind, row in zip(kinds, axes):
             for statistic, ax in zip(DRAWN, row):
                 entropy_panel(stats, statistic, kind=kind, roles=roles, names=names, ax=ax)
-                if len(kinds) > 1:
-                    ax.set_title(f"{capital(names[statistic])} · {kind}")
+                ax.set_title(panel_title(capital(names[statistic]), kind, kinds))
         return figure_of(axes[0][0])
 
 

@@ -12,7 +12,7 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from headscope.attention.head_id import head_label
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across, paper_width
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure, role_color
@@ -146,9 +146,9 @@ def line_diagram(
             raise ValueError(
                 f"Expected {len(rows)} axes, one an example, got {len(axes)}; give one for each row."
             )
-        several = len({row["kind"] for row in rows}) > 1
+        prefixes = kind_prefixes(row["kind"] for row in rows)
         for ax, row in zip(axes, rows):
-            example_panel(row, labels=labels, show_kind=several, ax=ax, most=most)
+            example_panel(row, labels=labels, prefix=prefixes[row["kind"]], ax=ax, most=most)
         return figure_of(axes[0])
 
 
@@ -172,11 +172,11 @@ def example_panel(
     example: pd.Series,
     *,
     labels: Mapping[str, str] | None = None,
-    show_kind: bool = False,
+    prefix: str = "",
     ax: Axes | None = None,
     most: int = MOST_TOKENS,
 ) -> Figure:
-    """Draw one example in its role's color, with its title and its scale."""
+    """Draw one example in its role's color, with its scale, and its title, which begins with `prefix`."""
     role = str(example["behavior"])
     known = palette().roles.get(role)
     words = (labels or {}).get(role, known.label if known else role)
@@ -188,8 +188,7 @@ def example_panel(
         # Read from Parquet, a list of tokens comes as an array.
         tokens, keys = [str(token) for token in example["tokens"]], [str(key) for key in example["keys"]]
         note = draw_lines(ax, tokens, keys, weights, color=role_color(role), most=most)
-        kind = f"{example['kind']} " if show_kind else ""
-        title = f"{kind}head {head_label(example['layer'], example['head'])} · {words}"
+        title = f"{prefix}head {head_label(example['layer'], example['head'])} · {words}"
         ax.set_title(capital(title))
         ax.text(0.0, 0.0, note, transform=ax.transAxes, fontsize=8, color=SOFT, va="top", ha="left")
         return figure_of(ax)

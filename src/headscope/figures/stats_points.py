@@ -48,6 +48,11 @@ def kinds_in(stats: pd.DataFrame) -> list[str]:
     return [kind for kind in KINDS if kind in present]
 
 
+def panel_title(title: str, kind: str, kinds: Sequence[str]) -> str:
+    """Return a panel's title, with its kind of attention where the figure has several."""
+    return f"{title} · {kind}" if len(kinds) > 1 else title
+
+
 def by_page(table: pd.DataFrame, *, each: float) -> list[tuple[str, pd.DataFrame]]:
     """Part a table of several kinds for figures with a column a kind, where so many do not fit across the paper.
 
@@ -97,8 +102,9 @@ def stats_points(
             )
         for panel, row in zip(PANELS, axes):
             for kind, ax in zip(kinds, row):
+                ax.set_title(panel_title(panel.title, kind, kinds))
                 finders = finders_of(roles, kind)
-                _overlay(ax, stats, panel, kind=kind, names=names, finders=finders, show_kind=len(kinds) > 1)
+                _overlay(ax, stats, panel, kind=kind, names=names, finders=finders)
         return figure_of(axes[0][0])
 
 
@@ -110,11 +116,9 @@ def _overlay(
     kind: str,
     names: Mapping[str, str],
     finders: Finders,
-    show_kind: bool,
 ) -> None:
     every = [select(stats, statistic, kind=kind) for statistic in panel.statistics]
     present = [series for series in every if not series.empty]
-    ax.set_title(f"{panel.title} · {kind}" if show_kind else panel.title)
     absent = [
         names[series.statistic] for series in every if series.empty and not STATISTICS[series.statistic].rare
     ]

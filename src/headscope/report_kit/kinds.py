@@ -119,6 +119,10 @@ class Kind:
         """Return a head's role."""
         return self.roles[self.head_index(layer, head)]
 
+    def has_values(self, table: pd.DataFrame) -> bool:
+        """Whether a table with `kind` and `value` has a number of this kind."""
+        return bool(table.loc[table["kind"] == self.name, "value"].notna().any())
+
     def head_index(self, layer: SupportsInt, head: SupportsInt) -> int:
         """Return where a head stands in head order, from 0; `layer` and `head` are 1-based."""
         return (int(layer) - 1) * self.heads_per_layer + int(head) - 1

@@ -9,6 +9,7 @@ from typing import Any
 
 from headscope.report_kit.claim_rules import LEAST_SHARE
 from headscope.report_kit.numbers import percent
+from headscope.report_kit.tables.page_parts import scrolled
 from headscope.report_kit.words import Words, capital, count, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.role_catalog import OTHERWISE, ROLES
@@ -85,8 +86,8 @@ def signature(manifest: Mapping[str, Any]) -> Html:
     rows.append(("tap", plain(manifest.get("tap", ""))))
     body = [el("tr", el("th", name, scope="row"), el("td", value, class_="words")) for name, value in rows]
     table = el("table", el("tbody", body), id="table-signature")
-    box = el("div", table, class_="scroll", tabindex=0, role="region", aria_label="Signature")
-    return el("details", el("summary", f"Signature {plain(manifest['signature'].get('id', ''))}"), box)
+    name = plain(manifest["signature"].get("id", ""))
+    return el("details", el("summary", f"Signature {name}"), scrolled(table, "Signature"))
 
 
 def _flat(prefix: str, value: object) -> list[tuple[str, str]]:

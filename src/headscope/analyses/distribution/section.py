@@ -16,7 +16,7 @@ from headscope.report_kit.links import kind_links
 from headscope.report_kit.numbers import rounded, share
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
-from headscope.report_kit.tables.cells import records
+from headscope.report_kit.tables.cells import rows_by_head
 from headscope.report_kit.tables.page_rows import Table
 from headscope.views.markup import Html
 
@@ -34,7 +34,7 @@ CAPTION = (
 
 def _draw(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
     for kind in about.kinds:
-        if _has(table, kind):
+        if kind.has_values(table):
             yield kind.ending, partial(decile_figure, table, kind=kind.name, roles=about.run.roles)
 
 
@@ -48,7 +48,7 @@ def distribution_section(about: Context) -> list[Section]:
         return []
     blocks: list[Html | None] = []
     for kind in about.kinds:
-        if _has(table, kind):
+        if kind.has_values(table):
             label = f"The deciles of the rows of each {kind.name} head, by four measures; the table below has them."
             pictures = placed(about, FIGURE, label, ending=kind.ending)
             blocks += [*kind.heading(), *pictures, decile_table(table, kind).html()]
@@ -60,13 +60,9 @@ def decile_table(table: pd.DataFrame, kind: Kind) -> Table:
     """Tabulate the first, fifth and ninth decile of every head's measures, with the interval of the fifth."""
     deciles = table[(table["kind"] == kind.name) & table["decile"].isin(TABULATED)]
     known = [name for name in MEASURES if deciles.loc[deciles["measure"] == name, "value"].notna().any()]
-    by_head: dict[tuple[int, int], dict[tuple[str, int], dict[str, float]]] = {}
-    for row in records(deciles):
-        cells = by_head.setdefault((int(row["layer"]), int(row["head"])), {})
-        cells[row["measure"], int(row["decile"])] = row
     rows = []
-    for (layer, head), cells in sorted(by_head.items()):
-        line = [head_label(layer, head)]
+    for head, cells in rows_by_head(deciles, "measure", "decile"):
+        line = [head_label(*head)]
         for name in known:
             middle = cells[name, 5]
             ends = [_decile(name, middle[end]) for end in ("ci_low", "ci_high")]
@@ -83,10 +79,6 @@ def decile_table(table: pd.DataFrame, kind: Kind) -> Table:
         rows=tuple(rows),
         name=f"table-distribution-{kind.name}",
     )
-
-
-def _has(table: pd.DataFrame, kind: Kind) -> bool:
-    return bool(table.loc[table["kind"] == kind.name, "value"].notna().any())
 
 
 def _decile(name: str, value: float) -> str:

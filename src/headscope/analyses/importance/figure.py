@@ -14,7 +14,7 @@ from headscope.analyses.importance.tables import TITLES, UNITS
 from headscope.figures.axes import layer_axis, name_ends, say_absent, say_missing
 from headscope.figures.paper import across, paper_width
 from headscope.figures.series import Series, draw_heads, draw_means
-from headscope.figures.stats_points import kinds_in
+from headscope.figures.stats_points import kinds_in, panel_title
 from headscope.figures.style import figure_of, house_style, new_figure, role_color
 
 MEASURES: Mapping[str, tuple[str, str]] = {
@@ -66,7 +66,7 @@ def importance_curves(
             )
         for kind, row in zip(kinds, axes):
             for measure, ax in zip(MEASURES, row):
-                title = f"{MEASURES[measure][0]} · {kind}" if len(kinds) > 1 else None
+                title = panel_title(MEASURES[measure][0], kind, kinds)
                 importance_panel(importance, measure, kind=kind, names=names, title=title, ax=ax)
         return figure_of(axes[0][0])
 

@@ -18,7 +18,7 @@ from headscope.report_kit.links import kind_links, linked
 from headscope.report_kit.numbers import DASH, ends, percent, rounded, two_decimals
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
-from headscope.report_kit.tables.cells import Cell, cell_of, records
+from headscope.report_kit.tables.cells import cell_of, rows_by_head
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import Words
 from headscope.views.markup import Html, el
@@ -79,20 +79,17 @@ def head_table(table: pd.DataFrame, kind: Kind, words: Words) -> Table:
     named = {"cls": words.cls, "sep": words.sep, "period_comma": ". and ,"}
     key_classes = sorted(KEY_CLASSES, key=lambda name: name == "other")  # the class `other` comes last
     classes = [name for name in key_classes if of_kind[of_kind["key_class"] == name]["value"].notna().any()]
-    by_head: dict[tuple[int, int], dict[str, Cell]] = {}
-    for row in records(of_kind):
-        column = row["statistic"] if pd.isna(row["key_class"]) else row["key_class"]
-        by_head.setdefault((int(row["layer"]), int(row["head"])), {})[column] = cell_of(row, "value")
+    named_rows = of_kind.assign(column=of_kind["key_class"].fillna(of_kind["statistic"]))
     rows = [
         (
-            head_label(layer, head),
-            rounded(cells[OUTPUT].value),
-            rounded(cells[IN_LAYER].value),
-            ends(cells[IN_LAYER], two_decimals, between=" to ", missing=DASH),
-            rounded(cells[IN_STREAM].value),
-            *(rounded(cells[name].value) for name in classes),
+            head_label(*head),
+            rounded(cells[OUTPUT,]["value"]),
+            rounded(cells[IN_LAYER,]["value"]),
+            ends(cell_of(cells[IN_LAYER,], "value"), two_decimals, between=" to ", missing=DASH),
+            rounded(cells[IN_STREAM,]["value"]),
+            *(rounded(cells[name,]["value"]) for name in classes),
         )
-        for (layer, head), cells in sorted(by_head.items())
+        for head, cells in rows_by_head(named_rows, "column")
     ]
     return Table(
         summary=f"Table: the length of what each head writes{kind.in_brackets}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from math import nan
 
 import pandas as pd
 
@@ -17,7 +16,7 @@ from headscope.report_kit.links import kind_links
 from headscope.report_kit.numbers import formatted
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
-from headscope.report_kit.tables.cells import records
+from headscope.report_kit.tables.cells import number, rows_by_head
 from headscope.report_kit.tables.page_rows import Table
 from headscope.views.markup import Html
 
@@ -43,7 +42,7 @@ _SHOWN = (EFFECTIVE, *SHARE_NAMES[:2])
 
 def _draw(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
     for kind in about.kinds:
-        if _has(table, kind):
+        if kind.has_values(table):
             yield (
                 kind.ending,
                 partial(effective_dimension_figure, table, kind=kind.name, roles=about.run.roles),
@@ -60,7 +59,7 @@ def pca_section(about: Context) -> list[Section]:
         return []
     blocks: list[Html | None] = []
     for kind in about.kinds:
-        if _has(table, kind):
+        if kind.has_values(table):
             label = f"The effective dimension of each {kind.name} head; the table below has them."
             pictures = placed(about, FIGURE, label, ending=kind.ending)
             blocks += [*kind.heading(), *pictures, effective_dimension_table(table, kind).html()]
@@ -71,20 +70,16 @@ def pca_section(about: Context) -> list[Section]:
 def effective_dimension_table(table: pd.DataFrame, kind: Kind) -> Table:
     """Tabulate the effective dimension of every head's vectors and the share of the first two directions."""
     rows_of_kind = table[(table["kind"] == kind.name) & table["statistic"].isin(_SHOWN)]
-    by_head: dict[tuple[int, int], dict[tuple[str, str], float]] = {}
-    for row in records(rows_of_kind):
-        cells = by_head.setdefault((int(row["layer"]), int(row["head"])), {})
-        cells[row["vectors"], row["statistic"]] = row["value"]
     rows = [
         (
-            head_label(layer, head),
+            head_label(*head),
             *(
-                formatted(cells.get((side, name), nan) * (1 if name == EFFECTIVE else 100), ".1f")
+                formatted(number(cells.get((side, name), {}).get("value")) * scale, ".1f")
                 for side in SIDES
-                for name in _SHOWN
+                for name, scale in zip(_SHOWN, (1, 100, 100), strict=True)
             ),
         )
-        for (layer, head), cells in sorted(by_head.items())
+        for head, cells in rows_by_head(rows_of_kind, "vectors", "statistic")
     ]
     return Table(
         summary=f"Table: the directions of every head{kind.in_brackets}",
@@ -93,7 +88,3 @@ def effective_dimension_table(table: pd.DataFrame, kind: Kind) -> Table:
         rows=tuple(rows),
         name=f"table-pca-{kind.name}",
     )
-
-
-def _has(table: pd.DataFrame, kind: Kind) -> bool:
-    return bool(table.loc[table["kind"] == kind.name, "value"].notna().any())

@@ -137,7 +137,7 @@ def roles_section(about: Context) -> Html:
     )
     figures = []
     for index, row in enumerate(records):
-        figure = example_panel(row, labels=words.roles, show_kind=len(about.kinds) > 1)
+        figure = example_panel(row, labels=words.roles, prefix=about.kind(row["kind"]).prefix)
         label = (
             f"Attention of {row['kind']} head {head_label(row['layer'], row['head'])} on an example sentence."
         )

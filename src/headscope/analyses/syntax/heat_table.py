@@ -75,7 +75,7 @@ def _cell(cell: LayerBest | None, kind: Kind) -> Html:
         return el("td")
     name = kind.head_label(cell.layer, cell.head)
     way = DIRECTIONS.get(cell.direction, cell.direction)
-    ends = bracketed_interval(cell.ci_low, cell.ci_high, form=".1f", scale=100)
+    ends = bracketed_interval(cell.ci_low, cell.ci_high, form=".1f", scale=100.0)
     against = f", {100 * cell.above:+.1f} points to the best offset" if not isnan(cell.above) else ""
     title = f"Head {name}, {way}: {100 * cell.accuracy:.1f}%{ends}{against}".replace("-0.0", "0.0")
     step = step_of(cell.above)

@@ -43,6 +43,17 @@ def records(table: pd.DataFrame | None) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
+def rows_by_head(
+    table: pd.DataFrame, *columns: str
+) -> list[tuple[tuple[int, int], dict[tuple[Any, ...], dict[str, Any]]]]:
+    """Return layer and head of each head in a table, in order, with its rows by their values in `columns`."""
+    heads: dict[tuple[int, int], dict[tuple[Any, ...], dict[str, Any]]] = {}
+    for row in records(table):
+        rows = heads.setdefault((int(row["layer"]), int(row["head"])), {})
+        rows[tuple(row[column] for column in columns)] = row
+    return sorted(heads.items())
+
+
 def runs(rows: list[dict[str, Any]], model: str) -> Runs | None:
     """Summarize the held-out selections of one model over its seeds; None where there are none."""
     values = [number(row["held_out"]) for row in rows

@@ -121,7 +121,7 @@ def _leaves(ax: Axes, heads: pd.DataFrame, clusters: Clusters, kind: str, *, nam
             np.full(len(these), -0.012), line_of[these], s=34.0 if named else 8.0, linewidths=0.0, clip_on=False,
             marker=role_outline(role), color=role_color(role), transform=margin,
         )  # fmt: skip
-        link_points(points, kind, "tree", role, heads.loc[these, ["layer", "head"]].to_numpy())
+        link_points(points, kind, "tree", role, heads.loc[these, ["layer", "head"]].to_numpy().tolist())
     if not named:
         return
     for number, (layer, head, role) in enumerate(zip(heads["layer"], heads["head"], roles)):

@@ -138,7 +138,7 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
             facecolors=role_color(role),
             alpha=0.8 if len(heads) > NUMBERED else None,
         )  # fmt: skip
-        link_points(points, kind, "map", role, heads.loc[these, ["layer", "head"]].to_numpy())
+        link_points(points, kind, "map", role, heads.loc[these, ["layer", "head"]].to_numpy().tolist())
     called = {role: names.get(role) or _called(role) for role in present}
     finding = [
         (WantedLabel(text, 8.5, marks[[index]]), INK, "finder") for index, text in finders[:MOST_NAMED]

@@ -52,13 +52,13 @@ def probe_distances(by_distance: pd.DataFrame, *, ax: Axes | None = None) -> Fig
             order = np.argsort(x)
             values, low, high = (rows[name].to_numpy(float)[order] for name in ("value", "ci_low", "ci_high"))
             color = role_color(system.role)
-            interval_bars(ax, x[order], low, high, color=color, width=3, alpha=0.3)
+            interval_bars(ax, x[order], low, high, color=color, width=3.0, alpha=0.3)
             ax.plot(x[order], values, color=color, linewidth=1.4, marker=role_outline(system.role), markersize=6,
                     linestyle="--" if "random" in system.name else "-", clip_on=False, gid="probe",
                     label=system.name)  # fmt: skip
             ends.append((float(values[-1]), system.name, color, f"name--{system.name}"))
         distance_axis(ax)
-        whole_axis(ax, steps=4, labelsize=9)
+        whole_axis(ax, steps=4, labelsize=9.0)
         if not narrow():
             name_ends(ax, len(DISTANCES) - 0.8, ends, gap=_GAP)
         ax.set_xlabel("words between dependent and head word, 1 is next to it", fontsize=9)
@@ -99,7 +99,7 @@ def probe_layers(layers: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
         ax.set_xlim(-0.4, last + 0.2)
         step = max(1, -(-last // 12))
         ax.set_xticks(range(0, last + 1, step))
-        whole_axis(ax, steps=4, labelsize=9)
+        whole_axis(ax, steps=4, labelsize=9.0)
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
         name_ends(ax, last + 0.25, ends, gap=_GAP)
         ax.set_xlabel("layer, 0 is the embeddings")

@@ -64,7 +64,7 @@ def distance_panel(
         interval_bars(ax, x, low, high, color=color, width=3.2, alpha=0.35)
         ax.plot(x, value, color=color, linewidth=1.5, marker="o", markersize=4, clip_on=False, gid="head")
         distance_axis(ax)
-        whole_axis(ax, steps=2, labelsize=8)
+        whole_axis(ax, steps=2, labelsize=8.0)
         if name_offset and has_baseline.any() and pd.notna(first["baseline_offset"]):
             peak = int(np.nanargmax(baseline))
             ax.annotate(
