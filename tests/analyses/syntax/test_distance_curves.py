@@ -41,7 +41,7 @@ def test_distances_without_a_case_are_left_out(by_distance):
     (ax,) = distance_panel(rows).axes
     (line,) = [one for one in ax.lines if one.get_gid() == "head"]
     assert 2 not in list(line.get_xdata())
-    (ax,) = distance_panel(rows.assign(n=0)).axes
+    (ax,) = distance_panel(rows.assign(n_arcs=0)).axes
     assert [text.get_text() for text in ax.texts] == ["No case at any distance."]
 
 
