@@ -147,6 +147,19 @@ def test_what_is_called_is_defined_in_one_place_which_loads_nothing_heavy():
     assert names == "head_atlas head_view heatmap matrix_view model_view neuron_view open_study report scan"
 
 
+def test_reading_a_run_and_its_head_measures_loads_neither_torch_nor_figures():
+    code = (
+        "import sys; from headscope.study.study import open_study; "
+        "from headscope.declarations.analysis_list import ANALYSES; "
+        "print(sum(len(analysis.head_measures) for analysis in ANALYSES)); "
+        "print(sorted({'torch', 'transformers', 'matplotlib', 'typer', 'rich'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    declared, heavy = done.stdout.splitlines()
+    assert int(declared) > 10
+    assert heavy == "[]"
+
+
 def test_help_of_the_command_line_loads_nothing_heavy():
     code = (
         "import sys\n"

@@ -13,7 +13,7 @@ from headscope.analyses.stats.layout import stats_table
 from headscope.attention.model.learned_sink import attended
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.model.tap import Tap
-from headscope.attention.row_statistics import RowQuantity
+from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.scan import scan
 from headscope.errors import ModelError, OptionError
 from headscope.maps.index import MapsIndex

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from headscope.attention.head_id import head_label
-from headscope.attention.row_statistics import OF_ALL_WEIGHTS
+from headscope.attention.row_quantities import OF_ALL_WEIGHTS
 from headscope.attention.tile import AttentionTile
 from headscope.errors import AttentionError
 

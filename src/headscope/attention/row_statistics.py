@@ -1,13 +1,6 @@
-"""What is kept of a row of attention: nine numbers in place of a weight for every key (sections 3.1-3.3).
-
-The numbers lie side by side in one array. `RowQuantity` names its columns: first those that say how much weight lies on
-keys at some offset from the query, then on keys of a class, then what every weight of the row goes into. One more
-offset or class is a name here and its line in `OFFSETS` or `CLASSES`; what is measured of a row's weights in another
-way has a line in `row_statistics`, in `Visibility.uniform`, in `fused_attention` and in `FusedNorms` beside.
-"""
+"""The row quantities of attention, computed of its weights."""
 
 from collections.abc import Iterable, Sequence
-from enum import IntEnum, auto
 from functools import reduce
 
 import torch
@@ -15,47 +8,14 @@ from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from headscope.attention.entropy import entropy, entropy_of_key
-from headscope.encoding.vocabulary import KeyClass
-
-
-class RowQuantity(IntEnum):
-    """A number that is kept of a row: its column in `[..., row, ROW_STATISTICS]`."""
-
-    @staticmethod
-    def _generate_next_value_(name: str, start: int, count: int, last_values: list[int]) -> int:
-        return count
-
-    PREVIOUS = auto()
-    CURRENT = auto()
-    NEXT = auto()
-    CLS = auto()
-    SEP = auto()
-    PERIOD_COMMA = auto()
-    PUNCTUATION = auto()
-    ENTROPY = auto()
-    MAX_WEIGHT = auto()
-    SINK_LOGIT = auto()
-
-
-ROW_STATISTICS = tuple(quantity.name.lower() for quantity in RowQuantity)
-OFFSETS = {RowQuantity.PREVIOUS: (-1,), RowQuantity.CURRENT: (0,), RowQuantity.NEXT: (1,)}
-"""Where the keys lie that a quantity sums over, less the position of the query."""
-CLASSES = {
-    RowQuantity.CLS: (KeyClass.CLS,),
-    RowQuantity.SEP: (KeyClass.SEP,),
-    RowQuantity.PERIOD_COMMA: (KeyClass.PERIOD_COMMA,),
-    RowQuantity.PUNCTUATION: (KeyClass.PERIOD_COMMA, KeyClass.OTHER_PUNCTUATION),
-}
-"""The classes of the keys that a quantity sums over."""
-
-# Neighboring columns that are computed together.
-BY_CLASS = slice(len(OFFSETS), len(OFFSETS) + len(CLASSES))
-SHARES = slice(0, BY_CLASS.stop)
-OF_ALL_WEIGHTS = slice(RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT + 1)
-# A name without its line would be a column that nobody fills.
-assert (*OFFSETS, *CLASSES, RowQuantity.ENTROPY, RowQuantity.MAX_WEIGHT, RowQuantity.SINK_LOGIT) == tuple(
-    RowQuantity
+from headscope.attention.row_quantities import (
+    BY_CLASS,
+    CLASSES,
+    OFFSETS,
+    ROW_STATISTICS,
+    RowQuantity,
 )
+from headscope.encoding.vocabulary import KeyClass
 
 
 def of_classes(key_classes: Tensor, wanted: Sequence[KeyClass]) -> Tensor:

@@ -85,7 +85,7 @@ class AttentionTile:
 
     @cached_property
     def statistics(self) -> Tensor:
-        """Statistics of each row, `[batch, head, row, ROW_STATISTICS]`; see `row_statistics.RowQuantity`."""
+        """Statistics of each row, `[batch, head, row, ROW_STATISTICS]`; see `row_quantities.RowQuantity`."""
         if self.given_statistics is not None:
             return self.given_statistics
         return row_statistics(

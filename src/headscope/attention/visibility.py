@@ -8,14 +8,8 @@ import torch
 from torch import Tensor
 
 from headscope.attention.entropy import uniform_entropy
-from headscope.attention.row_statistics import (
-    BY_CLASS,
-    ROW_STATISTICS,
-    SHARES,
-    RowQuantity,
-    class_indicators,
-    write_positions,
-)
+from headscope.attention.row_quantities import BY_CLASS, ROW_STATISTICS, SHARES, RowQuantity
+from headscope.attention.row_statistics import class_indicators, write_positions
 from headscope.encoding.segment import SegmentInfo
 
 # Of what rows see, so many entries are looked at in one go: what is made of them stays in cache.

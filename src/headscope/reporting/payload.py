@@ -92,10 +92,8 @@ def _significant(values: np.ndarray) -> list[float | None]:
 
 def _accuracies(heads: pd.DataFrame, kind: Kind) -> list[float | int | None]:
     """Return how well every head of a kind finds a relation, in head order: of two directions the better one."""
-    out = np.full(kind.size, np.nan)
-    rows = heads[heads["kind"] == kind.name]
-    np.fmax.at(out, kind.head_indices(rows), rows["value"].to_numpy(np.float64, na_value=np.nan))
-    return json_numbers(out.round(4))
+    better = heads.groupby(["kind", "layer", "head"])["value"].max().reset_index()
+    return json_numbers(kind.in_head_order(better, "value").round(4))
 
 
 def _role_words(role: Role, words: Words) -> dict[str, Any]:

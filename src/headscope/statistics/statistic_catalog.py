@@ -2,7 +2,7 @@
 
 The sums, the table, `headscope stats`, the report's labels, sections, definitions and table of all heads, the atlas's
 words and cards, figures 2 and 4 and the page of definitions iterate over the rows. A new statistic is a row here, with
-a quantity of `attention.row_statistics` where none says it yet. Another package adds one of a quantity that is measured
+a quantity of `attention.row_quantities` where none says it yet. Another package adds one of a quantity that is measured
 here with an entry point `headscope.statistics` that names its `Statistic`.
 """
 
@@ -12,7 +12,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Literal
 
-from headscope.attention.row_statistics import RowQuantity
+from headscope.attention.row_quantities import RowQuantity
 from headscope.encoding.vocabulary import KeyClass
 from headscope.entry_points import installed
 from headscope.visible import capital

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
+from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads, heads_of
+from headscope.analyses.behaviors.tables import HEAD_LABELS
+from headscope.declarations.head_measures import MeasureLabel
 from headscope.report_kit.head_functions import BestHead, FunctionScores, HeadFunction
 from headscope.statistics.measures import NORM
 from headscope.study.study import Study
@@ -15,25 +17,26 @@ from headscope.study.study import Study
 _HEAD = ["kind", "layer", "head"]
 
 
-def behavior_function(name: str, *, where: str, suffix: str = "") -> HeadFunction:
+def behavior_function(column: str, name: str, label: MeasureLabel) -> HeadFunction:
     """Return a behavior as a function of heads.
 
     Args:
+        column: of `study.heads` that has its values.
         name: of the behavior.
-        where: begins its name in `study.heads`: the analysis, with the experiment behind it.
-        suffix: ends its label; empty in text.
+        label: of the column.
     """
-    behavior = BEHAVIORS[name]
     return HeadFunction(
-        name=f"{where}.{name}",
-        label=f"{name}{suffix}",
-        description=behavior.label,
-        search_words=behavior.search_words,
-        role=behavior.role,
+        name=column,
+        label=label.label,
+        description=label.description,
+        search_words=BEHAVIORS[name].search_words,
+        role=BEHAVIORS[name].role,
     )
 
 
-IN_TEXT = {name: behavior_function(name, where="behaviors") for name in NATURAL}
+IN_TEXT = {
+    name: behavior_function(f"behaviors.{name}", name, label) for (name,), label in HEAD_LABELS.items()
+}
 
 
 def text_scores(run: Study) -> list[FunctionScores]:

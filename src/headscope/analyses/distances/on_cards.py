@@ -41,13 +41,9 @@ def map_block(run: Study, kind: Kind) -> dict[str, Any] | None:
     rows = table[table["kind"] == kind.name]
     if rows.empty:
         return None
-    head_indices = kind.head_indices(rows)
-    out: dict[str, Any] = {}
-    for name in ("x", "y", "cluster"):
-        column = np.full(kind.size, np.nan)
-        column[head_indices] = rows[name].to_numpy(dtype=np.float64, na_value=np.nan)
-        out[name] = [_short(value) for value in column]
-    return out
+    return {
+        name: [_short(value) for value in kind.in_head_order(rows, name)] for name in ("x", "y", "cluster")
+    }
 
 
 def nearest_block(apart: NDArray[np.float64]) -> list[list[Any]]:

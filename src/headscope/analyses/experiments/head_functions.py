@@ -6,17 +6,17 @@ Shuffled words are a baseline for text and stand in the page alone.
 from __future__ import annotations
 
 from headscope.analyses.behaviors.head_functions import behavior_function, behavior_scores
-from headscope.analyses.experiments.catalog import EXPERIMENTS
+from headscope.analyses.experiments.tables import HEAD_LABELS
 from headscope.report_kit.head_functions import FunctionScores
 from headscope.study.study import Study
 
 BY_EXPERIMENT = {
-    experiment.name: {
-        name: behavior_function(name, where=f"experiments.{experiment.name}", suffix=experiment.beside)
-        for name in experiment.behaviors
+    experiment: {
+        name: behavior_function(f"experiments.{experiment}.{name}", name, label)
+        for (of_experiment, name), label in HEAD_LABELS.items()
+        if of_experiment == experiment
     }
-    for experiment in EXPERIMENTS.values()
-    if experiment.on_cards
+    for experiment, _ in HEAD_LABELS
 }
 
 

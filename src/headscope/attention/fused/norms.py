@@ -6,14 +6,8 @@ from torch import Tensor
 
 from headscope.attention.entropy import finish_entropy
 from headscope.attention.fused.blocks import Block
-from headscope.attention.row_statistics import (
-    BY_CLASS,
-    CLASSES,
-    ROW_STATISTICS,
-    RowQuantity,
-    class_indicators,
-    write_positions,
-)
+from headscope.attention.row_quantities import BY_CLASS, CLASSES, ROW_STATISTICS, RowQuantity
+from headscope.attention.row_statistics import class_indicators, write_positions
 
 _TOTAL, _LOGARITHMS = len(CLASSES), len(CLASSES) + 1
 

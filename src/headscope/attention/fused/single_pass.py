@@ -22,15 +22,8 @@ from headscope.attention.fused.norms import FusedNorms
 from headscope.attention.fused.reach import Reach, reach_of
 from headscope.attention.model.learned_sink import known_sink
 from headscope.attention.model.tap import AttentionCall
-from headscope.attention.row_statistics import (
-    BY_CLASS,
-    CLASSES,
-    OFFSETS,
-    ROW_STATISTICS,
-    RowQuantity,
-    class_indicators,
-    write_positions,
-)
+from headscope.attention.row_quantities import BY_CLASS, CLASSES, OFFSETS, ROW_STATISTICS, RowQuantity
+from headscope.attention.row_statistics import class_indicators, write_positions
 from headscope.encoding.segment import SegmentInfo
 
 # The main diagonal and the two beside it are read together, as a strided band.
