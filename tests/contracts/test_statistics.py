@@ -157,7 +157,7 @@ def test_the_terminal_shows_it_where_it_is_of_all_rows(one, run):
 
 @EACH
 def test_the_atlas_is_asked_for_it_or_for_its_role(one, run):
-    entries = search_words(words_for(run.manifest), [], [], [])
+    entries = search_words(words_for(run.manifest), [], [])
     own = [entry["words"] for entry in entries if (entry["what"], entry["name"]) == ("statistic", one.name)]
     assert len(own) == bool(one.search_words)
     assert all(word in own[0] for word in one.search_words)
@@ -217,7 +217,7 @@ def test_a_role_has_its_words_and_its_color(role, run):
     assert entry["label"] == capital(words.roles[role.name])
     assert entry["says"]
     assert palette().roles[role.name].label == Special().fill(role.called)
-    (asked,) = [each["words"] for each in search_words(words, [], [], []) if each["name"] == role.name
+    (asked,) = [each["words"] for each in search_words(words, [], []) if each["name"] == role.name
                 and each["what"] == "role"]  # fmt: skip
     assert set(role.search_words) <= set(asked)
     assert role.example in STATISTICS
