@@ -2,7 +2,6 @@
 
 import importlib.util
 import math
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +27,7 @@ from headscope.study.labeled_array import labeled_array
 from support import mock_inputs
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import made_up_segments, vocabulary
-from support.measured import about
+from support.measured import about, with_parts
 
 DOCS = Path(__file__).parents[2] / "docs"
 EACH = pytest.mark.parametrize("one", STATISTICS.values(), ids=NAMES)
@@ -110,7 +109,7 @@ def run():
     columns = ["value", "ci_low", "ci_high", "uniform", "n_inputs"]
     stats.loc["sink_logit", columns] = stats.loc["current", columns].to_numpy()
     stats = stats.reset_index()[made.stats.columns.to_list()]
-    return replace(made, tables={**made.tables, "stats": stats})
+    return with_parts(made, stats=stats)
 
 
 @pytest.fixture(scope="module")
