@@ -22,6 +22,7 @@ from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
+from headscope.analyses.explanation.row_sample import RowSampleAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import importance_differences, importance_table
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
@@ -162,6 +163,19 @@ def importance_frame(results) -> pd.DataFrame:
     return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
 
 
+def row_sample_frame(samples) -> pd.DataFrame:
+    """What every head attends to in every sampled row, by key, and the tokens of both axes."""
+    rows: list[tuple[str, str, str, float]] = []
+    for kind, of_kind in samples.items():
+        for sample in of_kind:
+            sides = (sample.segment.queries, sample.segment.keys)
+            about = str((sample.document, sample.index, sample.rows.tolist()))
+            tokens = str([(s.ids.tolist(), s.classes.tolist(), s.word_ids.tolist()) for s in sides])
+            rows.append((kind, about, tokens, float(len(sample.rows))))
+            rows += [(kind, about, str(at), float(value)) for at, value in np.ndenumerate(sample.attention)]
+    return pd.DataFrame(rows, columns=["kind", "input", "place", "value"])
+
+
 DELIMITERS = np.zeros(90, dtype=np.uint8)  # the vocabulary has more ids, as models do
 DELIMITERS[10:16] = list(Delimiter)
 
@@ -228,6 +242,9 @@ FAMILY = {
     # So few that most are let go.
     "active_rows": (lambda layout: ActiveRowAccumulator(layout, most=9), active_frame),
     "tagged_rows": (lambda layout: TaggedRowAccumulator(layout, most=9), active_frame),
+    # So few, and of so few bytes, that most are let go.
+    "row_sample": (lambda layout: RowSampleAccumulator(layout, most=9), row_sample_frame),
+    "row_sample_bytes": (lambda layout: RowSampleAccumulator(layout, bound=3000), row_sample_frame),
     "divergence": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS), divergence_frame),
     # So little may be held that of most segments some rows are drawn.
     "divergence_sampled": (

@@ -17,6 +17,7 @@ _FOLDERS = (
     "distribution",
     "jobs",
     "pca",
+    "explanation",
     "importance",
     "syntax",
     "coref",

@@ -1,0 +1,61 @@
+"""Explanations in the terminal: the median over heads, then a line per head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from headscope.analyses.explanation.tables import CONTROL, TRAINED
+from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import head_label
+from headscope.report_kit.numbers import HYPHEN, formatted, joined, percent, share
+from headscope.report_kit.tables.cells import records
+from headscope.report_kit.tables.terminal import Grid
+from headscope.statistics.confidence import FEWEST_DOCUMENTS
+
+
+def render_results(result: StageResult) -> Iterator[Grid | str]:
+    """Yield the median of the explained shares, then the sentence of every head."""
+    table = result.tables["explanation"]
+    weights = table[table["measure"] == "weight"]
+    for kind, rows in weights.groupby("kind", sort=False):
+        yield median_words(str(kind), rows)
+    trained = weights[weights["model"] == TRAINED]
+    several = trained["kind"].nunique() > 1
+    lines = []
+    for row in records(trained):
+        name = head_label(int(row["layer"]), int(row["head"]))
+        lines.append(
+            [
+                f"{row['kind']} {name}" if several else name,
+                share(row["explained"], missing=HYPHEN),
+                joined(row["ci_low"], row["ci_high"], missing=HYPHEN),
+                formatted(row["to_explain"], ".2f", missing=HYPHEN),
+                share(row["wrong"], missing=HYPHEN),
+                (row["sentence"] or "").partition(": ")[2],
+            ]
+        )
+    columns = [
+        ("head", "left"),
+        ("explained", "right"),
+        ("95%", "right"),
+        ("nats", "right"),
+        ("wrong", "right"),
+    ]
+    yield Grid([*columns, ("what it attends to", "left")], lines)
+    yield (
+        "explained: the share of the divergence from uniform attention (nats) that features with names predict, on "
+        "documents that did not fit them; in brackets what each group adds, in points; wrong: what the predictions of "
+        "the layer's other heads explain, their median"
+    )
+
+
+def median_words(kind: str, rows: pd.DataFrame) -> str:
+    """Return what is explained of the median head of a kind, and with random weights."""
+    of_model = {model: rows[rows["model"] == model]["explained"].dropna() for model in (TRAINED, CONTROL)}
+    if not len(of_model[TRAINED]):
+        return f"no {kind} head is explained, which needs {FEWEST_DOCUMENTS} documents"
+    control = of_model[CONTROL]
+    beside = f"; with random weights {percent(control.median())}" if len(control) else ""
+    return f"{percent(of_model[TRAINED].median())} of what the median {kind} head attends to is explained{beside}"

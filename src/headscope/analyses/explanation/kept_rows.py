@@ -1,0 +1,142 @@
+"""A sample of rows with the attention of all heads: those with the smallest hashes that fit into a bound (a store)."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.explanation.row_context import Tokens
+from headscope.statistics.kept import State
+
+MOST_ROWS = 2048
+MOST_BYTES = 128 << 20
+"""The bytes of the attention that is kept of a kind, at most: many heads, and long rows, leave fewer rows."""
+_MEASURES = 2
+_LARGEST = int(np.iinfo(np.uint64).max)
+Segment = tuple[str, int]
+RowKey = tuple[int, str, int, int]
+"""Hash, document, index of the segment, position."""
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class KeptSegment:
+    """The tokens of both axes of an input, the same object in self-attention, and the fields of its corpus entry."""
+
+    queries: Tokens
+    keys: Tokens
+    fields: Mapping[str, object]
+
+
+class KeptRows:
+    """The rows of a kind of attention with the smallest hashes, each with what every head attends to.
+
+    Rows are kept in the order of their hashes as long as their attention fits into the bound, so that neither the order
+    in which they come nor the way in which a corpus is divided matters.
+
+    Args:
+        cells: number of layers, and of heads in a layer.
+        most: number of rows at most.
+        bound: bytes of attention at most.
+
+    Attributes:
+        rows: attention of each row, `[measure, layer, head, key + 1]`, by weight and by norm. NaN where the key is not
+            visible, and where norms are not known; the last key is the learned sink, NaN where there is none.
+        segments: the inputs of the rows.
+        limit: hash of the first row that did not fit; no row from there on is kept, or a shorter one could be.
+    """
+
+    def __init__(self, cells: tuple[int, int], *, most: int = MOST_ROWS, bound: int = MOST_BYTES) -> None:
+        self.cells, self.most, self.bound = cells, most, bound
+        self.rows: dict[RowKey, Floats] = {}
+        self.segments: dict[Segment, KeptSegment] = {}
+        self.limit = _LARGEST
+        self._keys: dict[RowKey, int] = {}
+
+    def admit(self, candidates: Mapping[RowKey, int]) -> list[RowKey]:
+        """Return which of some rows belong to the sample, and drop the rows that no longer do.
+
+        Args:
+            candidates: number of keys of each row.
+        """
+        merged = {row: keys for row, keys in {**self._keys, **candidates}.items() if row[0] < self.limit}
+        bytes_of_key = _MEASURES * 4 * self.cells[0] * self.cells[1]
+        order = sorted(merged)
+        sizes = np.cumsum([(merged[row] + 1) * bytes_of_key for row in order], dtype=np.float64)
+        number = min(self.most, int(np.searchsorted(sizes, self.bound, side="right")))
+        admitted = set(order[:number])
+        if number < len(order):
+            self.limit = order[number][0]
+        for row in [row for row in self._keys if row not in admitted]:
+            del self._keys[row]
+            self.rows.pop(row, None)
+        fresh = [row for row in candidates if row in admitted and row not in self.rows]
+        for row in fresh:
+            keys = self._keys[row] = candidates[row]
+            self.rows[row] = np.full((_MEASURES, *self.cells, keys + 1), np.nan, dtype=np.float32)
+        used = {row[1:3] for row in self._keys}
+        self.segments = {name: segment for name, segment in self.segments.items() if name in used}
+        return fresh
+
+    def merge(self, other: "KeptRows") -> None:
+        """Add the rows of another sample."""
+        self.limit = min(self.limit, other.limit)
+        for row in self.admit(other._keys):
+            self.rows[row] = other.rows[row]
+            self.segments[row[1:3]] = other.segments[row[1:3]]
+
+    def state(self) -> State:
+        """Return the rows in the order of their hashes, and the segments in theirs."""
+        order, names = sorted(self.rows), sorted(self.segments)
+        numbers = {name: number for number, name in enumerate(names)}
+        segments = [self.segments[name] for name in names]
+        square = [segment.queries is segment.keys for segment in segments]
+        sides = [side for each in segments for side in (each.queries, each.keys)]
+        about = {"names": names, "square": square, "fields": [dict(each.fields) for each in segments]}
+        return {
+            "limit": np.array(self.limit, dtype=np.uint64),
+            "hash": np.array([row[0] for row in order], dtype=np.uint64),
+            "segment": np.array([numbers[row[1:3]] for row in order], dtype=np.int32),
+            "row": np.array([row[3] for row in order], dtype=np.int32),
+            "keys": np.array([self._keys[row] for row in order], dtype=np.int32),
+            "attention": _joined([self.rows[row].reshape(-1) for row in order], np.float32),
+            "lengths": np.array([len(side) for side in sides], dtype=np.int32),
+            "ids": _joined([side.ids for side in sides], np.int64),
+            "classes": _joined([side.classes for side in sides], np.int64),
+            "word_ids": _joined([side.word_ids for side in sides], np.int64),
+            "about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8).copy(),
+        }
+
+    def restore(self, state: Mapping[str, NDArray[np.generic]]) -> None:
+        """Restore what `state()` returned."""
+        self.limit = int(state["limit"])
+        if not len(state["hash"]):
+            return
+        about = json.loads(bytes(state["about"]))
+        ends = np.cumsum(state["lengths"])[:-1]
+        columns = (np.split(state[name], ends) for name in ("ids", "classes", "word_ids"))
+        sides = [
+            Tokens(ids=ids, classes=classes, word_ids=word_ids)
+            for ids, classes, word_ids in zip(*columns, strict=True)
+        ]
+        names: list[Segment] = [(document, index) for document, index in about["names"]]
+        for at, (name, square, fields) in enumerate(
+            zip(names, about["square"], about["fields"], strict=True)
+        ):
+            queries = sides[2 * at]
+            self.segments[name] = KeptSegment(queries, queries if square else sides[2 * at + 1], fields)
+        keys = state["keys"].astype(np.int64)
+        ends = np.cumsum((keys + 1) * _MEASURES * self.cells[0] * self.cells[1])[:-1]
+        columns = (state[name].tolist() for name in ("hash", "segment", "row", "keys"))
+        for attention, hash_, segment, position, number in zip(
+            np.split(state["attention"], ends), *columns, strict=True
+        ):
+            row = (int(hash_), *names[segment], position)
+            self._keys[row] = number
+            self.rows[row] = np.array(attention).reshape(_MEASURES, *self.cells, number + 1)
+
+
+def _joined(parts: Sequence[NDArray[np.generic]], dtype: type) -> NDArray[np.generic]:
+    return np.concatenate(parts).astype(dtype) if parts else np.zeros(0, dtype=dtype)

@@ -1,0 +1,183 @@
+"""A sample of rows of the stream, the same for all heads, with what every head attends to in them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headscope.analyses.explanation.kept_rows import MOST_BYTES, MOST_ROWS, KeptRows, KeptSegment, RowKey
+from headscope.analyses.explanation.row_context import Tokens
+from headscope.attention.tile import AttentionTile
+from headscope.attention.vectors.output_norms import norm_shares
+from headscope.encoding.batching import Batch
+from headscope.encoding.segment import SegmentInfo
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.kept import Declared, State
+from headscope.statistics.row_hashes import row_hashes, segment_keys
+
+
+@dataclass(frozen=True)
+class SampledRows:
+    """The sampled rows of one input.
+
+    Attributes:
+        document, index: which input it is.
+        segment: its tokens.
+        rows: positions of the rows among the queries, ascending, `[row]`.
+        attention: by weight and by norm, `[measure, layer, head, row, key + 1]`; NaN where the key is not visible, and
+            where it is not known. The last key is the learned sink.
+    """
+
+    document: str
+    index: int
+    segment: KeptSegment
+    rows: NDArray[np.int64]
+    attention: NDArray[np.float32]
+
+
+class RowSampleAccumulator(Accumulator):
+    """Keeps the rows with the smallest hashes, with the attention of all heads.
+
+    Rows of all tokens take part, special tokens among them, as in the statistics of attention. How many are kept
+    follows from the bytes that they take.
+
+    Args:
+        layout: the kinds of attention and their sizes.
+        seed: of the hashes.
+        most: number of rows of a kind at most.
+        bound: bytes of the attention of a kind at most.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights", "written"})
+    merges: ClassVar[str] = "; merge scans of one model only, with one seed"
+
+    def __init__(
+        self, layout: Sequence[KindLayout], *, seed: int = 0, most: int = MOST_ROWS, bound: int = MOST_BYTES
+    ) -> None:
+        self.seed, self.most, self.bound = seed, most, bound
+        self._admitted: dict[str, list[list[RowKey]]] = {}
+        super().__init__(layout)
+
+    def declare(self) -> Declared:
+        """Declare the sample of each kind of attention."""
+        return {
+            f"rows.{part.kind}": KeptRows((part.layers, part.heads), most=self.most, bound=self.bound)
+            for part in self.layout
+        }
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        self._admitted = {}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Keep the attention of a layer in a tile's sampled rows."""
+        kept = self.kept(tile.kind)
+        if tile.kind not in self._admitted:
+            self._admitted[tile.kind] = self._admit(tile, kept)
+        for item, rows in enumerate(self._admitted[tile.kind]):
+            if rows:
+                self._keep(tile, item, rows, kept)
+
+    def _admit(self, tile: AttentionTile, kept: KeptRows) -> list[list[RowKey]]:
+        """Return the rows of each segment of the batch that belong to the sample."""
+        queries, keys = tile.queries, tile.keys
+        names = list(zip(queries.documents, queries.indices, strict=True))
+        hashes_of_segments = segment_keys(names, seed=self.seed)
+        lengths = queries.lengths.tolist()
+        candidates: dict[RowKey, int] = {}
+        for name, key, length, number in zip(
+            names, hashes_of_segments, lengths, keys.lengths.tolist(), strict=True
+        ):
+            positions = np.arange(length)
+            hashes = row_hashes(np.array([key]), positions[None], kind=tile.kind, layer=0, heads=1)[0, 0]
+            # Fewer are offered than there are, for the sorting's sake: no segment can fill the sample twice.
+            order = np.argsort(hashes)[: self.most]
+            candidates.update({(int(hashes[position]), *name, int(position)): number for position in order})
+        admitted: dict[tuple[str, int], list[RowKey]] = {}
+        for row in kept.admit(candidates):
+            admitted.setdefault(row[1:3], []).append(row)
+        for item, name in enumerate(names):
+            if name in admitted:
+                of_rows = _tokens(queries, item)
+                of_keys = of_rows if tile.square else _tokens(keys, item)
+                kept.segments[name] = KeptSegment(of_rows, of_keys, {})
+        return [admitted.get(name, []) for name in names]
+
+    def _keep(self, tile: AttentionTile, item: int, rows: Sequence[RowKey], kept: KeptRows) -> None:
+        queries, keys = tile.queries, tile.keys
+        first_row = int(queries.valid[item].long().argmax()) - tile.start
+        first_key = int(keys.valid[item].long().argmax())
+        inside = [row for row in rows if 0 <= first_row + row[3] < tile.visibility.rows]
+        if not inside:
+            return
+        at = torch.tensor([first_row + row[3] for row in inside], device=tile.weights.device)
+        columns = slice(first_key, first_key + int(keys.lengths[item]))
+        visible = tile.visibility.visible[item, at][:, columns]
+        weights = tile.weights[item][:, at].masked_fill(~tile.visibility.visible[item, at], 0.0)
+        by_measure = [weights.float()]
+        if tile.written is not None:
+            lengths = tile.written.lengths[item]
+            lengths = lengths[:, at] if lengths.ndim == 3 else lengths
+            by_measure.append(norm_shares(weights[None], lengths[None])[0].float())
+        for measure, attention in enumerate(by_measure):
+            values = attention[..., columns].masked_fill(~visible, torch.nan).cpu().numpy()
+            for number, row in enumerate(inside):
+                kept.rows[row][measure, tile.layer, :, :-1] = values[:, number]
+        if tile.sink is not None:
+            sink = tile.sink[item][:, at].float().cpu().numpy()
+            for number, row in enumerate(inside):
+                kept.rows[row][0, tile.layer, :, -1] = sink[:, number]
+
+    def end(self, batch: Batch) -> None:
+        """Forget the batch."""
+        self._admitted = {}
+
+    def kept(self, kind: str) -> KeptRows:
+        """Return the store of a kind of attention."""
+        store = self.stores[f"rows.{kind}"]
+        assert isinstance(store, KeptRows)
+        return store
+
+    def compute(self) -> dict[str, list[SampledRows]]:
+        """Return the sampled rows of each input, by kind, in the order of documents."""
+        return {part.kind: list(_by_segment(self.kept(part.kind))) for part in self.layout}
+
+    def settings(self) -> State:
+        """Return the seed, and how many rows and bytes are kept."""
+        return {"row_sample.rules": np.array([self.seed, self.most, self.bound])}
+
+    @classmethod
+    def with_settings(
+        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
+    ) -> "RowSampleAccumulator":
+        """Make an empty one with these rules."""
+        seed, most, bound = (int(number) for number in settings["row_sample.rules"])
+        return cls(layout, seed=seed, most=most, bound=bound)
+
+    def described(self) -> str:
+        """Return the layout and the seed."""
+        return f"{self.layout} with seed {self.seed}"
+
+
+def _by_segment(kept: KeptRows) -> Sequence[SampledRows]:
+    by_segment: dict[tuple[str, int], list[RowKey]] = {}
+    for row in kept.rows:
+        by_segment.setdefault(row[1:3], []).append(row)
+    result = []
+    for name in sorted(by_segment):
+        rows = sorted(by_segment[name], key=lambda row: row[3])
+        attention = np.stack([kept.rows[row] for row in rows], axis=3)
+        positions = np.array([row[3] for row in rows])
+        result.append(SampledRows(*name, kept.segments[name], positions, attention))
+    return result
+
+
+def _tokens(info: SegmentInfo, item: int) -> Tokens:
+    valid = info.valid[item]
+    return Tokens(
+        **{name: getattr(info, name)[item][valid].cpu().numpy() for name in ("ids", "classes", "word_ids")}
+    )

@@ -1,0 +1,208 @@
+"""The design of a sample: the features of its rows, its documents in halves, and the attention of each head."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.explanation.design import Block, Design, Floats, Integers
+from headscope.analyses.explanation.feature import SINK_LOGIT, TOKENS, WHAT_ATTENDS, Feature
+from headscope.analyses.explanation.row_context import RowContext, Tokens
+from headscope.analyses.explanation.row_sample import SampledRows
+from headscope.encoding.vocabulary import KeyClass
+
+FEWEST_OCCURRENCES = 20
+"""A token has a bias of its own where it occurs so often in the documents that fit."""
+LEAST_ROWS = 0.05
+"""A class of query has biases of its own where so many of the rows are of it."""
+TOKEN_RIDGES = (3.0, 10.0, 30.0, 100.0)
+"""Penalties on the biases of tokens, in rows, of which one is chosen by its gain on held-out documents."""
+_SINKS = (KeyClass.CLS, KeyClass.SEP)
+_WORD_START, _CONTINUES = 5, 6
+_N_KINDS = 7
+ContextOf = Callable[[SampledRows, NDArray[np.bool_]], RowContext]
+"""From sampled rows of an input, and what they see `[row, key]`, to the context of features."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SampleDesign:
+    """The rows of a kind of attention with their features.
+
+    Attributes:
+        samples: the rows, by input.
+        design: of all cells that some layer sees.
+        columns: names of the features of each group.
+        documents: number of each row's document, `[row]`, in the order of a hash.
+        names: of the documents.
+        key_ids: id of each cell's key, -1 for a learned sink, `[cell]`.
+        named: which cells are of a class of tokens with a group of its own, `[cell]`.
+        is_sink: which cells are of a first token, a separator or a learned sink, `[cell]`.
+        is_sink_logit: which cells are of a learned sink, `[cell]`.
+        visible: which of a row's keys, the learned sink last, are cells, for each of the samples, `[row, key + 1]`.
+    """
+
+    samples: Sequence[SampledRows]
+    design: Design
+    columns: Mapping[str, Sequence[str]]
+    documents: Integers
+    names: Sequence[str]
+    key_ids: Integers
+    named: NDArray[np.bool_]
+    is_sink: NDArray[np.bool_]
+    is_sink_logit: NDArray[np.bool_]
+    visible: Sequence[NDArray[np.bool_]]
+
+    def attention(self, measure: int, layer: int) -> NDArray[np.float32]:
+        """Return the attention of a layer's heads, `[head, cell]`; NaN where a cell is not visible in the layer."""
+        return np.concatenate(
+            [
+                sample.attention[measure, layer][:, visible]
+                for sample, visible in zip(self.samples, self.visible, strict=True)
+            ],
+            axis=1,
+        )
+
+    def visible_in(self, layer: int, measure: int) -> NDArray[np.bool_] | None:
+        """Return which cells a layer sees, `[cell]`; a learned sink, of which nothing is written, by weight alone."""
+        cells: NDArray[np.bool_] = ~np.isnan(self.attention(0, layer)[0])
+        if measure:
+            cells &= ~self.is_sink_logit
+        return None if cells.all() else cells
+
+    def with_tokens(self, fitting: NDArray[np.bool_]) -> tuple[Design, Integers]:
+        """Return the design with a bias for each frequent token of some documents, and the tokens' ids.
+
+        Args:
+            fitting: the documents, `[document]`.
+        """
+        numbers = {name: number for number, name in enumerate(self.names)}
+        inputs = [sample.segment.keys.ids for sample in self.samples if fitting[numbers[sample.document]]]
+        ids, counts = np.unique(np.concatenate(inputs), return_counts=True)
+        # Separators, periods and commas have groups of their own; the first token may be any.
+        others = np.unique(self.key_ids[~self.named])
+        frequent = np.intersect1d(ids[counts >= FEWEST_OCCURRENCES], others)
+        if not len(frequent):
+            return self.design, frequent
+        at = np.searchsorted(frequent, self.key_ids).clip(max=len(frequent) - 1)
+        codes = np.where(frequent[at] == self.key_ids, at + 1, 0)
+        none = np.zeros((0, self.design.n_cells))
+        block = Block(dense=none, codes=codes, n_codes=len(frequent), ridge=TOKEN_RIDGES[1])
+        return replace(self.design, blocks={**self.design.blocks, TOKENS: block}), frequent
+
+
+def sample_design(
+    samples: Sequence[SampledRows], features: Sequence[Feature], context_of: ContextOf, *, seed: int
+) -> SampleDesign:
+    """Compute the features of all sampled rows.
+
+    Args:
+        samples: rows of a kind of attention.
+        features: the catalog; what needs more than a context has is left out.
+        context_of: makes the context of features.
+        seed: of the order of documents.
+    """
+    visible: list[NDArray[np.bool_]] = []
+    contexts: list[RowContext] = []
+    for sample in samples:
+        cells = np.asarray(~np.isnan(sample.attention[0, :, 0]).all(0))
+        visible.append(cells)
+        contexts.append(context_of(sample, cells[:, :-1]))
+    available = [feature for feature in features if all(feature.needs <= context.has for context in contexts)]
+    groups = dict.fromkeys(feature.group for feature in available)
+    columns = {group: [feature for feature in available if feature.group == group] for group in groups}
+    blocks = {
+        group: Block(dense=np.stack([_cells_of(feature, contexts, visible) for feature in of_group]))
+        for group, of_group in columns.items()
+    }
+    lengths = np.concatenate([cells.sum(1) for cells in visible])
+    starts = np.cumsum(lengths) - lengths
+    n_cells = int(lengths.sum())
+    sink = np.concatenate(
+        [_flat(np.arange(cells.shape[1]) == cells.shape[1] - 1, cells) for cells in visible]
+    )
+    if sink.any():
+        blocks[SINK_LOGIT] = Block(dense=sink[None].astype(np.float64))
+    blocks |= _pair_blocks(contexts, visible, n_cells)
+    names, documents = _documents(samples, seed=seed)
+
+    def of_classes(*classes: KeyClass) -> NDArray[np.bool_]:
+        return np.concatenate(
+            [
+                _flat(np.append(np.isin(context.keys.classes, classes), True), cells)
+                for context, cells in zip(contexts, visible, strict=True)
+            ]
+        )
+
+    return SampleDesign(
+        samples=samples,
+        design=Design(starts=starts, n_cells=n_cells, blocks=blocks),
+        columns={group: [feature.name for feature in of_group] for group, of_group in columns.items()},
+        documents=documents,
+        names=names,
+        key_ids=np.concatenate(
+            [
+                _flat(np.append(context.keys.ids, -1), cells)
+                for context, cells in zip(contexts, visible, strict=True)
+            ]
+        ),
+        named=of_classes(*_SINKS, KeyClass.PERIOD_COMMA),
+        is_sink=of_classes(*_SINKS),
+        is_sink_logit=sink,
+        visible=visible,
+    )
+
+
+def _flat(values: NDArray[Any], cells: NDArray[np.bool_]) -> NDArray[Any]:
+    """Take what is a number of each key, the learned sink last, at the cells of some rows."""
+    return np.broadcast_to(values, cells.shape)[cells]
+
+
+def _cells_of(
+    feature: Feature, contexts: Sequence[RowContext], visible: Sequence[NDArray[np.bool_]]
+) -> Floats:
+    values = []
+    for context, cells in zip(contexts, visible, strict=True):
+        computed = np.zeros(cells.shape)
+        computed[:, :-1] = feature.compute(context)
+        values.append(computed[cells])
+    return np.concatenate(values)
+
+
+def _documents(samples: Sequence[SampledRows], *, seed: int) -> tuple[list[str], Integers]:
+    """Return the documents in the order of a hash, and the number of each row's."""
+    names = sorted(
+        {sample.document for sample in samples},
+        key=lambda name: blake2b(f"{seed}/{name}".encode(), digest_size=8).digest(),
+    )
+    numbers = {name: number for number, name in enumerate(names)}
+    return names, np.concatenate([np.full(len(sample.rows), numbers[sample.document]) for sample in samples])
+
+
+def token_kinds(tokens: Tokens) -> Integers:
+    """Return the `KeyClass` of each token, other tokens divided by whether they begin a word or go on with one."""
+    others = np.where(tokens.starts_word, _WORD_START, _CONTINUES)
+    return np.where(tokens.classes == KeyClass.OTHER, others, tokens.classes).astype(np.int64)
+
+
+def _pair_blocks(
+    contexts: Sequence[RowContext], visible: Sequence[NDArray[np.bool_]], n_cells: int
+) -> Iterator[tuple[str, Block]]:
+    """Yield the group of what attends: a bias for each kind of query with each kind of key, and with close offsets."""
+    of_rows = [token_kinds(context.queries)[context.rows] for context in contexts]
+    counts = np.bincount(np.concatenate(of_rows), minlength=_N_KINDS)
+    frequent = np.flatnonzero(counts >= LEAST_ROWS * counts.sum())
+    if len(frequent) < 2:
+        return
+    rank = np.full(_N_KINDS, -1)
+    rank[frequent] = np.arange(len(frequent))
+    codes = []
+    for context, cells, kinds in zip(contexts, visible, of_rows, strict=True):
+        of_query = rank[kinds][:, None]
+        of_key = np.append(token_kinds(context.keys), 0)[None]
+        pair = np.where(of_query < 0, 0, 1 + of_query * _N_KINDS + of_key)
+        codes.append(pair[cells])
+    none = np.zeros((0, n_cells))
+    yield WHAT_ATTENDS, Block(dense=none, codes=np.concatenate(codes), n_codes=len(frequent) * _N_KINDS)

@@ -1,0 +1,62 @@
+"""Explanations in the report: a sentence per head."""
+
+from __future__ import annotations
+
+from headscope.analyses.explanation.in_terminal import median_words
+from headscope.analyses.explanation.tables import TRAINED
+from headscope.attention.head_id import head_label
+from headscope.report_kit.numbers import DASH, formatted, joined, share
+from headscope.report_kit.report_parts import Context, Section, section
+from headscope.report_kit.tables.cells import records
+from headscope.report_kit.tables.page_rows import Table
+from headscope.views.markup import Html, el
+
+WHY = (
+    "Attention is predicted from features with names, fitted on half of the documents and measured on the other half. "
+    "What is not explained is where to look for more."
+)
+TERMS = (
+    ("Explained", "the share of the divergence of a head’s attention from uniform attention that a multinomial logit "
+     "of features with names predicts, on documents that neither selected nor fitted it: 1 - sum KL(attention || "
+     "prediction) / sum KL(attention || uniform). It can be negative. A prediction is no cause"),
+)  # fmt: skip
+
+
+def explanation_section(about: Context) -> list[Section]:
+    """Build the section; none where the run explained no heads."""
+    table = about.run.tables.get("explanation")
+    if table is None:
+        return []
+    weights = table[table["measure"] == "weight"]
+    blocks: list[Html | None] = []
+    for kind in about.kinds:
+        rows = weights[weights["kind"] == kind.name]
+        blocks.append(el("p", f"{median_words(kind.name, rows)}."))
+        lines = [
+            (
+                head_label(int(row["layer"]), int(row["head"])),
+                share(row["explained"]),
+                joined(row["ci_low"], row["ci_high"], missing=DASH),
+                formatted(row["to_explain"], ".2f"),
+                share(row["wrong"]),
+                (row["sentence"] or DASH).partition(": ")[2],
+            )
+            for row in records(rows[rows["model"] == TRAINED])
+        ]
+        blocks.append(
+            Table(
+                summary=f"Table: the explained share of each {kind.name} head",
+                groups=(),
+                header=(
+                    "head",
+                    "explained %",
+                    "95% interval",
+                    "to explain, nats",
+                    "wrong %",
+                    "what it attends to",
+                ),
+                rows=tuple(lines),
+                name=f"table-explanation-{kind.name}",
+            ).html()
+        )
+    return section("explanation", "Explained attention", WHY, blocks)
