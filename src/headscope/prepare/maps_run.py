@@ -102,15 +102,15 @@ class MapsRun:
         """Return the stream of tiles."""
         return self._source
 
-    def only(self, places: Sequence[int]) -> MapsSource:
+    def only(self, indices: Sequence[int]) -> MapsSource:
         """Return the stream of tiles over some of the entries."""
-        return self._source.only(places)
+        return self._source.only(indices)
 
     def example_source(self) -> MapsSource:
         """Return the stream of tiles over the shortest segments."""
-        places = sorted(range(len(self.entries)), key=lambda place: len(self.entries[place].input))
-        short = [place for place in places if len(self.entries[place].input) <= MOST_TOKENS]
-        return self._source.only((short or places[:8])[:_MOST_EXAMPLES])
+        indices = sorted(range(len(self.entries)), key=lambda index: len(self.entries[index].input))
+        short = [index for index in indices if len(self.entries[index].input) <= MOST_TOKENS]
+        return self._source.only((short or indices[:8])[:_MOST_EXAMPLES])
 
     def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
         """Return readable tokens of a map's rows and columns, as many as it has."""
@@ -123,8 +123,8 @@ class MapsRun:
     def again(self, segments: Iterable[Segment]) -> MapsSource:
         """Return the stream of tiles over segments that a scan kept, for what it did not keep of them."""
         wanted = {(segment.document, segment.index) for segment in segments}
-        places = enumerate((entry.document, entry.index) for entry in self.entries)
-        return self._source.only([place for place, key in places if key in wanted])
+        indices = enumerate((entry.document, entry.index) for entry in self.entries)
+        return self._source.only([index for index, key in indices if key in wanted])
 
     def excerpt_words(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
         """Return tokens of an excerpt's rows and columns, and what the model read of it as text."""
@@ -133,12 +133,12 @@ class MapsRun:
         sides = (entry.queries(kind), entry.keys(kind))
         tables = [rows_of(side, by_word=by_word) for side in sides]
         rows, keys = (
-            [table.tokens[place] for place in places.tolist()]
-            for table, places in zip(tables, (excerpt.rows, excerpt.columns), strict=True)
+            [table.tokens[index] for index in indices.tolist()]
+            for table, indices in zip(tables, (excerpt.rows, excerpt.columns), strict=True)
         )
         read = 1 if kind == "cross" else 0
-        places = (excerpt.rows, excerpt.columns)[read].tolist()
-        words = {tables[read].word_ids[place] for place in places} - {NO_WORD}
+        indices = (excerpt.rows, excerpt.columns)[read].tolist()
+        words = {tables[read].word_ids[index] for index in indices} - {NO_WORD}
         if entry.words:
             return rows, keys, " ".join(entry.words[word] for word in sorted(words))
         pieces = [
@@ -155,7 +155,7 @@ class MapsRun:
             return []
         entry = self._by_name[excerpt.wanted.document, excerpt.wanted.segment]
         tokens = entry.queries(excerpt.wanted.kind).tokens
-        return joined_tokens([tokens[place] for place in excerpt.rows.tolist()])
+        return joined_tokens([tokens[index] for index in excerpt.rows.tolist()])
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the run beyond its signature."""
@@ -181,6 +181,6 @@ def _counts(entries: tuple[MapEntry, ...]) -> dict[str, Any]:
 
 
 def _drawn(entries: Sequence[MapEntry], *, limit: int, seed: int) -> list[int]:
-    """Return the places of the entries that a limit lets in."""
+    """Return the indices of the entries that a limit lets in."""
     drawn = spread(((entry.document, entry.index) for entry in entries), limit=limit, seed=seed)
-    return [place for place, entry in enumerate(entries) if (entry.document, entry.index) in drawn]
+    return [index for index, entry in enumerate(entries) if (entry.document, entry.index) in drawn]

@@ -16,8 +16,8 @@ The rules, which the report prints:
 - What was not tested is said to be untested, never to be absent.
 - The loss depends "less" or "more" on a class of token where the interval of its paired difference to other tokens lies
   on one side; both measures of importance are given, and where they disagree the sentence says so.
-- The words that attend in a relation rest "less" or "more" where the interval of their difference to all other words
-  lies on one side.
+- The words that attend in a relation attend to a sink "less" or "more" where the interval of their difference to all
+  other words lies on one side.
 - A cluster is named where its stability on resampled documents is 0.75 or more.
 - With fewer than 10 documents there are no intervals: values are stated as measured, a sentence says so, and nothing
   is claimed of ranks, nor of broad or narrow heads.

@@ -86,10 +86,10 @@ class ShardCheckpoint:
 
     def prefix(self, scan: str) -> Prefix | None:
         """Return what was kept of the first shards of a scan; None where there is nothing, or nothing whole."""
-        found = read_checked(self._place(self.folder, scan))
-        if found is None or found[1].get("key") != self._key:
+        checked = read_checked(self._path(self.folder, scan))
+        if checked is None or checked[1].get("key") != self._key:
             return None
-        arrays, about = found
+        arrays, about = checked
         return Prefix(int(about["shards"]), about["chain"], arrays)
 
     def is_due(self, *, last: bool) -> bool:
@@ -99,26 +99,26 @@ class ShardCheckpoint:
     def keep_prefix(self, scan: str, prefix: Prefix) -> None:
         """Write the joined sums of a scan's first shards in place of those written before."""
         about = {"key": self._key, "shards": str(prefix.shards), "chain": prefix.chain}
-        self._write(self._place(self.folder, scan), prefix.arrays, about)
+        self._write(self._path(self.folder, scan), prefix.arrays, about)
 
     def shard(self, scan: str, number: int, digest: str) -> Mapping[str, NDArray[Any]] | None:
         """Return the sums of a shard that this part of a run kept, or another; None where none did."""
         for folder in (self.folder, *self.beside):
-            found = read_checked(self._place(folder, scan, number))
-            if found is not None and found[1] == {"key": self._key, "inputs": digest}:
-                return found[0]
+            checked = read_checked(self._path(folder, scan, number))
+            if checked is not None and checked[1] == {"key": self._key, "inputs": digest}:
+                return checked[0]
         return None
 
     def keep_shard(self, scan: str, number: int, digest: str, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Write the sums of one shard."""
-        self._write(self._place(self.folder, scan, number), arrays, {"key": self._key, "inputs": digest})
+        self._write(self._path(self.folder, scan, number), arrays, {"key": self._key, "inputs": digest})
 
     def _write(self, path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, str]) -> None:
         self._opened()
         write_checked(path, arrays, about=about)
         self._since = time.monotonic()
 
-    def _place(self, folder: Path, scan: str, number: int | None = None) -> Path:
+    def _path(self, folder: Path, scan: str, number: int | None = None) -> Path:
         of = "" if number is None else f".{number:06}"
         return folder / SHARDS / f"{self.stage}.{scan}{of}.safetensors"
 

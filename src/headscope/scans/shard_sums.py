@@ -38,23 +38,25 @@ class ShardSums:
 
     def empty(self) -> "ShardSums":
         """Return others with the same options, which have seen nothing."""
-        made = [type(each).with_settings(each.layout, each.settings()) for each in self.accumulators]
-        return ShardSums(made, None if self.counts is None else LossCounts())
+        copies = [type(each).with_settings(each.layout, each.settings()) for each in self.accumulators]
+        return ShardSums(copies, None if self.counts is None else LossCounts())
 
     def read(self, arrays: Arrays) -> "ShardSums":
         """Return those whose `state` these arrays are."""
 
-        def own(start: str) -> State:
+        def state_of(start: str) -> State:
             return {
                 name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
             }
 
-        made = [type(each).from_state(own(f"{place}.")) for place, each in enumerate(self.accumulators)]
+        copies = [
+            type(each).from_state(state_of(f"{number}.")) for number, each in enumerate(self.accumulators)
+        ]
         counts = None
         if self.counts is not None:
             counts = LossCounts()
-            counts.restore(own("counts."))
-        return ShardSums(made, counts)
+            counts.restore(state_of("counts."))
+        return ShardSums(copies, counts)
 
     def merge(self, other: "ShardSums") -> None:
         """Add what another found."""
@@ -98,9 +100,9 @@ class SumsTree:
             )
         self.shards += TOGETHER**level
         while True:
-            held = self._levels.setdefault(level, sums)
-            if held is not sums:
-                held.merge(sums)
+            waiting = self._levels.setdefault(level, sums)
+            if waiting is not sums:
+                waiting.merge(sums)
             level += 1
             if self.shards % TOGETHER**level:
                 return
@@ -123,13 +125,13 @@ class SumsTree:
     @classmethod
     def read(cls, total: ShardSums, arrays: Arrays, *, shards: int) -> "SumsTree":
         """Return the tree whose `state` these arrays are, after so many shards."""
-        made = cls(total, shards=shards)
+        tree = cls(total, shards=shards)
         by_level: dict[int, State] = {}
         for name, array in arrays.items():
             level, _, rest = name.partition(".")
             by_level.setdefault(int(level), {})[rest] = array
-        made._levels = {level: total.read(own) for level, own in by_level.items()}
-        return made
+        tree._levels = {level: total.read(state) for level, state in by_level.items()}
+        return tree
 
 
 def joined(like: ShardSums, states: Sequence[Arrays]) -> State:

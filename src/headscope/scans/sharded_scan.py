@@ -97,10 +97,12 @@ def scan_shards(
             if checkpoint is None or checkpoint.part is None:
                 scan_progress.skip(shard)
             continue
-        made = _computed(shard, source, [reader.sums for reader in lacking], every_accumulator, scan_progress)
-        for reader, sums in zip(lacking, made.sums, strict=True):
+        computed = _computed(
+            shard, source, [reader.sums for reader in lacking], every_accumulator, scan_progress
+        )
+        for reader, sums in zip(lacking, computed.sums, strict=True):
             reader.add(shard, sums)
-        for reader, seconds in zip(lacking, made.seconds, strict=True):
+        for reader, seconds in zip(lacking, computed.seconds, strict=True):
             reader.seconds += seconds
     for reader in readers:
         reader.end()
@@ -122,12 +124,14 @@ def compute_shard(
         like: sums with the scan's options.
         layout_accumulators: as `scan_shards` takes them.
     """
-    made = _computed(shard, source, [like], [*layout_accumulators, *like.accumulators], ScanProgress(None))
-    return made.sums[0]
+    computed = _computed(
+        shard, source, [like], [*layout_accumulators, *like.accumulators], ScanProgress(None)
+    )
+    return computed.sums[0]
 
 
 @dataclass(frozen=True)
-class _Made:
+class _ComputedShard:
     """What was computed of a shard, for each stage that lacked it: sums, and seconds."""
 
     sums: list[ShardSums]
@@ -140,22 +144,24 @@ def _computed(
     like: Sequence[ShardSums],
     layout_accumulators: Sequence[TileAccumulator],
     scan_progress: ScanProgress,
-) -> _Made:
-    made, part = [each.empty() for each in like], copy(source)
+) -> _ComputedShard:
+    sums_of_stages, part = [each.empty() for each in like], copy(source)
     assert isinstance(source.batches, ShardedBatches)
     part.batches = source.batches.of(shard)
     if isinstance(part, GradientSource):
-        (counts,) = (each.counts for each in made)  # importance reads alone
+        (counts,) = (each.counts for each in sums_of_stages)  # importance reads alone
         assert counts is not None
         part.counts = counts
     counted = scan(
         part,
-        [each for sums in made for each in sums.accumulators],
+        [each for sums in sums_of_stages for each in sums.accumulators],
         progress=scan_progress.batch,
         layout_accumulators=layout_accumulators,
     )
     scan_progress.end()
-    return _Made(made, _parted(counted, [len(sums.accumulators) for sums in made]))
+    return _ComputedShard(
+        sums_of_stages, _parted(counted, [len(sums.accumulators) for sums in sums_of_stages])
+    )
 
 
 def _parted(counts: ScanCounts, numbers: Sequence[int]) -> list[float]:

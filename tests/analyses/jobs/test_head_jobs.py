@@ -98,18 +98,19 @@ def test_heads_are_counted_with_those_that_have_several_jobs(found):
     kept, jobs = found
     rows = {head: next(job.sampled for job in jobs if job.head == head) for head in (1, 2)}
     control = [job for job in jobs if job.head == 1]
-    table = job_counts([(kept, jobs)], [(kept, control)])
+    table = job_counts({"text": [(kept, jobs)], "treebank": [(kept, control)]}, [(kept, control)])
     assert table.to_numpy().tolist() == [
-        [kept.kind, "trained", 2, 2, 1, rows[1] + rows[2]],
-        [kept.kind, "control", 1, 1, 0, rows[1]],
+        ["text", kept.kind, "trained", 2, 2, 1, rows[1] + rows[2]],
+        ["treebank", kept.kind, "trained", 1, 1, 0, rows[1]],
+        ["text", kept.kind, "control", 1, 1, 0, rows[1]],
     ]
     untested = [replace(job, q=np.nan) for job in control]
-    assert job_counts([(kept, untested)], None).to_numpy().tolist() == [
-        [kept.kind, "trained", 1, 0, 0, rows[1]]
+    assert job_counts({"text": [(kept, untested)]}, []).to_numpy().tolist() == [
+        ["text", kept.kind, "trained", 1, 0, 0, rows[1]]
     ]
 
 
-def test_a_head_that_rests_has_no_jobs(found):
+def test_an_inactive_head_has_no_jobs(found):
     kept, jobs = found
     assert {job.head for job in jobs} == {1, 2}
     assert kept.active[0, 2] == 0

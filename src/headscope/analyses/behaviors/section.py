@@ -24,7 +24,7 @@ from headscope.views.markup import Html
 TOPIC = "behaviors"
 _TITLE = "Behaviors in text"
 _WHY = (
-    "Does a head rest on the first token, look back at copies of a token or at what followed them, or gather at "
+    "Does a head attend to the first token, look back at copies of a token or at what followed them, or gather at "
     "delimiters? Each is measured over the rows in which it can occur."
 )
 _NATURAL = tuple(BEHAVIORS[name] for name in NATURAL)

@@ -62,7 +62,7 @@ def importance_findings(about: Context) -> list[Sentence]:
         finding
         for kind in about.kinds
         for name in ("cls", "sep", "period_comma")
-        for finding in _resting(about, kind, name)
+        for finding in _on_sinks(about, kind, name)
     ]
 
 
@@ -101,12 +101,12 @@ def layer_differences(table: pd.DataFrame | None, measure: str, key_class: str, 
     return {layer: cell for layer, cell in cells.items() if cell.exists}
 
 
-def _resting(about: Context, kind: Kind, name: str) -> list[Sentence]:
+def _on_sinks(about: Context, kind: Kind, name: str) -> list[Sentence]:
     words = about.words
     known = compared(about.run, name, kind.name)
-    resting = {n: cell.value for n, cell in kind.each_layer(name) if stands_out(cell) and n in known}
+    attention = {n: cell.value for n, cell in kind.each_layer(name) if stands_out(cell) and n in known}
     groups: dict[tuple[bool, tuple[str, ...]], list[int]] = {}
-    for layer in resting:
+    for layer in attention:
         verdicts = tuple(comparison.verdict for comparison in known[layer])
         if set(verdicts) != {"even"}:
             tested = all(comparison.difference.has_interval for comparison in known[layer])
@@ -121,7 +121,7 @@ def _resting(about: Context, kind: Kind, name: str) -> list[Sentence]:
         ]
         comparison = sentence(
             TOPIC,
-            f"in {where}, where the average head puts {_shares([resting[n] for n in layers])} of its attention on "
+            f"in {where}, where the average head puts {_shares([attention[n] for n in layers])} of its attention on "
             f"{target(name, words)}, a weight there counts for the loss, compared with one on other tokens, "
             f"{(' and ' if len(set(verdicts)) == 1 else ' but ').join(counts)} ({TESTED if tested else UNTESTED})"
             f"{_ENDINGS.get(frozenset(verdicts), '')}.",

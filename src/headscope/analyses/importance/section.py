@@ -28,7 +28,7 @@ from headscope.views.markup import Html, el
 
 WHY = (
     "A gradient says how much the loss would change with a weight; times the weight, how much what is attended to "
-    "counts now. Where heads rest on a token because they have nothing to do, both should be small."
+    "counts now. Where a token is only an attention sink, both should be small."
 )
 CAPTION = (
     "A point is a head, in the color and shape of the class of token that is attended to; the line is the layer’s "

@@ -57,8 +57,8 @@ def plans(words: Words) -> tuple[Plan, ...]:
         ),
         Plan(
             "special", "Special tokens and punctuation",
-            f"{capital(words.cls)}, {words.sep}, periods and commas are in nearly every input: much attention can "
-            "rest there.",
+            f"{capital(words.cls)}, {words.sep}, periods and commas are in nearly every input: they can be "
+            "attention sinks.",
             ("special",), 2,
         ),
         Plan(
