@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -100,7 +100,7 @@ def chosen_heads(
                 kind=kind,
                 layer=int(row["layer"]),
                 head=int(row["head"]),
-                estimate=_with_uniform(cell_of(row, "value"), number(row["uniform"])),
+                estimate=replace(cell_of(row, "value"), uniform=number(row["uniform"])),
                 all_documents=cell_of(row, "all_documents", "all_documents_ci"),
                 held_out=cell_of(row, "held_out", "held_out_ci"),
                 share=number(row["share"]),
@@ -117,10 +117,6 @@ def chosen_heads(
 
 def _head_numbers(rows: pd.DataFrame) -> tuple[tuple[int, int], ...]:
     return tuple(zip(rows["layer"].astype(int), rows["head"].astype(int), strict=True))
-
-
-def _with_uniform(cell: Cell, uniform: float) -> Cell:
-    return Cell(cell.value, cell.ci_low, cell.ci_high, uniform, cell.n)
 
 
 def _control(rows: pd.DataFrame) -> Runs | None:

@@ -12,7 +12,7 @@ from headscope.report_kit.comparing import Comparison, compared
 from headscope.report_kit.linked_sentences import HeadRef, Sentence, sentence
 from headscope.report_kit.numbers import accuracy_words, points, two_decimals, with_ends
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell, number, records
+from headscope.report_kit.tables.cells import cell_of, number, records
 from headscope.report_kit.words import join, plain
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 from headscope.study.study import Study
@@ -184,7 +184,7 @@ def _layers(run: Study, lines: Sequence[ProbeLine]) -> list[Sentence]:
         )
     ]
     rows = {
-        int(row["layer"]): cell_of_layer(row)
+        int(row["layer"]): cell_of(row, "value")
         for row in records(run.tables.get("probe_layers"))
         if row["measure"] == "UUAS"
     }
@@ -199,9 +199,3 @@ def _layers(run: Study, lines: Sequence[ProbeLine]) -> list[Sentence]:
             )
         )
     return out
-
-
-def cell_of_layer(row: dict[str, object]) -> Cell:
-    """Read a layer's number with its interval."""
-    value, low, high = (number(row[name]) for name in ("value", "ci_low", "ci_high"))
-    return Cell(value, low, high, float("nan"), int(number(row["n_cases"])))

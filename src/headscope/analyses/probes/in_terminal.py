@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from headscope.analyses.probes.catalog import SYSTEMS
-from headscope.analyses.probes.findings import cell_of_layer
 from headscope.analyses.probes.names import STRUCTURAL
 from headscope.analyses.stage_result import StageResult
 from headscope.counted import count
 from headscope.report_kit.numbers import terminal_ends, terminal_share, two_decimals, with_ends
+from headscope.report_kit.tables.cells import cell_of, records
 from headscope.report_kit.tables.terminal import Grid
 
 _MORE = {
@@ -64,6 +64,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
 def _spearman(means: Any) -> str:
     """Say how well the structural probe's distances correlate with the trees'."""
     rows = means[(means["probe"] == STRUCTURAL) & (means["measure"] == "Spearman")]
-    if rows.empty or rows.iloc[0]["value"] != rows.iloc[0]["value"]:
+    cells = [cell_of(row, "value") for row in records(rows)]
+    if not cells or not cells[0].exists:
         return ""
-    return f"; structural probe's distances, Spearman: {with_ends(cell_of_layer(dict(rows.iloc[0])), two_decimals)}"
+    return f"; structural probe's distances, Spearman: {with_ends(cells[0], two_decimals)}"
