@@ -201,14 +201,14 @@ def test_saved_maps_are_refused():
 
 def test_few_documents_are_noted_and_inputs_with_nothing_to_predict_counted(folder, bert, text, monkeypatch):
     run = prepare(options(bert, text, max_inputs=4))
-    first, *rest = list(run.segments())
+    first, *rest = list(run.inputs.segments())
     empty = replace(
         first,
         ids=first.ids[[0, -1]],
         token_types=first.token_types[[0, -1]],
         word_ids=first.word_ids[[0, -1]],
     )
-    monkeypatch.setattr(run, "segments", lambda: iter([empty, *rest]))
+    monkeypatch.setattr(run.inputs, "segments", lambda: iter([empty, *rest]))
     result = ImportanceMeasurement(run).measure()
     documents = len({segment.document for segment in rest})
     assert result.notes == (
@@ -217,7 +217,7 @@ def test_few_documents_are_noted_and_inputs_with_nothing_to_predict_counted(fold
     )
     assert result.facts["importance"]["nothing_to_predict"] == 1
     assert result.tables["importance"]["ci_low"].isna().all()
-    monkeypatch.setattr(run, "segments", lambda: iter([empty]))
+    monkeypatch.setattr(run.inputs, "segments", lambda: iter([empty]))
     with pytest.raises(InputError) as refused:
         ImportanceMeasurement(run).measure()
     assert str(refused.value) == (
