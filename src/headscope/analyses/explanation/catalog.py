@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from headscope.analyses.explanation.feature import WHAT_ATTENDS, Feature, Group
+from headscope.analyses.explanation.feature import ATTENDING, WHAT_ATTENDS, Feature, Group
 from headscope.analyses.explanation.features import (
     attending,
     content,
@@ -18,7 +18,7 @@ from headscope.errors import OptionError
 
 _MODULES = (position, key_class, copies, word_structure, content, attending, tree, mentions)
 _WHAT_ATTENDS = Group(
-    name=WHAT_ATTENDS, family="what attends", label="what attends", phrase="tokens by what attends"
+    name=WHAT_ATTENDS, family=ATTENDING, label="what attends", phrase="tokens by what attends"
 )
 
 FEATURES: Mapping[str, Feature] = {

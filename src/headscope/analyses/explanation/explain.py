@@ -32,7 +32,7 @@ class HeadExplanation:
         pulls: how far each column draws attention: its coefficient times its mean under the attention less that under
             uniform attention, in the halves that selected its group.
         alternatives: the groups that would have done as well as a group, in the halves that selected it.
-        tokens: pulls of particular tokens, by id, in the halves that selected them.
+        tokens: pulls of particular tokens, 0 where one is avoided, by id, in the halves that selected them.
     """
 
     to_explain: Floats
@@ -123,7 +123,8 @@ def _predict(
         result.pulls.setdefault(group, []).append(pulls[part])
         result.alternatives.setdefault(group, []).append(alternatives)
         if group == TOKENS:
-            result.tokens.append(dict(zip(half.token_ids.tolist(), pulls[part].tolist(), strict=True)))
+            favored = np.where(start[part] > 0, pulls[part], 0.0)
+            result.tokens.append(dict(zip(half.token_ids.tolist(), favored.tolist(), strict=True)))
     return _Prediction(selected.groups, np.stack(logits))
 
 

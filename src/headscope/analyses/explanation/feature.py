@@ -11,9 +11,11 @@ from headscope.analyses.explanation.row_context import RowContext
 
 Need = Literal["same_axis", "tags", "trees", "mentions"]
 """What a feature may need: queries and keys that are the same tokens, which cross attention has not, or annotation."""
+ATTENDING = "what attends"
+"""The family of groups that change what the others say by the class of the query."""
 FAMILIES = (
     *("position", "class of key", "copies", "word structure", "content"),
-    *("what attends", "treebank", "coreference", "added"),
+    *(ATTENDING, "treebank", "coreference", "added"),
 )
 """The families of groups, each with a color of its own; features that a user adds are `added`."""
 TOKENS, SINK_LOGIT, WHAT_ATTENDS = "tokens", "sink_logit", "what_attends"

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.design import Design, Integers
-from headscope.analyses.explanation.feature import WHAT_ATTENDS
+from headscope.analyses.explanation.feature import ATTENDING
 from headscope.analyses.explanation.greedy import Split
 from headscope.analyses.explanation.sample_design import SampleDesign
 
@@ -67,7 +68,7 @@ def halves(sample: SampleDesign, visible: NDArray[np.bool_] | None) -> Iterator[
             fitted_cells=kept[parts["selecting"][1]],
             screened_cells=kept[parts["screened"][1]],
             held_out_cells=kept[parts["held_out"][1]],
-            last=frozenset({WHAT_ATTENDS}),
+            last=frozenset(name for name, group in GROUPS.items() if group.family == ATTENDING),
         )
         yield Half(
             split=split,

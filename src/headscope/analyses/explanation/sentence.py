@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
-from headscope.analyses.explanation.feature import TOKENS
+from headscope.analyses.explanation.feature import ATTENDING, TOKENS
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.words import either, join
 from headscope.statistics.statistic_catalog import Special
@@ -12,8 +12,6 @@ from headscope.statistics.statistic_catalog import Special
 MOST_GROUPS = 4
 """Groups that the sentence names, those with the largest shares; the table has all."""
 MOST_TOKENS, MOST_FEATURES = 6, 2
-ATTENDING = "what attends"
-"""The family of groups that change what the others say by the class of the query."""
 LEAST_PULL = 0.3
 """A feature stands for its group where it has so much of the pull of all of the group's features."""
 

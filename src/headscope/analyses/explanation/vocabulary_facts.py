@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,12 @@ class VocabularyFacts:
         padded = np.zeros(len(self.texts), dtype=np.float64)
         padded[: len(counts)] = counts[: len(padded)]
         return replace(self, log_frequency=np.log(np.maximum(padded * (1e6 / max(1.0, padded.sum())), 1.0)))
+
+    @cached_property
+    def mean_log_frequency(self) -> float:
+        """The mean of the logarithms over the tokens of the text."""
+        counts = np.where(self.log_frequency > 0, np.exp(self.log_frequency), 0.0)
+        return float(counts @ self.log_frequency / max(1.0, counts.sum()))
 
     def of(self, values: NDArray[Any], ids: NDArray[np.int64]) -> NDArray[Any]:
         """Take a fact of tokens, `[token]`; ids beyond the tokenizer's have 0."""

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats, Group
+from headscope.analyses.explanation.feature import ATTENDING, SAME_AXIS, Feature, Floats, Group
 from headscope.analyses.explanation.features import content, copies, key_class, position, word_structure
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.encoding.vocabulary import KeyClass
@@ -12,13 +12,13 @@ from headscope.encoding.vocabulary import KeyClass
 GROUPS = (
     Group(
         name="attending_place",
-        family="what attends",
+        family=ATTENDING,
         label="what attends, by distance",
         phrase="tokens by what attends",
     ),
     Group(
         name="attending_frequency",
-        family="what attends",
+        family=ATTENDING,
         label="what attends, by frequency",
         phrase="tokens by how frequent what attends is",
     ),
@@ -42,17 +42,11 @@ _LOCATIONS = (
     *("same_sentence", "log_place", "log_frequency", "last_mark", "next_mark"),
 )
 _BY_FREQUENCY = ("cls", "sep", "period_comma", "continuation", "earlier_copy", *_LOCATIONS)
-_TYPICAL = 8.0
-"""A frequency near the middle of those of a text's tokens, from which the others are counted."""
 Of = Callable[[RowContext], Floats]
 
 
 def _of_class(*classes: KeyClass) -> Of:
     return lambda rows: rows.of_rows(np.isin(rows.queries.classes, classes))
-
-
-def _begins(rows: RowContext) -> Floats:
-    return rows.of_rows(rows.queries.starts_word & (rows.queries.classes == KeyClass.OTHER))
 
 
 def _goes_on(rows: RowContext) -> Floats:
@@ -61,16 +55,16 @@ def _goes_on(rows: RowContext) -> Floats:
 
 def _frequency(rows: RowContext) -> Floats:
     of_ids = rows.vocabulary.of(rows.vocabulary.log_frequency, rows.queries.ids)
-    return rows.of_rows(of_ids - _TYPICAL)
+    return rows.of_rows(of_ids - rows.vocabulary.mean_log_frequency)
 
 
 _ATTENDING: dict[str, tuple[str, Of]] = {
     "special": ("special tokens", _of_class(KeyClass.CLS, KeyClass.SEP)),
     "mark": ("punctuation", _of_class(KeyClass.PERIOD_COMMA, KeyClass.OTHER_PUNCTUATION)),
-    "start": ("first pieces of words", _begins),
     "continuation": ("later pieces of words", _goes_on),
 }
-"""Classes of query by name: what they are, and which rows are of one."""
+"""Classes of query by name: what they are, and which rows are of one. Other rows begin words,
+and have no products: their attention is what the other groups say."""
 
 
 def _product(name: str, group: str, attending: str, of_rows: Of, feature: Feature) -> Feature:
