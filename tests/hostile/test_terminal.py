@@ -17,6 +17,7 @@ from headscope.app.cli.printing import show
 from headscope.app.cli.program import app, main
 from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.app.options.beside_run import QUIET, RUN
+from headscope.app.options.typed import parameter
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import InputError
 from headscope.scans.progress import Progress
@@ -126,7 +127,8 @@ def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     )
     monkeypatch.setattr(atlas_run, "run_report", lambda *_, **__: study)
     monkeypatch.setattr(reporting_run, "first_findings", lambda _: [f"8-10 finds {text}."])
-    report.command(out=tmp_path, **{each.name: each.default for each in [*RUN.values(), QUIET]})
+    taken = map(parameter, [*RUN.values(), QUIET])
+    report.command(out=tmp_path, **{each.name: each.default for each in taken})
     out = capsys.readouterr().out
     check_output(out, text)
     assert len(out.splitlines()) == 5

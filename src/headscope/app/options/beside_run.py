@@ -7,7 +7,7 @@ from typing import Any
 
 from headscope.declarations.option import Option, options_of
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.choices import POOLINGS, TOO_LONG
+from headscope.encoding.choices import POOLINGS
 
 RUN = options_of(RunOptions)
 TEXT = Option(
@@ -62,7 +62,7 @@ _READ = [
         name="too_long",
         kind=str,
         default="error",
-        choices=tuple(each for each in TOO_LONG if each != "skip"),
+        choices=("error", "truncate"),
         help="What to do with a longer text: error or truncate.",
     ),
 ]

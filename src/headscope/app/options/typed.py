@@ -26,7 +26,7 @@ def info(option: Option) -> Any:
         show_default=option.default_text or default not in (None, ()),
         metavar=_placeholder(option),
         rich_help_panel=GROUPS[option.group],
-        callback=_reading(option),
+        callback=_checking(option),
     )
 
 
@@ -43,27 +43,16 @@ def _placeholder(option: Option) -> str | None:
     return "N" if option.kind in (int, int | None) else "NAME"
 
 
-def _reading(option: Option) -> Callable[[Any], Any] | None:
-    """Return what reads a typed value of an option that has choices, or a word for None."""
+def _checking(option: Option) -> Callable[[Any], Any] | None:
+    """Return what refuses a typed value that is none of an option's choices."""
 
-    def read(value: Any) -> Any:
+    def check(value: Any) -> Any:
         for each in (value or ()) if option.default == () else (value,):
-            if option.choices and each != option.default:
+            if each != option.default:
                 choose(option.flag, each, option.choices)
-        return _number(option, value) if option.none else value
+        return value
 
-    return read if option.choices or option.none else None
-
-
-def _number(option: Option, value: str) -> int | None:
-    if value == option.none:
-        return None
-    # Python reads no number of thousands of digits.
-    if value.isdecimal() and len(value) < 10 and int(value) >= (option.least or 0):
-        return int(value)
-    raise OptionError(
-        f"{option.flag} {value!r} is not known; give a number from {option.least}, or {option.none}"
-    )
+    return check if option.choices else None
 
 
 def parameter(option: Option) -> Parameter:
@@ -132,6 +121,19 @@ def run_options(declaring: type[RunOptions] = RunOptions, **values: Any) -> RunO
     if files := values.pop("files", None):
         values["text"] = [*files, *(values["text"] or ())]
     for name, each in options_of(declaring).items():
-        if each.default == () and name in values:
+        if name in values and each.none:
+            values[name] = _number(each, values[name])
+        elif name in values and each.default == ():
             values[name] = tuple(values[name] or ())
     return declaring(**values)
+
+
+def _number(option: Option, value: str) -> int | None:
+    if value == option.none:
+        return None
+    # Python reads no number of thousands of digits.
+    if value.isdecimal() and len(value) < 10 and int(value) >= (option.least or 0):
+        return int(value)
+    raise OptionError(
+        f"{option.flag} {value!r} is not known; give a number from {option.least}, or {option.none}"
+    )
