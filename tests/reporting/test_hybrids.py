@@ -1,7 +1,5 @@
 """Layers of a model of which some have no attention: counted within their kind, told with the model's own number."""
 
-from dataclasses import replace
-
 import pytest
 
 from headscope.report_kit.kinds import kinds_of
@@ -9,14 +7,14 @@ from headscope.reporting.payload import data_block
 from headscope.reporting.report_page import render_report
 from headscope.study.manifest import _misshapen
 from support import mock_inputs
-from support.measured import about
+from support.measured import about, with_parts
 
 
 @pytest.fixture(scope="module")
 def run():
     made = mock_inputs.decoder(2, 3)
     (kind,) = made.manifest["kinds"]
-    return replace(made, manifest={**made.manifest, "kinds": [{**kind, "own": [3, 7]}]})
+    return with_parts(made, manifest={**made.manifest, "kinds": [{**kind, "own": [3, 7]}]})
 
 
 def test_layers_are_told_by_the_models_number(run):

@@ -1,7 +1,5 @@
 """Statistics of what heads write, against a plain loop, and what becomes of roles by them."""
 
-from dataclasses import replace
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -25,7 +23,7 @@ from support import mock_inputs
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
 from support.listened import listened, output_projections
-from support.measured import about
+from support.measured import about, with_parts
 from support.tiny_models import tiny_model
 
 SEGMENTS = made_up_segments(14, seed=5, longest=11)
@@ -175,7 +173,7 @@ def with_norms(made, *, moved):
     norm = stats.assign(measure="norm")
     at = [(layer, head) in moved for layer, head in zip(norm["layer"], norm["head"].fillna(0), strict=True)]
     norm.loc[np.array(at) & (norm["statistic"] != "entropy"), ["value", "ci_low", "ci_high"]] = 0.01
-    return replace(made, tables={**made.tables, "stats": pd.concat([stats, norm], ignore_index=True)})
+    return with_parts(made, stats=pd.concat([stats, norm], ignore_index=True))
 
 
 def test_heads_whose_role_is_another_are_named_everywhere():
