@@ -252,7 +252,7 @@ def test_words_as_a_line_of_text():
 
 def test_a_run_without_statistics_is_refused(studies, tmp_path):
     study = studies["bare"]
-    lacking = type(study)(tmp_path, {**study.manifest, "stages": {"stats": {"tables": ["examples"]}}})
+    lacking = type(study)(study.manifest, {"examples": study.tables["examples"]}, path=tmp_path)
     with pytest.raises(InputError) as refused:
         atlas_blocks(lacking)
     assert str(refused.value) == (
