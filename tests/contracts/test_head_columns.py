@@ -32,6 +32,7 @@ NO_MEASURE = {
     "top_examples": "sentences",
     "distribution_examples": "sentences",
     "pca_map": "tokens",
+    "explanation_groups": "groups of features, which differ between heads",
     "job_examples": "sentences",
     "job_tokens": "tokens",
 }

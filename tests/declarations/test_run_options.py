@@ -15,7 +15,7 @@ from headscope.models.dtypes import DTYPES
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")
 ALWAYS = ("distances", "map")
-BY_NAME = ("pca",)
+BY_NAME = ("pca", "explanation")
 LAST = ("behaviors", "experiments", "distribution", "jobs")
 
 
@@ -103,7 +103,7 @@ def test_precisions_are_torchs():
         ({"text": ("a",), "stages": ("probes", "syntax")}, ("probes", "syntax")),
         ({"text": ("a",), "stages": BY_NAME}, BY_NAME),
         ({"text": ("a",), "include": BY_NAME}, ("stats", "norms", *ALWAYS, *LAST, *BY_NAME)),
-        ({"text": ("a",), "stages": ("stats", "pca"), "include": BY_NAME}, ("stats", "pca")),
+        ({"text": ("a",), "stages": ("stats", *BY_NAME), "include": BY_NAME}, ("stats", *BY_NAME)),
     ],
 )
 def test_what_is_given_says_what_is_measured(given, wanted):
@@ -115,14 +115,14 @@ def test_what_is_left_out_unless_it_is_named():
     for wrong in ("direction", "stats"):
         with pytest.raises(OptionError) as refused:
             RunOptions(include=("pca", wrong))
-        assert str(refused.value) == f"include {wrong!r} is not known; choose one of pca"
+        assert str(refused.value) == f"include {wrong!r} is not known; choose one of pca, explanation"
     with pytest.raises(OptionError) as refused:
-        RunOptions(include=BY_NAME, maps=Path("a"))
+        RunOptions(include=("pca",), maps=Path("a"))
     assert str(refused.value) == (
         "saved maps hold no queries, keys or outputs; give a model and text in place of --maps to find their directions"
     )
     # A run with it and one without are two.
-    assert RunOptions(include=BY_NAME).shaping()["stages"][-1] == "pca"
+    assert RunOptions(include=BY_NAME).shaping()["stages"][-2:] == list(BY_NAME)
     assert "pca" not in RunOptions().shaping()["stages"]
 
 

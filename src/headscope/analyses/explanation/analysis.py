@@ -4,6 +4,26 @@ from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
 from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 
+_SUFFIXES = {"weight": "", "norm": NORM_WEIGHTED, "non_sink": "non_sink"}
+
+
+def _measures_of(measure: str) -> tuple[HeadMeasures, HeadMeasures]:
+    """Return the numbers of heads by a measure: the explained share, and what stands beside it."""
+    where, suffix = {"measure": measure, "model": "trained"}, _SUFFIXES[measure]
+    return (
+        HeadMeasures(
+            table="explanation",
+            values=("explained",),
+            where=where,
+            measure="explained",
+            suffix=suffix,
+            topic="Explained",
+            labels="tables:NON_SINK_LABELS" if measure == "non_sink" else "tables:HEAD_LABELS",
+        ),
+        HeadMeasures(table="explanation", values=("to_explain", "wrong"), where=where, suffix=suffix),
+    )
+
+
 ANALYSIS = Analysis(
     name="explanation",
     question="How much of what a head looks at do features with names predict?",
@@ -24,25 +44,10 @@ ANALYSIS = Analysis(
     command=Command(
         name="explanation",
         help=(
-            "Explain every head in one sentence, with the share of its attention that the sentence predicts.\n\n"
+            "Explain every head in a sentence, with its held-out share.\n\n"
             "Attention is predicted from features with names: where the key is, what it is, whether it is a copy. "
             "Half of the documents select and fit them, the other half measure."
         ),
     ),
-    head_measures=tuple(
-        HeadMeasures(
-            table="explanation",
-            values=("explained",),
-            where={"measure": measure, "model": "trained"},
-            measure="explained",
-            suffix=suffix,
-            topic="Explained",
-            labels=f"tables:{labels}",
-        )
-        for measure, suffix, labels in (
-            ("weight", "", "HEAD_LABELS"),
-            ("norm", NORM_WEIGHTED, "HEAD_LABELS"),
-            ("non_sink", "non_sink", "NON_SINK_LABELS"),
-        )
-    ),
+    head_measures=tuple(measures for measure in _SUFFIXES for measures in _measures_of(measure)),
 )
