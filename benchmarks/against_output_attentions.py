@@ -71,10 +71,10 @@ def plain(text: Path, number: int, *, double: bool = False) -> dict[str, np.ndar
 def ours(text: Path, number: int) -> dict[str, np.ndarray]:
     """The scan."""
     from headscope.analyses.stats.accumulator import StatsAccumulator
+    from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan
     from headscope.encoding.batching import length_buckets
-    from headscope.models.examination import examine
     from headscope.statistics.statistic_catalog import NAMES
 
     loaded, encoder, segments = segments_of(text, number)

@@ -27,6 +27,7 @@ import torch
 from torch import Tensor, nn
 
 from families_page import page
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
@@ -34,7 +35,6 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
 from headscope.errors import HeadscopeError
 from headscope.models.anatomy import Anatomy
-from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from tiny_configs import VOCABULARY, tiny_config
 

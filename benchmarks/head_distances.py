@@ -12,13 +12,13 @@ from transformers import BertModel
 
 from headscope.analyses.distances.definition import jensen_shannon
 from headscope.analyses.distances.kernels.pairs import has_compiler, pair_sums
+from headscope.attention.model.examination import examine
 from headscope.corpora.demo import demo_text
 from headscope.corpora.text.plain import read_text
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading import load_model
 from rounds import alternate, median_ratio

@@ -26,9 +26,9 @@ from transformers import (
 )
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs, no_cache
 from rounds import alternate
 from scan_overhead import made_up

@@ -15,9 +15,9 @@ def measure(*, layers: int, heads: int, width: int, tokens: int, scanned: bool) 
     from transformers import LlamaConfig, LlamaModel
 
     from headscope.analyses.stats.accumulator import StatsAccumulator
+    from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan
-    from headscope.models.examination import examine
     from headscope.models.forward_inputs import model_inputs, no_cache
     from scan_overhead import made_up
 

@@ -19,10 +19,10 @@ from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 import headscope as hs
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.demo import demo_text
-from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs, no_cache
 from headscope.models.loading import load_model
 from rounds import alternate, median_ratio

@@ -22,6 +22,7 @@ def measure(path: Path) -> None:
     from transformers import AutoTokenizer, BertConfig, BertModel
 
     from headscope.analyses.stats.accumulator import StatsAccumulator
+    from headscope.attention.model.examination import examine
     from headscope.attention.model.model_source import ModelSource
     from headscope.attention.scan import scan
     from headscope.corpora.digest import CorpusDigest
@@ -30,7 +31,6 @@ def measure(path: Path) -> None:
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.packing.line_packing import Packer
     from headscope.examples.short_sentences import SentenceKeeper
-    from headscope.models.examination import examine
     from headscope.models.locating import embedded_folder
 
     config = BertConfig(hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32)

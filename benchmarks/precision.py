@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.demo import demo_text
@@ -14,7 +15,6 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
 from headscope.models.dtypes import DTYPES
-from headscope.models.examination import examine
 from headscope.models.loading import load_model
 from headscope.statistics.statistic_catalog import NAMES
 from rounds import alternate, median_ratio

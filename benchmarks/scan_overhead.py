@@ -8,13 +8,13 @@ from transformers import BertConfig, BertModel
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
-from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from rounds import alternate, median_ratio
 

@@ -11,6 +11,7 @@ import torch
 
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.gold_arcs import ArcTable
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.trees.treebank import read_treebank
@@ -18,7 +19,6 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.sentence_packing import SentencePacker
 from headscope.encoding.segment import Segment
-from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading import load_model
 from headscope_grammar import synthetic_documents

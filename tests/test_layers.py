@@ -16,7 +16,8 @@ ORDER = [
     ("storage",),
     ("corpora",),
     ("encoding",),
-    ("models", "attention"),
+    ("models",),
+    ("attention",),
     ("maps",),
     ("statistics",),
     ("examples",),
@@ -32,8 +33,6 @@ ORDER = [
     ("atlas",),
     ("app", "bertviz"),
 ]
-# What heads a model has is found by running the stream on it: the two share a box, and no circle (tested below).
-TOGETHER = {"models", "attention"}
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 EVERYBODYS = {
     "counted",
@@ -83,7 +82,7 @@ def test_imports_go_to_the_left():
                 continue
             for target in [module.partition(".")[2]] if "." in module else names:
                 folder = target.partition(".")[0]
-                if folder in EVERYBODYS or {folder, own} <= TOGETHER:
+                if folder in EVERYBODYS:
                     continue
                 if rank_of(target) > rank_of(name) or (rank_of(target) == rank_of(name) and folder != own):
                     wrong.append(f"{path.relative_to(ROOT)} imports {target}")

@@ -69,7 +69,7 @@ def test_what_is_wrong_is_seen(bench, what, monkeypatch):
 
     monkeypatch.setattr(bench, "maps_of", wrong)
     if what == "a kind lost":
-        monkeypatch.setattr("headscope.models.trial_batch.TrialBatch.notes", lambda self: ())
+        monkeypatch.setattr("headscope.attention.model.trial_batch.TrialBatch.notes", lambda self: ())
     outcome = bench.read("longt5" if what == "a kind lost" else "bert")
     assert outcome.verdict == ("traceback" if what == "a traceback" else "wrong")
     if what == "a kind lost":

@@ -8,13 +8,13 @@ import torch
 import transformers as tf
 from transformers import AutoModelForMaskedLM
 
+from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.model.tap import AttentionCall, Tap, output_of
 from headscope.attention.scan import scan
 from headscope.encoding.questions.loss_questions import NO_TARGET, GivenLabels
 from headscope.errors import AttentionError, ModelError
-from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import ask_of, frozen, loss_of
 from support.hand_made import HandMadeSource, random_map

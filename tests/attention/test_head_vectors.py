@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.tile import join_rows
-from headscope.models.examination import examine
 from support.inputs import made_up_segments, vocabulary
 from support.plain_vectors import SIDES, plain_vectors
 from support.tiny_models import tiny_model

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.attention.model.examination import examine
 from headscope.attention.vectors.hidden import word_states, words_of
 from headscope.encoding.batching import length_buckets
 from headscope.errors import ModelError
-from headscope.models.examination import examine
 from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model, tiny_model
 

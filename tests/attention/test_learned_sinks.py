@@ -10,17 +10,17 @@ import transformers as tf
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.layout import stats_table
+from headscope.attention.model.examination import examine
 from headscope.attention.model.learned_sink import attended
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.model.tap import Tap
+from headscope.attention.model.trial_batch import TrialBatch
 from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.scan import scan
 from headscope.errors import ModelError, OptionError
 from headscope.maps.index import MapsIndex
 from headscope.maps.maps_source import MapsSource, MapsWriter
 from headscope.maps.pickle_conversion import maps_to_pickle
-from headscope.models.examination import examine
-from headscope.models.trial_batch import TrialBatch
 from support.inputs import PAD, eager_maps, made_up_segments, vocabulary
 from support.tiny_models import VOCABULARY, shared_tiny_model
 

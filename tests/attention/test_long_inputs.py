@@ -20,7 +20,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.examination import examine
+from headscope.attention.model.examination import examine
 
 torch.set_num_threads(1)
 sizes = dict(hidden_size=32, intermediate_size=32, num_hidden_layers=2, num_attention_heads=8, vocab_size=99)

@@ -6,11 +6,11 @@ import pytest
 
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.errors import ModelError
-from headscope.models.examination import examine
 from headscope.models.losses import ask_of
 from support.inputs import made_up_segments, vocabulary
 from support.task_models import tiny_task_model, tokenizer_of

@@ -10,9 +10,9 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.gold_arcs import ArcTable
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.models.examination import examine
 from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model
 from support.trees import with_tree

@@ -6,12 +6,12 @@ from typing import ClassVar
 import pytest
 import torch
 
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.row_statistics import row_statistics
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.attention.tile import join_rows
 from headscope.errors import AttentionError
-from headscope.models.examination import examine
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model

@@ -3,9 +3,9 @@
 import pytest
 import torch
 
+from headscope.attention.model.examination import examine
 from headscope.attention.model.tap import Tap
 from headscope.attention.stream import StreamNorms
-from headscope.models.examination import examine
 from support.inputs import vocabulary
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
 

@@ -7,11 +7,11 @@ import torch
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.layout import stats_table
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.model.tap import Tap
 from headscope.attention.scan import scan
 from headscope.errors import ModelError
-from headscope.models.examination import examine
 from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import tiny_model
 

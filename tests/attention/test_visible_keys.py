@@ -4,9 +4,9 @@ import pytest
 import torch
 import transformers as tf
 
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.row_quantities import RowQuantity
-from headscope.models.examination import examine
 from support.inputs import PAD, made_up_segments, vocabulary
 from support.tiny_models import VOCABULARY, shared_tiny_model
 

@@ -14,11 +14,11 @@ from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.attention.fused import single_pass as fused
 from headscope.attention.fused.blocks import BlockSize
+from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.examples.top_examples import TopExampleAccumulator
-from headscope.models.examination import examine
 from headscope.models.losses import NextToken
 from support.coreference import with_mentions
 from support.inputs import made_up_segments, vocabulary

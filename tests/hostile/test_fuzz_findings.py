@@ -188,8 +188,8 @@ def test_a_weight_file_whose_type_is_a_family_of_emoji(tmp_path):
 
 @pytest.mark.slow
 def test_a_decoder_that_starts_with_two_tokens(tmp_path):
+    from headscope.attention.model.examination import examine
     from headscope.encoding.encoder import Encoder
-    from headscope.models.examination import examine
     from headscope.models.loading import load_model
 
     folder = save_tiny_t5(tmp_path / "t5", ["the cat sat", "a dog came"] * 20)

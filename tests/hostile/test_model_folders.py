@@ -81,8 +81,8 @@ def test_a_folder_is_taken_or_refused_in_words(case, tmp_path, marker, answers):
 
 def look_at(folder):
     """As every command begins: the model, its tokenizer, and what heads it has."""
+    from headscope.attention.model.examination import examine
     from headscope.encoding.encoder import Encoder
-    from headscope.models.examination import examine
 
     loaded = load_model(folder)
     return examine(loaded.model, Encoder(loaded.tokenizer).vocabulary)

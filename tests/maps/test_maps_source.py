@@ -14,6 +14,7 @@ import torch
 from safetensors.numpy import load_file
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.attention.words.word_attention import word_level
@@ -24,7 +25,6 @@ from headscope.maps.index import MapEntry, MapsIndex, Tokens
 from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsSource, MapsWriter
 from headscope.models.anatomy import KindLayout
-from headscope.models.examination import examine
 from headscope.models.left_padding import left_padding_works
 from headscope.storage.lock import place_held
 from headscope.storage.unfinished import is_own

@@ -7,6 +7,7 @@ import transformers as tf
 
 import headscope as hs
 from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.demo import demo_text
@@ -14,7 +15,6 @@ from headscope.corpora.reading import read_corpus
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
-from headscope.models.examination import examine
 from headscope.report_kit.claim_rules import LEAST_SHARE
 from headscope.statistics.statistic_catalog import STATISTICS
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.errors import ModelError
 from headscope.models import left_padding
-from headscope.models.examination import examine
 from headscope.models.left_padding import left_padding_works
 from support.benchmarks import benchmark, families_read
 

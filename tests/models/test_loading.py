@@ -12,9 +12,9 @@ import torch
 import transformers as tf
 
 import headscope as hs
+from headscope.attention.model.examination import examine
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
-from headscope.models.examination import examine
 from headscope.models.hashing import weights_hash
 from headscope.models.loading import LoadedModel, load_model, longest_input
 from headscope.models.loading_errors import in_words

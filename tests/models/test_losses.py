@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.attention.model.examination import examine
 from headscope.encoding.questions.denoising import Denoising
 from headscope.encoding.questions.loss_questions import NO_TARGET, NextToken
 from headscope.encoding.questions.masked_questions import MaskedTokens
 from headscope.errors import OptionError
-from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.losses import ask_of, asked_logits, choose_loss, loss_of, segment_losses
 from support.inputs import made_up_segments, vocabulary

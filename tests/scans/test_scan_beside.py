@@ -6,12 +6,12 @@ import pytest
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.attention import scan as scanning
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts, scan
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.shards import ShardedBatches
 from headscope.examples.top_examples import TopExampleAccumulator
-from headscope.models.examination import examine
 from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.scans.sharded_scan import Beside, scan_shards

@@ -6,6 +6,7 @@ import pytest
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts, scan
@@ -13,7 +14,6 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.shards import ShardedBatches
 from headscope.errors import InputError
 from headscope.examples.top_examples import TopExampleAccumulator
-from headscope.models.examination import examine
 from headscope.models.losses import ask_of
 from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint, forget_shards

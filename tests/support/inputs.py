@@ -5,10 +5,10 @@ import functools
 import numpy as np
 import torch
 
+from headscope.attention.model.examination import examine
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass, Vocabulary
 from headscope.models.anatomy import Anatomy, Path
-from headscope.models.examination import examine
 from headscope.models.left_padding import left_padding_works
 from support.tiny_models import VOCABULARY, shared_tiny_model
 

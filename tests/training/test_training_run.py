@@ -15,13 +15,13 @@ import transformers as tf
 
 import headscope as hs
 from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import ModelError, OptionError, OutputError
-from headscope.models.examination import examine
 from headscope_grammar import synthetic_documents
 from headscope_train import session as session_module
 from headscope_train.prepared_training import prepare

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headscope.attention.model.tap import eager_evaluation
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
+from headscope.models.eager_mode import eager_evaluation
 from headscope.models.loading import LoadedModel
 from headscope.models.quiet import quiet_libraries
 

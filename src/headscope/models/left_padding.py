@@ -3,11 +3,11 @@
 import torch
 from torch import Tensor, nn
 
-from headscope.attention.model.tap import eager_evaluation
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
+from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
 from headscope.models.returned_weights import weights_in
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from copy import copy
 
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
@@ -10,7 +11,6 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.models.anatomy import Anatomy
 from headscope.models.dtypes import precision_note
-from headscope.models.examination import examine
 from headscope.models.in_memory import dtype_of, without_head
 from headscope.models.loading import LoadedModel, load_model
 from headscope.models.random_weights import with_random_weights

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.document import Document
@@ -23,7 +24,6 @@ from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsWriter
 from headscope.maps.pickle_conversion import NO_PLACE_FOR_SINKS, maps_to_pickle
 from headscope.models.anatomy import Anatomy
-from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel, load_model
 from headscope.models.stand_in import load_debug_model
 from headscope.prepare.input_sizes import auto_batch_size, check_length

@@ -7,9 +7,9 @@ import torch
 from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES, NATURAL
 from headscope.analyses.behaviors.layout import best_table, heads_table
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.models.examination import examine
 from support.behaving import DELIMITERS, few_words, keys_of, masks, of_ids
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, SEP, eager_maps, made_up_segments, vocabulary

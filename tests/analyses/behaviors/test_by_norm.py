@@ -9,10 +9,10 @@ from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL, Delimiter
 from headscope.analyses.behaviors.layout import heads_table
 from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.attention.vectors.output_norms import Written
-from headscope.models.examination import examine
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
 from support.behaving import DELIMITERS, few_words, keys_of, masks, of_ids
 from support.hand_made import HandMadeSource, random_map

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from headscope.analyses.coref.accumulator import CoreferenceAccumulator, CoreferenceOptions
 from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, mention_table
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
-from headscope.models.examination import examine
 from headscope.statistics.groups import GROUPS
 from support.coreference import segments_with_mentions
 from support.hand_made import HandMadeSource, random_map

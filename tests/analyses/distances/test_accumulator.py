@@ -9,6 +9,7 @@ import torch
 from headscope.analyses.distances.accumulator import DivergenceAccumulator, groups_for
 from headscope.analyses.distances.pair_table import pair_table
 from headscope.attention import scan as scanning
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import StackAccumulator, scan
 from headscope.attention.stack import RowDraw
@@ -17,7 +18,6 @@ from headscope.corpora.text.plain import read_text
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
 from headscope.models.anatomy import KindLayout
-from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.loading import load_model
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink

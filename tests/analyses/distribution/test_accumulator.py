@@ -13,11 +13,11 @@ from headscope.analyses.distribution.accumulator import (
 )
 from headscope.analyses.distribution.measure import distribution_table
 from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
-from headscope.models.examination import examine
 from support.hand_made import HandMadeSource, beside_a_sink, random_sink
 from support.inputs import made_up_segments, vocabulary
 from support.listened import listened, output_projections

@@ -19,10 +19,10 @@ from headscope.analyses.importance.measure import (
     importance_table,
 )
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
+from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
-from headscope.models.examination import examine
 from headscope.models.left_padding import left_padding_works
 from headscope.models.losses import ask_of
 from headscope.statistics.confidence import difference_interval, ratio_interval

@@ -17,13 +17,13 @@ from headscope.analyses.importance.measure import (
     importance_table,
 )
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
+from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.scan import scan
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
-from headscope.models.examination import examine
 from headscope.models.losses import ask_of
 from headscope.models.task_heads import load_task_model
 from headscope.prepare.prepared_run import prepare

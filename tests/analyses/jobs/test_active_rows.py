@@ -13,11 +13,11 @@ from headscope.analyses.jobs.active_rows import (
     rows_for,
 )
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, AFTER, BEFORE, OUTPUT, shortened
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
-from headscope.models.examination import examine
 from headscope.statistics.row_hashes import row_hashes, segment_key
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import made_up_segments, vocabulary

@@ -8,10 +8,10 @@ from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulato
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import UNTRACED, norm_table, output_notes
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
-from headscope.models.examination import examine
 from headscope.models.forward_inputs import model_inputs
 from headscope.statistics.statistic_catalog import NAMES as STATISTICS
 from support.benchmarks import benchmark

@@ -6,10 +6,10 @@ import torch
 
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import UNKNOWN, norm_table
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
-from headscope.models.examination import examine
 from support.inputs import made_up_segments, vocabulary
 from support.listened import listened, output_projections
 from support.tiny_models import tiny_model

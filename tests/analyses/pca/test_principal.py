@@ -19,12 +19,12 @@ from headscope.analyses.pca.sample_sizes import (
     tokens_for,
 )
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.batching import collate
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
-from headscope.models.examination import examine
 from headscope.statistics.row_hashes import row_hashes, segment_key
 from headscope.statistics.table_check import check_table
 from support.inputs import made_up_segments, vocabulary

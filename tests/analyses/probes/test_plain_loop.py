@@ -18,13 +18,13 @@ from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 from headscope.analyses.probes.parsers.attention_words_probe import AttentionWordsProbe
 from headscope.analyses.probes.parsers.parses import answer
 from headscope.analyses.probes.score_rows import GoldWords
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.sentence_packing import SentencePacker
-from headscope.models.examination import examine
 from headscope.models.loading import load_model
 from support.plain_probe import PlainProbe, plain_heads, train_plainly
 from support.shared_data import data

@@ -12,10 +12,10 @@ from headscope.analyses.stats.in_terminal import render_results
 from headscope.analyses.stats.layout import stats_table
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.analyses.stats.section import roles_section
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
-from headscope.models.examination import examine
 from headscope.statistics.measures import MEASURES, of_measure, with_measure
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS

@@ -10,10 +10,10 @@ import torch
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.gold_arcs import OFFSETS, ArcTable
 from headscope.analyses.syntax.sums import NOOP_CLASSES, DependencyOptions
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout
-from headscope.models.examination import examine
 from headscope.statistics.arc_bins import DISTANCES
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import eager_maps, forward_inputs, made_up_segments, vocabulary

@@ -11,13 +11,13 @@ from transformers import AutoModel
 from headscope.analyses.syntax.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.best_heads import DependencyResult
 from headscope.analyses.syntax.gold_arcs import ArcTable
+from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.sentence_packing import SentencePacker
-from headscope.models.examination import examine
 from headscope.models.loading import load_model
 from headscope.models.locating import embedded_folder
 from headscope.prepare.annotated import all_apart

@@ -15,12 +15,12 @@ from headscope.analyses.importance.accumulator import (
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource, LossCounts
 from headscope.encoding.questions.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy
-from headscope.models.examination import examine
 from headscope.models.loading import LoadedModel
 from headscope.models.losses import ask_of, choose_loss
 from headscope.models.task_heads import given_task_model, load_task_model

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from headscope.attention.fused.single_pass import FusedResult, fused_attention, fusible
 from headscope.attention.model.learned_sink import attended, sink_beside, sink_logits
 from headscope.attention.model.model_pass import TILE_LIMIT, ModelPass, TileConsumer
-from headscope.attention.model.tap import AttentionCall, bias_of, eager_evaluation, scaling_of
+from headscope.attention.model.projections import Projection, find_projections
+from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
 from headscope.attention.vectors.head_vectors import vectors_of
 from headscope.attention.vectors.output_norms import key_norms
 from headscope.attention.vectors.writing import Writing
@@ -20,8 +21,8 @@ from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout
+from headscope.models.eager_mode import eager_evaluation
 from headscope.models.left_padding import check_padding
-from headscope.models.projections import Projection, find_projections
 from headscope.models.returned_weights import fallback_weights
 
 

@@ -6,8 +6,7 @@ is re-implemented: a call without a listener is answered by the model's eager fu
 """
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any
@@ -16,6 +15,7 @@ from weakref import WeakKeyDictionary
 from torch import Tensor, nn
 
 from headscope.errors import ModelError
+from headscope.models.eager_mode import evaluate, switch_attention
 
 IMPLEMENTATION = "headscope"
 
@@ -103,10 +103,10 @@ class Tap:
             for module in modules:
                 _listeners[module] = self
         try:
-            self._undo.append(_evaluate(self.model))
+            self._undo.append(evaluate(self.model))
             hook = self.model.register_forward_pre_hook(self._reset)
             self._undo.append(hook.remove)
-            self._undo.append(_switch(self.model, IMPLEMENTATION))
+            self._undo.append(switch_attention(self.model, IMPLEMENTATION))
         except BaseException:
             self.__exit__()
             raise
@@ -130,20 +130,6 @@ class Tap:
         call = AttentionCall(self.calls, module, query, key, value, mask, options)
         self.calls += 1
         return self.listener(call)
-
-
-@contextmanager
-def eager_evaluation(model: nn.Module) -> Iterator[None]:
-    """Put a model into eval mode with its eager attention for a while, for `output_attentions=True`."""
-    undo_modes = _evaluate(model)
-    try:
-        undo = _switch(model, "eager")
-        try:
-            yield
-        finally:
-            undo()
-    finally:
-        undo_modes()
 
 
 def output_of(call: AttentionCall, weights: Tensor) -> Tensor:
@@ -178,53 +164,6 @@ def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
     raise ModelError(
         f"{type(module).__name__} has no eager attention function beside it to take the weights from"
     )
-
-
-def _evaluate(model: nn.Module) -> Callable[[], None]:
-    """Put every part of a model into eval mode, uncompiled; return a function that restores the modes."""
-    modes = [(module, module.training) for module in model.modules()]
-    # `model.compile()` replaces the call by a graph, in which no listener can run.
-    compiled = [(module, call) for module, _ in modes if (call := module._compiled_call_impl) is not None]
-
-    def undo() -> None:
-        for module, training in modes:
-            module.training = training
-        for module, call in compiled:
-            module._compiled_call_impl = call
-
-    model.eval()
-    for module, _ in compiled:
-        module._compiled_call_impl = None
-    return undo
-
-
-def _switch(model: nn.Module, name: str) -> Callable[[], None]:
-    """Set the attention implementation of a model and its parts; return a function that restores it."""
-    configs = {id(c): c for m in model.modules() if (c := getattr(m, "config", None)) is not None}
-    for config in list(configs.values()):
-        for part in getattr(config, "sub_configs", None) or {}:
-            if (c := getattr(config, part, None)) is not None:
-                configs[id(c)] = c
-    before = [(c, getattr(c, "_attn_implementation_internal", None)) for c in configs.values()]
-
-    def undo() -> None:
-        for config, value in before:
-            config._attn_implementation_internal = value
-
-    settable = getattr(type(model), "_can_set_attn_implementation", lambda: False)
-    try:
-        if settable():
-            model.set_attn_implementation(name)  # type: ignore[operator]
-        elif name == "eager":
-            # Falcon does not support the official switch, and its sdpa path returns weights without the causal mask.
-            # Its layers read the name at every call, so that setting the name is enough.
-            for config, value in before:
-                if value is not None:
-                    config._attn_implementation_internal = name
-    except BaseException:
-        undo()
-        raise
-    return undo
 
 
 def _attend(

@@ -6,11 +6,11 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from headscope.attention.model.projections import Projection, Projections
 from headscope.attention.model.tap import AttentionCall
 from headscope.attention.stream import StreamNorms
 from headscope.attention.vectors.output_norms import Written, key_norms, output_norms, pair_norms
 from headscope.models.anatomy import CallSite
-from headscope.models.projections import Projection, Projections
 
 
 class Writing:

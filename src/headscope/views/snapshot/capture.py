@@ -11,13 +11,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from headscope.attention.model.examination import examine
 from headscope.attention.model.learned_sink import attended, sink_beside
 from headscope.attention.model.score_parts import NeuronLayer
-from headscope.attention.model.tap import AttentionCall, Tap, eager_evaluation
+from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout
-from headscope.models.examination import examine
+from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import no_cache
 from headscope.models.in_memory import without_head
 from headscope.models.loading import LoadedModel

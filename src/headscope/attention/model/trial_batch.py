@@ -13,12 +13,13 @@ from torch import Tensor, nn
 from headscope.attention.fused.blocks import BlockSize
 from headscope.attention.fused.single_pass import fused_attention, fusible
 from headscope.attention.model.learned_sink import attended, sink_logits, sink_of
-from headscope.attention.model.tap import AttentionCall, Tap, bias_of, eager_evaluation, scaling_of
+from headscope.attention.model.tap import AttentionCall, Tap, bias_of, scaling_of
 from headscope.encoding.batching import collate
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, CallSite, Together
+from headscope.models.eager_mode import eager_evaluation
 from headscope.models.folder.shown import shown
 from headscope.models.forward_inputs import made_up_segment
 from headscope.models.reads_text import WORKING_FAMILIES

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import nn
 
+from headscope.attention.model.examination import examine
+from headscope.attention.model.projections import find_projections
 from headscope.attention.model.tap import Tap
 from headscope.attention.vectors.output_norms import key_norms, norm_shares, output_norms
-from headscope.models.examination import examine
-from headscope.models.projections import find_projections
 from support.inputs import vocabulary
 from support.tiny_models import CONFIGS, shared_tiny_model
 

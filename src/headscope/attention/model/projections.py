@@ -16,12 +16,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from headscope.attention.model.frozen_norms import FrozenNorm, frozen_norm
 from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.stream import StreamNorms
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
-from headscope.models.frozen_norms import FrozenNorm, frozen_norm
 
 Gate = Literal["none", "head", "channel"]
 _TOKENS = 6

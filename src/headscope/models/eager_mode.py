@@ -1,0 +1,67 @@
+"""A model in eval mode and with another attention implementation for a while, as it was afterwards."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from torch import nn
+
+
+@contextmanager
+def eager_evaluation(model: nn.Module) -> Iterator[None]:
+    """Put a model into eval mode with its eager attention for a while, for `output_attentions=True`."""
+    undo_modes = evaluate(model)
+    try:
+        undo = switch_attention(model, "eager")
+        try:
+            yield
+        finally:
+            undo()
+    finally:
+        undo_modes()
+
+
+def evaluate(model: nn.Module) -> Callable[[], None]:
+    """Put every part of a model into eval mode, uncompiled; return a function that restores the modes."""
+    modes = [(module, module.training) for module in model.modules()]
+    # `model.compile()` replaces the call by a graph, in which no listener can run.
+    compiled = [(module, call) for module, _ in modes if (call := module._compiled_call_impl) is not None]
+
+    def undo() -> None:
+        for module, training in modes:
+            module.training = training
+        for module, call in compiled:
+            module._compiled_call_impl = call
+
+    model.eval()
+    for module, _ in compiled:
+        module._compiled_call_impl = None
+    return undo
+
+
+def switch_attention(model: nn.Module, name: str) -> Callable[[], None]:
+    """Set the attention implementation of a model and its parts; return a function that restores it."""
+    configs = {id(c): c for m in model.modules() if (c := getattr(m, "config", None)) is not None}
+    for config in list(configs.values()):
+        for part in getattr(config, "sub_configs", None) or {}:
+            if (c := getattr(config, part, None)) is not None:
+                configs[id(c)] = c
+    before = [(c, getattr(c, "_attn_implementation_internal", None)) for c in configs.values()]
+
+    def undo() -> None:
+        for config, value in before:
+            config._attn_implementation_internal = value
+
+    settable = getattr(type(model), "_can_set_attn_implementation", lambda: False)
+    try:
+        if settable():
+            model.set_attn_implementation(name)  # type: ignore[operator]
+        elif name == "eager":
+            # Falcon does not support the official switch, and its sdpa path returns weights without the causal mask.
+            # Its layers read the name at every call, so that setting the name is enough.
+            for config, value in before:
+                if value is not None:
+                    config._attn_implementation_internal = name
+    except BaseException:
+        undo()
+        raise
+    return undo
