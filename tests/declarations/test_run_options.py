@@ -15,7 +15,7 @@ from headscope.models.dtypes import DTYPES
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")
 ALWAYS = ("distances", "map")
-BY_NAME = ("pca", "explanation")
+BY_NAME = tuple(dict.fromkeys(stage.request_name for stage in STAGES.values() if stage.by_name))
 LAST = ("behaviors", "experiments", "distribution", "jobs")
 
 

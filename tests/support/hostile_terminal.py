@@ -121,7 +121,7 @@ def coreference_result(text: str) -> StageResult:
 
 def gap_result(text: str) -> StageResult:
     """A file of such a name."""
-    return _as_result("gender", text, "gap", gap={"name": text, "kinds": [1], "used": 3, "rows": 4})
+    return _as_result("gender", text, "gap", gap={"name": text, "kinds": ["encoder"], "used": 3, "rows": 4})
 
 
 def probe_result(text: str) -> StageResult:

@@ -336,7 +336,7 @@ def test_layers_without_a_sink_put_nothing_on_it():
     class Half(HandMadeSource):
         """The first layer has a sink, the second has not."""
 
-        def run(self, consumer, **needs):
+        def run(self, consumer, needs):
             class Between:
                 begin, end = consumer.begin, consumer.end
 
@@ -350,7 +350,7 @@ def test_layers_without_a_sink_put_nothing_on_it():
                         tile = replace(tile, given_weights=whole, sink=None)
                     consumer.update(tile)
 
-            super().run(Between, **needs)
+            super().run(Between, needs)
 
     def every(segment):
         maps = np.concatenate([beside_a_sink(segment), random_sink(segment)[..., None]], axis=-1)
