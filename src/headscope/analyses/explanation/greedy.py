@@ -1,8 +1,10 @@
 """The groups of features that explain a head, added one after the other by what each gains on held-out documents."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from headscope.analyses.explanation.design import Columns, Design, Floats, Integers
 from headscope.analyses.explanation.logit import RIDGE, Target, fit, log_softmax
@@ -67,7 +69,7 @@ class Selector:
             name: Columns(split.screened, [name]) for name, block in blocks.items() if block.codes is not None
         }
 
-    def select(self, attention: Floats) -> Selected:
+    def select(self, attention: NDArray[np.floating[Any]]) -> Selected:
         """Select the groups that explain a head.
 
         Args:
