@@ -235,7 +235,9 @@ def test_weights_alone_are_the_same_weights(family, size, tile_limit):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("side", ["right", "left"])
-@pytest.mark.parametrize("needs", [{"weights", "statistics"}, {"weights"}], ids=", ".join)
+@pytest.mark.parametrize(
+    "needs", [{"weights", "statistics"}, {"weights"}], ids=["weights and statistics", "weights"]
+)
 def test_masked_keys_have_a_weight_of_exactly_nothing(family, side, needs):
     """Padding, later tokens, tokens outside a window: 0, not a small number; so ties and maxima are safe."""
     if side == "left" and not padded_left(family, has_cls=family not in DECODERS):
