@@ -166,7 +166,7 @@ def one_hump(looks):
 
 def test_tokens_are_those_of_the_formula(run, found, plain):
     kept, jobs = found
-    tables = job_tables(run, [found], corpus=TEXT)
+    tables = job_tables(run, {TEXT: [found]})
     all_rows = [(place // 12 + 1, place % 12 + 1) for place in kept.rows["cell"].tolist()]
     named = names_of(kept, slice(None))
     counted = {}
@@ -199,7 +199,7 @@ def test_tokens_are_those_of_the_formula(run, found, plain):
                 scores.append(((odds[0] - odds[1]) / error, odds[0] - odds[1], here[token]))
             best = [one for one in sorted(scores, reverse=True)[:5] if one[0] > 3 and one[2] > 0]
             own = tables["job_tokens"].query(
-                f"layer == {job.layer} and head == {job.head} and job == {job.job} and of == '{side}'"
+                f"layer == {job.layer} and head == {job.head} and job == {job.job} and side == '{side}'"
             )
             told = own.sort_values("rank")[["z", "log_odds", "n_rows"]].to_numpy()
             np.testing.assert_allclose(told, np.array(best).reshape(-1, 3), rtol=1e-9)
