@@ -1,6 +1,6 @@
 """What each head attends to, explained on documents that fitted nothing."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,13 +9,15 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.design import Columns, Design, Floats, Integers
 from headscope.analyses.explanation.feature import TOKENS
 from headscope.analyses.explanation.greedy import Selected, Selector
-from headscope.analyses.explanation.halves import Half, halves
+from headscope.analyses.explanation.halves import Half, half_of
 from headscope.analyses.explanation.logit import Target, fit, log_softmax
 from headscope.analyses.explanation.sample_design import SampleDesign
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
 WEIGHT, NORM, NON_SINK = MEASURES = ("weight", "norm", "non_sink")
 """The attention weight, norm-weighted attention, and the weight on non-sink keys, by the prediction of the weight."""
+_ROUGHLY = 1e-3
+"""Tolerance of the fits that divide the explained share among groups."""
 
 
 @dataclass(eq=False)
@@ -54,78 +56,118 @@ class _Prediction:
     logits: Floats
 
 
-def explain_layer(
-    sample: SampleDesign, layer: int, measures: Sequence[str] = MEASURES
-) -> dict[str, list[HeadExplanation]]:
-    """Explain every head of a layer, `[head]` by measure."""
-    results: dict[str, list[HeadExplanation]] = {}
+Explanations = dict[str, list[HeadExplanation]]
+"""Of the heads of a layer, `[head]` by measure."""
+
+
+def explain(
+    sample: SampleDesign, layers: Sequence[int], measures: Sequence[str] = MEASURES
+) -> list[Explanations]:
+    """Explain every head of some layers.
+
+    Args:
+        sample: the rows.
+        layers: from 0.
+        measures: of `MEASURES`; `NON_SINK` goes with `WEIGHT`.
+    """
+    results: list[Explanations] = [{} for _ in layers]
+    enough = len(sample.names) >= FEWEST_DOCUMENTS
     for number, measure in enumerate((WEIGHT, NORM)):
-        attention = sample.attention(number, layer)
-        if measure not in measures or np.isnan(attention).all():
-            continue
-        visible = sample.visible_in(layer, number)
-        n_heads, n_documents = len(attention), len(sample.names)
-        of_measures = [
-            name for name in measures if name in ((WEIGHT, NON_SINK) if measure == WEIGHT else (NORM,))
-        ]
-        for name in of_measures:
-            results[name] = [_empty(n_documents, n_heads) for _ in range(n_heads)]
-        if n_documents < FEWEST_DOCUMENTS:
-            design = sample.design if visible is None else sample.design.restricted(visible)
-            cells = slice(None) if visible is None else visible
-            targets = [Target.of(each[cells], design) for each in attention]
-            nothing = [_Prediction((), np.zeros((1, design.n_cells)))] * n_heads
-            for name in of_measures:
-                content = ~sample.is_sink[cells] if name == NON_SINK else None
-                _measure(results[name], nothing, targets, design, sample.documents, content)
-            continue
-        for half in halves(sample, visible):
-            targets = [Target.of(each[half.measured_cells], half.measured) for each in attention]
-            selector = Selector(half.split)
-            predictions = [
-                _predict(half, each, selector.select(each), result)
-                for each, result in zip(attention, results[measure], strict=True)
-            ]
-            rows = sample.documents[half.measured_rows]
-            for name in of_measures:
-                content = ~sample.is_sink[half.measured_cells] if name == NON_SINK else None
-                _measure(results[name], predictions, targets, half.measured, rows, content)
-        if measure == WEIGHT and NON_SINK in results:
-            for of_weight, of_content in zip(results[WEIGHT], results[NON_SINK], strict=True):
-                for name in ("coefficients", "pulls", "alternatives", "tokens"):
-                    setattr(of_content, name, getattr(of_weight, name))
+        names = [name for name in measures if name in ((WEIGHT, NON_SINK) if measure == WEIGHT else (NORM,))]
+        for parity in (0, 1) if names and enough else (0,) if names else ():
+            half, seen = None, None
+            for layer, result in zip(layers, results, strict=True):
+                attention = sample.attention(number, layer)
+                if np.isnan(attention).all():
+                    continue
+                of_layer = {
+                    name: result.setdefault(name, _empty(len(sample.names), len(attention))) for name in names
+                }
+                visible = sample.visible_in(layer, number)
+                if not enough:
+                    _explain_nothing(sample, visible, attention, of_layer)
+                    continue
+                # Most layers see the same cells, for which the half is made once.
+                same = (
+                    visible is None if seen is None else visible is not None and bool((seen == visible).all())
+                )
+                if half is None or not same:
+                    half, seen = half_of(sample, visible, parity), visible
+                _explain_half(sample, half, attention, of_layer)
+    for result in results:
+        for of_weight, of_content in zip(result.get(WEIGHT, ()), result.get(NON_SINK, ()), strict=False):
+            for name in ("coefficients", "pulls", "alternatives", "tokens"):
+                setattr(of_content, name, getattr(of_weight, name))
     return results
 
 
-def _empty(documents: int, heads: int) -> HeadExplanation:
-    zero = np.zeros(documents)
-    return HeadExplanation(zero.copy(), zero.copy(), np.zeros((heads, documents)))
+def _explain_half(
+    sample: SampleDesign, half: Half, attention: NDArray[np.float32], results: Explanations
+) -> None:
+    """Explain a layer's heads by one half of the documents, measured on the other."""
+    targets = [Target.of(each[half.measured_cells], half.measured) for each in attention]
+    selector = Selector(half.split)
+    predictions = [
+        _predict(half, each, selector.select(each), result)
+        for each, result in zip(attention, next(iter(results.values())), strict=True)
+    ]
+    rows = sample.documents[half.measured_rows]
+    for name, of_measure in results.items():
+        content = ~sample.is_sink[half.measured_cells] if name == NON_SINK else None
+        _measure(of_measure, predictions, targets, half.measured, rows, content)
+
+
+def _explain_nothing(
+    sample: SampleDesign,
+    visible: NDArray[np.bool_] | None,
+    attention: NDArray[np.float32],
+    results: Explanations,
+) -> None:
+    """Measure what there is to explain where documents are too few to explain it."""
+    design = sample.design if visible is None else sample.design.restricted(visible)
+    cells = slice(None) if visible is None else visible
+    targets = [Target.of(each[cells], design) for each in attention]
+    nothing = [_Prediction((), np.zeros((1, design.n_cells)))] * len(attention)
+    for name, of_measure in results.items():
+        content = ~sample.is_sink[cells] if name == NON_SINK else None
+        _measure(of_measure, nothing, targets, design, sample.documents, content)
+
+
+def _empty(documents: int, heads: int) -> list[HeadExplanation]:
+    return [
+        HeadExplanation(np.zeros(documents), np.zeros(documents), np.zeros((heads, documents)))
+        for _ in range(heads)
+    ]
 
 
 def _predict(
     half: Half, attention: NDArray[np.float32], selected: Selected, result: HeadExplanation
 ) -> _Prediction:
-    """Fit the selected groups on a half, one more at a time, and predict the attention of the other half."""
+    """Fit the selected groups on a half, and the first of them alone, and predict the attention of the other half."""
     target = Target.of(attention[half.fitted_cells], half.fitted)
-    logits = [np.zeros(half.measured.n_cells)]
-    start = np.zeros(0)
-    columns = Columns(half.fitted, ())
-    for number in range(1, len(selected.groups) + 1):
+    columns = Columns(half.fitted, selected.groups, selected.columns.token_ridge)
+    whole = fit(columns, target, selected.coefficients)
+    logits = [Columns(half.measured, selected.groups).logits(whole)]
+    before, start = columns, whole
+    for number in range(len(selected.groups) - 1, 0, -1):
         groups = selected.groups[:number]
-        before, columns = columns, Columns(half.fitted, groups)
-        start = fit(columns, target, columns.extended(start, before))
+        fewer = Columns(half.fitted, groups, selected.columns.token_ridge)
+        start = fit(fewer, target, fewer.extended(start, before), tolerance=_ROUGHLY)
         logits.append(Columns(half.measured, groups).logits(start))
+        before = fewer
+    if selected.groups:
+        logits.append(np.zeros(half.measured.n_cells))
     even = np.repeat(target.mass / half.fitted.lengths, half.fitted.lengths)
-    pulls = start * columns.sums(target.attention - even) / target.n_rows
+    pulls = whole * columns.sums(target.attention - even) / target.n_rows
     for group, alternatives in zip(selected.groups, selected.alternatives, strict=True):
         part = columns.slices[group]
-        result.coefficients.setdefault(group, []).append(start[part])
+        result.coefficients.setdefault(group, []).append(whole[part])
         result.pulls.setdefault(group, []).append(pulls[part])
         result.alternatives.setdefault(group, []).append(alternatives)
         if group == TOKENS:
-            favored = np.where(start[part] > 0, pulls[part], 0.0)
+            favored = np.where(whole[part] > 0, pulls[part], 0.0)
             result.tokens.append(dict(zip(half.token_ids.tolist(), favored.tolist(), strict=True)))
-    return _Prediction(selected.groups, np.stack(logits))
+    return _Prediction(selected.groups, np.stack(logits[::-1]))
 
 
 def _measure(
@@ -184,11 +226,3 @@ def _normalized(logits: Floats, design: Design, content: NDArray[np.bool_] | Non
         return log_softmax(logits, design)
     log_p = log_softmax(np.where(content, logits, -1e9), design)
     return np.where(content, log_p, 0.0)
-
-
-def explain(
-    sample: SampleDesign, layers: int, measures: Sequence[str] = MEASURES
-) -> Iterator[dict[str, list[HeadExplanation]]]:
-    """Explain the heads of every layer in turn."""
-    for layer in range(layers):
-        yield explain_layer(sample, layer, measures)

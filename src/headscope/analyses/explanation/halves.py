@@ -1,6 +1,5 @@
 """Documents in halves: one selects and fits, the other measures, and they are exchanged."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ from headscope.analyses.explanation.feature import ATTENDING
 from headscope.analyses.explanation.greedy import Split
 from headscope.analyses.explanation.sample_design import SampleDesign
 
-_SCREENED, _SELECTING, _HELD_OUT = 128, 400, 300
+_SCREENED, _SELECTING, _HELD_OUT = 128, 256, 256
 """Number of rows at most that candidates are screened on, fitted on, and compared on; groups need fewer than shares."""
 
 
@@ -37,48 +36,47 @@ class Half:
     token_ids: Integers
 
 
-def halves(sample: SampleDesign, visible: NDArray[np.bool_] | None) -> Iterator[Half]:
-    """Yield both directions.
+def half_of(sample: SampleDesign, visible: NDArray[np.bool_] | None, parity: int) -> Half:
+    """Return one of the two directions.
 
     Args:
         sample: the rows.
         visible: the cells that a layer sees; None for all.
+        parity: of the documents that fit.
     """
-    documents = np.arange(len(sample.names))
-    for parity in (0, 1):
-        design, token_ids = sample.with_tokens(documents % 2 == parity)
-        kept = np.arange(design.n_cells)
-        if visible is not None:
-            design, kept = design.restricted(visible), np.flatnonzero(visible)
-        of_row = sample.documents
-        fits = of_row % 2 == parity
-        compares = fits & (of_row // 2 % 3 == 2)
-        rows = {
-            "fitted": np.flatnonzero(fits),
-            "measured": np.flatnonzero(~fits),
-            "held_out": _at_most(np.flatnonzero(compares), _HELD_OUT),
-            "selecting": _at_most(np.flatnonzero(fits & ~compares), _SELECTING),
-        }
-        rows["screened"] = _at_most(rows["selecting"], _SCREENED)
-        parts = {name: design.only(of_part) for name, of_part in rows.items()}
-        split = Split(
-            fitted=parts["selecting"][0],
-            screened=parts["screened"][0],
-            held_out=parts["held_out"][0],
-            fitted_cells=kept[parts["selecting"][1]],
-            screened_cells=kept[parts["screened"][1]],
-            held_out_cells=kept[parts["held_out"][1]],
-            last=frozenset(name for name, group in GROUPS.items() if group.family == ATTENDING),
-        )
-        yield Half(
-            split=split,
-            fitted=parts["fitted"][0],
-            measured=parts["measured"][0],
-            fitted_cells=kept[parts["fitted"][1]],
-            measured_cells=kept[parts["measured"][1]],
-            measured_rows=rows["measured"],
-            token_ids=token_ids,
-        )
+    design, token_ids = sample.with_tokens(np.arange(len(sample.names)) % 2 == parity)
+    kept = np.arange(design.n_cells)
+    if visible is not None:
+        design, kept = design.restricted(visible), np.flatnonzero(visible)
+    of_row = sample.documents
+    fits = of_row % 2 == parity
+    compares = fits & (of_row // 2 % 3 == 2)
+    rows = {
+        "fitted": np.flatnonzero(fits),
+        "measured": np.flatnonzero(~fits),
+        "held_out": _at_most(np.flatnonzero(compares), _HELD_OUT),
+        "selecting": _at_most(np.flatnonzero(fits & ~compares), _SELECTING),
+    }
+    rows["screened"] = _at_most(rows["selecting"], _SCREENED)
+    parts = {name: design.only(of_part) for name, of_part in rows.items()}
+    split = Split(
+        fitted=parts["selecting"][0].in_single_precision(),
+        screened=parts["screened"][0].in_single_precision(),
+        held_out=parts["held_out"][0].in_single_precision(),
+        fitted_cells=kept[parts["selecting"][1]],
+        screened_cells=kept[parts["screened"][1]],
+        held_out_cells=kept[parts["held_out"][1]],
+        last=frozenset(name for name, group in GROUPS.items() if group.family == ATTENDING),
+    )
+    return Half(
+        split=split,
+        fitted=parts["fitted"][0],
+        measured=parts["measured"][0],
+        fitted_cells=kept[parts["fitted"][1]],
+        measured_cells=kept[parts["measured"][1]],
+        measured_rows=rows["measured"],
+        token_ids=token_ids,
+    )
 
 
 def _at_most(rows: Integers, number: int) -> Integers:

@@ -17,6 +17,9 @@ TOLERANCE = 1e-6
 RIDGE = 1e-6
 _MOST_STEPS = 100
 _MOST_HALVINGS = 40
+_ENOUGH = 0.3
+"""Second derivatives serve another step where the last one left this share of the gradient at most."""
+_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,24 +77,38 @@ def fit(
         return float(target.attention @ log_p) / rows - 0.5 * float(ridge @ at**2), log_p
 
     value, log_p = objective(coefficients)
+    curvature: Floats | None = None
+    before = 0.0
     for _ in range(_MOST_STEPS):
         p = np.exp(log_p) * mass
         gradient = columns.sums(target.attention - p) / rows - ridge * coefficients
-        if np.abs(gradient).max(initial=0.0) <= tolerance:
+        largest = float(np.abs(gradient).max(initial=0.0))
+        if largest <= tolerance:
             break
-        step = np.linalg.solve(_curvature(columns, p) / rows + np.diag(ridge), gradient)
+        # Second derivatives cost most: they are kept as long as steps by them bring the gradient down.
+        fresh = False
+        if curvature is None or largest > _ENOUGH * before:
+            curvature, fresh = _curvature(columns, p, rows, ridge), True
+        step = np.linalg.solve(curvature, gradient)
+        before = largest
         for _ in range(_MOST_HALVINGS):
             next_value, next_log_p = objective(coefficients + step)
             if next_value > value:
                 break
             step = step / 2
         else:
-            break  # nothing is gained any more but rounding
+            if fresh:
+                break  # nothing is gained any more but rounding
+            curvature = None
+            continue
         coefficients, value, log_p = coefficients + step, next_value, next_log_p
     return coefficients
 
 
-def _curvature(columns: Columns, p: Floats) -> Floats:
-    """Return minus the matrix of second derivatives: the covariance of the columns under the prediction, over rows."""
-    means = columns.by_row(p)
-    return columns.products(p) - means.T @ means
+def _curvature(columns: Columns, p: Floats, rows: float, ridge: Floats) -> Floats:
+    """Return minus the matrix of second derivatives: the covariance of the columns under the prediction, and the ridge.
+
+    Its rounding, in single precision, is added to the diagonal, so that every step ascends.
+    """
+    means, products = columns.moments(p)
+    return (products - means.T @ means + _ROUNDING * np.diag(products.diagonal())) / rows + np.diag(ridge)

@@ -88,7 +88,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             design = sample_design(
                 samples, list(FEATURES.values()), self._contexts(samples), seed=self.run.options.seed
             )
-            for layer, by_measure in enumerate(explain(design, part.layers, measures)):
+            for layer, by_measure in enumerate(explain(design, range(part.layers), measures)):
                 for measure, heads in by_measure.items():
                     of = {"kind": part.kind, "layer": layer + 1, "measure": measure, "model": model}
                     both = head_rows(
