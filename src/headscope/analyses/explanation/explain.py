@@ -75,7 +75,7 @@ def explain(
     for number, measure in enumerate((WEIGHT, NORM)):
         names = [name for name in measures if name in ((WEIGHT, NON_SINK) if measure == WEIGHT else (NORM,))]
         for parity in (0, 1) if names and enough else (0,) if names else ():
-            half, seen = None, None
+            half, half_cells = None, None
             for layer, result in zip(layers, results, strict=True):
                 attention = sample.attention(number, layer)
                 if np.isnan(attention).all():
@@ -89,10 +89,12 @@ def explain(
                     continue
                 # Most layers see the same cells, for which the half is made once.
                 same = (
-                    visible is None if seen is None else visible is not None and bool((seen == visible).all())
+                    visible is None
+                    if half_cells is None
+                    else visible is not None and bool((half_cells == visible).all())
                 )
                 if half is None or not same:
-                    half, seen = half_of(sample, visible, parity), visible
+                    half, half_cells = half_of(sample, visible, parity), visible
                 _explain_half(sample, half, attention, of_layer)
     for result in results:
         for of_weight, of_content in zip(result.get(WEIGHT, ()), result.get(NON_SINK, ()), strict=False):

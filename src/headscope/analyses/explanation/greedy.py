@@ -180,8 +180,8 @@ class Selector:
                 diagonal = columns.sums(p * (1 - p)) / rows + RIDGE + columns.ridge / rows
                 along = columns.logits(columns.sums(error) / rows / diagonal)
             gains[group] = _gain_along(logits, along, target, design)
-        found = sorted(gains, key=lambda group: -gains[group])[:_REFITTED]
-        return [group for group in found if gains[group] / rows >= least]
+        promising = sorted(gains, key=lambda group: -gains[group])[:_REFITTED]
+        return [group for group in promising if gains[group] / rows >= least]
 
 
 class _Head:
