@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from headscope.atlas import atlas_files
+from headscope.declarations.run_options import BY_NAME
 from headscope.study.study import open_study
 from support.model_folders import save_tiny_bert
 
@@ -118,7 +119,8 @@ def test_nothing_left_to_read_says_why(cli, tmp_path, model):
 
 def test_what_is_asked_for_beside_is_known(cli, text):
     code, _, err = cli("report", text, "--include", "pca", "--include", "direction")
-    assert (code, err) == (2, "headscope: --include 'direction' is not known; the only choice is pca\n")
+    known = ", ".join(BY_NAME)
+    assert (code, err) == (2, f"headscope: --include 'direction' is not known; choose one of {known}\n")
 
 
 @pytest.mark.parametrize(
