@@ -41,8 +41,8 @@ EVERYBODYS = {
     "installing",
     "palette",
     "suggestion",
+    "version",
     "visible",
-    "__version__",
 }
 ROOT = Path(headscope.__file__).parent
 PACKAGES = ROOT.parents[1] / "packages"

@@ -10,7 +10,7 @@ Importing the package loads nothing heavy: torch, transformers and matplotlib co
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from headscope.version import __version__
 
 if TYPE_CHECKING:
     from headscope.app.api import (

@@ -14,6 +14,7 @@ from headscope.app.cli.usage import run
 from headscope.app.stopping import STOPPED, Stoppable
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import HeadscopeError
+from headscope.version import __version__
 
 app = typer.Typer(
     name="headscope",
@@ -59,8 +60,6 @@ add_commands()
 def root(version: bool = typer.Option(False, "--version", help="Print the version and stop.")) -> None:
     """What do the attention heads of this transformer look at?"""
     if version:
-        from headscope import __version__
-
         say(f"headscope {__version__}")
         raise typer.Exit
 

@@ -1,0 +1,3 @@
+"""The version of the library, which the package and the command line tell."""
+
+__version__ = "0.1.0"
