@@ -123,16 +123,17 @@ def planted(scores: Mapping[str, float], each: Input) -> np.ndarray:
 
 
 def explained(
-    attention: Sequence[Sequence[np.ndarray]], *, trees: bool = False
+    attention: Sequence[Sequence[np.ndarray]], *, trees: bool = False, documents: int = DOCUMENTS
 ) -> list[tuple[dict, dict[str, float]]]:
     """Return the row of the table of each head, and the share of each of its groups in the order of selection.
 
     Args:
         attention: `[head][input]` of `[row, key]`.
         trees: whether the trees are known.
+        documents: number of inputs that are taken.
     """
     samples, contexts = [], {}
-    for number, each in enumerate(inputs()):
+    for number, each in enumerate(inputs()[:documents]):
         heads = np.stack([head[number] for head in attention])
         values = np.full((2, 1, *heads.shape[:2], heads.shape[2] + 1), np.nan, dtype=np.float32)
         values[0, 0, :, :, :-1] = heads

@@ -100,3 +100,12 @@ def test_a_head_of_verbs_attends_to_their_objects():
     assert set(groups) == {"dependents"}
     assert "the direct object of a verb" in row["sentence"]
     assert row["explained"] > 0.97
+
+
+def test_nothing_is_claimed_of_few_documents():
+    attention = attention_of({"previous": 6.0})
+    ((row, groups),) = explained([attention], documents=5)
+    assert row["to_explain"] > 1
+    assert np.isnan(row["explained"])
+    assert row["sentence"] is None
+    assert not groups
