@@ -60,7 +60,8 @@ def _largest_difference(old: pd.DataFrame, new: pd.DataFrame, name: str) -> str:
     if name not in new or not (is_number(old[name]) and is_number(new[name])):
         return ""
     values = [table[name].to_numpy(np.float64, na_value=np.nan) for table in (old, new)]
-    return f" (by at most {np.nanmax(np.abs(values[0] - values[1])):.1e})"
+    differences = np.nan_to_num(np.abs(values[0] - values[1]))
+    return f" (by at most {differences.max(initial=0):.1e})"
 
 
 def main() -> None:
