@@ -3,7 +3,8 @@
 import { el, shape } from "../core/dom.js";
 import { anchorOf, data, headNumber, headTitle, roleOf } from "../report/data.js";
 import { accuraciesOf, atlas, nearestOf, ordinal, rankOf, showingsOf, writtenOf } from "./atlas_data.js";
-import { findLines, roleLine } from "../report/card.js";
+import { findLines, roleBadge, roleLine } from "../report/card.js";
+import { briefFact, hasRole } from "../report/head_fact.js";
 import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
 import { pcaPart } from "./atlas_pca.js";
@@ -79,7 +80,7 @@ function nearestPart(kind, index, { onOpen, onCompare }) {
       {},
       el("span", { class: `mark role-${role.name}` }, shape(role.name)),
       el("a", { class: "head", href: `#${anchorOf(kind, other)}`, onclick: open }, headNumber(kind, other)),
-      el("span", { class: "at-soft" }, role.label),
+      el("span", { class: "at-soft" }, hasRole(kind, other) ? role.label : briefFact(kind, other)),
       el("span", { class: "at-nats" }, natsApart(nats)),
       onCompare ? el("button", { type: "button", class: "at-button", "aria-label": `Compare with ${headNumber(kind, other)}`, onclick: () => onCompare(other) }, "compare") : null,
     );
@@ -93,7 +94,6 @@ function nearestPart(kind, index, { onOpen, onCompare }) {
 // `together`: of heads that are compared, what their cards show together.
 // `actions`: onOpen(kind, index), onCompare(index or nothing), onClose, onSentence; null where there is none.
 export function atlasCard(kind, index, actions, { level = 2, together = null } = {}) {
-  const role = roleOf(kind, index);
   const title = headTitle(kind, index);
   const part = (name, ...children) => el("section", {}, el("h3", {}, name), children);
   const { onCompare, onClose } = actions;
@@ -108,7 +108,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     el(
       "div",
       { class: "at-card-top" },
-      el(`h${level}`, {}, title, el("span", { class: `badge role-${role.name}` }, shape(role.name), role.label)),
+      el(`h${level}`, {}, title, roleBadge(kind, index)),
       el(
         "div",
         { class: "at-card-actions" },

@@ -2,11 +2,23 @@
 import { el, shape } from "../core/dom.js";
 import { anchorOf, cellOf, findsOf, headTitle, mapOf, roleOf, showsOf, statisticNamed } from "./data.js";
 import { amount, tableInterval, tableNumber } from "../core/format.js";
+import { factLine, hasRole } from "./head_fact.js";
 import { lineDiagram } from "./lines.js";
 import { firstSentence, labelOf, mapOfSentence, tellSentence } from "./sentence.js";
 import { strips } from "./strips.js";
 
+// The badge of a head's role; none where it has none.
+export function roleBadge(kind, index) {
+  const role = roleOf(kind, index);
+  return hasRole(kind, index) ? el("span", { class: `badge role-${role.name}` }, shape(role.name), role.label) : "";
+}
+
+// The first line of a card: what the head's role does, in numbers; without a role its strongest supported fact.
 export function roleLine(kind, index) {
+  if (!hasRole(kind, index)) {
+    const [bold, rest] = factLine(kind, index);
+    return [el("strong", {}, bold), rest];
+  }
   const role = roleOf(kind, index);
   const cell = role.statistic && cellOf(kind, role.statistic, index);
   if (!cell) return [`${role.says}.`];
@@ -50,7 +62,7 @@ export function showCard(box, kind, index) {
   const { atlas: address } = box.dataset;
   const link = address && el("a", { href: `${address}#${anchorOf(kind, index)}` }, "This head in the atlas");
   box.replaceChildren(
-    el("h2", {}, title, el("span", { class: `badge role-${role.name}` }, shape(role.name), role.label)),
+    el("h2", {}, title, roleBadge(kind, index)),
     el("p", { class: "role" }, roleLine(kind, index)),
     findLines(kind, index) || "",
     link ? el("p", { class: "at-link-line" }, link, ": sentences, relations, nearest heads") : "",

@@ -2,24 +2,22 @@
 import { el, shape } from "../core/dom.js";
 import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, ownLayer, roleOf, statisticNamed } from "./data.js";
 import { amount } from "../core/format.js";
+import { briefFact, hasRole, lower } from "./head_fact.js";
 
 // What a head is, in a line: "Head 1-3 · previous token · 98%", or "Head 1-3 · entropy 0.30 nats · previous token".
 export function describe(kind, index, statistic) {
   const role = roleOf(kind, index);
   const found = findsOf(kind, index).map((one) => one.name);
-  const finds = found.length ? ` · finds ${found.join(", ")}` : "";
-  const parts = [headTitle(kind, index), lower(role.label)];
+  const finds = found.length && hasRole(kind, index) ? ` · finds ${found.join(", ")}` : "";
+  const fact = found.length && !hasRole(kind, index) ? `finds ${found.join(", ")}` : briefFact(kind, index);
+  const parts = [headTitle(kind, index), fact];
   const name = statistic || role.statistic;
   const cell = name && cellOf(kind, name, index);
   if (!cell) return parts.join(" · ") + finds;
   const { label, share, unit } = statisticNamed(name);
   const value = amount(cell.value, share, unit);
-  if (statistic) return [parts[0], `${lower(label)} ${value}`, `role: ${parts[1]}`].join(" · ");
+  if (statistic) return [parts[0], `${lower(label)} ${value}`, hasRole(kind, index) ? `role: ${parts[1]}` : parts[1]].join(" · ");
   return [...parts, share ? value : `${lower(label)} ${value}`].join(" · ") + finds;
-}
-
-export function lower(text) {
-  return text[0].toLowerCase() + text.slice(1);
 }
 
 // What a head finds, as it fits into a cell: "obj", "poss" for nmod:poss, "case+". Cut off as it is, it is drawn by the

@@ -2,7 +2,7 @@
 import { el, svg } from "../core/dom.js";
 import { amount } from "../core/format.js";
 import { cellOf, columnsOf, data, headTitle, roleOf, statisticNamed } from "./data.js";
-import { lower } from "./grid.js";
+import { lower } from "./head_fact.js";
 import { firstAxes, scaleOf } from "./scatter_scale.js";
 
 const WIDTH = 640;
