@@ -163,6 +163,7 @@ class Parts:
         known_functions: what it looks for in any run, so that a search understands it where this one did not.
         arcs: its table of sentences on which heads find something, with gold arcs; empty where it has none.
         role: the color of what its heads find.
+        head_sentences: a sentence for each head of a kind, by the head's index, for cards whose head has no other name.
         cards: what it adds to the atlas's cards of the heads of a kind, by name.
         needed: what a run may lack of the cards: name -> (the table it is made of, what to do for it).
     """
@@ -179,5 +180,6 @@ class Parts:
     known_functions: Sequence[HeadFunction] = ()
     arcs: str = ""
     role: str = ""
+    head_sentences: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
     cards: Callable[[Study, Kind], Mapping[str, Any]] = lambda _, __: {}
     needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)

@@ -1,6 +1,14 @@
 """What explanations add to the report."""
 
+from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
 from headscope.analyses.explanation.section import TERMS, explanation_section
 from headscope.report_kit.report_parts import Parts
 
-PARTS = Parts(sections=explanation_section, terms=TERMS, explained=("explanation",))
+PARTS = Parts(
+    findings=explanation_findings,
+    sections=explanation_section,
+    terms=TERMS,
+    explained=("explanation",),
+    headline={TOPIC: 0},
+    head_sentences=head_sentences,
+)

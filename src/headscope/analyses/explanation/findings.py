@@ -1,0 +1,61 @@
+"""What explanations say of a model in one finding, and of each head in one sentence."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from headscope.analyses.explanation.tables import CONTROL, TRAINED
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import records
+from headscope.report_kit.words import count
+from headscope.study.study import Study
+
+TOPIC = "explanation"
+LEAST_EXPLAINED = 3
+"""Heads that the finding names, those that are explained least."""
+
+
+def explanation_findings(about: Context) -> list[Sentence]:
+    """Return a sentence for each kind of attention on what is explained of its median head; none without intervals."""
+    findings: list[Sentence] = []
+    for kind in about.kinds:
+        rows = of_weight(about.run, kind)
+        trained = rows[(rows["model"] == TRAINED) & rows["explained"].notna()]
+        if len(trained):
+            control = rows[rows["model"] == CONTROL]["explained"].dropna()
+            findings += kind.findings([_of_kind(kind, trained, control)])
+    return findings
+
+
+def of_weight(run: Study, kind: Kind) -> pd.DataFrame:
+    """Return the explanations of attention weights of a kind; no row where the run has none."""
+    table = run.tables.get("explanation")
+    if table is None:
+        return pd.DataFrame({"model": [], "explained": []})
+    return table[(table["measure"] == "weight") & (table["kind"] == kind.name)]
+
+
+def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series) -> Sentence:
+    beside = f" (random weights: {percent(control.median())})" if len(control) else ""
+    least = trained.nsmallest(LEAST_EXPLAINED, "explained")
+    heads = [numbered(kind.name, int(row["layer"]), int(row["head"])) for row in records(least)]
+    return sentence(
+        TOPIC,
+        f"features with names explain {percent(trained['explained'].median())}{beside} of the attention of the median "
+        f"head{kind.of_kind}, of {count(len(trained), 'head')}, on text that fitted nothing. Least explained: ",
+        *listed(heads),
+        ".",
+    )
+
+
+def head_sentences(run: Study, kind: Kind) -> dict[int, str]:
+    """Return the sentence that explains each head of a kind, by the head's index."""
+    rows = of_weight(run, kind)
+    return {
+        kind.head_index(row["layer"], row["head"]): str(row["sentence"])
+        for row in records(rows[rows["model"] == TRAINED])
+        if row["sentence"]
+    }

@@ -1,0 +1,39 @@
+"""What the report says of explanations: one finding first of all, and a sentence for a head without another name."""
+
+import pytest
+
+from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
+from headscope.reporting.every_finding import all_findings, headline
+from headscope.reporting.payload import data_block
+from support import mock_inputs
+from support.measured import about
+from support.mock_explanation import explained_share, with_explanation
+
+
+@pytest.fixture(scope="module")
+def explained():
+    return about(with_explanation(mock_inputs.section_4(4, 8)))
+
+
+def test_the_finding_names_the_median_random_weights_and_the_heads_that_are_explained_least(explained):
+    (finding,) = explanation_findings(explained)
+    shares = sorted(explained_share(layer, head) for layer in range(1, 5) for head in range(1, 9))
+    median = 100 * (shares[15] + shares[16]) / 2
+    assert finding.text == (
+        f"Features with names explain {median:.0f}% (random weights: 2.0%) of the attention of the median head, of 32 "
+        "heads, on text that fitted nothing. Least explained: 4-8, 4-7 and 4-6."
+    )
+    assert headline(all_findings(explained))[0].topic == TOPIC
+
+
+def test_each_head_has_its_sentence_in_the_pages_data(explained):
+    (kind,) = explained.kinds
+    sentences = head_sentences(explained.run, kind)
+    assert sentences[kind.head_index(2, 3)] == "77% explained: attends to [CLS] (77)"
+    assert data_block(explained)["kinds"][0]["explained"] == sentences
+
+
+def test_a_run_without_explanations_says_nothing_of_them():
+    plain = about(mock_inputs.section_4(4, 8))
+    assert explanation_findings(plain) == []
+    assert "explained" not in data_block(plain)["kinds"][0]
