@@ -42,7 +42,7 @@ class Study:
     def __init__(
         self,
         manifest: Mapping[str, Any],
-        tables: Mapping[str, pd.DataFrame],
+        tables: "RunTables | Mapping[str, pd.DataFrame]",
         *,
         path: Path = Path(),
         card: "Callable[[Study], str] | None" = None,
