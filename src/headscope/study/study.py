@@ -42,7 +42,7 @@ class Study:
     def __init__(
         self,
         manifest: Mapping[str, Any],
-        tables: "RunTables | Mapping[str, pd.DataFrame]",
+        tables: Mapping[str, Any],
         *,
         path: Path = Path(),
         card: "Callable[[Study], str] | None" = None,
@@ -51,12 +51,12 @@ class Study:
 
         Args:
             manifest: as a run writes it.
-            tables: by name.
+            tables: data frames by name, each read when it is first asked for.
             path: the run's folder.
             card: renders the study as HTML in a notebook.
         """
         self.manifest = manifest
-        self.tables = tables
+        self.tables: Mapping[str, pd.DataFrame] = tables
         self.path = path
         self._card = card
 
