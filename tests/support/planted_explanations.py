@@ -9,12 +9,13 @@ from scipy.optimize import minimize
 
 from headscope.analyses.explanation.annotation import Annotation
 from headscope.analyses.explanation.catalog import FEATURES
-from headscope.analyses.explanation.explain import WEIGHT, explain
+from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import head_rows
 from headscope.analyses.explanation.kept_rows import KeptSegment
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.row_sample import SampledRows
 from headscope.analyses.explanation.sample_design import sample_design
+from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.statistic_catalog import Special

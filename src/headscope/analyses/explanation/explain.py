@@ -12,10 +12,9 @@ from headscope.analyses.explanation.greedy import Selected, Selector
 from headscope.analyses.explanation.halves import Half, half_of
 from headscope.analyses.explanation.logit import Target, fit, log_softmax
 from headscope.analyses.explanation.sample_design import SampleDesign
+from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
 from headscope.statistics.confidence import FEWEST_DOCUMENTS
 
-WEIGHT, NORM, NON_SINK = MEASURES = ("weight", "norm", "non_sink")
-"""The attention weight, norm-weighted attention, and the weight on non-sink keys, by the prediction of the weight."""
 _ROUGHLY = 1e-3
 """Tolerance of the fits that divide the explained share among groups."""
 
@@ -199,16 +198,12 @@ def _measure(
     finals = np.stack([_normalized(prediction.logits[-1], design, content) for prediction in predictions])
     for head, (result, prediction, target) in enumerate(zip(results, predictions, targets, strict=True)):
         attention = target.attention if content is None else np.where(content, target.attention, 0.0)
-        mass = np.add.reduceat(attention, design.starts)
+        mass = design.row_sums(attention)
         logs = np.log(np.where(attention > 0, attention, 1.0))
         with np.errstate(divide="ignore", invalid="ignore"):
-            entropy = np.add.reduceat(attention * logs, design.starts) - np.where(
-                mass > 0, mass * np.log(mass), 0.0
-            )
+            entropy = design.row_sums(attention * logs) - np.where(mass > 0, mass * np.log(mass), 0.0)
         steps = [
-            of_documents(
-                entropy - np.add.reduceat(attention * _normalized(logits, design, content), design.starts)
-            )
+            of_documents(entropy - design.row_sums(attention * _normalized(logits, design, content)))
             for logits in prediction.logits
         ]
         result.to_explain += steps[0]
@@ -218,7 +213,7 @@ def _measure(
             result.gained[group] = result.gained.get(group, np.zeros(n_documents)) + before - after
         for other, log_p in enumerate(finals):
             if other != head:
-                rows = entropy - np.add.reduceat(attention * log_p, design.starts)
+                rows = entropy - design.row_sums(attention * log_p)
                 result.wrong[other] += of_documents(rows)
 
 

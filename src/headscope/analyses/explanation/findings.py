@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from headscope.analyses.explanation.tables import CONTROL, TRAINED
+from headscope.analyses.explanation.tables import CONTROL, TRAINED, WEIGHT
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import percent
@@ -35,7 +35,7 @@ def of_weight(run: Study, kind: Kind) -> pd.DataFrame:
     table = run.tables.get("explanation")
     if table is None:
         return pd.DataFrame({"model": [], "explained": []})
-    return table[(table["measure"] == "weight") & (table["kind"] == kind.name)]
+    return table[(table["measure"] == WEIGHT) & (table["kind"] == kind.name)]
 
 
 def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series) -> Sentence:

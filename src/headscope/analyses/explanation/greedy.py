@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.explanation.design import Columns, Design, Floats, Integers
 from headscope.analyses.explanation.feature import TOKENS
-from headscope.analyses.explanation.logit import RIDGE, Target, fit, log_softmax
+from headscope.analyses.explanation.logit import RIDGE, Target, curvature, fit, log_softmax
 from headscope.analyses.explanation.sample_design import TOKEN_RIDGES
 
 LEAST_GAIN = 0.01
@@ -166,14 +166,13 @@ class Selector:
         if any(group in joint.slices for group in candidates):
             used = Columns(design, [name for name in joint.slices if name in chosen or name in candidates])
             gradient = used.sums(error) / rows
-            means, products = used.moments(p)
-            curvature = (products - means.T @ means) / rows + np.diag(RIDGE + used.ridge / rows + 1e-6)
+            second = curvature(used, p, rows, RIDGE + used.ridge / rows)
         for group in candidates:
             if group in joint.slices:
                 parts = [used.slices[name] for name in (*chosen, group) if name in used.slices]
                 at = np.concatenate([np.arange(part.start, part.stop) for part in parts])
                 step = np.zeros(len(gradient))
-                step[at] = np.linalg.solve(curvature[np.ix_(at, at)], gradient[at])
+                step[at] = np.linalg.solve(second[np.ix_(at, at)], gradient[at])
                 along = used.logits(step)
             else:
                 columns = self._coded[group]

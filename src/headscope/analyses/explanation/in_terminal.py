@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.explanation.tables import CONTROL, TRAINED
+from headscope.analyses.explanation.tables import CONTROL, TRAINED, WEIGHT
 from headscope.analyses.stage_result import StageResult
-from headscope.attention.head_id import head_label
+from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import HYPHEN, formatted, joined, percent, share
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.terminal import Grid
@@ -18,24 +19,15 @@ from headscope.statistics.confidence import FEWEST_DOCUMENTS
 def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield the median of the explained shares, then the sentence of every head."""
     table = result.tables["explanation"]
-    weights = table[table["measure"] == "weight"]
+    weights = table[table["measure"] == WEIGHT]
     for kind, rows in weights.groupby("kind", sort=False):
         yield median_words(str(kind), rows)
     trained = weights[weights["model"] == TRAINED]
-    several = trained["kind"].nunique() > 1
+    prefix = kind_prefixes(trained["kind"])
     lines = []
     for row in records(trained):
-        name = head_label(int(row["layer"]), int(row["head"]))
-        lines.append(
-            [
-                f"{row['kind']} {name}" if several else name,
-                share(row["explained"], missing=HYPHEN),
-                joined(row["ci_low"], row["ci_high"], missing=HYPHEN),
-                formatted(row["to_explain"], ".2f", missing=HYPHEN),
-                share(row["wrong"], missing=HYPHEN),
-                (row["sentence"] or "").partition(": ")[2],
-            ]
-        )
+        name, *cells = head_cells(row, missing=HYPHEN)
+        lines.append([prefix[row["kind"]] + name, *cells])
     columns = [
         ("head", "left"),
         ("explained", "right"),
@@ -48,6 +40,23 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         "explained: the share of the divergence from uniform attention (nats) that features with names predict, on "
         "documents that did not fit them; in brackets what each group adds, in points; wrong: what the predictions of "
         "the layer's other heads explain, their median"
+    )
+
+
+def head_cells(row: Mapping[str, Any], *, missing: str) -> tuple[str, ...]:
+    """Return a head's name, explained share, interval, nats, wrong share and sentence without the share it begins with.
+
+    Args:
+        row: of the table of explanations.
+        missing: what stands for a number that is not there.
+    """
+    return (
+        head_label(int(row["layer"]), int(row["head"])),
+        share(row["explained"], missing=missing),
+        joined(row["ci_low"], row["ci_high"], missing=missing),
+        formatted(row["to_explain"], ".2f", missing=missing),
+        share(row["wrong"], missing=missing),
+        (row["sentence"] or "").partition(": ")[2],
     )
 
 

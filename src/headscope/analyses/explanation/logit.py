@@ -38,7 +38,7 @@ class Target:
     def of(cls, attention: NDArray[np.floating], design: Design) -> "Target":
         """Take the attention of a head, NaN or 0 throughout rows that do not count, `[cell]`."""
         clean = np.nan_to_num(attention.astype(np.float64), nan=0.0)
-        mass = np.add.reduceat(clean, design.starts)
+        mass = design.row_sums(clean)
         counts = mass > 0
         clean /= np.repeat(np.where(counts, mass, 1.0), design.lengths)
         return cls(clean, counts.astype(np.float64))
@@ -53,7 +53,7 @@ def log_softmax(logits: Floats, design: Design) -> Floats:
     """Return logits less the logarithm of the sum of their exponentials in each row, `[cell]`."""
     lengths = design.lengths
     shifted = logits - np.repeat(np.maximum.reduceat(logits, design.starts), lengths)
-    totals = np.add.reduceat(np.exp(shifted), design.starts)
+    totals = design.row_sums(np.exp(shifted))
     return np.asarray(shifted - np.repeat(np.log(totals), lengths))
 
 
@@ -77,7 +77,7 @@ def fit(
         return float(target.attention @ log_p) / rows - 0.5 * float(ridge @ at**2), log_p
 
     value, log_p = objective(coefficients)
-    curvature: Floats | None = None
+    second: Floats | None = None
     before = 0.0
     for _ in range(_MOST_STEPS):
         p = np.exp(log_p) * mass
@@ -87,9 +87,9 @@ def fit(
             break
         # Second derivatives cost most: they are kept as long as steps by them bring the gradient down.
         fresh = False
-        if curvature is None or largest > _ENOUGH * before:
-            curvature, fresh = _curvature(columns, p, rows, ridge), True
-        step = np.linalg.solve(curvature, gradient)
+        if second is None or largest > _ENOUGH * before:
+            second, fresh = curvature(columns, p, rows, ridge), True
+        step = np.linalg.solve(second, gradient)
         before = largest
         for _ in range(_MOST_HALVINGS):
             next_value, next_log_p = objective(coefficients + step)
@@ -99,13 +99,13 @@ def fit(
         else:
             if fresh:
                 break  # nothing is gained any more but rounding
-            curvature = None
+            second = None
             continue
         coefficients, value, log_p = coefficients + step, next_value, next_log_p
     return coefficients
 
 
-def _curvature(columns: Columns, p: Floats, rows: float, ridge: Floats) -> Floats:
+def curvature(columns: Columns, p: Floats, rows: float, ridge: Floats) -> Floats:
     """Return minus the matrix of second derivatives: the covariance of the columns under the prediction, and the ridge.
 
     Its rounding, in single precision, is added to the diagonal, so that every step ascends.

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 
 from headscope.analyses.explanation.annotation import annotation_of
 from headscope.analyses.explanation.catalog import FEATURES
-from headscope.analyses.explanation.explain import MEASURES, WEIGHT, explain
+from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import Rows, explanation_tables, head_rows
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator, SampledRows
 from headscope.analyses.explanation.sample_design import ContextOf, sample_design
-from headscope.analyses.explanation.tables import CONTROL, TRAINED
+from headscope.analyses.explanation.tables import CONTROL, MEASURES, TRAINED, WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on

@@ -1,8 +1,8 @@
 """A sample of rows of the stream, the same for all heads, with what every head attends to in them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -16,7 +16,7 @@ from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.kept import Declared, State
+from headscope.statistics.kept import Declared
 from headscope.statistics.row_hashes import row_hashes, segment_keys
 
 
@@ -53,6 +53,7 @@ class RowSampleAccumulator(Accumulator):
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "written"})
+    parameters: ClassVar[tuple[str, ...]] = ("seed", "most", "bound")
     merges: ClassVar[str] = "; merge scans of one model only, with one seed"
 
     def __init__(
@@ -145,22 +146,6 @@ class RowSampleAccumulator(Accumulator):
     def compute(self) -> dict[str, list[SampledRows]]:
         """Return the sampled rows of each input, by kind, in the order of documents."""
         return {part.kind: list(_by_segment(self.kept(part.kind))) for part in self.layout}
-
-    def settings(self) -> State:
-        """Return the seed, and how many rows and bytes are kept."""
-        return {"row_sample.rules": np.array([self.seed, self.most, self.bound])}
-
-    @classmethod
-    def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, NDArray[Any]]
-    ) -> "RowSampleAccumulator":
-        """Make an empty one with these rules."""
-        seed, most, bound = (int(number) for number in settings["row_sample.rules"])
-        return cls(layout, seed=seed, most=most, bound=bound)
-
-    def described(self) -> str:
-        """Return the layout and the seed."""
-        return f"{self.layout} with seed {self.seed}"
 
 
 def _by_segment(kept: KeptRows) -> Sequence[SampledRows]:

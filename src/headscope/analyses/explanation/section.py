@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from headscope.analyses.explanation.in_terminal import median_words
+from headscope.analyses.explanation.findings import of_weight
+from headscope.analyses.explanation.in_terminal import head_cells, median_words
 from headscope.analyses.explanation.tables import TRAINED
-from headscope.attention.head_id import head_label
-from headscope.report_kit.numbers import DASH, formatted, joined, share
+from headscope.report_kit.numbers import DASH
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.page_rows import Table
@@ -24,25 +24,13 @@ TERMS = (
 
 def explanation_section(about: Context) -> list[Section]:
     """Build the section; none where the run explained no heads."""
-    table = about.run.tables.get("explanation")
-    if table is None:
+    if "explanation" not in about.run.tables:
         return []
-    weights = table[table["measure"] == "weight"]
     blocks: list[Html | None] = []
     for kind in about.kinds:
-        rows = weights[weights["kind"] == kind.name]
+        rows = of_weight(about.run, kind)
         blocks.append(el("p", f"{median_words(kind.name, rows)}."))
-        lines = [
-            (
-                head_label(int(row["layer"]), int(row["head"])),
-                share(row["explained"]),
-                joined(row["ci_low"], row["ci_high"], missing=DASH),
-                formatted(row["to_explain"], ".2f"),
-                share(row["wrong"]),
-                (row["sentence"] or DASH).partition(": ")[2],
-            )
-            for row in records(rows[rows["model"] == TRAINED])
-        ]
+        lines = [head_cells(row, missing=DASH) for row in records(rows[rows["model"] == TRAINED])]
         blocks.append(
             Table(
                 summary=f"Table: the explained share of each {kind.name} head",

@@ -5,7 +5,8 @@ from headscope.declarations.head_measures import SHARE, MeasureLabel
 from headscope.statistics.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, number, text
 from headscope.statistics.table_schema import Column, TableSchema
 
-MEASURES = ("weight", "norm", "non_sink")
+WEIGHT, NORM, NON_SINK = MEASURES = ("weight", "norm", "non_sink")
+"""The attention weight, norm-weighted attention, and the weight on non-sink keys, by the prediction of the weight."""
 TRAINED, CONTROL = MODELS = ("trained", "control")
 _OF = (
     *PLACE,

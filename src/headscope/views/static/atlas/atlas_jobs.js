@@ -1,5 +1,6 @@
 // What a head does in the rows in which it is active: a line a job, with its share; of the one that is chosen, the tokens
 // that tell it, and rows of it.
+import { upper } from "../core/format.js";
 import { el, svg } from "../core/dom.js";
 import { headTitle } from "../report/data.js";
 import { atlas, jobsOf } from "./atlas_data.js";
@@ -10,7 +11,6 @@ const LENGTH = 1000;
 const HEIGHT = 18;
 
 const percent = (share) => `${(100 * share).toFixed(0)}%`;
-const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 
 function row(one) {
   return el("li", {}, el("p", { class: "at-row-words" }, writtenRow(one)), el("p", { class: "at-soft at-row-told" }, "looked at ", el("b", {}, drawnToken(one.key)), `${where(one)} (${percent(one.weight)})`));
@@ -47,7 +47,7 @@ function several(kind, index, jobs, inWhat) {
   const status = el("p", { class: "at-told", role: "status" });
   const buttons = jobs.map((one, place) => {
     const says = { "aria-pressed": "false", title: `Job ${place + 1} of ${jobs.length}${ends(one)}` };
-    return el("button", { type: "button", class: "at-job", ...says, onclick: () => show(place) }, bar(one), el("span", { class: "at-job-share" }, percent(one.share)), " ", el("span", {}, capital(one.description)));
+    return el("button", { type: "button", class: "at-job", ...says, onclick: () => show(place) }, bar(one), el("span", { class: "at-job-share" }, percent(one.share)), " ", el("span", {}, upper(one.description)));
   });
 
   function show(place) {

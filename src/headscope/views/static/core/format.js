@@ -24,3 +24,12 @@ export function amount(value, share, unit) {
   if (unit) return `${value === 0 ? 0 : value.toPrecision(2).replace(/e-(\d+)$/, " × 10^−$1")} ${unit}`;
   return share ? percent(value) : `${value.toFixed(2)} nats`;
 }
+
+// The first letter small, or large.
+export function lower(text) {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}
+
+export function upper(text) {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

@@ -1,7 +1,7 @@
 // A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
 import { el, shape } from "../core/dom.js";
 import { anchorOf, cellOf, findsOf, headTitle, mapOf, roleOf, showsOf, statisticNamed } from "./data.js";
-import { amount, tableInterval, tableNumber } from "../core/format.js";
+import { amount, tableInterval, tableNumber, upper } from "../core/format.js";
 import { factLine, hasRole } from "./head_fact.js";
 import { lineDiagram } from "./lines.js";
 import { firstSentence, labelOf, mapOfSentence, tellSentence } from "./sentence.js";
@@ -52,8 +52,6 @@ export function findLines(kind, index) {
   );
 }
 
-const titled = (text) => text[0].toUpperCase() + text.slice(1);
-
 export function showCard(box, kind, index) {
   const role = roleOf(kind, index);
   const title = headTitle(kind, index);
@@ -66,7 +64,7 @@ export function showCard(box, kind, index) {
     el("p", { class: "role" }, roleLine(kind, index)),
     findLines(kind, index) || "",
     link ? el("p", { class: "at-link-line" }, link, ": sentences, relations, nearest heads") : "",
-    sentence ? el("p", { class: "shown" }, el("b", {}, titled(labelOf(sentence))), ": ", tellSentence(sentence, role)) : "",
+    sentence ? el("p", { class: "shown" }, el("b", {}, upper(labelOf(sentence))), ": ", tellSentence(sentence, role)) : "",
     map
       ? lineDiagram(map, sentence ? sentence.role : role.name, `${title} on an example sentence: what each token attends to. Up and down arrows move.`, sentence ? sentence.arcs : [])
       : el("p", { class: "caption" }, "This run kept no example sentence for this head."),

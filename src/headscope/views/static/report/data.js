@@ -1,4 +1,5 @@
 // The run's numbers: heads by kind, their statistics, and their maps on shared sentences (read when first needed).
+import { upper } from "../core/format.js";
 import { rowsOfText } from "../core/weights.js";
 
 // A block of the document's data, or null where it has none (an explorer without a study).
@@ -72,7 +73,7 @@ export function headNumber(kind, index) {
 export function headTitle(kind, index) {
   const own = ownLayer(kind, Math.floor(index / kind.heads));
   const name = `${kind.label} ${headNumber(kind, index)}${own ? ` (${own})` : ""}`;
-  return name[0].toUpperCase() + name.slice(1);
+  return upper(name);
 }
 
 // What the model itself calls a layer, where it is not counted alike; else empty.

@@ -1,8 +1,8 @@
 // The head grid: a cell a head, layers as rows. Arrow keys move, Enter opens, hover and focus name the head.
 import { el, shape } from "../core/dom.js";
 import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, ownLayer, roleOf, statisticNamed } from "./data.js";
-import { amount } from "../core/format.js";
-import { briefFact, hasRole, lower } from "./head_fact.js";
+import { amount, lower } from "../core/format.js";
+import { briefFact, hasRole } from "./head_fact.js";
 
 // What a head is, in a line: "Head 1-3 · previous token · 98%", or "Head 1-3 · entropy 0.30 nats · previous token".
 export function describe(kind, index, statistic) {

@@ -2,7 +2,7 @@
 // without one the relation that it finds best, else the behavior with the largest share (in text before on controlled
 // inputs), else its explanation.
 import { findsOf, roleOf, showsOf } from "./data.js";
-import { tableInterval, tableNumber } from "../core/format.js";
+import { lower, tableInterval, tableNumber, upper } from "../core/format.js";
 
 export const NO_FACT = "no supported pattern";
 
@@ -30,6 +30,11 @@ export function briefFact(kind, index) {
   return fact ? `${fact.verb} ${fact.entry.name}` : NO_FACT;
 }
 
+// The same for lists, whose roles have a capital.
+export function listedFact(kind, index) {
+  return hasRole(kind, index) ? roleOf(kind, index).label : briefFact(kind, index);
+}
+
 // The line of a head without a role: [bold, rest].
 export function factLine(kind, index) {
   const fact = factWithoutRole(kind, index);
@@ -45,12 +50,4 @@ export function factLine(kind, index) {
   const interval = ends ? ` (95% interval ${ends.replace("–", " to ")}%)` : "";
   const where = verb === "finds" ? "of cases" : "of its attention";
   return [bold, `${says}: ${tableNumber(entry.value, true)}% ${where}${interval}.`];
-}
-
-export function lower(text) {
-  return text[0].toLowerCase() + text.slice(1);
-}
-
-function upper(text) {
-  return text[0].toUpperCase() + text.slice(1);
 }

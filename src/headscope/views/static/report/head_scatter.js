@@ -1,8 +1,7 @@
 // All heads of a kind by any two measures, colored by role or by a third: a point a head, which opens its card.
 import { el, svg } from "../core/dom.js";
-import { amount } from "../core/format.js";
+import { amount, lower } from "../core/format.js";
 import { cellOf, columnsOf, data, headTitle, roleOf, statisticNamed } from "./data.js";
-import { lower } from "./head_fact.js";
 import { firstAxes, scaleOf } from "./scatter_scale.js";
 
 const WIDTH = 640;
