@@ -5,18 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS
 from headscope.storage.unfinished import is_own
 from headscope.study.manifest import read_manifest
-from headscope_grammar import synthetic_documents, write_conllu
 from soak import killing
 from soak.tasks import answers, left_behind
-from support.model_folders import save_tiny_masked_lm
 from support.scanning import shards_of
+from support.small_runs import sharded_options
 
 pytestmark = pytest.mark.slow
 
@@ -26,24 +24,7 @@ STAGES = ("stats", "norms", "importance", "syntax", "coref", "distances")
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("killed")
-    write_conllu(synthetic_documents(8), folder / "dev.conllu")
-    lines = [
-        "The cat sat on the mat.\nIt slept.\n\n",
-        "A dog came by.\nIt left, and it was seen no more.\n\n",
-    ]
-    (folder / "text.txt").write_text("".join(lines) * 24)
-    return RunOptions(
-        model=str(save_tiny_masked_lm(folder / "tiny")),
-        text=(str(folder / "text.txt"),),
-        treebank=(str(folder / "dev.conllu"),),
-        coref=(str(folder / "dev.conllu"),),
-        loss="mlm",
-        controls=1,
-        max_length=64,
-        stages=STAGES,
-        batch_size=4,
-        shard_minutes=0,
-    )
+    return sharded_options(folder, repeats=24, documents=8, controls=1, stages=STAGES)
 
 
 small_shards = shards_of(150)

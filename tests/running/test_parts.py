@@ -26,11 +26,10 @@ from headscope.scans import sharded_scan
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.storage.sealed import read_sealed, write_sealed
 from headscope.study.study import open_study
-from headscope_grammar import synthetic_documents, write_conllu
 from soak import killing
 from soak.tasks import answers, left_behind
-from support.model_folders import save_tiny_masked_lm
 from support.scanning import scanning_stages, shards_of
+from support.small_runs import sharded_options
 
 PARTS = 3
 GAP = (
@@ -42,24 +41,16 @@ GAP = (
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
     folder = tmp_path_factory.mktemp("parts")
-    write_conllu(synthetic_documents(12), folder / "dev.conllu")
-    lines = [
-        "The cat sat on the mat.\nIt slept.\n\n",
-        "A dog came by.\nIt left, and it was seen no more.\n\n",
-    ]
-    (folder / "text.txt").write_text("".join(lines) * 40)
     (folder / "gap.tsv").write_text(GAP)
-    return RunOptions(
-        model=str(save_tiny_masked_lm(folder / "tiny")),
-        text=(str(folder / "text.txt"),),
-        treebank=(str(folder / "dev.conllu"),),
+    return sharded_options(
+        folder,
+        repeats=40,
+        documents=12,
         coref=(str(folder / "dev.conllu"), str(folder / "gap.tsv")),
-        loss="mlm",
         controls=1,
         shuffled=True,
-        max_length=64,
         stages=tuple(dict.fromkeys(stage.request_name for stage in [*scanning_stages(), STAGES["map"]])),
-        batch_size=4,
+        shard_minutes=RunOptions.shard_minutes,
     )
 
 

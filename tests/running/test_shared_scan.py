@@ -9,7 +9,6 @@ import pytest
 from headscope.attention.model.model_pass import ModelPass
 from headscope.declarations.analysis import TEXT_INPUTS
 from headscope.declarations.analysis_list import STAGES
-from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.running import writing
 from headscope.running.stages import measure, measure_stage, measurement_of, scan_runner, text_scan
@@ -17,27 +16,17 @@ from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
 from headscope.study.study import open_study
 from soak.tasks import answers
-from support.model_folders import save_tiny_masked_lm
 from support.scanning import shards_of
+from support.small_runs import sharded_options
 
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("shared")
-    lines = [
-        "The cat sat on the mat.\nIt slept.\n\n",
-        "A dog came by.\nIt left, and it was seen no more.\n\n",
-    ]
-    (folder / "text.txt").write_text("".join(lines) * 20)
-    return RunOptions(
-        model=str(save_tiny_masked_lm(folder / "tiny")),
-        text=(str(folder / "text.txt"),),
-        max_length=64,
+    return sharded_options(
+        tmp_path_factory.mktemp("shared"),
+        repeats=20,
         stages=("stats", "norms", "importance", "distances", "map", "behaviors"),
-        loss="mlm",
         controls=0,
-        batch_size=4,
-        shard_minutes=0,
     )
 
 

@@ -1,4 +1,4 @@
-"""A run of three quick stages, and what each of them finds, kept so that measuring again takes no time."""
+"""Small runs: one of three quick stages, measured once and remembered; options of runs that are cut into shards."""
 
 import pytest
 
@@ -6,7 +6,8 @@ from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.running import writing
 from headscope.running.writing import write_run
-from support.model_folders import save_tiny_bert
+from headscope_grammar import synthetic_documents, write_conllu
+from support.model_folders import save_tiny_bert, save_tiny_masked_lm
 
 STAGES = ["stats", "distances", "map"]
 STORY = "The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 6
@@ -48,3 +49,22 @@ def remember(found, patch):
 
     patch.setattr(writing, "measure_stage", again)
     return names
+
+
+def sharded_options(folder, *, repeats, documents=0, **options):
+    """Write a text, and a treebank with mentions where it has documents; return options of a run over them.
+
+    Args:
+        folder: of the files and of a tiny random model.
+        repeats: how often the text says the same two documents.
+        documents: number of those of the treebank, which is read for mentions, too.
+        **options: of the run.
+    """
+    text = "The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left, and it was seen no more.\n\n"
+    (folder / "text.txt").write_text(text * repeats)
+    annotated = (str(folder / "dev.conllu"),) if documents else ()
+    if documents:
+        write_conllu(synthetic_documents(documents), folder / "dev.conllu")
+    of_corpora = {"text": (str(folder / "text.txt"),), "treebank": annotated, "coref": annotated}
+    shaping = {"loss": "mlm", "max_length": 64, "batch_size": 4, "shard_minutes": 0}
+    return RunOptions(model=str(save_tiny_masked_lm(folder / "tiny")), **{**of_corpora, **shaping, **options})

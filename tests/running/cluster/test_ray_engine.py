@@ -6,17 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.running.cluster.cluster_options import ClusterOptions
 from headscope.running.cluster.ray_engine import RayEngine
 from headscope.running.cluster.shard_jobs import ShardJobs
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
-from headscope_grammar import synthetic_documents, write_conllu
 from soak.tasks import answers, left_behind
-from support.model_folders import save_tiny_masked_lm
 from support.scanning import shards_of
+from support.small_runs import sharded_options
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
 pytestmark = pytest.mark.slow
@@ -24,25 +22,13 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("clustered")
-    write_conllu(synthetic_documents(10), folder / "dev.conllu")
-    lines = [
-        "The cat sat on the mat.\nIt slept.\n\n",
-        "A dog came by.\nIt left, and it was seen no more.\n\n",
-    ]
-    (folder / "text.txt").write_text("".join(lines) * 64)
-    return RunOptions(
-        model=str(save_tiny_masked_lm(folder / "tiny")),
-        text=(str(folder / "text.txt"),),
-        treebank=(str(folder / "dev.conllu"),),
-        coref=(str(folder / "dev.conllu"),),
-        loss="mlm",
+    return sharded_options(
+        tmp_path_factory.mktemp("clustered"),
+        repeats=64,
+        documents=10,
         controls=1,
         shuffled=True,
-        max_length=64,
         stages=("stats", "importance", "syntax", "distances", "map"),
-        batch_size=4,
-        shard_minutes=0,
     )
 
 
