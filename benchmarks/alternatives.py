@@ -5,10 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import resampling_weights
-from headscope.statistics.estimate import ratio
-from headscope.statistics.selection import halves
-from headscope.statistics.significance import p_above
+from headscope.statistics.inference.confidence import resampling_weights
+from headscope.statistics.inference.estimate import ratio
+from headscope.statistics.inference.selection import halves
+from headscope.statistics.inference.significance import p_above
 
 RESAMPLES = 1000
 Ends = tuple[NDArray[np.float64], NDArray[np.float64]]

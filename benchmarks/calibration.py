@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from alternatives import bootstrap_t, halves_p, percentile
 from cells import FEWEST_RUNS, LEVEL, Cell, covered, print_cells
 from decile_worlds import of_deciles
-from headscope.statistics.confidence import difference_interval, ratio_interval
-from headscope.statistics.selection import held_out
-from headscope.statistics.significance import against_every, false_discovery, selection_p
+from headscope.statistics.inference.confidence import difference_interval, ratio_interval
+from headscope.statistics.inference.selection import held_out
+from headscope.statistics.inference.significance import against_every, false_discovery, selection_p
 from value_worlds import of_layers, of_positive, of_shares
 from worlds import SIZES, STEEP, answers, contest, level, log_odds, sigmoid, sizes
 

@@ -20,7 +20,7 @@ from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.forward_inputs import model_inputs
-from headscope.models.loading import load_model
+from headscope.models.loading.load_model import load_model
 from rounds import alternate, median_ratio
 from scan_overhead import SHAPES, made_up
 

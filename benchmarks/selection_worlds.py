@@ -15,8 +15,8 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import Interval
-from headscope.statistics.selection import beside_rival, held_out
+from headscope.statistics.inference.confidence import Interval
+from headscope.statistics.inference.selection import beside_rival, held_out
 from worlds import SIZES, log_odds, sigmoid, sizes
 
 DOCUMENTS = (10, 30, 100)

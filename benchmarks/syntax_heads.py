@@ -20,7 +20,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.sentence_packing import SentencePacker
 from headscope.encoding.segment import Segment
 from headscope.models.forward_inputs import model_inputs
-from headscope.models.loading import load_model
+from headscope.models.loading.load_model import load_model
 from headscope_grammar import synthetic_documents
 from rounds import alternate, median_ratio
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from cells import Cell, covered
-from headscope.statistics.confidence import difference_interval, ratio_interval
+from headscope.statistics.inference.confidence import difference_interval, ratio_interval
 from worlds import Means, attention_shares, positive_values
 
 HEADS = 8

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 from headscope.corpora.demo import demo_text
-from headscope.models.loading import load_model
+from headscope.models.loading.load_model import load_model
 from headscope.views.attention_page import attention_page
 from headscope.views.snapshot.capture import AttentionReader
 

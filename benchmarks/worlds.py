@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.groups import GROUPS
+from headscope.statistics.sums.groups import GROUPS
 
 SIZES = ("mild", "heavy-tailed", "size-dependent")
 STEEP = "steeply size-dependent"

@@ -8,12 +8,12 @@ import pytest
 import torch
 
 from headscope.attention.row_statistics import class_indicators
-from headscope.statistics.confidence import resampling_weights
+from headscope.statistics.inference.confidence import resampling_weights
 from support.checked_calls import modules_with_shapes
 
 
 def test_a_call_of_the_wrong_type_is_refused():
-    assert "headscope.statistics.confidence" not in modules_with_shapes()
+    assert "headscope.statistics.inference.confidence" not in modules_with_shapes()
     with pytest.raises(Exception, match="groups"):
         resampling_weights("8")
 

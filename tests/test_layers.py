@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import headscope
-from headscope.models.locating import EMBEDDED_MODELS
+from headscope.models.loading.locating import EMBEDDED_MODELS
 
 ORDER = [
     ("storage",),

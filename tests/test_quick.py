@@ -31,10 +31,10 @@ def test_slow_tests_and_most_of_many_cases_are_left_out():
 def test_what_a_file_imports_is_seen_through_its_helpers(tmp_path):
     path = tmp_path / "test_it.py"
     path.write_text(
-        "from headscope.statistics import confidence\nimport numpy\n\n"
+        "from headscope.statistics.inference import confidence\nimport numpy\n\n"
         "def test_it():\n    from support.commands import run_command\n"
     )
-    assert folders_used(path) == {"headscope.statistics", "headscope.app.cli"}
+    assert folders_used(path) == {"headscope.statistics.inference", "headscope.app.cli"}
 
 
 def test_every_folder_of_the_source_has_a_quick_test(request):

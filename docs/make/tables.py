@@ -4,7 +4,7 @@ from math import inf
 from pathlib import Path
 
 from headscope.declarations.analysis_list import ANALYSES
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 PAGE = Path(__file__).parents[1] / "tables.md"
 BEGINNING = """# Tables

@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from headscope.attention.head_id import HeadId
     from headscope.corpora.reading import read_corpus
     from headscope.errors import HeadscopeError
-    from headscope.models.loading import load_model
-    from headscope.statistics.accumulator import Accumulator
+    from headscope.models.loading.load_model import load_model
+    from headscope.statistics.sums.accumulator import Accumulator
     from headscope.study.study import Study
 
 # One lazy table: public name -> where it lives; what is called lives in one place.
 _PUBLIC = {
-    "Accumulator": "headscope.statistics.accumulator",
+    "Accumulator": "headscope.statistics.sums.accumulator",
     "HeadId": "headscope.attention.head_id",
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.study.study",
     "head_atlas": "headscope.app.api",
     "head_view": "headscope.app.api",
     "heatmap": "headscope.app.api",
-    "load_model": "headscope.models.loading",
+    "load_model": "headscope.models.loading.load_model",
     "matrix_view": "headscope.app.api",
     "model_view": "headscope.app.api",
     "neuron_view": "headscope.app.api",

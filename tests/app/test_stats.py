@@ -11,7 +11,8 @@ from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.measures import MEASURES, of_measure
 from headscope.statistics.roles import roles
-from headscope.statistics.statistic_catalog import STATISTICS, Rows, is_share
+from headscope.statistics.statistic import Rows
+from headscope.statistics.statistic_catalog import STATISTICS, is_share
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ import headscope as hs
 from headscope.app.widget import AttentionWidget
 from headscope.encoding.encoder import Encoder
 from headscope.errors import AttentionError, HeadscopeError, InputError, OptionError, OutputError
-from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.sums.accumulator import Accumulator
 from headscope.views import view_payload
 from headscope.views.snapshot.given_arrays import raw_view
 from headscope.views.static_page import StaticPage, save_page

@@ -42,9 +42,9 @@ from headscope.attention.scan import scan
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import Segment
 from headscope.examples.top_examples import TopExampleAccumulator
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.groups import GROUPS
-from headscope.statistics.kept import counted, largest, summed, total
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.groups import GROUPS
+from headscope.statistics.sums.kept import counted, largest, summed, total
 from support.coreference import hits_frame, marks_frame, with_mentions
 from support.docs import accumulator_of_the_docs
 from support.hand_made import HandMadeSource, random_map

@@ -22,7 +22,8 @@ from headscope.reporting.provenance import definitions
 from headscope.reporting.report_page import render_report
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN
 from headscope.statistics.roles import role_of
-from headscope.statistics.statistic_catalog import NAMES, STATISTICS, Rows, Special, Unit, figure_names
+from headscope.statistics.statistic import Rows, Special, Unit
+from headscope.statistics.statistic_catalog import NAMES, STATISTICS, figure_names
 from headscope.study.labeled_array import labeled_array
 from support import mock_inputs
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink

@@ -10,7 +10,7 @@ from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import REQUESTS, RunOptions
 from headscope.errors import OptionError
-from headscope.models.dtypes import DTYPES
+from headscope.models.loading.dtypes import DTYPES
 
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")

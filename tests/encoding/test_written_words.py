@@ -52,7 +52,7 @@ def unigram() -> Encoder:
 
 @cache
 def word_piece() -> Encoder:
-    from headscope.models.loading import load_tokenizer
+    from headscope.models.loading.load_model import load_tokenizer
 
     return Encoder(load_tokenizer()[0])
 

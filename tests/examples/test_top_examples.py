@@ -22,7 +22,7 @@ from headscope.examples.excerpts import (
     statistic_by_key,
 )
 from headscope.examples.top_examples import TOP_EXAMPLE_STATISTICS, TopExampleAccumulator
-from headscope.models.loading import load_model
+from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.statistics.roles import roles
 from support.hand_made import HandMadeSource

@@ -14,7 +14,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.spread import documents_read
 from headscope.encoding.tokenizer import bounds as bounds
 from headscope.errors import InputError, ModelError
-from headscope.models.loading import load_model, load_tokenizer
+from headscope.models.loading.load_model import load_model, load_tokenizer
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.prepare.text_corpus import TextCorpus
 from support.commands import run_command

@@ -14,8 +14,8 @@ from headscope.app.cli.help_pages import GroupedCommand
 from headscope.app.cli.program_commands import commands_of_packages
 from headscope.corpora.demo import demo_text, demo_treebank
 from headscope.errors import InputError, ModelError, OptionError
-from headscope.models.loading import load_model
-from headscope.models.locating import embedded_folder
+from headscope.models.loading.load_model import load_model
+from headscope.models.loading.locating import embedded_folder
 
 ROOT = Path(headscope.__file__).resolve().parents[2]
 

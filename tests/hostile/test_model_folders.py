@@ -13,7 +13,7 @@ import pytest
 import headscope
 from headscope.errors import HeadscopeError, ModelError
 from headscope.models.folder.prompts import nothing_asks
-from headscope.models.loading import load_model, load_tokenizer
+from headscope.models.loading.load_model import load_model, load_tokenizer
 from support import hostile_model_folders as folders
 from support.commands import run_command
 from support.hostile import each, printable

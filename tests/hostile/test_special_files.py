@@ -15,7 +15,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError, ModelError, OutputError
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.unpickling import read_plain_pickle
-from headscope.models.loading import load_model
+from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.running.parts import read_parts, write_part
 from headscope.scans.shard_checkpoint import SHARDS, Part

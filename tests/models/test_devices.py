@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from headscope.errors import OptionError
-from headscope.models.devices import choose_device
+from headscope.models.loading.devices import choose_device
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ import headscope as hs
 from headscope.attention.model.examination import examine
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
-from headscope.models.hashing import weights_hash
-from headscope.models.loading import LoadedModel, load_model, longest_input
-from headscope.models.loading_errors import in_words
+from headscope.models.loading.hashing import weights_hash
+from headscope.models.loading.load_model import LoadedModel, load_model, longest_input
+from headscope.models.loading.loading_errors import in_words
 from headscope.models.reads_text import WORKING_FAMILIES
 from support.hub_server import HubServer
 from support.inputs import PAD, eager_maps, vocabulary
@@ -28,8 +28,8 @@ from support.tiny_tokenizers import tiny_tokenizer
 LOAD = (
     "import sys\n"
     "from headscope.errors import ModelError\n"
-    "from headscope.models.hashing import weights_hash\n"
-    "from headscope.models.loading import load_model\n"
+    "from headscope.models.loading.hashing import weights_hash\n"
+    "from headscope.models.loading.load_model import load_model\n"
     "try:\n"
     "    loaded = load_model(sys.argv[1], revision=sys.argv[2] if len(sys.argv) > 2 else None)\n"
     "    print(loaded.name, loaded.family, weights_hash(loaded))\n"
@@ -268,7 +268,7 @@ CONFIGS = (
     "import json, sys\n"
     "from pathlib import Path\n"
     "from headscope.errors import ModelError\n"
-    "from headscope.models.loading import load_model\n"
+    "from headscope.models.loading.load_model import load_model\n"
     "folder, words = Path(sys.argv[1]), {}\n"
     "config = json.loads((folder / 'config.json').read_text())\n"
     "for family in sys.argv[2:]:\n"

@@ -3,7 +3,7 @@
 import pytest
 
 from headscope.declarations.run_options import RunOptions
-from headscope.models.dtypes import DTYPES, precision_note
+from headscope.models.loading.dtypes import DTYPES, precision_note
 from headscope.prepare.prepared_run import prepare_model_run
 
 

@@ -9,7 +9,7 @@ import transformers as tf
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError
 from headscope.models.folder import missing_packages
-from headscope.models.loading import load_model
+from headscope.models.loading.load_model import load_model
 from support.slow_tokenizers import byt5, esm, sentence_piece_model
 
 SIZE = {
@@ -134,7 +134,7 @@ found = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *rest: None if name.split(".")[0] == "sentencepiece" else found(name, *rest)
 sys.modules["sentencepiece"] = None
 from headscope.errors import ModelError
-from headscope.models.loading import load_model
+from headscope.models.loading.load_model import load_model
 try:
     load_model(sys.argv[1])
 except ModelError as error:

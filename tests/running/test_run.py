@@ -19,7 +19,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError
-from headscope.models.loading import load_model
+from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
 from headscope.statistics.measures import of_measure
@@ -161,7 +161,7 @@ def test_uniform_is_what_uniform_attention_gives(study):
 def test_intervals_are_those_of_documents(study):
     """Recomputed from the sums by document of one head."""
     from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
-    from headscope.statistics.confidence import ratio_interval
+    from headscope.statistics.inference.confidence import ratio_interval
     from headscope.storage.files import read_arrays
 
     arrays, about = read_arrays(study.path / "state" / "stats.safetensors")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.scans.shard_sums import TOGETHER, ShardSums, SumsTree, joined
-from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.sums.accumulator import Accumulator
 
 
 class Numbers(Accumulator):

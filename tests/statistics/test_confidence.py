@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, t, ttest_1samp, ttest_rel
 
-from headscope.statistics.confidence import (
+from headscope.statistics.inference.confidence import (
     difference_interval,
     mean_interval,
     ratio_interval,
     resampling_weights,
 )
-from headscope.statistics.estimate import difference, ratio
-from headscope.statistics.groups import GroupedSums, group_of
+from headscope.statistics.inference.estimate import difference, ratio
+from headscope.statistics.sums.groups import GroupedSums, group_of
 
 
 def test_documents_of_one_size_are_students_t():
@@ -226,7 +226,7 @@ def test_columns_in_several_parts_are_the_same(monkeypatch):
     counts = rng.integers(0, 9, size=(30, 7))
     hits = rng.binomial(counts[:, None], 0.4, size=(30, 5, 7))
     whole = ratio_interval(hits, counts[:, None], scale="share")
-    monkeypatch.setattr("headscope.statistics.estimate._NUMBERS_AT_ONCE", 100)
+    monkeypatch.setattr("headscope.statistics.inference.estimate._NUMBERS_AT_ONCE", 100)
     parts = ratio_interval(hits, counts[:, None], scale="share")
     for name in ("value", "low", "high"):
         np.testing.assert_array_equal(getattr(parts, name), getattr(whole, name))

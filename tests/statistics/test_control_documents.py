@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from headscope.encoding.segment import Segment
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.control_documents import ControlDocuments
-from headscope.statistics.kept import counted
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.control_documents import ControlDocuments
+from headscope.statistics.sums.kept import counted
 
 EMPTY = np.zeros(0, dtype=np.int64)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.statistics.selection import beside_rival, halves, held_out
+from headscope.statistics.inference.selection import beside_rival, halves, held_out
 from support.benchmarks import benchmark
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.statistics.groups import GROUPS, GroupedSums, group_of
+from headscope.statistics.sums.groups import GROUPS, GroupedSums, group_of
 
 SHAPES = {"n_hits": (5, 2), "share": (3,)}
 

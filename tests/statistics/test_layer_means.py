@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.statistics.groups import with_layer_means
+from headscope.statistics.sums.groups import with_layer_means
 
 
 @pytest.mark.parametrize("further", [(), (3,), (2, 4)])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headscope.statistics.confidence import difference_interval, ratio_interval
-from headscope.statistics.selection import beside_rival, halves, held_out, same_data
+from headscope.statistics.inference.confidence import difference_interval, ratio_interval
+from headscope.statistics.inference.selection import beside_rival, halves, held_out, same_data
 
 
 def made_up(groups=14, candidates=5, items=4, *, seed=0, most=4):

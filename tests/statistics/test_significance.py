@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, ttest_1samp
 
-from headscope.statistics.confidence import difference_interval, doubted, ratio_interval
-from headscope.statistics.estimate import difference, ratio
-from headscope.statistics.significance import against_every, false_discovery, p_above, selection_p
+from headscope.statistics.inference.confidence import difference_interval, doubted, ratio_interval
+from headscope.statistics.inference.estimate import difference, ratio
+from headscope.statistics.inference.significance import against_every, false_discovery, p_above, selection_p
 
 
 def test_documents_of_one_size_are_scipys_one_sided_t():

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headscope.statistics.table_check import check_table
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.table_check import check_table
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 SCHEMA = TableSchema(
     name="heads",

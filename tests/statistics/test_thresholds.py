@@ -4,9 +4,9 @@ import numpy as np
 from scipy.stats import false_discovery_control
 from scipy.stats import t as student
 
-from headscope.statistics.confidence import Interval, interval_of
-from headscope.statistics.estimate import ratio
-from headscope.statistics.thresholds import passing
+from headscope.statistics.inference.confidence import Interval, interval_of
+from headscope.statistics.inference.estimate import ratio
+from headscope.statistics.inference.thresholds import passing
 
 
 def over(threshold):

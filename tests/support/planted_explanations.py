@@ -18,7 +18,7 @@ from headscope.analyses.explanation.sample_design import sample_design
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.encoding.vocabulary import KeyClass
-from headscope.statistics.statistic_catalog import Special
+from headscope.statistics.statistic import Special
 
 DOCUMENTS, ROWS, WORDS = 48, 12, 36
 VERBS = ("see", "find", "take", "hold")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.statistics.kept import State
+from headscope.statistics.sums.kept import State
 
 
 @dataclass(frozen=True, kw_only=True)

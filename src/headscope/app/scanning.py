@@ -18,7 +18,7 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError
 from headscope.prepare.input_sizes import auto_batch_size, check_length
-from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.sums.accumulator import Accumulator
 from headscope.views.snapshot.snapshot_of import reader_of
 
 _EXPECTED = (

@@ -7,7 +7,7 @@ from typing import Any
 from headscope.declarations.command import Command
 from headscope.declarations.head_measures import ChosenHeads, HeadMeasures
 from headscope.entry_points import load
-from headscope.statistics.table_schema import TableSchema
+from headscope.statistics.tables.table_schema import TableSchema
 
 # Options that shape every stage over a corpus. Saved maps fix all but the last.
 _ALL = ("max_length", "token_types", "dtype", "max_inputs")

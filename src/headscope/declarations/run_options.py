@@ -20,11 +20,11 @@ from headscope.declarations.option import documented, option, options_of
 from headscope.declarations.vectors_file import hash_of_vectors
 from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, POOLINGS, SPACING, TOKEN_TYPES, TOO_LONG
 from headscope.errors import OptionError
-from headscope.models.dtypes import DTYPES
+from headscope.models.loading.dtypes import DTYPES
 
 if TYPE_CHECKING:
     from headscope.corpora.document import Document
-    from headscope.models.loading import LoadedModel
+    from headscope.models.loading.load_model import LoadedModel
 
 # The names under which stages are requested; `coref` includes GAP.
 REQUESTS = tuple(

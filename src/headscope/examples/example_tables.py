@@ -1,8 +1,8 @@
 """The tables of sentences on which heads are drawn."""
 
-from headscope.statistics.columns import FROM_ONE, PLACE, POSITIVE, SHARE, share, text
 from headscope.statistics.role_catalog import ROLES
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.columns import FROM_ONE, PLACE, POSITIVE, SHARE, share, text
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 SHARED = "shared"
 _WHERE = (

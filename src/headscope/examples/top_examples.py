@@ -13,10 +13,10 @@ from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
 from headscope.examples.top_segments import Entry, TopSegments
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.kept import Declared
 from headscope.statistics.role_catalog import ROLES, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.kept import Declared
 
 # Those that a role rests on, and what a head of no role is shown by.
 TOP_EXAMPLE_STATISTICS = tuple(dict.fromkeys(ROLES[role].example for role in SHOWN))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.kept import State
+from headscope.statistics.sums.kept import State
 
 Entry = tuple[float, str, int]
 """A kept segment: minus its score, its document, its index; in this order the clearest comes first."""

@@ -24,7 +24,8 @@ from headscope.figures.series import (
 from headscope.figures.statistic_panel import NAMES, SPREAD, panel_width
 from headscope.figures.stats_points import kinds_in, panel_title
 from headscope.figures.style import INK, SOFT, figure_of, house_style, new_figure
-from headscope.statistics.statistic_catalog import Unit, of_topic
+from headscope.statistics.statistic import Unit
+from headscope.statistics.statistic_catalog import of_topic
 from headscope.visible import capital
 
 DRAWN = of_topic("focus", unit=Unit.NATS)

@@ -12,8 +12,8 @@ from torch import Tensor
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.eager_mode import eager_evaluation
-from headscope.models.loading import LoadedModel
-from headscope.models.quiet import quiet_libraries
+from headscope.models.loading.load_model import LoadedModel
+from headscope.models.loading.quiet import quiet_libraries
 
 
 def generate(

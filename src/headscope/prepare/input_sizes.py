@@ -3,7 +3,7 @@
 from headscope.encoding.encoder import Encoder
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading import LoadedModel, longest_input
+from headscope.models.loading.load_model import LoadedModel, longest_input
 
 _TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 _WEIGHTS_AT_ONCE = 1 << 26

@@ -18,7 +18,7 @@ from headscope.maps.maps_source import MapsSource
 from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.signature import make_signature
-from headscope.statistics.confidence import too_few
+from headscope.statistics.inference.confidence import too_few
 
 _MOST_EXAMPLES = 48
 # What maps of other makers may not say of their model.

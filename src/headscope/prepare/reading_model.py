@@ -10,9 +10,9 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.models.anatomy import Anatomy
-from headscope.models.dtypes import precision_note
-from headscope.models.in_memory import dtype_of, without_head
-from headscope.models.loading import LoadedModel, load_model
+from headscope.models.loading.dtypes import precision_note
+from headscope.models.loading.in_memory import dtype_of, without_head
+from headscope.models.loading.load_model import LoadedModel, load_model
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.signature import model_facts

@@ -19,7 +19,7 @@ from headscope.examples.example_inputs import example_tokens, within_tokens
 from headscope.examples.short_sentences import SentenceKeeper
 from headscope.prepare.annotated import AnnotatedText
 from headscope.prepare.run_corpora import Text
-from headscope.statistics.confidence import too_few
+from headscope.statistics.inference.confidence import too_few
 
 
 class RunInputs:

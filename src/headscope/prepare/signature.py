@@ -10,8 +10,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.hashing import weights_hash
-from headscope.models.loading import LoadedModel
+from headscope.models.loading.hashing import weights_hash
+from headscope.models.loading.load_model import LoadedModel
 from headscope.storage.signature_id import signature_id
 
 # Commit, machine and batch size are no part of it, because they change numbers only by rounding.

@@ -21,7 +21,7 @@ from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.segment_cache import SegmentCache
 from headscope.scans.scan_declaration import ScanCorpus
-from headscope.statistics.control_documents import ControlDocuments
+from headscope.statistics.sums.control_documents import ControlDocuments
 
 _USUAL_LENGTH = 32  # tokens of a typical sentence, for the batch size
 

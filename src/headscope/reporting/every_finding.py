@@ -31,7 +31,7 @@ from headscope.analyses.for_report import every_part
 from headscope.report_kit.linked_sentences import Sentence, sentence
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import count
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.study.study import Study
 
 

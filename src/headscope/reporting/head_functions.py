@@ -10,7 +10,7 @@ import numpy as np
 from headscope.report_kit.head_functions import FunctionScores
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import json_numbers
-from headscope.statistics.boolean_columns import is_true
+from headscope.statistics.tables.boolean_columns import is_true
 from headscope.study.study import Study
 
 

@@ -11,9 +11,10 @@ from headscope.report_kit.claim_rules import LEAST_SHARE
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.tables.page_parts import scrolled
 from headscope.report_kit.words import Words, capital, count, plain
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.role_catalog import OTHERWISE, ROLES
-from headscope.statistics.statistic_catalog import STATISTICS, Term
+from headscope.statistics.statistic import Term
+from headscope.statistics.statistic_catalog import STATISTICS
 from headscope.views.markup import Html, el
 
 

@@ -24,8 +24,8 @@ from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsWriter
 from headscope.maps.pickle_conversion import NO_PLACE_FOR_SINKS, maps_to_pickle
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading import LoadedModel, load_model
-from headscope.models.stand_in import load_debug_model
+from headscope.models.loading.load_model import LoadedModel, load_model
+from headscope.models.loading.stand_in import load_debug_model
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import TextCorpus

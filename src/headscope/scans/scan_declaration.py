@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar, runtime_checkable
 
 from headscope.attention.model.model_source import TileSource
 from headscope.declarations.run_options import RunOptions
-from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.sums.accumulator import Accumulator
 
 TRAINED = "trained"
 """The name of the scan with the trained model, which most stages have alone."""

@@ -9,7 +9,7 @@ from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.scans.shard_executor import ShardExecutor
 from headscope.scans.sharded_scan import scan_shards
 from headscope.scans.shared_scan import SharedScan
-from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.sums.accumulator import Accumulator
 
 
 def _keep_nothing(stage: str) -> None:

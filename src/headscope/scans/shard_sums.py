@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from headscope.attention.model.gradients import GradientSource, LossCounts
 from headscope.attention.model.model_source import TileSource
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.kept import State
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.kept import State
 
 TOGETHER = 8
 """So many shards are joined, so many of those again, and so on. Sums of floats depend on the order of adding: that of

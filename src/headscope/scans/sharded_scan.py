@@ -16,7 +16,7 @@ from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.scans.shard_executor import ShardExecutor
 from headscope.scans.shard_reader import ShardReader
 from headscope.scans.shard_sums import ShardSums
-from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.sums.accumulator import Accumulator
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from headscope.scans.scan_progress import ProgressReport
 from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.scans.shard_executor import ShardExecutor
 from headscope.scans.sharded_scan import Beside, scan_shards
-from headscope.statistics.accumulator import Accumulator
+from headscope.statistics.sums.accumulator import Accumulator
 
 
 class SharedScan:

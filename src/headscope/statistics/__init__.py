@@ -1,1 +1,1 @@
-"""Accumulators over the stream of tiles, and the arithmetic of their results."""
+"""Sums over the stream of tiles, the arithmetic of their results, and the catalogs of statistics and of roles."""

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
+from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.statistics.measures import WEIGHT, of_measure
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN
-from headscope.statistics.significance import SIGNIFICANT
 
 _OF_UNIFORM = tuple(dict.fromkeys(role.statistic for role in ROLES.values() if role.of_uniform))
 _HEAD = ["kind", "layer", "head"]

@@ -3,7 +3,8 @@
 import pandas as pd
 import xarray as xr
 
-from headscope.statistics.statistic_catalog import STATISTICS, Unit
+from headscope.statistics.statistic import Unit
+from headscope.statistics.statistic_catalog import STATISTICS
 
 
 def labeled_array(table: pd.DataFrame, statistic: str, *, kind: str) -> xr.DataArray:

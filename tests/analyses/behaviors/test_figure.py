@@ -13,7 +13,7 @@ from headscope.analyses.behaviors.section import behaviors_findings, behaviors_s
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
 from headscope.figures.paper import PAGE_INCHES, WIDTHS, on_paper
 from headscope.reporting.payload import data_block
-from headscope.statistics.boolean_columns import is_true
+from headscope.statistics.tables.boolean_columns import is_true
 from support import mock_inputs
 from support.measured import about, only
 from support.mock_behaviors import with_behaviors

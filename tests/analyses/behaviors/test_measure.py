@@ -18,7 +18,7 @@ from headscope.prepare.prepared_run import prepare
 from headscope.running.extraction import MapOptions, extract
 from headscope.running.stages import measure_stage
 from headscope.scans.scan_runner import ScanRunner
-from headscope.statistics.confidence import Interval
+from headscope.statistics.inference.confidence import Interval
 from headscope.statistics.measures import of_measure, with_measure
 from headscope.study.head_columns import head_columns
 from support import mock_inputs

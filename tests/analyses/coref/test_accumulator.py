@@ -14,7 +14,7 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
-from headscope.statistics.groups import GROUPS
+from headscope.statistics.sums.groups import GROUPS
 from support.coreference import segments_with_mentions
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, SEP, eager_maps, forward_inputs, vocabulary

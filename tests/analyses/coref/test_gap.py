@@ -19,7 +19,7 @@ from headscope.analyses.coref.gap.gap_segments import (
 from headscope.attention.scan import scan
 from headscope.corpora.mentions.gap_rows import GapRow, read_gap
 from headscope.encoding.encoder import Encoder
-from headscope.statistics.groups import GROUPS
+from headscope.statistics.sums.groups import GROUPS
 from support.coreference import word_tokenizer
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import made_up_segments

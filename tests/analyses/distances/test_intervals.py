@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from headscope.statistics.confidence import ratio_interval
-from headscope.statistics.groups import GroupedSums
+from headscope.statistics.inference.confidence import ratio_interval
+from headscope.statistics.sums.groups import GroupedSums
 
 TRUTH, PAIRS, RUNS = 0.2, 40, 120
 SIZES = {

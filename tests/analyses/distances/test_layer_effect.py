@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest, ttest_1samp
 
 from headscope.analyses.distances.layer_effect import ONE_HEAD, ONE_LAYER, layer_effect, permutation_p
-from headscope.statistics.confidence import resampling_weights
+from headscope.statistics.inference.confidence import resampling_weights
 from support.mock_distances import ROWS, divergences
 
 

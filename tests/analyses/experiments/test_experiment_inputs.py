@@ -13,7 +13,7 @@ from headscope.analyses.experiments.experiment_inputs import (
 )
 from headscope.corpora.document import Document
 from headscope.encoding.packing.frame import Frame
-from headscope.models.loading import load_tokenizer
+from headscope.models.loading.load_model import load_tokenizer
 from support.inputs import CLS, SEP, made_up_segments
 
 FRAME = Frame((7,), (8,))

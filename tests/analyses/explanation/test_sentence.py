@@ -6,7 +6,7 @@ from headscope.analyses.explanation.catalog import CATALOG, FEATURES, GROUPS
 from headscope.analyses.explanation.feature import TOKENS, WHAT_ATTENDS, Feature
 from headscope.analyses.explanation.sentence import Part, explanation_sentence, phrase_of
 from headscope.errors import OptionError
-from headscope.statistics.statistic_catalog import Special
+from headscope.statistics.statistic import Special
 
 
 def test_groups_are_named_from_the_largest_share_to_the_smallest():

@@ -25,7 +25,7 @@ from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.left_padding import left_padding_works
 from headscope.models.losses import ask_of
-from headscope.statistics.confidence import difference_interval, ratio_interval
+from headscope.statistics.inference.confidence import difference_interval, ratio_interval
 from support.hand_made import HandMadeSource, random_map
 from support.inputs import CLS, COMMA, DOT, SEP, made_up_segments, vocabulary
 from support.shared_data import data
@@ -246,7 +246,7 @@ def embedded():
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.packing.line_packing import Packer
-    from headscope.models.task_heads import load_task_model
+    from headscope.models.loading.task_heads import load_task_model
 
     path = data("wiki-sample") / "wiki_sample.txt"
     loaded = load_task_model(None, loss="mlm", device="cpu")

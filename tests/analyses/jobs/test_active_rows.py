@@ -18,7 +18,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.row_hashes import row_hashes, segment_key
+from headscope.statistics.sums.row_hashes import row_hashes, segment_key
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import made_up_segments, vocabulary
 from support.plain_vectors import plain_vectors

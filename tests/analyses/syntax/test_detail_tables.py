@@ -9,7 +9,7 @@ from headscope.analyses.syntax.gold_arcs import OFFSETS
 from headscope.analyses.syntax.sums import DIRECTIONS, NOOP_CLASSES
 from headscope.analyses.syntax.tables import SYNTAX_BY_DISTANCE, SYNTAX_NOOP
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.statistics.confidence import difference_interval, ratio_interval
+from headscope.statistics.inference.confidence import difference_interval, ratio_interval
 from support.counts import TABLE, filled, holding
 
 

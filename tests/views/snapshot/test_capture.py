@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from headscope.errors import InputError, ModelError, OptionError
-from headscope.models.loading import LoadedModel
+from headscope.models.loading.load_model import LoadedModel
 from headscope.views.snapshot.capture import AttentionReader
 from support.inputs import eager_maps
 from support.task_models import tiny_task_model

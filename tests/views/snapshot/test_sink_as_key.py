@@ -7,7 +7,7 @@ import transformers as tf
 
 import headscope as hs
 from headscope.errors import InputError
-from headscope.models.loading import LoadedModel
+from headscope.models.loading.load_model import LoadedModel
 from headscope.views.snapshot.attention_snapshot import SINK, Axis
 from headscope.views.snapshot.capture import AttentionReader
 from headscope.views.view_payload import payload

@@ -7,9 +7,9 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.attention.tile import AttentionTile
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.confidence import Interval, ratio_interval
-from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.inference.confidence import Interval, ratio_interval
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.kept import Declared, counted, summed
 
 
 class ReachAccumulator(Accumulator):

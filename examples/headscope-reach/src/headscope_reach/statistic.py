@@ -1,7 +1,7 @@
 """A statistic of a row quantity that headscope measures already: what the first special token gives to itself."""
 
 from headscope.attention.row_quantities import RowQuantity
-from headscope.statistics.statistic_catalog import Rows, Statistic
+from headscope.statistics.statistic import Rows, Statistic
 
 CURRENT_FROM_CLS = Statistic(
     name="current_from_cls",

@@ -1,8 +1,8 @@
 """The table of reach."""
 
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.columns import FEW, HEAD, KIND, LAYER, POSITIVE, count, ends
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.columns import FEW, HEAD, KIND, LAYER, POSITIVE, count, ends
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 REACH = TableSchema(
     name="reach",

@@ -9,8 +9,8 @@ from safetensors.torch import save
 from torch import Tensor
 
 from headscope.errors import InputError
-from headscope.models.hashing import tensors_hash
-from headscope.models.quiet import quiet_libraries
+from headscope.models.loading.hashing import tensors_hash
+from headscope.models.loading.quiet import quiet_libraries
 from headscope.storage.atomic import whole_or_absent, write_bytes
 from headscope.storage.bounded import UnreadableFileError, check_regular
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from headscope.attention.head_id import head_label
 from headscope.figures.labels import label
 from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_color
-from headscope.statistics.significance import SIGNIFICANT
+from headscope.statistics.inference.significance import SIGNIFICANT
 
 COLUMNS = 4
 _NAMES = {"previous": "to the previous token", "next": "to the next token"}

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import ratio_interval
+from headscope.statistics.inference.confidence import ratio_interval
 from headscope_train.objectives.objective import Question
 from headscope_train.packed_corpus import PackedInputs
 from headscope_train.scores import asked_scores, loss_and_hits

@@ -16,7 +16,7 @@ from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope_train.running_text import RunningText
 
 MOST_HELD_OUT = 1000

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from headscope.errors import InputError
-from headscope.statistics.confidence import too_few
+from headscope.statistics.inference.confidence import too_few
 from headscope.storage.files import write_text
 from headscope.storage.lock import check_held
 from headscope_train.card import model_card

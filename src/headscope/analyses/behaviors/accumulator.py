@@ -16,12 +16,12 @@ from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
-from headscope.statistics.groups import with_layer_means
-from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.inference.confidence import Interval, Scale, mapped, ratio_interval
 from headscope.statistics.measures import WEIGHT
-from headscope.statistics.segment_means import SegmentSums
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.groups import with_layer_means
+from headscope.statistics.sums.kept import Declared, counted, summed
+from headscope.statistics.sums.segment_means import SegmentSums
 
 _SCALES: Mapping[str, Scale] = {"share": "share", "tokens": "positive"}
 

@@ -10,8 +10,8 @@ import pandas as pd
 
 from headscope.analyses.behaviors.catalog import Behavior
 from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records
-from headscope.statistics.boolean_columns import is_false, is_true
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
+from headscope.statistics.tables.boolean_columns import is_false, is_true
 
 
 @dataclass(frozen=True, kw_only=True)

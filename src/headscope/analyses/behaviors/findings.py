@@ -10,7 +10,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import accuracy_words, percent
 from headscope.report_kit.words import count, either
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 
 def behavior_sentences(chosen: Sequence[ChosenHead], kind: Kind, topic: str, *, where: str) -> list[Sentence]:

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from headscope.analyses.behaviors.accumulator import BehaviorResult
 from headscope.analyses.behaviors.catalog import NAMES, SHARES
 from headscope.analyses.behaviors.verdict_rule import stands_out
-from headscope.statistics.confidence import Interval, ends_of, ratio_interval
+from headscope.statistics.inference.confidence import Interval, ends_of, ratio_interval
+from headscope.statistics.inference.selection import Chosen, held_out, same_data
+from headscope.statistics.inference.thresholds import passing
 from headscope.statistics.measures import WEIGHT
-from headscope.statistics.selection import Chosen, held_out, same_data
-from headscope.statistics.thresholds import passing
 
 
 def heads_table(results: Sequence[BehaviorResult], names: Sequence[str]) -> pd.DataFrame:

@@ -12,8 +12,8 @@ from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.key_sums import key_sums
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
-from headscope.statistics.kept import Declared, counted, summed, total
 from headscope.statistics.measures import NORM
+from headscope.statistics.sums.kept import Declared, counted, summed, total
 
 
 class NormBehaviorAccumulator(BehaviorAccumulator):

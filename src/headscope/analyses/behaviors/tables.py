@@ -3,7 +3,8 @@
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, SHARES
 from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.columns import (
+from headscope.statistics.measures import MEASURES
+from headscope.statistics.tables.columns import (
     FEW,
     HEAD_OR_MEAN,
     KIND,
@@ -18,8 +19,7 @@ from headscope.statistics.columns import (
     shares,
     text,
 )
-from headscope.statistics.measures import MEASURES
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 MODELS = ("trained", "control")
 _UNIT = "share, or tokens where distance"

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.report_kit.claim_rules import LEAST_SHARE, TIMES_UNIFORM
-from headscope.statistics.confidence import Interval
+from headscope.statistics.inference.confidence import Interval
 
 RULE = (
     "above a quarter, and above twice what uniform attention gives in the same rows, the whole interval, at a false "

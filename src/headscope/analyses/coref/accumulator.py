@@ -17,8 +17,8 @@ from headscope.attention.words.word_attention import check_pooling
 from headscope.attention.words.word_rows import WordRows
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator, Span
-from headscope.statistics.kept import Declared, counted
+from headscope.statistics.sums.accumulator import Accumulator, Span
+from headscope.statistics.sums.kept import Declared, counted
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from headscope.report_kit.numbers import accuracy_words, percent
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import NO_NUMBER, number
 from headscope.report_kit.words import count, join, plain
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 TOPIC = "coreference"
 SYSTEMS = {

@@ -34,8 +34,8 @@ from headscope.examples.example_inputs import example_inputs
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.segment_cache import SegmentCache
 from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums
-from headscope.statistics.confidence import too_few
-from headscope.statistics.control_documents import ControlDocuments
+from headscope.statistics.inference.confidence import too_few
+from headscope.statistics.sums.control_documents import ControlDocuments
 
 _EXAMPLE_TOKENS = 28
 

@@ -20,11 +20,11 @@ from headscope.analyses.coref.tables import (
     COREF_HEADS,
     GAP,
 )
-from headscope.statistics.confidence import Interval, ends_of, ratio_interval
-from headscope.statistics.cross_fitted import cross_fitted_difference
-from headscope.statistics.selection import Chosen, both_ways, selection_margin
-from headscope.statistics.significance import selection_p
-from headscope.statistics.table_schema import TableSchema
+from headscope.statistics.inference.confidence import Interval, ends_of, ratio_interval
+from headscope.statistics.inference.cross_fitted import cross_fitted_difference
+from headscope.statistics.inference.selection import Chosen, both_ways, selection_margin
+from headscope.statistics.inference.significance import selection_p
+from headscope.statistics.tables.table_schema import TableSchema
 
 _HEAD = ("kind", "layer", "head")
 _NUMBERS = ("accuracy", "ci_low", "ci_high")

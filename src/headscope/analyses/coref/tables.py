@@ -7,7 +7,7 @@ from headscope.analyses.coref.gap.accumulator import GAP_MEASURES
 from headscope.analyses.coref.gap.gap_segments import GAP_BASELINES, GENDERS
 from headscope.analyses.coref.mention_table import MENTION_TYPES
 from headscope.examples.example_tables import ARC_EXAMPLES
-from headscope.statistics.columns import (
+from headscope.statistics.tables.columns import (
     KIND,
     PLACE,
     Q_VALUE,
@@ -18,7 +18,7 @@ from headscope.statistics.columns import (
     shares,
     text,
 )
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _MENTIONS = "mentions"
 _NONE = "no such mention"

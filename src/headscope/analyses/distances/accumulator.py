@@ -12,10 +12,10 @@ from headscope.attention.stack import SEGMENT_LIMIT, RowDraw, RowStack
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator, Span
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.distinct import Distinct
-from headscope.statistics.kept import Declared, counted, summed, total
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.sums.accumulator import Accumulator, Span
+from headscope.statistics.sums.distinct import Distinct
+from headscope.statistics.sums.kept import Declared, counted, summed, total
 
 DIVERGENCE_GROUPS, FEWEST_GROUPS = 32, 8
 """Number of groups of documents; fewer than elsewhere, because each group has a sum per pair of heads."""

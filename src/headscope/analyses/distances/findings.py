@@ -17,8 +17,8 @@ from headscope.report_kit.numbers import nats, p_words, span
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.words import Words, count, join, plain
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.significance import SIGNIFICANT
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.significance import SIGNIFICANT
 
 TOPIC = "distances"
 ONE_ROLE = 0.75

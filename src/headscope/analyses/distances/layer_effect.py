@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.distances.result import DivergenceResult
-from headscope.statistics.confidence import ratio_interval
+from headscope.statistics.inference.confidence import ratio_interval
 
 PERMUTATIONS = 10_000
 _CELLS_AT_ONCE = 1 << 23

@@ -12,7 +12,7 @@ from headscope.analyses.distances.layer_effect import LayerEffect, layer_effect
 from headscope.analyses.distances.result import DivergenceResult
 from headscope.analyses.distances.stability import RESAMPLES, Stability, stability
 from headscope.analyses.distances.tables import HEAD_CLUSTERS, HEAD_MAP, LAYER_EFFECT
-from headscope.statistics.table_schema import TableSchema
+from headscope.statistics.tables.table_schema import TableSchema
 
 HeadNumber = tuple[str, int, int]
 """(kind, layer, head), 1-based."""

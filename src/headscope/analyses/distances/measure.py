@@ -8,7 +8,7 @@ from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
-from headscope.statistics.kept import in_single_precision
+from headscope.statistics.sums.kept import in_single_precision
 
 
 class DistancesMeasurement(Measurement[Stream]):

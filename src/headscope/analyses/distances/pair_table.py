@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.distances.result import DivergenceResult
 from headscope.analyses.distances.tables import HEAD_DISTANCES
-from headscope.statistics.confidence import ratio_interval
+from headscope.statistics.inference.confidence import ratio_interval
 
 
 def pair_table(results: Sequence[DivergenceResult]) -> pd.DataFrame:

@@ -20,8 +20,8 @@ from headscope.report_kit.links import file_link, linked, paper_figure
 from headscope.report_kit.pictures.drawing import inline, placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.cells import number, records
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.groups import GROUPS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.sums.groups import GROUPS
 from headscope.study.study import Study
 from headscope.views.markup import Html, el
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.distances.clusters import Clusters, cut, tree_of
 from headscope.analyses.distances.result import DivergenceResult
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, resampling_weights
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, resampling_weights
 
 RESAMPLES = 200
 STABLE = 0.75

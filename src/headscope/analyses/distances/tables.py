@@ -3,7 +3,8 @@
 from dataclasses import replace
 from math import log
 
-from headscope.statistics.columns import (
+from headscope.statistics.role_catalog import ROLES
+from headscope.statistics.tables.columns import (
     FEW,
     FROM_ONE,
     KIND,
@@ -16,8 +17,7 @@ from headscope.statistics.columns import (
     number,
     text,
 )
-from headscope.statistics.role_catalog import ROLES
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _ROWS = "rows of attention"
 _NATS = "nats"

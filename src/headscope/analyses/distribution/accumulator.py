@@ -13,10 +13,10 @@ from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
 from headscope.analyses.distribution.row_values import content_rows, row_values
 from headscope.attention.tile import AttentionTile
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.distinct import Distinct
-from headscope.statistics.kept import Declared, counted, largest
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.distinct import Distinct
+from headscope.statistics.sums.kept import Declared, counted, largest
 
 MOST_GROUPS, FEWEST_GROUPS = 32, 8
 """Number of groups of documents; fewer than elsewhere, because each group has a count per bin."""

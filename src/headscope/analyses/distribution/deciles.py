@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import Interval, ratio_interval
+from headscope.statistics.inference.confidence import Interval, ratio_interval
 
 DECILES = tuple(range(1, 10))
 """The nine deciles; a tenth of the rows lies below the first."""

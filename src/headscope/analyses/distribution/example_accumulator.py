@@ -13,10 +13,10 @@ from headscope.analyses.distribution.row_tokens import NO_KEY, PADDING, ids_arou
 from headscope.analyses.distribution.row_values import content_rows, non_sink_attention
 from headscope.attention.tile import AttentionTile
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.hash_sample import SegmentName
-from headscope.statistics.head_row_sample import HEAD_ROW, HeadRowSample
-from headscope.statistics.kept import Declared
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.hash_sample import SegmentName
+from headscope.statistics.sums.head_row_sample import HEAD_ROW, HeadRowSample
+from headscope.statistics.sums.kept import Declared
 
 MOST_KEPT = 4
 """Rows of each bin."""

@@ -2,8 +2,8 @@
 
 from headscope.analyses.distribution.row_measures import MEASURES, NAMES
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, share, text
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, share, text
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _UNIT = "length of a vector of the stream, share, nats or tokens"
 _NEVER = "no output projection is known, or rows and keys are other tokens"

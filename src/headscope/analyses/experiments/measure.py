@@ -28,11 +28,11 @@ from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.packing.frame import Frame
 from headscope.encoding.segment import Segment
-from headscope.models.loading import longest_input
+from headscope.models.loading.load_model import longest_input
 from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
-from headscope.statistics.groups import group_of
+from headscope.statistics.sums.groups import group_of
 
 SHUFFLED_INPUTS = 128
 CONTROL_DOCUMENTS = 16

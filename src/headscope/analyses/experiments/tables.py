@@ -6,8 +6,8 @@ from headscope.analyses.behaviors.catalog import BEHAVIORS, SHARES
 from headscope.analyses.behaviors.tables import MEASURE, MODEL, SEED, best_columns, measured_columns
 from headscope.analyses.experiments.catalog import EXPERIMENTS, MEASURED, NAMES
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.columns import HEAD_OR_MEAN, KIND, LAYER, text
-from headscope.statistics.table_schema import TableSchema
+from headscope.statistics.tables.columns import HEAD_OR_MEAN, KIND, LAYER, text
+from headscope.statistics.tables.table_schema import TableSchema
 
 _EXPERIMENT = text("experiment", "what the model was given", choices=NAMES)
 _OF = (_EXPERIMENT, MODEL, SEED, KIND)

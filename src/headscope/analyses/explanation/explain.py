@@ -13,7 +13,7 @@ from headscope.analyses.explanation.halves import Half, half_of
 from headscope.analyses.explanation.logit import Target, fit, log_softmax
 from headscope.analyses.explanation.sample_design import SampleDesign
 from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 _ROUGHLY = 1e-3
 """Tolerance of the fits that divide the explained share among groups."""

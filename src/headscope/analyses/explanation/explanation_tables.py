@@ -11,8 +11,8 @@ from headscope.analyses.explanation.feature import TOKENS
 from headscope.analyses.explanation.greedy import LEAST_GAIN
 from headscope.analyses.explanation.sentence import Part, explanation_sentence
 from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_GROUPS
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, ends_of, ratio_interval
-from headscope.statistics.statistic_catalog import Special
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, ends_of, ratio_interval
+from headscope.statistics.statistic import Special
 
 Rows = list[dict[str, Any]]
 _SHOWN_TOKENS = 8

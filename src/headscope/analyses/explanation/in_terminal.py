@@ -13,7 +13,7 @@ from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import HYPHEN, formatted, joined, percent, share
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.terminal import Grid
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.row_context import Tokens
-from headscope.statistics.kept import State
+from headscope.statistics.sums.kept import State
 
 MOST_ROWS = 2048
 MOST_BYTES = 128 << 20

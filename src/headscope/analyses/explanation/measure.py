@@ -21,8 +21,8 @@ from headscope.encoding.segment import Segment
 from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
-from headscope.statistics.confidence import too_few
-from headscope.statistics.statistic_catalog import Special
+from headscope.statistics.inference.confidence import too_few
+from headscope.statistics.statistic import Special
 
 CONTROL_INPUTS, CONTROL_ROWS = 128, 512
 """Number of inputs read with random weights, and of rows that are explained of them."""

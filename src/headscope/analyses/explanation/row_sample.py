@@ -15,9 +15,9 @@ from headscope.attention.vectors.output_norms import norm_shares
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.kept import Declared
-from headscope.statistics.row_hashes import row_hashes, segment_keys
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.kept import Declared
+from headscope.statistics.sums.row_hashes import row_hashes, segment_keys
 
 
 @dataclass(frozen=True)

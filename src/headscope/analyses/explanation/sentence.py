@@ -7,7 +7,7 @@ from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.feature import ATTENDING, TOKENS
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.words import either, join
-from headscope.statistics.statistic_catalog import Special
+from headscope.statistics.statistic import Special
 
 MOST_GROUPS = 4
 """Groups that the sentence names, those with the largest shares; the table has all."""

@@ -2,8 +2,8 @@
 
 from headscope.analyses.explanation.catalog import GROUPS
 from headscope.declarations.head_measures import SHARE, MeasureLabel
-from headscope.statistics.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, number, text
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, number, text
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 WEIGHT, NORM, NON_SINK = MEASURES = ("weight", "norm", "non_sink")
 """The attention weight, norm-weighted attention, and the weight on non-sink keys, by the prediction of the weight."""

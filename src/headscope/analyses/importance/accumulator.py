@@ -13,11 +13,11 @@ from headscope.attention.row_statistics import class_indicators
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.vocabulary import KeyClass
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.confidence import Interval, difference_interval, mapped, ratio_interval
-from headscope.statistics.groups import with_layer_means
-from headscope.statistics.kept import Declared, counted, summed
-from headscope.statistics.segment_means import segment_means
+from headscope.statistics.inference.confidence import Interval, difference_interval, mapped, ratio_interval
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.groups import with_layer_means
+from headscope.statistics.sums.kept import Declared, counted, summed
+from headscope.statistics.sums.segment_means import segment_means
 
 MEASURES = ("gradient", "weight_times_gradient")
 KEY_CLASSES = ("cls", "sep", "period_comma", "other")

@@ -21,13 +21,13 @@ from headscope.encoding.questions.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading import LoadedModel
+from headscope.models.loading.load_model import LoadedModel
+from headscope.models.loading.task_heads import given_task_model, load_task_model
 from headscope.models.losses import ask_of, choose_loss
-from headscope.models.task_heads import given_task_model, load_task_model
 from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
-from headscope.statistics.confidence import too_few
+from headscope.statistics.inference.confidence import too_few
 
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
 

@@ -2,7 +2,7 @@
 
 from headscope.analyses.importance.accumulator import KEY_CLASSES, MEASURES
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.columns import (
+from headscope.statistics.tables.columns import (
     FEW,
     HEAD_OR_MEAN,
     KIND,
@@ -13,7 +13,7 @@ from headscope.statistics.columns import (
     ends,
     text,
 )
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 TITLES = {
     "gradient": "Gradient of the loss by the weight",

@@ -12,10 +12,10 @@ from headscope.analyses.distribution.row_values import content_rows, non_sink_at
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, add_facts
 from headscope.attention.tile import AttentionTile
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.hash_sample import SegmentName
-from headscope.statistics.head_row_sample import HeadRowSample
-from headscope.statistics.kept import Declared, total
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.hash_sample import SegmentName
+from headscope.statistics.sums.head_row_sample import HeadRowSample
+from headscope.statistics.sums.kept import Declared, total
 
 ACTIVE = 0.5
 """A head is active in a row that puts more of its attention than this on non-sink keys."""

@@ -13,8 +13,8 @@ from headscope.analyses.jobs.k_means import Floats, k_means, nearest_of
 from headscope.analyses.jobs.separation import are_separated, looks_of
 from headscope.analyses.jobs.standardized import LEAST_SHARE, standardized
 from headscope.analyses.jobs.valley import Windows, line_windows, side_windows, valley_p
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.significance import SIGNIFICANT, false_discovery
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.significance import SIGNIFICANT, false_discovery
 
 Integers = NDArray[np.int64]
 MOST_JOBS = 6

@@ -14,8 +14,8 @@ from headscope.analyses.jobs.descriptions import described, distinguished
 from headscope.analyses.jobs.distinctive_tokens import DistinctiveToken, distinctive_tokens
 from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, context, features, informative_features
 from headscope.analyses.jobs.row_facts import BEFORE
-from headscope.statistics.confidence import Interval, ratio_interval
-from headscope.statistics.groups import GROUPS, group_of
+from headscope.statistics.inference.confidence import Interval, ratio_interval
+from headscope.statistics.sums.groups import GROUPS, group_of
 
 SIDES = ("row", "key")
 """The two tokens of a row, the attending and the attended one; both have distinctive tokens."""

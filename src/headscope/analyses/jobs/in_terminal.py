@@ -12,7 +12,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.terminal import Grid
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 _CORPORA = {TEXT: "In the text", TREEBANK: "In the treebank"}
 

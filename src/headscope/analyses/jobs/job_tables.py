@@ -17,7 +17,7 @@ from headscope.analyses.jobs.tables import COUNTS, EXAMPLES, JOBS, TAG_COLUMNS, 
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.examples.excerpts import Excerpt, WantedExcerpt
 from headscope.prepare.prepared_run import Run
-from headscope.statistics.confidence import ends_of
+from headscope.statistics.inference.confidence import ends_of
 
 _TAGS = ("", *TAGS)
 SHOWN = 3

@@ -20,7 +20,7 @@ from headscope.analyses.jobs.uniform_baseline import (
 from headscope.attention.tile import AttentionTile
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import SegmentInfo
-from headscope.statistics.head_row_sample import HEAD_ROW
+from headscope.statistics.sums.head_row_sample import HEAD_ROW
 
 BEFORE, AFTER = 6, 3
 """Number of tokens kept on either side of the row's token."""

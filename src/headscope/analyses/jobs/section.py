@@ -18,7 +18,7 @@ from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import capital, count
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.views.markup import Html, el
 
 TOPIC, TREE_TOPIC = "jobs", "jobs in the treebank"

@@ -1,7 +1,7 @@
 """The tables of jobs, in the text and in a treebank."""
 
 from headscope.analyses.jobs.head_jobs import SIDES
-from headscope.statistics.columns import (
+from headscope.statistics.tables.columns import (
     FEW,
     FROM_ONE,
     KIND,
@@ -14,7 +14,7 @@ from headscope.statistics.columns import (
     shares,
     text,
 )
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 TEXT, TREEBANK = CORPORA = ("text", "treebank")
 TAG_COLUMNS = ("row_tag", "key_tag")

@@ -11,9 +11,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, doubted
-from headscope.statistics.estimate import ratio
-from headscope.statistics.significance import p_above
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, doubted
+from headscope.statistics.inference.estimate import ratio
+from headscope.statistics.inference.significance import p_above
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -12,12 +12,12 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.confidence import Interval, ratio_interval
-from headscope.statistics.groups import with_layer_means
-from headscope.statistics.kept import Declared, counted, summed
-from headscope.statistics.segment_means import segment_means
-from headscope.statistics.thresholds import passing
+from headscope.statistics.inference.confidence import Interval, ratio_interval
+from headscope.statistics.inference.thresholds import passing
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.groups import with_layer_means
+from headscope.statistics.sums.kept import Declared, counted, summed
+from headscope.statistics.sums.segment_means import segment_means
 
 INACTIVE_BELOW = 0.25
 """A head is inactive if the interval of its output lies below this share of that of the layer's mean head."""

@@ -10,7 +10,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import HYPHEN, formatted
 from headscope.report_kit.tables.terminal import Grid
-from headscope.statistics.boolean_columns import is_true
+from headscope.statistics.tables.boolean_columns import is_true
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:

@@ -14,7 +14,7 @@ from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, 
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
-from headscope.statistics.confidence import Interval, mapped
+from headscope.statistics.inference.confidence import Interval, mapped
 
 UNKNOWN = (
     "what heads write is not measured in {layers} of {kind} attention: no linear map takes the attention's output, "

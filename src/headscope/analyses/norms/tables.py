@@ -4,8 +4,8 @@ import pandas as pd
 
 from headscope.analyses.norms.accumulator import INACTIVE_BELOW, KEY_CLASSES
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.columns import FEW, HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, ends, text
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.columns import FEW, HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, ends, text
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 OUTPUT, IN_LAYER, IN_STREAM, VALUE = STATISTICS = (
     "output_norm",

@@ -19,10 +19,10 @@ from headscope.attention.vectors.head_vectors import HeadVectors
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.hash_sample import SAMPLED, HashSample, SegmentName
-from headscope.statistics.kept import Declared
-from headscope.statistics.row_hashes import keys_of_batch, token_hashes
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.hash_sample import SAMPLED, HashSample, SegmentName
+from headscope.statistics.sums.kept import Declared
+from headscope.statistics.sums.row_hashes import keys_of_batch, token_hashes
 
 SIDES = ("query", "key", "output")
 BEFORE, AFTER = 5, 5

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.statistics.kept import State
+from headscope.statistics.sums.kept import State
 
 _AT_ONCE = 1 << 22  # numbers of float64, 32 MiB
 

@@ -4,8 +4,8 @@ from headscope.analyses.pca.accumulator import KEY, ROW, SIDES
 from headscope.analyses.pca.principal import MOST
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.vocabulary import KeyClass
-from headscope.statistics.columns import FROM_ONE, KIND, PLACE, POSITIVE, count, number, text
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.columns import FROM_ONE, KIND, PLACE, POSITIVE, count, number, text
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 EFFECTIVE = "effective_dimension"
 SHARE_NAMES = tuple(f"share_{rank}" for rank in range(1, MOST + 1))

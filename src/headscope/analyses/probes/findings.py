@@ -14,7 +14,7 @@ from headscope.report_kit.numbers import accuracy_words, points, two_decimals, w
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import cell_of, number, records
 from headscope.report_kit.words import join, plain
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.study.study import Study
 
 TOPIC = "probes"

@@ -14,7 +14,7 @@ from headscope.report_kit.tables.paper_columns import (
     percent_column,
     words_column,
 )
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.study.paper_table import PaperColumn, PaperTable
 from headscope.study.study import Study
 

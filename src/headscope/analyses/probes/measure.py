@@ -23,7 +23,7 @@ from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import overlap_facts, overlap_line
 from headscope.scans.progress import Progress, Watcher
 from headscope.scans.scan_declaration import ScanSums
-from headscope.statistics.confidence import too_few
+from headscope.statistics.inference.confidence import too_few
 
 
 class ProbesMeasurement(Measurement[ModelRun]):

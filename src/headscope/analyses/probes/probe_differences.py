@@ -8,7 +8,7 @@ import pandas as pd
 
 from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers
 from headscope.analyses.probes.tables import PROBE_DIFFERENCES
-from headscope.statistics.confidence import difference_interval, ends_of
+from headscope.statistics.inference.confidence import difference_interval, ends_of
 
 _MEASURE = "UAS"
 

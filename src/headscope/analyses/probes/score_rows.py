@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from headscope.analyses.probes.data.tree_sentences import TreeSentence, is_punctuation
 from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_RELATIONS, PROBES
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
-from headscope.statistics.confidence import Interval, Scale, ends_of, ratio_interval
-from headscope.statistics.groups import GROUPS, group_of
+from headscope.statistics.inference.confidence import Interval, Scale, ends_of, ratio_interval
+from headscope.statistics.sums.groups import GROUPS, group_of
 
 SELECTIVITY = "selectivity"
 

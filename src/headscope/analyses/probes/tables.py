@@ -2,7 +2,7 @@
 
 from headscope.analyses.probes.parsers.attention_probe import DIRECTIONS
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.statistics.columns import (
+from headscope.statistics.tables.columns import (
     FEW,
     PLACE,
     POSITIVE,
@@ -14,7 +14,7 @@ from headscope.statistics.columns import (
     shares,
     text,
 )
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _WORDS = "words"
 _NONE = "nothing could be scored"

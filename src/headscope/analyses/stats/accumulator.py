@@ -13,13 +13,14 @@ from headscope.analyses.stats.row_sums import row_selections, stats_row_counts, 
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.confidence import Interval, Scale, mapped, ratio_interval
-from headscope.statistics.groups import with_layer_means
-from headscope.statistics.kept import Declared, counted, summed
+from headscope.statistics.inference.confidence import Interval, Scale, mapped, ratio_interval
 from headscope.statistics.measures import WEIGHT
-from headscope.statistics.segment_means import segment_means
-from headscope.statistics.statistic_catalog import STATISTICS, Unit
+from headscope.statistics.statistic import Unit
+from headscope.statistics.statistic_catalog import STATISTICS
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.groups import with_layer_means
+from headscope.statistics.sums.kept import Declared, counted, summed
+from headscope.statistics.sums.segment_means import segment_means
 
 _SCALES: Mapping[Unit, Scale] = {Unit.SHARE: "share", Unit.NATS: "positive"}
 

@@ -11,7 +11,8 @@ from headscope.report_kit.numbers import HYPHEN, table_number
 from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
-from headscope.statistics.statistic_catalog import STATISTICS, Rows, Unit
+from headscope.statistics.statistic import Rows, Unit
+from headscope.statistics.statistic_catalog import STATISTICS
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:

@@ -12,10 +12,11 @@ from headscope.analyses.stats.row_sums import rows_of_statistics, stats_sums
 from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
-from headscope.statistics.kept import Declared, counted, summed, total
 from headscope.statistics.measures import NORM
-from headscope.statistics.segment_means import segment_means
-from headscope.statistics.statistic_catalog import STATISTICS, Rows
+from headscope.statistics.statistic import Rows
+from headscope.statistics.statistic_catalog import STATISTICS
+from headscope.statistics.sums.kept import Declared, counted, summed, total
+from headscope.statistics.sums.segment_means import segment_means
 
 
 class NormStatsAccumulator(StatsAccumulator):

@@ -8,7 +8,8 @@ from jaxtyping import Bool, Float, Float64, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.statistics.statistic_catalog import STATISTICS, Rows
+from headscope.statistics.statistic import Rows
+from headscope.statistics.statistic_catalog import STATISTICS
 
 
 @cache

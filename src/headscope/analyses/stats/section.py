@@ -22,7 +22,8 @@ from headscope.report_kit.tables.page_rows import Table, example_table, layer_ta
 from headscope.report_kit.words import Words, capital, plain
 from headscope.statistics.measures import NORM, of_measure
 from headscope.statistics.role_catalog import SHOWN
-from headscope.statistics.statistic_catalog import STATISTICS, Topic, is_share, of_topic
+from headscope.statistics.statistic import Topic
+from headscope.statistics.statistic_catalog import STATISTICS, is_share, of_topic
 from headscope.views.markup import Html, el
 
 CAPTION = (

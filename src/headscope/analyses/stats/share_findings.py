@@ -20,7 +20,7 @@ from headscope.report_kit.linked_sentences import (
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import Words, count, layer_list
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")
 """The shares that `no_share_stands_out` looks through."""

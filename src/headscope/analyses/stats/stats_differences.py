@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.tables import STATS_DIFFERENCES
-from headscope.statistics.confidence import difference_interval
+from headscope.statistics.inference.confidence import difference_interval
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 
 _WITHIN_LAYER = tuple((statistic.name, statistic.less) for statistic in STATISTICS.values() if statistic.less)

@@ -2,7 +2,10 @@
 
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.examples.example_tables import EXAMPLES, TOP_EXAMPLES
-from headscope.statistics.columns import (
+from headscope.statistics.measures import MEASURES
+from headscope.statistics.statistic import Unit
+from headscope.statistics.statistic_catalog import NAMES, STATISTICS
+from headscope.statistics.tables.columns import (
     FEW,
     FROM_ONE,
     HEAD_OR_MEAN,
@@ -15,9 +18,7 @@ from headscope.statistics.columns import (
     ends,
     text,
 )
-from headscope.statistics.measures import MEASURES
-from headscope.statistics.statistic_catalog import NAMES, STATISTICS, Unit
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _UNIT = "share, or nats where entropy"
 _ENTROPIES = (

@@ -21,10 +21,10 @@ from headscope.attention.words.word_attention import between_words, word_axis
 from headscope.encoding.batching import Batch
 from headscope.encoding.packing.tree_fields import arcs_of_fields
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.accumulator import Accumulator, Span
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.statistics.groups import GroupedSums
-from headscope.statistics.kept import Declared, counted, total
+from headscope.statistics.sums.accumulator import Accumulator, Span
+from headscope.statistics.sums.groups import GroupedSums
+from headscope.statistics.sums.kept import Declared, counted, total
 
 SPECIAL_GROUPS = 32
 """Groups of documents, at most, that attention to special tokens is kept for."""

@@ -18,9 +18,9 @@ from headscope.analyses.syntax.tables import (
     SYNTAX_DIFFERENCES,
 )
 from headscope.statistics.arc_bins import TOTALS
-from headscope.statistics.confidence import ends_of, ratio_interval
-from headscope.statistics.selection import Chosen, beside_rival, selection_margin
-from headscope.statistics.significance import against_every, false_discovery, selection_p
+from headscope.statistics.inference.confidence import ends_of, ratio_interval
+from headscope.statistics.inference.selection import Chosen, beside_rival, selection_margin
+from headscope.statistics.inference.significance import against_every, false_discovery, selection_p
 
 
 class DependencyResult:

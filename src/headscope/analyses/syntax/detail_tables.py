@@ -13,7 +13,7 @@ from headscope.analyses.syntax.gold_arcs import OFFSETS
 from headscope.analyses.syntax.sums import NOOP_CLASSES
 from headscope.analyses.syntax.tables import SYNTAX_BY_DISTANCE, SYNTAX_NOOP
 from headscope.statistics.arc_bins import DISTANCES, TOTALS
-from headscope.statistics.confidence import difference_interval, ratio_interval
+from headscope.statistics.inference.confidence import difference_interval, ratio_interval
 
 _MEASURED = ("accuracy", "ci_low", "ci_high")
 _HEAD = ["kind", "layer", "head", "direction", "relation"]

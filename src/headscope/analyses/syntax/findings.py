@@ -18,7 +18,7 @@ from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 from headscope.report_kit.words import Words, count, join
 from headscope.statistics.arc_bins import FEWEST_ARCS
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.study.study import Study
 
 TOPIC = "syntax"

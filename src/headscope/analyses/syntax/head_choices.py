@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.syntax.gold_arcs import OFFSETS
 from headscope.analyses.syntax.relation_counts import RelationCounts
-from headscope.statistics.selection import Chosen, both_ways, held_out, same_data
+from headscope.statistics.inference.selection import Chosen, both_ways, held_out, same_data
 
 
 def choose_heads(counted: RelationCounts, *, seed: int) -> dict[str, Chosen]:

@@ -25,8 +25,8 @@ from headscope.examples.arc_examples import (
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.trees import Trees, TreesCorpus, trees_of
 from headscope.scans.scan_declaration import Scan, ScanSums
-from headscope.statistics.confidence import too_few
-from headscope.statistics.kept import in_single_precision
+from headscope.statistics.inference.confidence import too_few
+from headscope.statistics.sums.kept import in_single_precision
 
 
 class SyntaxMeasurement(Measurement[Run]):

@@ -11,7 +11,7 @@ import pandas as pd
 
 from headscope.report_kit.relation_names import OVERALL
 from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records, runs
-from headscope.statistics.significance import SIGNIFICANT
+from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.study.study import Study
 
 

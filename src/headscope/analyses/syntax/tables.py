@@ -6,7 +6,7 @@ from headscope.analyses.syntax.gold_arcs import OFFSETS
 from headscope.analyses.syntax.sums import DIRECTIONS, NOOP_CLASSES
 from headscope.examples.example_tables import ARC_EXAMPLES
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.statistics.columns import (
+from headscope.statistics.tables.columns import (
     PLACE,
     Q_VALUE,
     count,
@@ -16,7 +16,7 @@ from headscope.statistics.columns import (
     shares,
     text,
 )
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _ARCS = "arcs"
 _MODEL = text(

@@ -63,7 +63,7 @@ def command(
     from headscope.encoding.packing.line_packing import Packer
     from headscope.encoding.tokenizer.casing import keep_case
     from headscope.encoding.tokenizer.unknown import KnownPieces
-    from headscope.models.loading import load_tokenizer
+    from headscope.models.loading.load_model import load_tokenizer
     from headscope.storage.lock import placed
 
     by_line = documents == "lines"

@@ -141,7 +141,7 @@ def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> N
         Refusal: 413 too many tokens or weights, 422 a text or tokens that this kind of model has no place for.
         HeadscopeError: a text has no tokens.
     """
-    from headscope.models.loading import longest_input
+    from headscope.models.loading.load_model import longest_input
     from headscope.views.snapshot.text_input import text_input
 
     anatomy, name = reader.anatomy, request.model

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.statistics.columns import COUNTS
+from headscope.statistics.tables.columns import COUNTS
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,8 @@ from headscope.scans.scan_declaration import Scan
 from headscope.scans.scan_runner import ScanRunner
 from headscope.scans.shard_sums import ShardSums, joined
 from headscope.scans.sharded_scan import compute_shard
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.kept import State
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.kept import State
 
 
 @dataclass(frozen=True, kw_only=True)

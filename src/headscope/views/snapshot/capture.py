@@ -20,8 +20,8 @@ from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout
 from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import no_cache
-from headscope.models.in_memory import without_head
-from headscope.models.loading import LoadedModel
+from headscope.models.loading.in_memory import without_head
+from headscope.models.loading.load_model import LoadedModel
 from headscope.models.returned_weights import fallback_weights
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
 from headscope.views.snapshot.model_input import Reading, ReadingRequest, read

@@ -13,7 +13,7 @@ from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import model_inputs
 from headscope.models.generation import generate
-from headscope.models.loading import LoadedModel, longest_input
+from headscope.models.loading.load_model import LoadedModel, longest_input
 from headscope.views.snapshot.text_input import (
     TOO_LONG,
     TextInput,

@@ -37,8 +37,8 @@ def reader_of(
     Raises:
         HeadscopeError: the model cannot be loaded or looked into.
     """
-    from headscope.models.loading import LoadedModel, load_model
-    from headscope.models.task_heads import load_writer
+    from headscope.models.loading.load_model import LoadedModel, load_model
+    from headscope.models.loading.task_heads import load_writer
     from headscope.views.snapshot.capture import AttentionReader
 
     if isinstance(model, AttentionReader):

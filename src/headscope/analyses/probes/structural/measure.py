@@ -32,7 +32,7 @@ from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
 from headscope.attention.vectors.hidden import WordStates
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OutputError
-from headscope.statistics.confidence import difference_interval, ends_of
+from headscope.statistics.inference.confidence import difference_interval, ends_of
 from headscope.storage.scratch import scratch
 
 MOST_BYTES = 4 << 30

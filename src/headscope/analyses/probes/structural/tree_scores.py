@@ -10,8 +10,8 @@ from scipy.stats import rankdata
 
 from headscope.analyses.probes.structural.state_store import StoredSentence
 from headscope.analyses.probes.structural.tree_distances import closest_trees, tree_distances
-from headscope.statistics.confidence import mean_interval, ratio_interval
-from headscope.statistics.groups import GroupedSums
+from headscope.statistics.inference.confidence import mean_interval, ratio_interval
+from headscope.statistics.sums.groups import GroupedSums
 
 SHORTEST, LONGEST = 5, 50
 MEASURES = ("UUAS", "Spearman")

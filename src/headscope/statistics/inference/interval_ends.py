@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.estimate import Estimate
+from headscope.statistics.inference.estimate import Estimate
 
 Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 

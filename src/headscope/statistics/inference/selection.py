@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import (
+from headscope.statistics.inference.confidence import (
     Interval,
     doubted,
     interval_of,
     mapped,
     ratio_interval,
 )
-from headscope.statistics.cross_fitted import cross_fitted, cross_fitted_difference
-from headscope.statistics.estimate import Estimate, averaged, ratio
+from headscope.statistics.inference.cross_fitted import cross_fitted, cross_fitted_difference
+from headscope.statistics.inference.estimate import Estimate, averaged, ratio
 
 SPLITS = 20
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import FEWEST_DOCUMENTS, doubted
-from headscope.statistics.estimate import Estimate, ratio
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, doubted
+from headscope.statistics.inference.estimate import Estimate, ratio
 
 ORDERS = 20
 SIGNIFICANT = 0.05

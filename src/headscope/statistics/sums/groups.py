@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from headscope.statistics.kept import State
+from headscope.statistics.sums.kept import State
 
 GROUPS = 256
 

@@ -5,7 +5,7 @@ from hashlib import blake2b
 
 import torch
 
-from headscope.models.loading import LoadedModel
+from headscope.models.loading.load_model import LoadedModel
 
 
 def weights_hash(loaded: LoadedModel) -> str:

@@ -12,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.estimate import Estimate, difference, mean_of_ratios, ratio
-from headscope.statistics.interval_ends import positive_ends, real_ends, share_ends
+from headscope.statistics.inference.estimate import Estimate, difference, mean_of_ratios, ratio
+from headscope.statistics.inference.interval_ends import positive_ends, real_ends, share_ends
 
 FEWEST_DOCUMENTS = 10
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from headscope.statistics.kept import State
+from headscope.statistics.sums.kept import State
 
 SAMPLED = (("cell", np.int32), ("hash", np.uint64), ("segment", np.int32))
 """The fields with which the dtype of an item begins: its cell, its hash, the number of its segment."""

@@ -6,7 +6,7 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.kept import State
+from headscope.statistics.sums.kept import State
 
 
 class Distinct:

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import Interval, doubted, interval_of
-from headscope.statistics.estimate import Estimate, difference, ratio
+from headscope.statistics.inference.confidence import Interval, doubted, interval_of
+from headscope.statistics.inference.estimate import Estimate, difference, ratio
 
 _DISTANCE = 1.5
 """Of the value on all documents from the cross-fitted one, as a part of the error."""

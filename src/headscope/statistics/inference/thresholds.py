@@ -12,8 +12,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.confidence import Interval
-from headscope.statistics.significance import SIGNIFICANT
+from headscope.statistics.inference.confidence import Interval
+from headscope.statistics.inference.significance import SIGNIFICANT
 
 
 def passing(

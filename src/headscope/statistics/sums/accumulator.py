@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.groups import GROUPS, GroupedSums
-from headscope.statistics.kept import Declared, Kept, State, Store, layout_state, read_layout
-from headscope.statistics.segment_means import SegmentSums
+from headscope.statistics.sums.groups import GROUPS, GroupedSums
+from headscope.statistics.sums.kept import Declared, Kept, State, Store, layout_state, read_layout
+from headscope.statistics.sums.segment_means import SegmentSums
 
 Span = Literal["rows", "layer", "stack"]
 _SUMS = "sums."

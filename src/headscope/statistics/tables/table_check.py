@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.statistics.table_schema import Column, TableSchema
+from headscope.statistics.tables.table_schema import Column, TableSchema
 
 # Weights of a model in half precision, and saved maps, sum to 1 within 2^-8 and a little more.
 SLACK = 0.01

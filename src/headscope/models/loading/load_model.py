@@ -8,15 +8,15 @@ import torch
 
 from headscope.errors import ModelError, OptionError
 from headscope.models.anatomy import Anatomy
-from headscope.models.devices import choose_device
-from headscope.models.dtypes import DTYPES
 from headscope.models.folder.implied_size import check_implied, read_config
 from headscope.models.folder.missing_packages import missing_package
 from headscope.models.folder.prompts import nothing_asks
 from headscope.models.folder.shown import shown
-from headscope.models.loading_errors import in_words
-from headscope.models.locating import locate, origin_of
-from headscope.models.quiet import quiet_libraries
+from headscope.models.loading.devices import choose_device
+from headscope.models.loading.dtypes import DTYPES
+from headscope.models.loading.loading_errors import in_words
+from headscope.models.loading.locating import locate, origin_of
+from headscope.models.loading.quiet import quiet_libraries
 from headscope.models.reads_text import check_reads_text
 
 # Parts that come after attention and do not change it: a checkpoint may lack them.

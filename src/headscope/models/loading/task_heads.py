@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from headscope.errors import ModelError
-from headscope.models.loading import LoadedModel, read_model
+from headscope.models.loading.load_model import LoadedModel, read_model
 
 # The auto class of each loss, and what its head is called.
 _HEADS = {

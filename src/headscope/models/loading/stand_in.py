@@ -4,8 +4,8 @@ from typing import Any
 
 import torch
 
-from headscope.models.devices import choose_device
-from headscope.models.loading import LoadedModel, load_tokenizer
+from headscope.models.loading.devices import choose_device
+from headscope.models.loading.load_model import LoadedModel, load_tokenizer
 
 
 def load_debug_model(

@@ -8,8 +8,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from headscope.attention.tile import AttentionTile
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.hash_sample import SAMPLED, HashSample, Sampled, smallest_hashes
-from headscope.statistics.row_hashes import keys_of_batch, row_hashes
+from headscope.statistics.sums.hash_sample import SAMPLED, HashSample, Sampled, smallest_hashes
+from headscope.statistics.sums.row_hashes import keys_of_batch, row_hashes
 
 HEAD_ROW = (*SAMPLED, ("row", np.int32))
 """The fields with which the dtype of a head's row begins: those of any item, and its position in its segment."""

@@ -8,7 +8,7 @@ from headscope.installing import how_to_install, how_to_install_companion
 from headscope.models.folder.check import check_folder
 from headscope.models.folder.shown import shown
 from headscope.models.folder.weight_files import WeightFiles
-from headscope.models.hub import fetch
+from headscope.models.loading.hub import fetch
 
 EMBEDDED = "headscope-minilm"
 """The model where none is named."""

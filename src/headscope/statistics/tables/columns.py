@@ -3,8 +3,8 @@
 from math import inf
 
 from headscope.attention.head_id import KINDS
-from headscope.statistics.confidence import FEWEST_DOCUMENTS
-from headscope.statistics.table_schema import Column
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.tables.table_schema import Column
 
 FEW = f"fewer than {FEWEST_DOCUMENTS} documents"
 SHARE = (0.0, 1.0)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from headscope.encoding.segment import Segment
-from headscope.statistics.accumulator import Accumulator
-from headscope.statistics.groups import GROUPS, group_of
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.groups import GROUPS, group_of
 
 CONTROL_GROUPS = 64
 """Intervals are over at most 256 groups of documents; those of a control, over a quarter of them, are twice as wide."""

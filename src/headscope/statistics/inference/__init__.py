@@ -1,0 +1,1 @@
+"""From sums by group to numbers with intervals: estimates, confidence, significance, selection and thresholds."""

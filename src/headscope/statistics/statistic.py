@@ -1,0 +1,104 @@
+"""What a statistic of a head's attention is: a row quantity, the rows that it is averaged over, and its words."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal
+
+from headscope.attention.row_quantities import RowQuantity
+from headscope.encoding.vocabulary import KeyClass
+from headscope.visible import capital
+
+Topic = Literal["position", "special", "noop", "focus"]
+
+
+class Rows(Enum):
+    """The rows of a segment that a mean runs over: all, those of a class of tokens (True), or all others (False)."""
+
+    ALL = (None, True)
+    SEP = (KeyClass.SEP, True)
+    CLS = (KeyClass.CLS, True)
+    NOT_SEP = (KeyClass.SEP, False)
+
+    def __init__(self, key_class: KeyClass | None, inside: bool) -> None:
+        self.key_class = key_class
+        self.inside = inside
+
+
+class Unit(Enum):
+    """The unit of a statistic, as labeled arrays call it."""
+
+    SHARE = "share of attention"
+    NATS = "nats"
+
+
+@dataclass(frozen=True)
+class Special:
+    """The names of a model's special tokens."""
+
+    cls: str = "[CLS]"
+    sep: str = "[SEP]"
+
+    def fill(self, words: str) -> str:
+        """Replace `{cls}` and `{sep}` by the names of the tokens; `{Cls}` and `{Sep}` begin with a capital."""
+        capitals = {"Cls": capital(self.cls), "Sep": capital(self.sep)}
+        return words.format(cls=self.cls, sep=self.sep, **capitals)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """An entry of the report's list of definitions, for a statistic or for several together."""
+
+    name: str
+    says: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistic:
+    """A statistic: the mean of a row quantity over a segment's rows, then over the segments that have such a row.
+
+    Words may have `{cls}` and `{sep}` in them, which `Special.fill` replaces.
+
+    Attributes:
+        name: the name in tables and in Python.
+        quantity: the row quantity that is averaged.
+        rows: the rows that are averaged.
+        unit: the unit of the values.
+        label: the name on pages.
+        meaning: the text in the page of definitions; neighbors with the same text share a line.
+        on: the target of a share, as a sentence says it; the label when empty.
+        term: the entry in the report's list of definitions; the label and the meaning when None.
+        topic: the part of the report, and the panel of figure 2 or 4, that shows it.
+        search_words: words that find it in the atlas, beside its label; empty where a role of this name has them.
+        drawn: the label in figures without names of special tokens; `label` when empty.
+        ink: the key of its color in the palette, where statistics are drawn side by side; `name` when empty.
+        shape: the key of its shape in the palette; `name` when empty.
+        heading: the heading of its column in a terminal; `name` when empty.
+        heading_says: the explanation of the heading, where one is needed.
+        less: the statistic whose layer means are compared with those of this statistic.
+        ranked: whether the head with the highest value is compared with its nearest rival.
+        rare: whether few models have it, so that it is not mentioned where it cannot occur.
+    """
+
+    name: str
+    quantity: RowQuantity
+    rows: Rows = Rows.ALL
+    unit: Unit = Unit.SHARE
+    label: str
+    meaning: str
+    on: str = ""
+    term: Term | None = None
+    topic: Topic | None = None
+    search_words: tuple[str, ...] = ()
+    drawn: str = ""
+    ink: str = ""
+    shape: str = ""
+    heading: str = ""
+    heading_says: str = ""
+    less: str = ""
+    ranked: bool = False
+    rare: bool = False
+
+    @property
+    def target(self) -> str:
+        """What a share is on, as a sentence says it: "the previous token"."""
+        return self.on or self.label

@@ -1,0 +1,1 @@
+"""Tables: their schemas and columns, and the check before one is written."""
