@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import headscope
-from headscope.models.loading.locating import EMBEDDED_MODELS
 
 ORDER = [
     ("storage",),
@@ -36,6 +35,7 @@ ORDER = [
 RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
 EVERYBODYS = {
     "counted",
+    "embedded",
     "entry_points",
     "errors",
     "installing",
@@ -46,8 +46,6 @@ EVERYBODYS = {
 }
 ROOT = Path(headscope.__file__).parent
 PACKAGES = ROOT.parents[1] / "packages"
-# Imported for their data, where they are installed.
-EMBEDDED = {name.replace("-", "_") for name in EMBEDDED_MODELS}
 
 
 def rank_of(module):
@@ -96,7 +94,7 @@ def test_the_library_imports_no_package_beside_it():
         f"{path.relative_to(ROOT)} imports {module}"
         for path in ROOT.rglob("*.py")
         for module, _ in imports_of(path)
-        if module.partition(".")[0] in beside - EMBEDDED
+        if module.partition(".")[0] in beside
     ]
     assert not wrong, wrong
 

@@ -8,6 +8,7 @@ Importing the package loads nothing heavy: torch, transformers and matplotlib co
 """
 
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from headscope.version import __version__
@@ -81,12 +82,34 @@ def _commands() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name in _PUBLIC:
         return getattr(import_module(_PUBLIC[name]), name)
-    if name == "attention":
-        # The folder of that name, which can be called: once it is imported, it stands here in any case.
-        return import_module("headscope.attention")
     if not name.startswith("_") and name in _commands():
         return import_module("headscope.app.analysis_functions").FUNCTIONS[name]
     raise AttributeError(f"module 'headscope' has no attribute {name!r}; it has {', '.join(__dir__())}")
+
+
+class _CallableFolder(ModuleType):
+    """A folder that can be called as the public function of its name: `hs.attention(text)`.
+
+    Importing anything from `headscope.attention` puts the folder where the function would stand.
+    """
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return self._function(*arguments, **options)
+
+    @property
+    def _function(self) -> Any:
+        return getattr(import_module("headscope.app.api"), self.__name__.rpartition(".")[2])
+
+    @property
+    def __signature__(self) -> Any:
+        return self._function.__signature__
+
+    @property
+    def __doc__(self) -> Any:  # type: ignore[override]
+        return self._function.__doc__
+
+
+import_module("headscope.attention").__class__ = _CallableFolder
 
 
 def __dir__() -> list[str]:

@@ -3,6 +3,8 @@
 import shlex
 from pathlib import Path
 
+from headscope.embedded import EMBEDDED
+
 _FROM_A_WHEEL = "install it from the wheel or the checkout that headscope came from, as pip install {what}"
 
 
@@ -12,7 +14,7 @@ def how_to_install(extra: str) -> str:
     Where the package runs from a checkout the command names it, and can be given as it stands.
     """
     if extra == "demo":
-        return how_to_install_companion("headscope-minilm")
+        return how_to_install_companion(EMBEDDED)
     checkout = _checkout()
     if checkout is None:
         # An installed wheel does not remember where it lay.

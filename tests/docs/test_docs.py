@@ -11,7 +11,7 @@ import tomllib
 import headscope_minilm
 import pytest
 
-from headscope.models.loading.locating import EMBEDDED_MODELS
+from headscope.embedded import EMBEDDED_MODELS
 from headscope_grammar import synthetic_documents, write_conllu
 from support.docs import PAGES, ROOT, blocks, run_line, sequences
 from support.model_folders import save_tiny_masked_lm

@@ -3,7 +3,7 @@
 import re
 import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType
 
 import pytest
 import typer
@@ -63,9 +63,7 @@ def test_the_trainer_is_named_by_its_package(monkeypatch, capsys):
     assert "a package of its own, headscope-train" in " ".join(capsys.readouterr().out.split())
 
 
-@pytest.mark.parametrize(
-    "left", [None, SimpleNamespace(folder=lambda: None)]
-)  # none; one from before it had them
+@pytest.mark.parametrize("left", [None, ModuleType("headscope_minilm")])  # none; one from before it had them
 @pytest.mark.parametrize(
     ("path", "what", "option"),
     [

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from headscope.embedded import embedded_package
 from headscope.errors import InputError
 from headscope.installing import how_to_install
 
@@ -12,14 +13,7 @@ def demo_text() -> Path:
     Raises:
         InputError: the package that holds it is not installed.
     """
-    try:
-        # An earlier version of the package has the model alone.
-        from headscope_minilm import demo_text as text
-    except ImportError as error:
-        raise InputError(
-            f"no text was given and the demonstration's is not installed; {how_to_install('demo')}, or give --text"
-        ) from error
-    return text()
+    return _file("demo_text", "text", instead="--text")
 
 
 def demo_treebank() -> Path:
@@ -28,11 +22,16 @@ def demo_treebank() -> Path:
     Raises:
         InputError: the package that holds it is not installed.
     """
+    return _file("demo_treebank", "treebank", instead="--treebank (--coref for mentions)")
+
+
+def _file(name: str, corpus: str, *, instead: str) -> Path:
     try:
-        from headscope_minilm import demo_treebank as treebank
-    except ImportError as error:
+        path: Path = getattr(embedded_package(), name)()
+    # An earlier version of the package has the model alone.
+    except (ImportError, AttributeError) as error:
         raise InputError(
-            "no treebank was given and the demonstration's is not installed; "
-            f"{how_to_install('demo')}, or give --treebank (--coref for mentions)"
+            f"no {corpus} was given and the demonstration's is not installed; {how_to_install('demo')}, "
+            f"or give {instead}"
         ) from error
-    return treebank()
+    return path

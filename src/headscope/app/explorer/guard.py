@@ -9,9 +9,9 @@ from secrets import compare_digest
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs
 
-from headscope.app.explorer.explorer_page import Served
 from headscope.app.explorer.http_answers import DRESS, Refusal, error_body, internal_error
 from headscope.app.explorer.limits import Limits
+from headscope.app.explorer.page import Served
 from headscope.app.explorer.trouble import log_internal_error
 
 Message: TypeAlias = MutableMapping[str, Any]

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headscope.app.explorer.model_shelf import NamedModel
+from headscope.embedded import EMBEDDED
 from headscope.errors import OptionError
 from headscope.visible import titled
-
-EMBEDDED = "headscope-minilm"
 
 
 def named_models(

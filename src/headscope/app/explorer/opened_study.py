@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from headscope.app.explorer.model_shelf import NamedModel
-from headscope.app.explorer.naming import EMBEDDED
+from headscope.embedded import EMBEDDED
 
 if TYPE_CHECKING:
     from headscope.study.study import Study

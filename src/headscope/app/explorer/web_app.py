@@ -27,11 +27,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from headscope.app.explorer.explorer_page import closed_door, explorer_page
 from headscope.app.explorer.guard import Door, Guard
 from headscope.app.explorer.http_answers import Refusal, internal_error
 from headscope.app.explorer.limits import Limits
 from headscope.app.explorer.model_shelf import NamedModel, Shelf
+from headscope.app.explorer.page import closed_door, explorer_page
 from headscope.app.explorer.request import LookRequest, read_request
 from headscope.app.explorer.served_snapshot import Look, Neuron, take_look, take_neuron
 from headscope.app.explorer.snapshot_cache import Recent

@@ -1,19 +1,14 @@
 """Where a model lies: an embedded one, a folder, or the hub."""
 
-from importlib import import_module
 from pathlib import Path
 
+from headscope.embedded import EMBEDDED, EMBEDDED_MODELS, embedded_package
 from headscope.errors import ModelError
 from headscope.installing import how_to_install, how_to_install_companion
 from headscope.models.folder.check import check_folder
 from headscope.models.folder.shown import shown
 from headscope.models.folder.weight_files import WeightFiles
 from headscope.models.loading.hub import fetch
-
-EMBEDDED = "headscope-minilm"
-"""The model where none is named."""
-EMBEDDED_MODELS = (EMBEDDED, "headscope-decoder")
-"""Models that packages of these names hold, as `headscope_decoder` does; their modules have `folder()`."""
 
 
 def embedded_folder(name: str | None = None) -> Path:
@@ -23,7 +18,7 @@ def embedded_folder(name: str | None = None) -> Path:
         ModelError: the package that holds it is not installed.
     """
     try:
-        package = import_module((name or EMBEDDED).replace("-", "_"))
+        package = embedded_package(name or EMBEDDED)
     except ImportError as error:
         if name is None:
             raise ModelError(
