@@ -14,7 +14,7 @@ from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import Run
-from headscope.running.stage_signature import stage_signature
+from headscope.running.resume import stage_signature
 from headscope.scans.progress import Watcher, in_step, tell
 from headscope.scans.scan_declaration import RunText, Scan
 from headscope.scans.scan_runner import ScanRunner

@@ -14,9 +14,9 @@ from headscope.models.folder.prompts import nothing_asks
 from headscope.models.folder.shown import shown
 from headscope.models.loading.devices import choose_device
 from headscope.models.loading.dtypes import DTYPES
-from headscope.models.loading.loading_errors import in_words
 from headscope.models.loading.locating import locate, origin_of
 from headscope.models.loading.quiet import quiet_libraries
+from headscope.models.loading.refusals import in_words
 from headscope.models.reads_text import check_reads_text
 
 # Parts that come after attention and do not change it: a checkpoint may lack them.
