@@ -90,7 +90,7 @@ def test_an_analysis_of_another_package_is_measured_sharded_and_shown(environmen
 def test_its_command_and_its_function_are_there(environment, tmp_path):
     ended = run(environment, "-P", "-m", "headscope", "reach", "--help")
     assert ended.returncode == 0, ended.stderr
-    assert "Measure how far away what each head attends to the most is, in tokens." in ended.stdout
+    assert "Measure how far away each head attends the most, in tokens." in ended.stdout
     ended = run(environment, "-c", "import headscope as hs; print(hs.reach.__name__)")
     assert ended.stdout == "reach\n"
 

@@ -16,7 +16,7 @@ from headscope.errors import HeadscopeError, InputError, ModelError, OutputError
 from headscope.maps.maps_source import MapsSource
 from headscope.maps.unpickling import read_plain_pickle
 from headscope.models.loading.load_model import load_model
-from headscope.prepare.prepared_run import prepare
+from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.parts import read_parts, write_part
 from headscope.scans.shard_checkpoint import SHARDS, Part
 from headscope.storage.bounded import UnreadableFileError, check_regular, read_json, read_regular
@@ -57,7 +57,7 @@ def run(base, options):
 
 @pytest.fixture(scope="module")
 def part(base, options):
-    write_part(prepare(options), base / "part", Part(1, 1))
+    write_part(prepare_model_run(options), base / "part", Part(1, 1))
     return base / "part"
 
 

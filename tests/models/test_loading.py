@@ -17,8 +17,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
 from headscope.models.loading.hashing import weights_hash
 from headscope.models.loading.load_model import LoadedModel, load_model, longest_input
-from headscope.models.loading.refusals import in_words
-from headscope.models.reads_text import WORKING_FAMILIES
+from headscope.models.loading.refusals import WORKING_FAMILIES, in_words
 from support.hub_server import HubServer
 from support.inputs import PAD, eager_maps, vocabulary
 from support.model_folders import save_tiny_bert

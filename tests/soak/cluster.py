@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding import shards
 from headscope.errors import ModelError
-from headscope.prepare.prepared_run import prepare
+from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.cluster.cluster_options import ClusterOptions
 from headscope.running.cluster.ray_engine import RayEngine
 from headscope.running.writing import write_run
@@ -49,7 +49,7 @@ def drive(base: Path, out: Path, *, without_model: bool = False) -> None:
     """
     shards.SHARD_TOKENS = SHARD_TOKENS
     with RayEngine(ClusterOptions(workers=2)) as engine:
-        run = prepare(options(base))
+        run = prepare_model_run(options(base))
         engine.serve(run)
         if without_model:
             (base / "tiny").rename(base / "away")
@@ -66,7 +66,7 @@ class ClusterSoak:
     def __init__(self, base: Path) -> None:
         self.base, self.wrong, self.kills = base, 0, 0
         shards.SHARD_TOKENS = SHARD_TOKENS
-        write_run(prepare(options(base)), base / "alone")
+        write_run(prepare_model_run(options(base)), base / "alone")
         self.expected = answers(base / "alone")
 
     def driver_killed(self, kills: int, *, seed: int) -> None:

@@ -95,14 +95,14 @@ def tasks(base: Path) -> list[Task]:
 
     def merge(out: Path) -> None:
         from headscope.atlas.atlas_files import run_report
-        from headscope.prepare.prepared_run import prepare
+        from headscope.prepare.prepared_run import prepare_model_run
         from headscope.running.parts import read_parts, write_part
         from headscope.scans.shard_checkpoint import Part
 
         # Killed, too, while the parts are scanned.
         folders = [out / "part-1", out / "part-2"]
         for number, folder in enumerate(folders, 1):
-            write_part(prepare(part_options()), folder, Part(number, 2))
+            write_part(prepare_model_run(part_options()), folder, Part(number, 2))
         parts = read_parts(folders)
         run_report(parts[0].options, out=out / "report", parts=parts)
 

@@ -1,4 +1,4 @@
-"""What is kept of a row of attention: nine numbers in place of a weight for every key (sections 3.1-3.3).
+"""What is kept of a row of attention: a few numbers in place of a weight for every key (sections 3.1-3.3).
 
 The numbers lie side by side in one array. `RowQuantity` names its columns: first those that say how much weight lies on
 keys at some offset from the query, then on keys of a class, then what every weight of the row goes into. One more

@@ -39,7 +39,8 @@ class Stage:
         requested_as: the name under which a run requests it, where that is not its own; see `request_name`.
         required_options: options without which it is measured only on request; see `RunOptions.wanted`.
         by_name: whether it is measured only where it is requested by name.
-        order: of its request among all requests, which signatures keep; stages of equal order go by the report's.
+        order: of its request among all requests, which signatures keep; what says none stands behind, and stages of
+            equal order go by the report's.
         refusal: why it cannot be measured over saved maps, and what to do; empty where it can.
     """
 
@@ -55,7 +56,7 @@ class Stage:
     requested_as: str = ""
     required_options: tuple[str, ...] = ()
     by_name: bool = False
-    order: int = 0
+    order: int = 100
     refusal: str = ""
 
     @property

@@ -1,9 +1,14 @@
-"""What a stage's numbers depend on: it is measured again where that has changed."""
+"""How a run is resumed: finished stages are kept, unless what their numbers depend on has changed.
+
+Within a stage, shards of a scan that were kept are not scanned again (`scans.shard_checkpoint`).
+"""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from headscope.declarations.analysis import Stage
+from headscope.running.run_folder import damaged_files
 from headscope.storage.signature_id import signature_id
 
 
@@ -38,3 +43,26 @@ def stage_signature(
             "after": {name: before[name] for name in stage.after if name in before},
         }
     )
+
+
+def finished_stages(
+    out: Path, written: Mapping[str, Any], ids: Mapping[str, str], words: list[str]
+) -> frozenset[str]:
+    """Return which stages a resumed run need not measure: the folder holds them as they would be measured.
+
+    Args:
+        out: the folder of the run.
+        written: stages of its manifest, by name.
+        ids: what each stage's numbers depend on, from `stage_signature`.
+        words: gets a note for each stage whose files are damaged.
+    """
+    names = set()
+    for name, signature in ids.items():
+        stage = written.get(name)
+        if stage is None or stage.get("signature") != signature:
+            continue
+        if damaged := damaged_files(out, stage):
+            words.append(f"{', '.join(damaged)} was not as it was written: {name} was measured again")
+        else:
+            names.add(name)
+    return frozenset(names)

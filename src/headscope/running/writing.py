@@ -8,7 +8,8 @@ from typing import Any
 from headscope.analyses.stage_result import StageResult
 from headscope.declarations.analysis import Stage
 from headscope.prepare.prepared_run import Run
-from headscope.running.run_folder import check_out, damaged_files
+from headscope.running.resume import finished_stages
+from headscope.running.run_folder import check_out
 from headscope.running.stages import (
     check_stages,
     check_tables,
@@ -66,7 +67,7 @@ def _write(
     earlier_manifest, words = _usable_manifest(check_out(out, run.signature), out, run)
     manifest = {**manifest_of(run), **earlier_manifest, "signature": run.signature}
     ids = stage_signatures(run)
-    finished = _finished(out, manifest["stages"], ids, words)
+    finished = finished_stages(out, manifest["stages"], ids, words)
 
     def keep(stage: str) -> ShardCheckpoint:
         return ShardCheckpoint(
@@ -103,22 +104,6 @@ def _write(
         write_manifest(out, whole)
     # Shards may be left by a run that was killed between writing the manifest and deleting them.
     forget_shards(out, list(manifest["stages"]))
-
-
-def _finished(
-    out: Path, written: Mapping[str, Any], ids: Mapping[str, str], words: list[str]
-) -> frozenset[str]:
-    """Return which stages the folder holds as they would be measured; of what is damaged, say so in `words`."""
-    names = set()
-    for name, signature in ids.items():
-        stage = written.get(name)
-        if stage is None or stage.get("signature") != signature:
-            continue
-        if damaged := damaged_files(out, stage):
-            words.append(f"{', '.join(damaged)} was not as it was written: {name} was measured again")
-        else:
-            names.add(name)
-    return frozenset(names)
 
 
 def _open(lock: Held, manifest: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ ANALYSIS = Analysis(
     ),
     command=Command(
         name="reach",
-        help="Measure how far away what each head attends to the most is, in tokens.",
+        help="Measure how far away each head attends the most, in tokens.",
     ),
     head_measures=(HeadMeasures(table="reach", topic="Distance", labels="tables:HEAD_LABELS"),),
 )

@@ -18,6 +18,7 @@ ANALYSIS = Analysis(
             options=("spacing", "pooling", "controls", "windows", "singletons", "strict"),
             # 6: a column that counts is named by what it counts.
             version=6,
+            order=0,
         ),
         Stage(
             name="gap",
@@ -28,6 +29,7 @@ ANALYSIS = Analysis(
             options=("spacing", "pooling"),
             # 6: a column that counts is named by what it counts.
             version=6,
+            order=0,
         ),
     ),
     command=Command(

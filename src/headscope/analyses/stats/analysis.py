@@ -22,6 +22,7 @@ ANALYSIS = Analysis(
             options=TEXT_INPUTS,
             # 8: a column that counts is named by what it counts.
             version=8,
+            order=0,
             listed="statistics.statistic_catalog:NAMES",
         ),
     ),

@@ -22,6 +22,7 @@ ANALYSIS = Analysis(
             ),
             # 6: a column that counts is named by what it counts.
             version=6,
+            order=0,
         ),
     ),
     command=Command(

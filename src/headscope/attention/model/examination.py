@@ -12,7 +12,7 @@ from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, CallSite, KindLayout, Path
 from headscope.models.folder.shown import shown
-from headscope.models.reads_text import check_reads_text
+from headscope.models.loading.refusals import check_reads_text
 
 _TOLERANCE = 1e-6
 

@@ -22,7 +22,7 @@ from headscope.models.anatomy import Anatomy, CallSite, Together
 from headscope.models.eager_mode import eager_evaluation
 from headscope.models.folder.shown import shown
 from headscope.models.forward_inputs import made_up_segment
-from headscope.models.reads_text import WORKING_FAMILIES
+from headscope.models.loading.refusals import WORKING_FAMILIES
 
 _ROW_TOLERANCE = 0.02  # of half precision
 _PADDING_TOLERANCE = 1e-4  # another shape of batch changes float32 by 1e-5 of a weight at most

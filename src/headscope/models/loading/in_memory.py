@@ -9,7 +9,7 @@ from torch import nn
 from headscope.errors import ModelError, OptionError
 from headscope.models.folder.shown import short_name
 from headscope.models.loading.load_model import LoadedModel, check_ids
-from headscope.models.reads_text import check_reads_text
+from headscope.models.loading.refusals import check_reads_text
 
 ORIGIN = "memory"
 

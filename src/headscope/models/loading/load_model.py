@@ -16,8 +16,7 @@ from headscope.models.loading.devices import choose_device
 from headscope.models.loading.dtypes import DTYPES
 from headscope.models.loading.locating import locate, origin_of
 from headscope.models.loading.quiet import quiet_libraries
-from headscope.models.loading.refusals import in_words
-from headscope.models.reads_text import check_reads_text
+from headscope.models.loading.refusals import check_reads_text, in_words
 
 # Parts that come after attention and do not change it: a checkpoint may lack them.
 _MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "position_ids", "inv_freq")

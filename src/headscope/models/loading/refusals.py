@@ -1,14 +1,45 @@
-"""What transformers, tokenizers and torch raise over a model folder, as one sentence that says what to do."""
+"""Why a model is refused: it reads no text, or transformers, tokenizers or torch raise over its folder.
 
+Each refusal is one sentence that says what to do. What a folder's files say against it is found in `models.folder`, and
+attention that cannot be read in `attention.model.trial_batch`.
+"""
+
+import inspect
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from torch import nn
 
 from headscope.corpora.fetch.hub_trouble import trouble_of
 from headscope.errors import ModelError
 from headscope.models.folder.no_fetching import nothing_fetched
 from headscope.models.folder.own_code import own_code
 from headscope.models.folder.shown import shown
-from headscope.models.reads_text import WORKING_FAMILIES
+
+WORKING_FAMILIES = (
+    "BERT, DistilBERT, RoBERTa, XLM-R, CamemBERT, ELECTRA, ALBERT, ModernBERT, GPT-2, GPT-NeoX, OPT, Llama, Mistral, "
+    "Qwen3, Gemma 2 and 3, Phi-3, T5, BART, DeBERTa-v2, MPNet"
+)
+
+
+def check_reads_text(model: nn.Module) -> None:
+    """Refuse a model of pictures or sound, and one without numbers.
+
+    Raises:
+        ModelError: says what the model takes.
+    """
+    name = type(model).__name__
+    parameters = list(inspect.signature(model.forward).parameters)
+    if "input_ids" not in parameters:
+        raise ModelError(
+            f"{name} reads no text: it takes {shown(', '.join(parameters[:2]), limit=60)}; expected a model that takes "
+            f"token ids (input_ids); these families work: {WORKING_FAMILIES}"
+        )
+    if any(part.is_meta for part in model.parameters()):
+        raise ModelError(
+            f"{name} has no numbers: it lies on the meta device, as a model made to be filled later does; load its "
+            "weights with from_pretrained"
+        )
 
 
 @contextmanager
