@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from headscope.analyses.explanation.design import Block, Columns, Design
+from headscope.analyses.explanation.columns import Columns
+from headscope.analyses.explanation.design import Block, Design
 from headscope.analyses.explanation.logit import RIDGE, Target, fit, log_softmax
 
 

@@ -33,6 +33,7 @@ ANALYSIS = Analysis(
             measure="measure:ExplanationMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
+            version=2,
             order=8,
             by_name=True,
             refusal=(

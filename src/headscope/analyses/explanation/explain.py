@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.design import Columns, Design, Floats, Integers
+from headscope.analyses.explanation.columns import Columns
+from headscope.analyses.explanation.design import Design, Floats, Integers
 from headscope.analyses.explanation.feature import TOKENS
 from headscope.analyses.explanation.greedy import Selected, Selector
 from headscope.analyses.explanation.halves import Half, half_of
@@ -15,7 +16,7 @@ from headscope.analyses.explanation.sample_design import SampleDesign
 from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
-_ROUGHLY = 1e-3
+_ROUGHLY = 3e-3
 """Tolerance of the fits that divide the explained share among groups."""
 
 
@@ -148,16 +149,15 @@ def _predict(
     target = Target.of(attention[half.fitted_cells], half.fitted)
     columns = Columns(half.fitted, selected.groups, selected.columns.token_ridge)
     whole = fit(columns, target, selected.coefficients)
-    logits = [Columns(half.measured, selected.groups).logits(whole)]
-    before, start = columns, whole
+    steps = [whole]
     for number in range(len(selected.groups) - 1, 0, -1):
-        groups = selected.groups[:number]
-        fewer = Columns(half.fitted, groups, selected.columns.token_ridge)
-        start = fit(fewer, target, fewer.extended(start, before), tolerance=_ROUGHLY)
-        logits.append(Columns(half.measured, groups).logits(start))
-        before = fewer
+        fewer = columns.first(number, np.float32)
+        start = steps[-1][: len(fewer.ridge)]
+        steps.append(np.pad(fit(fewer, target, start, tolerance=_ROUGHLY), (0, len(whole) - len(start))))
     if selected.groups:
-        logits.append(np.zeros(half.measured.n_cells))
+        steps.append(np.zeros(len(whole)))
+    measured = Columns(half.measured, selected.groups)
+    logits = [measured.logits(coefficients) for coefficients in steps]
     even = np.repeat(target.mass / half.fitted.lengths, half.fitted.lengths)
     pulls = whole * columns.sums(target.attention - even) / target.n_rows
     for group, alternatives in zip(selected.groups, selected.alternatives, strict=True):

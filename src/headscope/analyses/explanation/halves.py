@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.design import Design, Integers
 from headscope.analyses.explanation.feature import ATTENDING
-from headscope.analyses.explanation.greedy import Split
 from headscope.analyses.explanation.sample_design import SampleDesign
+from headscope.analyses.explanation.screening import Split
 
 _SCREENED, _SELECTING, _HELD_OUT = 128, 256, 256
 """Number of rows at most that candidates are screened on, fitted on, and compared on; groups need fewer than shares."""
@@ -60,9 +60,9 @@ def half_of(sample: SampleDesign, visible: NDArray[np.bool_] | None, parity: int
     rows["screened"] = _at_most(rows["selecting"], _SCREENED)
     parts = {name: design.only(of_part) for name, of_part in rows.items()}
     split = Split(
-        fitted=parts["selecting"][0].in_single_precision(),
-        screened=parts["screened"][0].in_single_precision(),
-        held_out=parts["held_out"][0].in_single_precision(),
+        fitted=parts["selecting"][0],
+        screened=parts["screened"][0],
+        held_out=parts["held_out"][0],
         fitted_cells=kept[parts["selecting"][1]],
         screened_cells=kept[parts["screened"][1]],
         held_out_cells=kept[parts["held_out"][1]],

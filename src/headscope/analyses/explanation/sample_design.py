@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.design import Block, Design, Floats, Integers
+from headscope.analyses.explanation.design import Block, Design, Integers, Singles
 from headscope.analyses.explanation.feature import SINK_LOGIT, TOKENS, WHAT_ATTENDS, Feature
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.row_sample import SampledRows
@@ -88,7 +88,7 @@ class SampleDesign:
             return self.design, frequent
         at = np.searchsorted(frequent, self.key_ids).clip(max=len(frequent) - 1)
         codes = np.where(frequent[at] == self.key_ids, at + 1, 0)
-        none = np.zeros((0, self.design.n_cells))
+        none = np.zeros((0, self.design.n_cells), np.float32)
         block = Block(dense=none, codes=codes, n_codes=len(frequent), ridge=TOKEN_RIDGES[1])
         return replace(self.design, blocks={**self.design.blocks, TOKENS: block}), frequent
 
@@ -124,7 +124,7 @@ def sample_design(
         [_flat(np.arange(cells.shape[1]) == cells.shape[1] - 1, cells) for cells in visible]
     )
     if sink.any():
-        blocks[SINK_LOGIT] = Block(dense=sink[None].astype(np.float64))
+        blocks[SINK_LOGIT] = Block(dense=sink[None].astype(np.float32))
     blocks |= _pair_blocks(contexts, visible, n_cells)
     names, documents = _documents(samples, seed=seed)
 
@@ -162,10 +162,10 @@ def _flat(values: NDArray[Any], cells: NDArray[np.bool_]) -> NDArray[Any]:
 
 def _cells_of(
     feature: Feature, contexts: Sequence[RowContext], visible: Sequence[NDArray[np.bool_]]
-) -> Floats:
+) -> Singles:
     values = []
     for context, cells in zip(contexts, visible, strict=True):
-        computed = np.zeros(cells.shape)
+        computed = np.zeros(cells.shape, np.float32)
         computed[:, :-1] = feature.compute(context)
         values.append(computed[cells])
     return np.concatenate(values)
@@ -204,5 +204,5 @@ def _pair_blocks(
         of_key = np.append(token_kinds(context.keys), 0)[None]
         pair = np.where(of_query < 0, 0, 1 + of_query * _N_KINDS + of_key)
         codes.append(pair[cells])
-    none = np.zeros((0, n_cells))
+    none = np.zeros((0, n_cells), np.float32)
     yield WHAT_ATTENDS, Block(dense=none, codes=np.concatenate(codes), n_codes=len(frequent) * _N_KINDS)
