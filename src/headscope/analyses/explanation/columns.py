@@ -53,6 +53,7 @@ class Columns:
             else:
                 self._coded.append((part, block.codes))
         self.ridge = np.concatenate(ridge) if ridge else np.zeros(0)
+        self._memories: dict[Precision, NDArray[np.floating[Any]]] = {}
         self._at = np.array([column for part in self._dense for column in range(part.start, part.stop)], int)
 
     def extended(self, coefficients: Floats, of: "Columns") -> Floats:
@@ -81,7 +82,17 @@ class Columns:
             yield slice(None), self._features
             return
         for _, cells in self.design.parts:
-            yield cells, self._features[:, cells].astype(np.float64)
+            part = self._memory(cells, np.float64)
+            part[:] = self._features[:, cells]
+            yield cells, part
+
+    def _memory(self, cells: slice, precision: Precision) -> NDArray[np.floating[Any]]:
+        """Return memory for the features of some cells, the same for all: new memory costs more than the products."""
+        if precision not in self._memories:
+            largest = max(cells.stop - cells.start for _, cells in self.design.parts)
+            self._memories[precision] = np.empty(len(self._at) * largest, precision)
+        number = cells.stop - cells.start
+        return self._memories[precision][: len(self._at) * number].reshape(len(self._at), number)
 
     def logits(self, coefficients: Floats) -> NDArray[np.floating[Any]]:
         """Return what the columns add up to, `[cell]`."""
@@ -90,7 +101,8 @@ class Columns:
         for cells, features in self._in_parts():
             logits[cells] = of_features @ features
         for part, codes in self._coded:
-            logits += np.append(0.0, coefficients[part]).astype(self.precision)[codes]
+            of_codes = np.append(0.0, coefficients[part]).astype(self.precision)
+            np.add(logits, of_codes[codes], out=logits)
         return logits
 
     def sums(self, values: NDArray[np.floating[Any]]) -> Floats:
@@ -116,7 +128,7 @@ class Columns:
         of_features = np.zeros((len(at), len(at)))
         for rows, cells in design.parts:
             features = self._features[:, cells]
-            weighted = features * single[cells]
+            weighted = np.multiply(features, single[cells], out=self._memory(cells, np.float32))
             sums[rows, at] = np.add.reduceat(weighted, design.starts[rows] - cells.start, axis=1).T
             of_features += weighted @ features.T
         products[np.ix_(at, at)] = of_features

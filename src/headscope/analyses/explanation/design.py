@@ -12,7 +12,7 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
 _Float = TypeVar("_Float", bound=np.floating[Any])
-_CELLS = 8192
+_CELLS = 4096
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -17,7 +17,7 @@ from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIG
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 _ROUGHLY = 3e-3
-"""Tolerance of the fits that divide the explained share among groups."""
+"""Tolerance of the fits that divide the explained share among groups, and of where the last one starts."""
 
 
 @dataclass(eq=False)
@@ -148,7 +148,10 @@ def _predict(
     """Fit the selected groups on a half, and the first of them alone, and predict the attention of the other half."""
     target = Target.of(attention[half.fitted_cells], half.fitted)
     columns = Columns(half.fitted, selected.groups, selected.columns.token_ridge)
-    whole = fit(columns, target, selected.coefficients)
+    roughly = fit(
+        columns.first(len(selected.groups), np.float32), target, selected.coefficients, tolerance=_ROUGHLY
+    )
+    whole = fit(columns, target, roughly)
     steps = [whole]
     for number in range(len(selected.groups) - 1, 0, -1):
         fewer = columns.first(number, np.float32)
