@@ -2,10 +2,16 @@
 
 // Told apart with any kind of color vision, and 3:1 or more on the page; the order is that of the heads.
 export const HEAD_COLORS = {
-  light: ["#0072b2", "#d55e00", "#6b0050", "#7e8a5a", "#a64dff", "#8a0000", "#a86d8b", "#0000e6"],
-  dark: ["#62b4ea", "#f08a4b", "#c70095", "#5a8a72", "#c7c700", "#4d4dff", "#ffa6bc", "#8a5a29"],
+  light: [
+    "#0072b2", "#d55e00", "#2d0f78", "#d26996", "#87965a", "#a50000",
+    "#b469ff", "#001eff", "#4b0f4b", "#962d4b", "#780fc3", "#5a0000",
+  ],
+  dark: [
+    "#62b4ea", "#f08a4b", "#963cff", "#ffff00", "#f00f5a", "#00ffc3",
+    "#4b69b4", "#ff4b96", "#e1b400", "#b4ff96", "#9687ff", "#b44b00",
+  ],
 };
-// Heads past the eighth have the same colors again, in dashes.
+// The twelve heads of a layer of BERT are all solid; those past the twelfth have the same colors again, in dashes.
 export const HEAD_DASHES = [[], [5, 3], [2, 2], [8, 2, 2, 2]];
 
 export function headColor(head, scheme) {
