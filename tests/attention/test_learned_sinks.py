@@ -244,8 +244,8 @@ def test_the_self_test_lets_the_fused_path_serve_them(family):
 def test_rows_that_sum_to_less_without_a_sink_are_refused():
     model, known = shared_tiny_model("bert"), vocabulary()
     trial = TrialBatch(model, examine(model, known), known, vocabulary_size=VOCABULARY)
-    whole = trial._weights
-    trial._weights = lambda inputs: {
+    whole = trial.weights
+    trial.weights = lambda inputs: {
         kind: [0.5 * own for own in layers] for kind, layers in whole(inputs).items()
     }
     with pytest.raises(ModelError) as refused:

@@ -162,13 +162,13 @@ def test_heads_that_differ_by_layer_are_refused():
     model, known = shared_tiny_model("bert"), vocabulary()
     anatomy = examine(model, known)
     trial = TrialBatch(model, anatomy, known, vocabulary_size=VOCABULARY)
-    whole = trial._weights
+    whole = trial.weights
 
     def differing(inputs):
         first, *others = whole(inputs)["encoder"]
         return {"encoder": [first[:, :2], *others]}
 
-    trial._weights = differing
+    trial.weights = differing
     with pytest.raises(ModelError) as refused:
         trial.eager_weights()
     assert str(refused.value).startswith(

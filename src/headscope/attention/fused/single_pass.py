@@ -7,8 +7,7 @@ largest weight come from intermediate values of the softmax. A self-test compare
 function, call by call, before it is used. The self-test, not a list, decides which models use this path.
 """
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,7 +16,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from headscope.attention.entropy import finish_entropy
-from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, Block, BlockSize, cut_in_blocks
+from headscope.attention.fused.block_products import BlockScores, aligned, emptied, store, underflow
+from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, BlockSize, cut_in_blocks
 from headscope.attention.fused.norms import FusedNorms
 from headscope.attention.fused.reach import Reach, reach_of
 from headscope.attention.model.learned_sink import known_sink
@@ -29,7 +29,6 @@ from headscope.encoding.segment import SegmentInfo
 # The main diagonal and the two beside it are read together, as a strided band.
 _BAND = slice(RowQuantity.PREVIOUS, RowQuantity.NEXT + 1)
 _BEYOND = [quantity for quantity in OFFSETS if quantity not in range(_BAND.start, _BAND.stop)]
-_ALIGNED = 16
 
 
 @dataclass(frozen=True)
@@ -107,7 +106,7 @@ def fused_attention(
             size=size,
         )
     )
-    scores_of = _Scores(query, key, mask=mask, bias=bias, scaling=scaling, blocks=blocks)
+    scores_of = BlockScores(query, key, mask=mask, bias=bias, scaling=scaling, blocks=blocks)
     weights = query.new_empty((batch, heads, rows, n_keys)) if need_weights else None
     output = query.new_empty((batch, rows, heads, width))
     # Of each row: the sink's score less the largest and its exponential, then its weight.
@@ -122,8 +121,8 @@ def fused_attention(
                 apart = logits[rows_of_block] - torch.logsumexp(s, dim=-1)
                 sunk[rows_of_block] = torch.sigmoid(apart)
                 part *= torch.sigmoid(-apart)[..., None]
-            _emptied(weights, block).copy_(part)
-            _store(
+            emptied(weights, block).copy_(part)
+            store(
                 output.transpose(1, 2)[block.items, block.heads, block.rows],
                 part,
                 value[block.items, block.groups, block.keys],
@@ -132,7 +131,7 @@ def fused_attention(
     statistics = query.new_empty((batch, heads, rows, len(ROW_STATISTICS)))
     # A spare element on either side allows reading the three diagonals as a strided band.
     spare = query.new_empty(scores_of.most + 2)
-    lowest, smallest = _underflow(query.dtype)
+    lowest, smallest = underflow(query.dtype)
     written = (
         None
         if norms is None
@@ -148,8 +147,8 @@ def fused_attention(
     if written is not None and groups == heads:
         riders.append(written.columns)
     elif written is not None:  # heads that share values do not share what they write of them
-        separate = _aligned([written.columns])
-    carrier = _aligned(riders)
+        separate = aligned([written.columns])
+    carrier = aligned(riders)
     product = query.new_empty((batch, heads, rows, carrier.shape[3]))
     sums = product[..., total + 1 :]
     if separate is not None:
@@ -171,9 +170,9 @@ def fused_attention(
         if masked:
             for run in block.masked:
                 torch.threshold_(e[..., run], smallest, 0.0)
-        _store(product[rows_of_block], e, carrier[block.items, block.groups, block.keys])
+        store(product[rows_of_block], e, carrier[block.items, block.groups, block.keys])
         if separate is not None:
-            _store(sums[rows_of_block], e, separate[block.items, block.heads, block.keys])
+            store(sums[rows_of_block], e, separate[block.items, block.heads, block.keys])
         if written is not None:
             written.weigh(block, e)
         if square and s.shape[2:] == (n_keys, n_keys):
@@ -197,7 +196,7 @@ def fused_attention(
             product[rows_of_block][..., total] += sunk[rows_of_block]
             statistics_of_block[..., RowQuantity.ENTROPY] += apart * sunk[rows_of_block]
         if weights is not None:
-            torch.div(e, product[rows_of_block][..., total : total + 1], out=_emptied(weights, block))
+            torch.div(e, product[rows_of_block][..., total : total + 1], out=emptied(weights, block))
     inverse = product[..., total].reciprocal()
     statistics[..., BY_CLASS] = product[..., width:total]
     statistics[..., : RowQuantity.MAX_WEIGHT] *= inverse[..., None]
@@ -216,104 +215,6 @@ def fused_attention(
         weights=weights,
         sink=sunk,
         norm_statistics=None if written is None else written.statistics,
-    )
-
-
-class _Scores:
-    """Computes the scores of block after block in the same memory.
-
-    Args:
-        query, key, mask, bias, scaling: the arguments of `fused_attention`.
-        blocks: all blocks, which determine the size of the memory.
-
-    Attributes:
-        most: the number of scores of the largest block.
-    """
-
-    def __init__(
-        self,
-        query: Tensor,
-        key: Tensor,
-        *,
-        mask: Tensor | None,
-        bias: Tensor | None,
-        scaling: float,
-        blocks: Sequence[Block],
-    ) -> None:
-        self.query, self.mask, self.bias, self.scaling = query, mask, bias, scaling
-        self.key = key.contiguous()  # products of strided keys are slow, and every block needs one
-        self.most = max(block.scores for block in blocks)
-        self._memory = query.new_empty(self.most)
-
-    def __call__(self, block: Block) -> Tensor:
-        """Return the scores of a block, `[item, head, row, key]`; the next call overwrites them."""
-        query = self.query[block.items, block.heads, block.rows]
-        key = self.key[block.items, block.groups, block.keys]
-        scores = self._memory[: block.scores].view(*query.shape[:3], key.shape[2])
-        _multiply(query, key.transpose(2, 3), out=scores, factor=self.scaling)
-        if self.bias is not None:
-            scores += _part(self.bias, block)
-        if self.mask is not None and block.masked:
-            added = _part(self.mask, block)
-            for run in block.masked:
-                scores[..., run] += added[..., run]
-        return scores
-
-
-def _part(added: Tensor, block: Block) -> Tensor:
-    """Return the part of a mask or bias that belongs to a block; axes of size 1 are broadcast."""
-    places = block.items, block.heads, block.rows, block.keys
-    return added[tuple(slice(None) if n == 1 else part for n, part in zip(added.shape, places, strict=True))]
-
-
-def _emptied(weights: Tensor, block: Block) -> Tensor:
-    """Return the view that receives a block's weights; the weights on keys outside of the block are set to 0."""
-    rows = weights[block.items, block.heads, block.rows]
-    rows[..., : block.keys.start] = 0.0
-    rows[..., block.keys.stop :] = 0.0
-    return rows[..., block.keys]
-
-
-def _aligned(columns: Sequence[Tensor]) -> Tensor:
-    """Concatenate columns `[batch, head, key, column]`, and pad them with zeros to a multiple of 16.
-
-    Products with fewer columns take up to three times as long on processors that compute 16 at a time.
-    """
-    width = sum(each.shape[3] for each in columns)
-    first = columns[0]
-    return torch.cat([*columns, first.new_zeros((*first.shape[:3], -width % _ALIGNED))], dim=3)
-
-
-def _store(target: Tensor, left: Tensor, right: Tensor) -> None:
-    """Write the product of a block's weights and the columns at its keys into `target`, `[item, head, row, column]`."""
-    if target.is_contiguous():
-        _multiply(left, right, out=target)
-    else:
-        result = left.new_empty(target.shape)
-        _multiply(left, right, out=result)
-        target.copy_(result)
-
-
-def _underflow(dtype: torch.dtype) -> tuple[float, float]:
-    """Return a score whose exp is the least that is not denormal, and a weight just above that: it counts as 0."""
-    lowest = float(math.ceil(math.log(torch.finfo(dtype).tiny)))
-    return lowest, 1.01 * math.exp(lowest)
-
-
-def _multiply(left: Tensor, right: Tensor, *, out: Tensor, factor: float = 1.0) -> None:
-    """Multiply `[batch, head, row, a]` by `[batch, group, a, b]`, where heads of a group share the right side."""
-    batch, heads, rows, inner = left.shape
-    groups = right.shape[1]
-    # The rows of the heads of a group are stacked, so that the shared side is not copied.
-    shape = (batch * groups, heads // groups * rows)
-    result = out.view(*shape, out.shape[3])
-    torch.baddbmm(
-        result,
-        left.reshape(*shape, inner),
-        right.reshape(batch * groups, *right.shape[2:]),
-        beta=0,
-        alpha=factor,
-        out=result,
     )
 
 

@@ -1,12 +1,14 @@
 """What a model's attention is made of, found by looking: one small forward pass through eager and the tap."""
 
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from torch import Tensor, nn
 
+from headscope.attention.model.shared_batches import which_together
+from headscope.attention.model.tap_trial import TapTrial, run_tapped
 from headscope.attention.model.trial_batch import TrialBatch
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
@@ -57,20 +59,24 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
     trial = TrialBatch(model, anatomy, vocabulary, vocabulary_size=size)
     expected = trial.eager_weights()
     anatomy = replace(
-        anatomy, map_layers=trial.map_layers, notes=trial.notes(), together=trial.together(expected)
+        anatomy, map_layers=trial.map_layers, notes=trial.notes(), together=which_together(trial, expected)
     )
     tried = []
+    layers: Mapping[str, Sequence[Any]]
     for candidate in (path,) if path else ("fused", "eager", "fallback"):
-        calls: tuple[CallSite | None, ...] | None = ()
-        sinks, worst = trial.short, 0.0
-        if candidate != "fallback":
-            calls, worst = trial.tapped(candidate, expected)
-            sinks = _sinks(calls or ())
-        if calls is not None and worst <= _TOLERANCE:
-            layout = _layout(expected, sinks, trial.own_numbers(candidate))
+        if candidate == "fallback":
+            tapped, sinks, layers = TapTrial((), 0.0, {}), trial.short, trial.map_layers
+        else:
+            tapped = run_tapped(trial, candidate, expected)
+            sinks, layers = _sinks(tapped.calls or ()), tapped.model_layers
+        calls = tapped.calls
+        if calls is not None and tapped.off <= _TOLERANCE:
+            layout = _layout(expected, sinks, _model_numbers(layers))
             notes = (*anatomy.notes, *_numbering(layout))
             return replace(anatomy, layout=layout, path=candidate, calls=calls, notes=notes)
-        tried.append(f"{candidate}: " + ("the tap saw no call" if calls is None else f"off by {worst:.1e}"))
+        tried.append(
+            f"{candidate}: " + ("the tap saw no call" if calls is None else f"off by {tapped.off:.1e}")
+        )
     raise ModelError(
         f"{type(model).__name__} cannot be read on the path asked for ({'; '.join(tried)}); leave the choice open"
     )
@@ -99,6 +105,20 @@ def _sinks(calls: Iterable[CallSite | None]) -> dict[str, list[int]]:
         if site is not None and site.sink:
             by_kind.setdefault(site.kind, []).append(site.layer)
     return by_kind
+
+
+def _model_numbers(layers: Mapping[str, Sequence[Any]]) -> dict[str, tuple[int, ...]]:
+    """Return each layer's 1-based number among all of the model's, of the kinds where not all have attention.
+
+    Args:
+        layers: by kind, the 0-based number of each layer; no whole numbers, or out of order, where it is not known.
+    """
+    numbers = {}
+    for kind, of_kind in layers.items():
+        ordered = all(isinstance(layer, int) for layer in of_kind) and list(of_kind) == sorted(set(of_kind))
+        if ordered and list(of_kind) != list(range(len(of_kind))):
+            numbers[kind] = tuple(layer + 1 for layer in of_kind)
+    return numbers
 
 
 def _numbering(layout: Sequence[KindLayout]) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from torch import Tensor, nn
 from headscope.attention.fused.single_pass import FusedResult, fused_attention, fusible
 from headscope.attention.model.learned_sink import attended, sink_beside, sink_logits
 from headscope.attention.model.model_pass import TILE_LIMIT, ModelPass, TileConsumer
-from headscope.attention.model.projections import Projection, find_projections
+from headscope.attention.model.output_path import Projection
+from headscope.attention.model.projections import find_projections
 from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
 from headscope.attention.vectors.head_vectors import vectors_of
 from headscope.attention.vectors.output_norms import key_norms

@@ -6,7 +6,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from headscope.attention.model.projections import Projection, Projections
+from headscope.attention.model.output_path import Projection
+from headscope.attention.model.projections import Projections
 from headscope.attention.model.tap import AttentionCall
 from headscope.attention.stream import StreamNorms
 from headscope.attention.vectors.output_norms import Written, key_norms, output_norms, pair_norms
