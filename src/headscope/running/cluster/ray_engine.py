@@ -1,23 +1,18 @@
 """Shards computed by Ray: a model an actor, on any number of nodes and GPUs."""
 
 import os
-import shutil
-import signal
-import socket
-import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any
 
 from headscope.encoding.shards import Shard
 from headscope.errors import HeadscopeError, ModelError, OptionError
-from headscope.installing import how_to_install
 from headscope.prepare.model_run import ModelRun
 from headscope.running.cluster.cluster_options import ClusterOptions
+from headscope.running.cluster.ray_connection import RayConnection
 from headscope.running.cluster.shard_jobs import Job, ShardJobs
 from headscope.running.cluster.shard_worker import ShardWorker, WorkersRun
 from headscope.running.parts import shared_options
@@ -26,8 +21,6 @@ from headscope.scans.shard_executor import ShardNode
 RESTARTS = 3
 """How often Ray starts a worker anew that was lost."""
 _AT_ONCE = 2  # jobs of a worker: one is computed while the next is on its way
-_STARTS = 3
-_CONNECT = 10.0  # seconds
 _WORD_AFTER = 60.0  # seconds without a worker after which the user is told
 
 
@@ -67,38 +60,15 @@ class RayEngine:
     """
 
     def __init__(self, options: ClusterOptions) -> None:
-        try:
-            import ray
-        except ImportError:
-            raise OptionError(f"--engine ray needs Ray; {how_to_install('ray')}") from None
-        self.ray: Any = ray
+        self._connection = RayConnection(options)
+        self.ray: Any = self._connection.ray
         self.options = options
         self._workers: list[_Worker] = []
         self._waking: dict[Any, _Worker] = {}
         self._run: WorkersRun | None = None
-        self._folder: str | None = None
 
     def __enter__(self) -> "RayEngine":
-        # Ray sends statistics of use to its makers unless told not to.
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-        # It takes this signal for itself; a command has its own way of being stopped.
-        before = signal.getsignal(signal.SIGTERM)
-        try:
-            _check_address(self.options.address)
-            self._connect()
-        except Exception as error:  # Ray raises that very class, too
-            self._remove()
-            why = str(error).partition("\n")[0]
-            raise OptionError(
-                f"no Ray cluster could be used ({why}); start one with ray start --head and give --ray-address its "
-                "address, or leave it out for one on this machine"
-            ) from None
-        finally:
-            with suppress(
-                ValueError, TypeError
-            ):  # another thread than the main one, or a handler that is not Python's
-                signal.signal(signal.SIGTERM, before)
+        self._connection.__enter__()
         return self
 
     def __exit__(
@@ -108,13 +78,12 @@ class RayEngine:
             self.ray.kill(worker.actor)
         self._workers.clear()
         self._waking.clear()
-        self.ray.shutdown()
-        self._remove()
+        self._connection.__exit__(kind, error, trace)
 
     def serve(self, run: ModelRun) -> None:
         """Say which run's shards are to be computed; workers are started when the first are."""
         text = run.signature["corpus"]
-        gpus = self._gpus_per_worker()
+        gpus = self._connection.gpus_per_worker()
         options = shared_options(run.options)
         if options.device == "auto" and not gpus:
             options = replace(
@@ -144,55 +113,9 @@ class RayEngine:
                 return
             self._await(scan)
 
-    def _connect(self) -> None:
-        for left in reversed(range(_STARTS)):
-            try:
-                self.ray.init(**self._how())
-                return
-            except Exception as error:
-                # Ray gives its processes 30 seconds, which is little on a machine that is busy.
-                self.ray.shutdown()
-                self._remove()
-                if not left or "timed out" not in str(error):
-                    raise
-
-    def _how(self) -> dict[str, Any]:
-        """Return what Ray is told: nothing printed, no page served, and on this machine no other can connect."""
-        # Paths of sockets must be short, which the system's own temporary folder may not be.
-        parent = "/tmp" if os.path.isdir("/tmp") else None
-        self._folder = tempfile.mkdtemp(prefix="headscope-ray-", dir=parent)
-        # Without this, workers import from the current folder of the command before any installed package.
-        empty = os.path.join(self._folder, "empty")
-        os.mkdir(empty)
-        how: dict[str, Any] = {
-            "log_to_driver": False,
-            "logging_level": "ERROR",
-            "runtime_env": {"working_dir": empty, "env_vars": {"PYTHONSAFEPATH": "1"}},
-        }
-        if self.options.address is not None:
-            return {**how, "address": self.options.address}
-        cores = max(os.cpu_count() or 1, (self.options.workers or 1) * self.options.cpus_per_worker)
-        return {
-            **how,
-            "address": "local",
-            "num_cpus": cores,
-            "include_dashboard": False,
-            "_node_ip_address": "127.0.0.1",
-            "_temp_dir": self._folder,
-        }
-
-    def _remove(self) -> None:
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._folder = None
-
-    def _gpus_per_worker(self) -> float:
-        gpus = self.options.gpus_per_worker
-        return gpus if gpus is not None else float(self.ray.cluster_resources().get("GPU", 0) >= 1)
-
     def _start(self) -> None:
         assert self._run is not None
-        there, gpus = self.ray.cluster_resources(), self._gpus_per_worker()
+        there, gpus = self.ray.cluster_resources(), self._connection.gpus_per_worker()
         cpus = self.options.cpus_per_worker
         fitting = int(there.get("GPU", 0) // gpus) if gpus else int(there.get("CPU", 1) // cpus)
         number = self.options.workers or max(1, fitting)
@@ -255,10 +178,10 @@ class RayEngine:
                 self._ended(scan, reference)
 
     def _waits(self) -> str:
-        there = self.ray.cluster_resources()
+        there, gpus = self.ray.cluster_resources(), self._connection.gpus_per_worker()
         return (
             f"no worker is ready yet: each of {len(self._workers)} asks for {self.options.cpus_per_worker} CPU and "
-            f"{self._gpus_per_worker():g} GPU, and the cluster has {there.get('CPU', 0):g} and {there.get('GPU', 0):g}"
+            f"{gpus:g} GPU, and the cluster has {there.get('CPU', 0):g} and {there.get('GPU', 0):g}"
         )
 
     def _woken(self, reference: Any) -> None:
@@ -329,17 +252,6 @@ def _join(self: Any, stage: str, scan_name: str, *states: Any) -> tuple[bool, An
 # first need not have the second sent. Ray wants plain methods, and what checks calls while tests run adds others to
 # every class statement.
 _Actor = type("_Actor", (), {"__init__": _begin, "ready": _ready, "shard": _shard, "join": _join})
-
-
-def _check_address(address: str | None) -> None:
-    """Look whether anything listens at an address, for which Ray would wait minutes.
-
-    Raises:
-        OSError: nothing does.
-    """
-    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
-    if host and port.isdecimal():
-        socket.create_connection((host, int(port)), timeout=_CONNECT).close()
 
 
 def _original_error(error: HeadscopeError) -> BaseException:
