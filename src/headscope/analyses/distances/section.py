@@ -17,7 +17,7 @@ from headscope.analyses.distances.page_tables import clusters_table, heads_table
 from headscope.analyses.distances.stability import STABLE
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import file_link, linked, paper_figure
-from headscope.report_kit.pictures.drawing import inline, placed
+from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.cells import number, records
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
@@ -54,6 +54,13 @@ def _draw_map(about: Context, heads: pd.DataFrame, _: pd.DataFrame) -> Iterator[
         yield kind.ending, partial(head_map, heads, kind=kind.name, stress=stress, names=about.words.roles)
 
 
+def _draw_panels(about: Context, heads: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    for kind in _present(about, heads):
+        for coloring in COLORINGS:
+            panel = partial(map_panel, heads, kind=kind.name, coloring=coloring, names=about.words.roles)
+            yield f"-{coloring}-{kind.name}", panel
+
+
 def _draw_tree(about: Context, heads: pd.DataFrame, pairs: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
     for kind in _present(about, heads):
         yield kind.ending, partial(dendrogram, pairs, heads, kind=kind.name, names=about.words.roles)
@@ -64,6 +71,7 @@ def _present(about: Context, heads: pd.DataFrame) -> list[Kind]:
 
 
 MAP = Figure(name="figure-6", tables=("head_map", "head_distances"), draw=_draw_map)
+PANELS = Figure(name="map", tables=("head_map",), draw=_draw_panels)
 TREE = Figure(name="head-tree", tables=("head_map", "head_distances"), draw=_draw_tree)
 
 
@@ -72,10 +80,8 @@ def _kind(about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: K
     heads = head_table[head_table["kind"] == kind.name]
     figures = []
     for coloring in COLORINGS:
-        figure = map_panel(heads, kind=kind.name, coloring=coloring, names=words.roles)
         label = f"Map of the {kind.name} heads by {coloring}; the table below holds the numbers."
-        picture = inline(figure, name=f"map-{coloring}-{kind.name}", label=label)
-        figures.append(el("figure", picture))
+        figures.append(placed(about, PANELS, label, ending=f"-{coloring}-{kind.name}"))
     stress = _stress(about.run, kind.name)
     fit = "" if stress is None else f", with a stress of {stress:.2f} (0 is exact, 0.2 poor)"
     out: list[Html | None] = [

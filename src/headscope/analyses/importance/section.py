@@ -20,7 +20,7 @@ from headscope.analyses.importance.tables import CLASS_NAMES
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import linked, paper_figure
 from headscope.report_kit.numbers import DASH, ends, thousandths
-from headscope.report_kit.pictures.drawing import inline
+from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import Words, capital, count
@@ -60,9 +60,8 @@ def importance_section(about: Context) -> list[Section]:
         blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
         figures = []
         for measure, (title, _) in MEASURES.items():
-            figure = importance_panel(table, measure, kind=kind.name, names=names)
             label = f"{title} of each {kind.name} head by layer and class of token; the table below holds the means."
-            figures.append(el("figure", inline(figure, name=f"{kind.name}-{measure}", label=label)))
+            figures.append(placed(about, PANELS, label, ending=f"-{kind.name}-{measure}"))
         blocks.append(el("div", figures, class_="panels"))
         if kind is about.kinds[0]:
             blocks.append(el("p", f"{loss_line(run.manifest)} {CAPTION}".strip(), class_="caption"))
@@ -78,7 +77,15 @@ def _draw(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
         yield ending, partial(importance_curves, rows, names=class_names(about.words))
 
 
+def _draw_panels(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    for kind in about.kinds:
+        panel = partial(importance_panel, table, kind=kind.name, names=class_names(about.words))
+        for measure in MEASURES:
+            yield f"-{kind.name}-{measure}", partial(panel, measure)
+
+
 FIGURE = Figure(name="figure-3", tables=("importance",), draw=_draw)
+PANELS = Figure(name="importance", tables=("importance",), draw=_draw_panels)
 
 
 def layer_mean_table(table: pd.DataFrame, measure: str, kind: Kind, names: Mapping[str, str]) -> Table:

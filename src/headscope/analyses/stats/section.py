@@ -8,20 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from headscope.analyses.stats.by_norm import UNKNOWN, norm_table
+from headscope.analyses.stats.figures import EXAMPLE_PANELS, PANELS, example_rows
 from headscope.attention.head_id import head_anchor, head_label
-from headscope.figures.axes import share_top
-from headscope.figures.entropy import entropy_panel
-from headscope.figures.line_diagram import example_panel
-from headscope.figures.series import select
-from headscope.figures.statistic_panel import statistic_panel
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import linked, paper_figure
-from headscope.report_kit.pictures.drawing import inline
+from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.page_rows import Table, example_table, layer_table, role_table
 from headscope.report_kit.words import Words, capital, plain
 from headscope.statistics.measures import NORM, of_measure
-from headscope.statistics.role_catalog import SHOWN
 from headscope.statistics.statistic import Topic
 from headscope.statistics.statistic_catalog import STATISTICS, is_share, of_topic
 from headscope.views.markup import Html, el
@@ -97,7 +92,7 @@ def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: 
         ]
         note = f"Left out because it cannot occur here: {', '.join(absent)}. " if absent else ""
         blocks += [*kind.heading(), *linked(about.findings_on(*plan.topics, kind=kind))]
-        blocks.append(el("div", panels(plan, about, kind), class_="panels"))
+        blocks.append(el("div", _panels(plan, about, kind), class_="panels"))
         caption = note + (CAPTION if explain and kind is occurring[0] else "")
         blocks.append(el("p", caption, class_="caption") if caption else None)
         table = layer_table(kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}")
@@ -106,45 +101,29 @@ def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: 
     return section(plan.name, plan.title, plan.why, blocks, files=files)
 
 
-def panels(plan: Plan, about: Context, kind: Kind) -> list[Html]:
-    """Draw one panel for each statistic that occurs; shares in a section have the same axis."""
-    run, words = about.run, about.words
-    present = [name for name in plan.statistics if kind.occurs(name)]
-    top = share_top(*(select(run.stats, name, kind=kind.name) for name in present))
+def _panels(plan: Plan, about: Context, kind: Kind) -> list[Html]:
     out = []
-    for name in present:
-        title = capital(words.statistics[name])
-        if is_share(name):
-            figure = statistic_panel(
-                run.stats, name, kind=kind.name, roles=run.roles, names=words.statistics, top=top
-            )
-            what = "share of attention"
-        else:
-            figure = entropy_panel(run.stats, name, kind=kind.name, roles=run.roles, names=words.statistics)
-            what = "nats"
+    for name in plan.statistics:
+        title, what = (
+            capital(about.words.statistics[name]),
+            "share of attention" if is_share(name) else "nats",
+        )
         label = f"{title}: {what} of each {kind.name} head, by layer; the table below holds the numbers."
-        out.append(el("figure", inline(figure, name=f"{kind.name}-{name}", label=label)))
+        out += placed(about, PANELS[plan.name], label, ending=f"-{kind.name}-{name}")
     return out
 
 
 def roles_section(about: Context) -> Html:
     """Show the clearest example of each role, as figure 1 of the paper does, and count the roles."""
     words = about.words
-    rows = about.run.examples[about.run.examples["behavior"] != "shared"]
-    order = {kind.name: index for index, kind in enumerate(about.kinds)}
-    records = sorted(
-        (row for _, row in rows.iterrows()),
-        key=lambda row: (order.get(row["kind"], 9), _rank(row["behavior"]), row["layer"], row["head"]),
-    )
+    records = example_rows(about)
     figures = []
     for index, row in enumerate(records):
-        figure = example_panel(row, labels=words.roles, prefix=about.kind(row["kind"]).prefix)
         label = (
             f"Attention of {row['kind']} head {head_label(row['layer'], row['head'])} on an example sentence."
         )
-        drawn = inline(figure, name=f"example-{index}", label=label)
-        link = el("a", drawn, href=f"#{head_anchor(row['kind'], int(row['layer']), int(row['head']))}")
-        figures.append(el("figure", link))
+        card = f"#{head_anchor(row['kind'], int(row['layer']), int(row['head']))}"
+        figures += placed(about, EXAMPLE_PANELS, label, ending=f"-{index}", href=card)
     table: Table | None = None
     if records:
         table = example_table(
@@ -172,10 +151,6 @@ def roles_section(about: Context) -> Html:
         paper_figure(about, 1) if records else None,
         id="section-roles",
     )  # fmt: skip
-
-
-def _rank(behavior: str) -> int:
-    return SHOWN.index(behavior) if behavior in SHOWN else len(SHOWN)
 
 
 def _number(value: object) -> float:

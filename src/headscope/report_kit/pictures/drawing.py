@@ -31,7 +31,13 @@ def inline(figure: matplotlib.figure.Figure, *, name: str, label: str) -> Html:
 
 
 def placed(
-    about: Context, figure: Figure, label: str, *, ending: str = "", class_: str | None = None
+    about: Context,
+    figure: Figure,
+    label: str,
+    *,
+    ending: str = "",
+    class_: str | None = None,
+    href: str | None = None,
 ) -> list[Html]:
     """Place a figure in the page, each page of it as it was written in its file, else as it would be written.
 
@@ -41,13 +47,18 @@ def placed(
         label: what it shows, for those who do not see it.
         ending: of its file's name: the kind of attention, the probe.
         class_: of the elements.
+        href: what a click on it opens.
     """
     drawings = figure.drawings(about)
     page = re.compile(rf"{re.escape(figure.name + ending)}(-\d+)?")
-    return [
-        el("figure", _inlined(_markup(about, file, draw), name=file, label=label), class_=class_)
+    pictures = [
+        _inlined(_markup(about, file, draw), name=file, label=label)
         for file, draw in drawings.items()
         if page.fullmatch(file)
+    ]
+    return [
+        el("figure", picture if href is None else el("a", picture, href=href), class_=class_)
+        for picture in pictures
     ]
 
 
