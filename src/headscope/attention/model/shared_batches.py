@@ -15,7 +15,7 @@ from headscope.attention.model.trial_batch import (
 from headscope.errors import ModelError
 from headscope.models.anatomy import Together
 from headscope.models.eager_mode import eager_evaluation
-from headscope.models.reads_text import WORKING_FAMILIES
+from headscope.models.loading.refusals import WORKING_FAMILIES
 
 _TOLERANCE = 1e-4  # another shape of batch changes float32 by 1e-5 of a weight at most
 
