@@ -376,7 +376,7 @@ def hostile_section_4():
     )
     told = {
         **inputs.manifest,
-        "treebank": {**inputs.manifest["treebank"], "name": attack, "skipped_why": {attack: 2}},
+        "treebank": {**inputs.manifest["treebank"], "name": attack, "skipped": {attack: 2}},
         "coreference": {**inputs.manifest["coreference"], "name": attack, "lost_why": {attack: 3}},
     }
     coreference = inputs.tables.get("coref").replace(

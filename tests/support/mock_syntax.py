@@ -102,7 +102,7 @@ def with_treebank(
 def treebank_manifest(documents):
     return {
         "name": "en_ewt-ud-dev.conllu", "documents": documents, "sentences": 2001, "words": 25149, "words_split": 2011,
-        "words_dropped": 3, "skipped": 2, "skipped_why": {"longer than 512 tokens": 2}, "folded": True,
+        "words_dropped": 3, "skipped": {"longer than 512 tokens": 2}, "folded": True,
         "special_kept": False, "special_changes": {"accuracies": 812, "of": 3600, "largest": 0.214}, "pooling": "mean",
     }  # fmt: skip
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from headscope.analyses.probes.data.attention_tables import TableWriter, WordMaps
 from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.data.table_shards import ShardWriter, WordMaps
 from headscope.analyses.probes.data.tree_sentences import TreeSentence, kinds_of, numbered
 from headscope.analyses.probes.data.word_maps import SPECIAL
 from support.trees import random_tree
@@ -51,9 +51,9 @@ def made_up_tables(
     return tables
 
 
-def on_disk(folder: Path, tables: Sequence[np.ndarray], *, shard_bytes: int = 1 << 12) -> WordMaps:
-    """Write tables in several shards and open them."""
-    writer = ShardWriter(folder, heads=tables[0].shape[2], shard_bytes=shard_bytes)
+def on_disk(folder: Path, tables: Sequence[np.ndarray]) -> WordMaps:
+    """Write tables and open them."""
+    writer = TableWriter(folder, heads=tables[0].shape[2])
     for number, table in enumerate(tables):
         writer.add(number, table)
     writer.close(about={})

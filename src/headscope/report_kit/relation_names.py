@@ -2,77 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
 from headscope.figures.labels import label
 
 COREFERENCE = "coreference"
 OVERALL = ("all", "all_but_punct_root")
 LONGEST_RELATION = 22
 
-# label: the dependent and its head word, each as after "of a" and "the".
-_TERMS = {
-    "acl": ("clause on a noun", "noun"),
-    "acl:relcl": ("relative clause", "noun"),
-    "advcl": ("adverbial clause", "predicate"),
-    "advmod": ("adverb", "word it modifies"),
-    "amod": ("adjective", "noun"),
-    "appos": ("apposition", "noun"),
-    "attr": ("attribute", "verb"),
-    "aux": ("auxiliary", "verb"),
-    "aux:pass": ("passive auxiliary", "verb"),
-    "auxpass": ("passive auxiliary", "verb"),
-    "case": ("preposition or case marker", "noun"),
-    "cc": ("conjunction", "conjunct"),
-    "ccomp": ("clausal complement", "verb"),
-    "clf": ("classifier", "noun"),
-    "compound": ("part of a compound", "main word"),
-    "compound:prt": ("verb particle", "verb"),
-    "conj": ("conjunct", "first conjunct"),
-    "cop": ("copula", "predicate"),
-    "csubj": ("clausal subject", "predicate"),
-    "dep": ("unnamed dependent", "head word"),
-    "det": ("determiner", "noun"),
-    "discourse": ("discourse word", "predicate"),
-    "dislocated": ("dislocated element", "predicate"),
-    "dobj": ("direct object", "verb"),
-    "expl": ("expletive", "predicate"),
-    "fixed": ("part of a fixed expression", "first word"),
-    "flat": ("part of a name", "first word"),
-    "goeswith": ("split-off piece of a word", "first piece"),
-    "iobj": ("indirect object", "verb"),
-    "list": ("list item", "first item"),
-    "mark": ("subordinating word", "clause’s predicate"),
-    "mwe": ("part of a fixed expression", "last word"),
-    "neg": ("negation", "word it negates"),
-    "nmod": ("noun modifier", "noun"),
-    "nmod:poss": ("possessor", "noun"),
-    "nn": ("noun in a compound", "main noun"),
-    "nsubj": ("subject", "predicate"),
-    "nsubj:pass": ("passive subject", "verb"),
-    "nsubjpass": ("passive subject", "verb"),
-    "num": ("number", "noun"),
-    "number": ("part of a number", "number"),
-    "nummod": ("number", "noun"),
-    "obj": ("direct object", "verb"),
-    "obl": ("oblique nominal", "predicate"),
-    "obl:agent": ("agent of a passive", "verb"),
-    "orphan": ("orphaned word", "predicate"),
-    "parataxis": ("parenthetical clause", "predicate"),
-    "partmod": ("participle", "noun"),
-    "pcomp": ("complement of a preposition", "preposition"),
-    "pobj": ("object of a preposition", "preposition"),
-    "poss": ("possessor", "noun"),
-    "possessive": ("possessive ending", "possessor"),
-    "prep": ("preposition", "word it modifies"),
-    "prt": ("verb particle", "verb"),
-    "punct": ("punctuation mark", "head word"),
-    "quantmod": ("word on a quantity", "number"),
-    "rcmod": ("relative clause", "noun"),
-    "reparandum": ("corrected word", "correction"),
-    "vocative": ("vocative", "predicate"),
-    "xcomp": ("clausal complement without a subject", "verb"),
-}
+_FILE = resources.files("headscope").joinpath("data/relations.json")
+RELATIONS: Mapping[str, Mapping[str, Any]] = json.loads(_FILE.read_text(encoding="utf-8"))
+"""By its label: the dependent and its head word, each as after "of a" and "the", and what else people search it by."""
 
-BASIC_RELATIONS = tuple(relation for relation in _TERMS if ":" not in relation)
+BASIC_RELATIONS = tuple(relation for relation in RELATIONS if ":" not in relation)
 """Every relation that has a name in words, without sub-types."""
 
 DIRECTIONS = {
@@ -84,7 +29,8 @@ DIRECTIONS = {
 
 def terms(relation: str) -> tuple[str, str] | None:
     """Return what a relation's dependent and head word are called; a sub-type goes by its base where it has no own."""
-    return _TERMS.get(relation) or _TERMS.get(relation.split(":", 1)[0])
+    known = RELATIONS.get(relation) or RELATIONS.get(relation.split(":", 1)[0])
+    return (known["dependent"], known["head"]) if known else None
 
 
 def short(relation: str) -> str:

@@ -8,8 +8,6 @@ from typing import Any
 import pandas as pd
 
 from headscope.errors import InputError
-from headscope.statistics.measures import TABLES as OF_BOTH_MEASURES
-from headscope.statistics.measures import with_measure
 from headscope.storage.atomic import hash_of
 from headscope.storage.bounded import UnreadableFileError, read_regular
 
@@ -37,10 +35,8 @@ class RunTables(Mapping[str, pd.DataFrame]):
         if name not in self:
             raise KeyError(name)
         if name not in self._read:
-            frame = pd.read_parquet(
-                BytesIO(checked_bytes(self._folder, self._manifest, f"tables/{name}.parquet"))
-            )
-            self._read[name] = with_measure(frame) if name in OF_BOTH_MEASURES else frame
+            content = checked_bytes(self._folder, self._manifest, f"tables/{name}.parquet")
+            self._read[name] = pd.read_parquet(BytesIO(content))
         return self._read[name]
 
     def __contains__(self, name: object) -> bool:

@@ -19,7 +19,7 @@ from headscope.running.extraction import MapOptions, extract
 from headscope.running.stages import measure_stage
 from headscope.scans.scan_runner import ScanRunner
 from headscope.statistics.inference.confidence import Interval
-from headscope.statistics.measures import of_measure, with_measure
+from headscope.statistics.measures import of_measure
 from headscope.study.head_columns import head_columns
 from support import mock_inputs
 from support.measured import about, only, with_parts
@@ -140,12 +140,6 @@ def test_each_behavior_is_a_column_of_a_study(result):
         local = own[(own["behavior"] == "local") & own["head"].notna()]
         np.testing.assert_array_equal(columns[f"behaviors.local{suffix}"], local["value"])
         assert {f"behaviors.{name}{suffix}" for name in NATURAL} <= set(columns)
-
-
-def test_a_table_of_before_is_of_weights(result):
-    now = result.tables["behaviors"]
-    before = now[now["measure"] == "weight"].drop(columns="measure").reset_index(drop=True)
-    pd.testing.assert_frame_equal(with_measure(before), of_measure(now).reset_index(drop=True))
 
 
 def test_the_page_shows_each_behavior_that_can_occur(result):

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from headscope.analyses.coref.antecedents import candidate_words, first_headed, mention_order
 from headscope.analyses.coref.mention_table import MENTION_TYPES, mention_table
 from headscope.analyses.coref.mention_windows import (
-    DocumentMentions,
     MentionCounts,
     coreference_segments,
 )
@@ -195,12 +194,3 @@ def test_mentions_over_an_edge_and_heads_without_pieces():
     # The mentions of x are no candidates either: attention cannot look at them.
     assert whole.fields["mentions"].candidate_words.shape == (1, 6)
     assert counts.lost == {"head word has no piece": 2}
-
-
-def test_heads_and_types_can_be_given():
-    mentions = DocumentMentions.of(
-        story(), find_head=lambda _, mention: mention.start, find_type=lambda *_: "proper"
-    )
-    assert mentions.heads.tolist() == [0, 2, 4, 7, 8, 9, 11, 14]
-    assert set(mentions.types.tolist()) == {2}
-    assert mentions.answerable.tolist() == [False, False, True, True, False, True, False, True]

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from headscope.analyses.coref.mention_rules.head_rule import rule_agreement, rule_head
-from headscope.analyses.coref.mention_rules.head_words import head_word, mention_type
+from headscope.analyses.coref.mention_rules.head_words import MentionWords
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.trees.conllu import read_conllu
 from support.shared_data import data
@@ -93,8 +93,8 @@ def test_punctuation_alone_has_its_last_word_for_a_head():
 
 def test_the_rule_counts_from_the_mention_and_the_answer_from_the_document():
     text = document("It rained .", "The King of Spain slept .")
-    assert head_word(text, Mention(3, 7, "e")) == 4
-    assert head_word(text, Mention(0, 1, "e")) == 0
+    assert MentionWords(text).head(Mention(3, 7, "e")) == 4
+    assert MentionWords(text).head(Mention(0, 1, "e")) == 0
 
 
 def test_with_a_tree_the_head_is_the_word_whose_head_lies_outside():
@@ -104,25 +104,26 @@ def test_with_a_tree_the_head_is_the_word_whose_head_lies_outside():
         "of/ADP/7/case Rome/PROPN/5/nmod"
     )
     text = document("It rained .", sentence)
-    assert head_word(text, Mention(5, 10, "e")) == 7
-    assert head_word(text, Mention(5, 7, "e")) == 6  # `a house`, a span that is no subtree: the higher word
-    assert head_word(text, Mention(3, 10, "e")) == 4  # the root
-    assert head_word(text, Mention(8, 10, "e")) == 9
+    assert MentionWords(text).head(Mention(5, 10, "e")) == 7
+    # `a house`, a span that is no subtree: the higher word
+    assert MentionWords(text).head(Mention(5, 7, "e")) == 6
+    assert MentionWords(text).head(Mention(3, 10, "e")) == 4  # the root
+    assert MentionWords(text).head(Mention(8, 10, "e")) == 9
 
 
 def test_of_several_the_nearest_to_the_root_then_the_leftmost():
     sentence = tree("a/NOUN/5/nsubj b/NOUN/4/obj c/NOUN/5/obj d/VERB/5/ccomp e/VERB/0/root f/NOUN/5/obj")
     text = document(sentence)
-    assert head_word(text, Mention(1, 3, "e")) == 2  # c hangs on the root itself, b below d
-    assert head_word(text, Mention(2, 4, "e")) == 2  # c and d hang equally high
-    assert head_word(text, Mention(0, 3, "e")) == 0
+    assert MentionWords(text).head(Mention(1, 3, "e")) == 2  # c hangs on the root itself, b below d
+    assert MentionWords(text).head(Mention(2, 4, "e")) == 2  # c and d hang equally high
+    assert MentionWords(text).head(Mention(0, 3, "e")) == 0
 
 
 def test_a_determiner_is_a_head_only_alone():
     sentence = tree("the/DET/4/det:x World/PROPN/3/compound Bank/PROPN/4/compound head/NOUN/0/root")
     text = document(sentence)
-    assert head_word(text, Mention(0, 3, "e")) == 2
-    assert head_word(text, Mention(0, 1, "e")) == 0
+    assert MentionWords(text).head(Mention(0, 3, "e")) == 2
+    assert MentionWords(text).head(Mention(0, 1, "e")) == 0
 
 
 @pytest.mark.parametrize("relation", ["det", "case", "mark", "cc", "aux", "aux:pass", "cop", "clf", "punct"])
@@ -130,18 +131,18 @@ def test_function_words_come_last_however_near_the_root(relation: str):
     """`a` hangs on the root itself, Ann below it; the span of the two is no subtree."""
     sentence = tree(f"a/X/3/{relation} Ann/PROPN/4/nmod left/VERB/0/root home/NOUN/3/obj b/X/3/{relation}")
     text = document(sentence)
-    assert head_word(text, Mention(0, 2, "e")) == 1
+    assert MentionWords(text).head(Mention(0, 2, "e")) == 1
     # alone, or among its like, it is the head all the same: the leftmost
-    assert head_word(text, Mention(0, 1, "e")) == 0
+    assert MentionWords(text).head(Mention(0, 1, "e")) == 0
     apart = document(tree(f"a/X/3/{relation} b/X/3/{relation} left/VERB/0/root"))
-    assert head_word(apart, Mention(0, 2, "e")) == 0
+    assert MentionWords(apart).head(Mention(0, 2, "e")) == 0
 
 
 def test_punctuation_is_no_head_where_there_is_a_word():
     sentence = tree("ran/VERB/0/root ,/PUNCT/1/punct he/PRON/4/nsubj said/VERB/1/parataxis ./PUNCT/1/punct")
     text = document(sentence)
-    assert head_word(text, Mention(1, 3, "e")) == 2
-    assert head_word(text, Mention(4, 5, "e")) == 4
+    assert MentionWords(text).head(Mention(1, 3, "e")) == 2
+    assert MentionWords(text).head(Mention(4, 5, "e")) == 4
 
 
 def test_heads_of_a_constituency_tree_do():
@@ -151,25 +152,25 @@ def test_heads_of_a_constituency_tree_do():
         heads=(2, 5, 2, 3, 0),
         relations=("dep", "dep", "dep", "dep", "root"),
     )
-    assert head_word(document(sentence), Mention(0, 4, "e")) == 1
+    assert MentionWords(document(sentence)).head(Mention(0, 4, "e")) == 1
 
 
 def test_a_mention_into_the_next_sentence_is_judged_by_its_first():
     text = document("I saw old", "Mary of Rome")
-    assert head_word(text, Mention(2, 4, "e")) == 2
+    assert MentionWords(text).head(Mention(2, 4, "e")) == 2
     first = tree("a/DET/2/det b/NOUN/0/root")
-    assert head_word(document(first, first), Mention(0, 4, "e")) == 1
+    assert MentionWords(document(first, first)).head(Mention(0, 4, "e")) == 1
 
 
 def test_a_mention_behind_the_document_is_an_error():
     with pytest.raises(IndexError, match="position 3 lies behind the document's last word"):
-        head_word(document("a b c"), Mention(3, 4, "e"))
+        MentionWords(document("a b c")).head(Mention(3, 4, "e"))
 
 
 def kind(text: AnnotatedDocument, word: str) -> str:
     at = text.words.index(word)
     mention = Mention(at, at + 1, "e")
-    return mention_type(text, mention, head_word(text, mention))
+    return MentionWords(text).type(MentionWords(text).head(mention))
 
 
 @pytest.mark.parametrize(
@@ -183,13 +184,13 @@ def kind(text: AnnotatedDocument, word: str) -> str:
 def test_types_by_tag_whatever_the_word(tag: str, expected: str):
     words = ("see", "He")
     sentence = AnnotatedSentence(words=words, tags=("VERB", tag))
-    assert mention_type(document(sentence), Mention(1, 2, "e"), 1) == expected
+    assert MentionWords(document(sentence)).type(1) == expected
 
 
 @pytest.mark.parametrize("tag", ["_", "X", "XX", "-"])
 def test_a_tag_that_says_nothing_leaves_it_to_the_word(tag: str):
     sentence = AnnotatedSentence(words=("see", "him"), tags=("VERB", tag))
-    assert mention_type(document(sentence), Mention(1, 2, "e"), 1) == "pronoun"
+    assert MentionWords(document(sentence)).type(1) == "pronoun"
 
 
 @pytest.mark.parametrize(
@@ -212,8 +213,8 @@ def test_types_without_tags(word: str, expected: str):
 
 def test_the_head_of_a_longer_mention_decides():
     text = document("then came the King of Spain and all of us .")
-    assert mention_type(text, Mention(2, 6, "e"), head_word(text, Mention(2, 6, "e"))) == "proper"
-    assert mention_type(text, Mention(7, 10, "e"), head_word(text, Mention(7, 10, "e"))) == "pronoun"
+    assert MentionWords(text).type(MentionWords(text).head(Mention(2, 6, "e"))) == "proper"
+    assert MentionWords(text).type(MentionWords(text).head(Mention(7, 10, "e"))) == "pronoun"
 
 
 @pytest.mark.parametrize("opening", ["", "“ ", "( ", "he said : “ ", "he said , `` "])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headscope.analyses.coref.baselines import BASELINES, baseline_hits, choices
 from headscope.analyses.coref.mention_rules.agreement import agreement, features_of
 from headscope.analyses.coref.mention_rules.head_rule import rule_agreement
-from headscope.analyses.coref.mention_rules.head_words import head_word
+from headscope.analyses.coref.mention_rules.head_words import MentionWords
 from headscope.analyses.coref.mention_table import MENTION_TYPES, mention_table
 from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
 from headscope.analyses.coref.scored_mentions import MentionQueries, ScoredMentions
@@ -200,7 +200,7 @@ def test_a_chain_of_a_hundred_thousand_words_is_walked_once():
     assert number == 199  # longer ones are no phrases
     assert megabytes < 5  # what hangs below each word: 9
     assert seconds < 20
-    assert head_word(document, Mention(50, 60, "e")) == 59
+    assert MentionWords(document).head(Mention(50, 60, "e")) == 59
 
 
 def cut(sentence, size):

@@ -23,7 +23,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.frame import Frame
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure_stage
-from headscope.statistics.measures import of_measure, with_measure
+from headscope.statistics.measures import of_measure
 from support.behaving import keys_of, masks
 from support.hand_made import HandMadeSource, random_map
 from support.model_folders import save_tiny_bloom, save_tiny_llama
@@ -217,12 +217,6 @@ def test_controls_are_measured_by_both(grouped):
     # Which head stands for a behavior is chosen by weights, once.
     best = result.tables["experiments_best"]
     assert not best.duplicated(["experiment", "model", "kind", "behavior"]).any()
-
-
-def test_a_table_of_before_is_of_weights(grouped):
-    now = grouped[1].tables["experiments"]
-    before = now[now["measure"] == "weight"].drop(columns="measure").reset_index(drop=True)
-    pd.testing.assert_frame_equal(with_measure(before), of_measure(now).reset_index(drop=True))
 
 
 def test_where_no_output_projection_is_known_there_are_weights_alone_and_it_is_said(tmp_path):

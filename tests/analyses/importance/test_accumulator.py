@@ -82,10 +82,10 @@ def test_values_are_those_of_plain_loops(kind, height):
                 for c, name in enumerate(KEY_CLASSES):
                     known = [each[measure, name] for each in own if (measure, name) in each]
                     np.testing.assert_allclose(
-                        result.heads.value[layer, head, m, c], np.mean(known), rtol=1e-12
+                        result.values.value[:, :-1][layer, head, m, c], np.mean(known), rtol=1e-12
                     )
                     assert result.n[layer, c] == len(known)
-    np.testing.assert_allclose(result.layers.value, result.heads.value.mean(1), rtol=1e-12)
+    np.testing.assert_allclose(result.values.value[:, -1], result.values.value[:, :-1].mean(1), rtol=1e-12)
 
 
 def test_a_hand_worked_case():
@@ -135,11 +135,13 @@ def test_intervals_are_over_documents():
     own = ratio_interval(totals, numbers, scale="positive")
     expected = [own.low, own.high]
     place = (1, 2, MEASURES.index("gradient"), KEY_CLASSES.index("period_comma"))
-    np.testing.assert_allclose([result.heads.low[place], result.heads.high[place]], expected, rtol=1e-10)
+    np.testing.assert_allclose(
+        [result.values.low[:, :-1][place], result.values.high[:, :-1][place]], expected, rtol=1e-10
+    )
     few = HandMadeSource(made_up_segments(9, seed=1), random_map)
     other = ImportanceAccumulator(few.layout)
     scan(few, [other])
-    assert np.isnan(other.compute()[0].heads.low).all()
+    assert np.isnan(other.compute()[0].values.low).all()
 
 
 def test_differences_are_of_the_same_documents():
@@ -205,12 +207,12 @@ def test_the_table_names_heads_from_1_and_layers_without_a_head():
         & (table["measure"] == "weight_times_gradient")
         & (table["key_class"] == "sep")
     ]
-    assert row["value"].tolist() == [result.heads.value[1, 2, 1, 1]]
+    assert row["value"].tolist() == [result.values.value[:, :-1][1, 2, 1, 1]]
     assert row["n_inputs"].tolist() == [result.n[1, 1]]
     mean = table[table["head"].isna() & (table["layer"] == 1) & (table["measure"] == "gradient")]
     assert mean["key_class"].tolist() == list(KEY_CLASSES)
-    assert mean["value"].tolist() == result.layers.value[0, 0].tolist()
-    assert mean["ci_high"].tolist() == result.layers.high[0, 0].tolist()
+    assert mean["value"].tolist() == result.values.value[:, -1][0, 0].tolist()
+    assert mean["ci_high"].tolist() == result.values.high[:, -1][0, 0].tolist()
 
 
 @pytest.mark.parametrize("family", ["bert", "modernbert", "gpt2", "llama", "gemma2", "t5", "bart"])
@@ -274,10 +276,10 @@ def test_the_embedded_model_rests_on_cls_and_the_loss_hardly_depends_on_it(embed
     assert (result.n == 30).all()
     for layer, expected in SEEN.items():
         for name, value in expected.items():
-            found = result.layers.value[layer - 1, 0, KEY_CLASSES.index(name)]
+            found = result.values.value[:, -1][layer - 1, 0, KEY_CLASSES.index(name)]
             # Other masks move it by a few percent; the reference has one digit at its smallest.
             assert abs(found - value) <= 0.15 * value + 0.00005, (layer, name, found)
-    cls, other = (result.layers.value[:, 0, KEY_CLASSES.index(name)] for name in ("cls", "other"))
+    cls, other = (result.values.value[:, -1][:, 0, KEY_CLASSES.index(name)] for name in ("cls", "other"))
     assert (other[1:5] > 5 * cls[1:5]).all()
 
 
@@ -312,4 +314,4 @@ def test_two_pairs_against_retained_gradients(embedded):
             for c in range(4):
                 totals[layer, :, 0, c] += size[:, :, keys == c].mean((1, 2))
                 totals[layer, :, 1, c] += product[:, :, keys == c].mean((1, 2))
-    np.testing.assert_allclose(result.heads.value, totals / 2, rtol=1e-3, atol=1e-8)
+    np.testing.assert_allclose(result.values.value[:, :-1], totals / 2, rtol=1e-3, atol=1e-8)

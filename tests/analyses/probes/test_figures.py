@@ -8,8 +8,9 @@ import pytest
 
 from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
-from headscope.analyses.probes.figures.score_lines import probe_scores, scores_of
+from headscope.analyses.probes.figures.score_lines import probe_scores
 from headscope.analyses.probes.figures.weight_grids import probe_weights
+from headscope.analyses.probes.probe_lines import probe_lines
 from headscope.figures.saving import svg_text
 from headscope.figures.style import role_color
 from headscope.statistics.arc_bins import DISTANCES
@@ -31,29 +32,30 @@ def test_the_papers_lines_are_all_named():
 def test_table_3_as_a_figure():
     probes = score_rows()
     (ax,) = probe_scores(probes, paper=paper_numbers()["table3"]).axes
-    lines = scores_of(probes)
+    lines = probe_lines(probes)
     assert len(lines) == 7
     names = [tick.get_text() for tick in ax.get_yticklabels()]
     assert names[0] == "Structural probe (UUAS)"
-    assert names[1:] == [system.name for system, _, _ in lines[1:]]
+    assert names[1:] == [line.system.name for line in lines[1:]]
     means = [(line.get_xdata()[0], line.get_ydata()[0]) for line in marks(ax, "mean")]
-    for place, (system, mean, seeds) in enumerate(lines):
+    for place, line in enumerate(lines):
+        system, mean = line.system, line.score
         (key,) = [key for key, one in SYSTEMS.items() if one is system]
         rows = probes[
             (probes["probe"] == key[0]) & (probes["model"] == key[1]) & (probes["measure"] == system.measure)
         ]
         assert means[place] == (rows[rows["seed"].isna()]["value"].item(), place)
-        assert mean["value"] == means[place][0]
+        assert mean.value == means[place][0]
         assert (
             list(marks(ax, "seeds")[place].get_xdata())
-            == seeds
+            == list(line.values)
             == rows[rows["seed"].notna()]["value"].tolist()
         )
         ((start, end),) = [
             segment[:, 0] for c in ax.collections for segment in c.get_segments() if segment[0, 1] == place
         ]
-        assert (start, end) == (mean["ci_low"], mean["ci_high"])
-    assert [text.get_text() for text in ax.texts] == [f"{100 * mean['value']:.1f}" for _, mean, _ in lines]
+        assert (start, end) == (mean.ci_low, mean.ci_high)
+    assert [text.get_text() for text in ax.texts] == [f"{100 * line.score.value:.1f}" for line in lines]
     printed = {line.get_ydata()[0]: 100 * line.get_xdata()[0] for line in marks(ax, "paper")}
     assert printed == pytest.approx({0: 80, 1: 26, 2: 58, 4: 30, 5: 61, 6: 77})
     assert ax.get_xlabel() == "◇ in the paper, on the Wall Street Journal"

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from headscope.analyses.probes.data import map_cache
+from headscope.analyses.probes.data.attention_tables import TableWriter
 from headscope.analyses.probes.data.map_cache import MapCache, cache_limit
-from headscope.analyses.probes.data.table_shards import ShardWriter
 from headscope.errors import OptionError, OutputError
 
 TABLE = np.ones((64, 64, 4), dtype=np.float16)  # 32 KiB
@@ -17,7 +17,7 @@ GIB = (3.2 * ONE + 4096) / 2**30  # room for three
 
 
 def write(path):
-    writer = ShardWriter(path, heads=4)
+    writer = TableWriter(path, heads=4)
     writer.add(0, TABLE)
     writer.close(about={})
 
@@ -53,7 +53,7 @@ def test_a_set_that_was_stopped_leaves_nothing_and_is_made_anew(cache):
         cache.get_or_make("a", stop)
     assert names(cache) == []
     cache.get_or_make("a", write)
-    (cache.folder / "a" / "00000.f16").write_bytes(b"half")
+    (cache.folder / "a" / "tables.f16").write_bytes(b"half")
     assert len(cache.get_or_make("a", write)) == 1
 
 

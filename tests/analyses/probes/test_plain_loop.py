@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from headscope.analyses.probes.data.attention_tables import TableWriter, WordMaps
 from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.data.table_shards import ShardWriter, WordMaps
 from headscope.analyses.probes.data.tree_sentences import WordTable, numbered, tree_sentences
 from headscope.analyses.probes.data.word_maps import WordMapCollector, heads_of
 from headscope.analyses.probes.data.word_vectors import input_embeddings
@@ -43,7 +43,7 @@ def bench(tmp_path_factory):
     encoder = Encoder(loaded.tokenizer)
     anatomy = examine(loaded.model, encoder.vocabulary)
     segments = SentencePacker(encoder, max_length=512).pack(documents, max_inputs=TRAIN + TEST)
-    writer = ShardWriter(tmp_path_factory.mktemp("ewt") / "maps", heads=len(heads_of(anatomy.layout)))
+    writer = TableWriter(tmp_path_factory.mktemp("ewt") / "maps", heads=len(heads_of(anatomy.layout)))
     numbers = {sentence.key: place for place, sentence in enumerate(sentences)}
     collector = WordMapCollector(writer, anatomy.layout, numbers)
     batches = length_buckets(segments, batch_size=32)

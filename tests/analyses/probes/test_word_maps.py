@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from headscope.analyses.probes.data.table_shards import ShardWriter, WordMaps
+from headscope.analyses.probes.data.attention_tables import TableWriter, WordMaps
 from headscope.analyses.probes.data.word_maps import WordMapCollector, bytes_of, heads_of
 from headscope.attention.head_id import HeadId
 from headscope.attention.scan import scan
@@ -18,7 +18,7 @@ from support.trees import between, tree_segments
 def collected(folder, segments, *, pooling="mean", kind="encoder", **cut):
     causal = kind == "decoder"
     source = HandMadeSource(segments, lambda s: random_map(s, causal=causal), kind=kind, **cut)
-    writer = ShardWriter(folder, heads=6)
+    writer = TableWriter(folder, heads=6)
     numbers = {(s.document, s.index): place for place, s in enumerate(segments)}
     scan(source, [WordMapCollector(writer, source.layout, numbers, pooling=pooling)])
     writer.close(about={})

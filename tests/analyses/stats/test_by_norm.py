@@ -16,7 +16,7 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
-from headscope.statistics.measures import MEASURES, of_measure, with_measure
+from headscope.statistics.measures import MEASURES, of_measure
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 from support import mock_inputs
@@ -220,13 +220,3 @@ def test_where_it_is_not_known_the_page_says_so_and_the_terminal_has_no_column()
     grid, legend = render_results(StageResult(name="stats", tables={"stats": made.stats}))
     assert grid.columns[-1] == ("role", "left")
     assert "norm" not in legend
-
-
-def test_a_table_of_before_is_of_weights():
-    made = mock_inputs.encoder(1, 2).stats
-    old = made.drop(columns="measure")
-    pd.testing.assert_frame_equal(with_measure(old), made, check_dtype=False)
-    assert with_measure(made) is made
-    assert of_measure(old) is old
-    assert of_measure(old, "norm").empty
-    assert roles(old).equals(roles(made))

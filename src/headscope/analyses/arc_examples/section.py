@@ -236,7 +236,6 @@ def _table(groups: Sequence[Group], about: Context) -> Html:
     ]  # fmt: skip
     return Table(
         summary=f"Table: {count(len(rows), 'example')} and where they come from",
-        groups=(),
         header=("head", "relation", "outcome", "weight, %", "document", "segment"),
         rows=tuple(rows),
         name="table-arcs",

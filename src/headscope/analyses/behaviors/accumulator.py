@@ -1,8 +1,7 @@
 """The weight that every head puts on the keys of each behavior, beside uniform attention in the same rows."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -16,39 +15,16 @@ from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.inference.confidence import Interval, Scale, mapped, ratio_interval
-from headscope.statistics.measures import WEIGHT
+from headscope.statistics.inference.confidence import Scale
+from headscope.statistics.inference.head_means import HeadMeans
+from headscope.statistics.measures import NORM, WEIGHT
 from headscope.statistics.sums.accumulator import Accumulator
-from headscope.statistics.sums.groups import with_layer_means
 from headscope.statistics.sums.kept import Declared, counted, summed
 from headscope.statistics.sums.segment_means import SegmentSums
 
-_SCALES: Mapping[str, Scale] = {"share": "share", "tokens": "positive"}
-
-
-@dataclass(frozen=True)
-class BehaviorResult:
-    """Behaviors of one kind of attention.
-
-    Attributes:
-        kind: `encoder`, `decoder` or `cross`.
-        measure: of `measures.MEASURES`.
-        heads: every head's values, `[layer, head, NAMES]`; NaN where it cannot occur.
-        layers: the mean over a layer's heads, `[layer, NAMES]`.
-        uniform: what uniform attention over the visible keys gives in the rows in which it can occur, `[layer, NAMES]`.
-        n: rows, `[layer, head + 1, NAMES]`, the most of any head behind them.
-        sums: the measure in each document (or group of documents), `[group, layer, head, NAMES]`.
-        rows: how many rows that is of, as `sums`; one head stands for all where it is the same for all.
-    """
-
-    kind: str
-    measure: str
-    heads: Interval
-    layers: Interval
-    uniform: NDArray[np.float64]
-    n: NDArray[np.int64]
-    sums: NDArray[np.float64]
-    rows: NDArray[np.int32]
+_SCALES: list[Scale] = [
+    "share" if behavior.unit == "share" else "positive" for behavior in BEHAVIORS.values()
+]
 
 
 class BehaviorAccumulator(Accumulator):
@@ -124,69 +100,27 @@ class BehaviorAccumulator(Accumulator):
             self.add_segments(batch, kind, layers, weight=sums, n_rows=rows)
         self.begin(None)
 
-    def compute(self) -> tuple[BehaviorResult, ...]:
+    def compute(self) -> tuple[HeadMeans, ...]:
         """Return each kind's values with their intervals over documents."""
+        return tuple(self.means_of(kind, WEIGHT) for kind in self._kinds)
+
+    @property
+    def _kinds(self) -> tuple[str, ...]:
+        return tuple(part.kind for part in self.layout)
+
+    def means_of(self, kind: str, measure: str) -> HeadMeans:
+        """Compute the means of one kind of attention, with their intervals over documents.
+
+        Args:
+            kind: `encoder`, `decoder` or `cross`.
+            measure: of the weights, which are of the same rows for every head, or of norm-weighted attention.
+        """
         stacked = self.sums.stacked()
-        return tuple(
-            result_of(
-                part.kind,
-                WEIGHT,
-                stacked[f"weight.{part.kind}"][:, :, :-1],
-                stacked[f"n_rows.{part.kind}"][:, :, None],
-                uniform=self.uniform(part.kind, stacked),
-            )
-            for part in self.layout
-        )
-
-    def uniform(self, kind: str, stacked: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-        """Return what uniform attention gives in the rows in which each behavior can occur, `[layer, NAMES]`."""
-        sums = stacked[f"weight.{kind}"][:, :, -1].sum(0)
-        number = stacked[f"n_rows.{kind}"].sum(0, dtype=np.int64)
-        level: NDArray[np.float64] = np.full(number.shape, np.nan)
-        np.divide(sums, number, out=level, where=number > 0)
-        return level
-
-
-def result_of(
-    kind: str,
-    measure: str,
-    sums: NDArray[np.float64],
-    rows: NDArray[np.int32],
-    *,
-    uniform: NDArray[np.float64],
-) -> BehaviorResult:
-    """Compute the means of one kind of attention, with their intervals over documents.
-
-    Args:
-        kind: `encoder`, `decoder` or `cross`.
-        measure: what the sums are of.
-        sums: `[group, layer, head, NAMES]`.
-        rows: how many rows they are of, as `sums`; one head stands for all where it is the same for all.
-        uniform: what uniform attention gives in the same rows, `[layer, NAMES]`.
-    """
-    same_rows = rows.shape[2] == 1
-    interval = _intervals(with_layer_means(sums), rows if same_rows else with_layer_means(rows))
-    number = rows.sum(0, dtype=np.int64)
-    if not same_rows:
-        number = np.concatenate([number, number.max(1, keepdims=True)], axis=1)
-    return BehaviorResult(
-        kind=kind,
-        measure=measure,
-        heads=mapped(interval, lambda ends: ends[:, :-1]),
-        layers=mapped(interval, lambda ends: ends[:, -1]),
-        uniform=uniform,
-        n=np.broadcast_to(number, interval.value.shape),
-        sums=sums,
-        rows=rows,
-    )
-
-
-def _intervals(sums: NDArray[np.float64], rows: NDArray[Any]) -> Interval:
-    """Return intervals of sums by group, `[group, ..., NAMES]`, each on the scale of its unit."""
-    ends = [np.empty(sums.shape[1:]) for _ in range(3)]
-    for unit, scale in _SCALES.items():
-        in_unit = np.array([behavior.unit == unit for behavior in BEHAVIORS.values()])
-        part = ratio_interval(sums[..., in_unit], rows[..., in_unit], scale=scale)
-        for whole, part_ends in zip(ends, (part.value, part.low, part.high), strict=True):
-            whole[..., in_unit] = part_ends
-    return Interval(*ends)
+        sums, rows = stacked[f"weight.{kind}"], stacked[f"n_rows.{kind}"]
+        number = rows.sum(0, dtype=np.int64)
+        uniform: NDArray[np.float64] = np.full(number.shape, np.nan)
+        np.divide(sums[:, :, -1].sum(0), number, out=uniform, where=number > 0)
+        sides = (sums[:, :, :-1], rows[:, :, None])
+        if measure == NORM:
+            sides = (stacked[f"norm.{kind}"], stacked[f"n_norm.{kind}"])
+        return HeadMeans.of(kind, measure, *sides, uniform=uniform, scales=_SCALES)

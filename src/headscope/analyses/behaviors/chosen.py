@@ -9,24 +9,19 @@ import numpy as np
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import Behavior
-from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records
+from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
 from headscope.statistics.tables.boolean_columns import is_false, is_true
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChosenHead:
+class BehaviorHead(ChosenHead):
     """The head that is chosen for one behavior in one kind of attention.
 
     Attributes:
         behavior: that the head is chosen for.
-        kind: of attention.
-        layer, head: of the chosen head, 1-based.
         estimate: its weight on documents that did not choose it (cross-fitted), with that of uniform attention; on all
             documents where none could be held out.
-        all_documents: its weight on all documents.
-        held_out: what the choice is worth on documents that did not choose.
-        share: how often halves of the documents choose it; NaN where nothing could be held out.
         control: the same selection with random weights, over their seeds; None where there are none.
         heads: heads that show it, the strongest first, 1-based.
         n_heads: how many heads there are.
@@ -36,13 +31,7 @@ class ChosenHead:
     """
 
     behavior: Behavior
-    kind: str
-    layer: int
-    head: int
     estimate: Cell
-    all_documents: Cell
-    held_out: Cell
-    share: float
     control: Runs | None
     heads: tuple[tuple[int, int], ...]
     n_heads: int
@@ -66,7 +55,7 @@ def heads_of(heads: pd.DataFrame, kind: str | None = None, measure: str = WEIGHT
 
 def chosen_heads(
     heads: pd.DataFrame, best: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]
-) -> list[ChosenHead]:
+) -> list[BehaviorHead]:
     """Return the head chosen for each behavior that can occur in a kind of attention, in order.
 
     Args:
@@ -77,14 +66,10 @@ def chosen_heads(
     """
     trained = heads_of(heads, kind)
     best_of_kind, norms = best[best["kind"] == kind], heads_of(heads, kind, NORM)
-    by_behavior = [
-        dict(list(table.groupby("behavior", sort=False))) for table in (trained, best_of_kind, norms)
-    ]
-    empty_tables = trained[:0], best_of_kind[:0], norms[:0]
     selected = []
     for behavior in behaviors:
         rows, chosen, norm = (
-            groups.get(behavior.name, empty) for groups, empty in zip(by_behavior, empty_tables, strict=True)
+            table[table["behavior"] == behavior.name] for table in (trained, best_of_kind, norms)
         )
         rows, norm = rows[rows["n_rows"] > 0], norm[norm["n_rows"] > 0]
         named = records(chosen[chosen["model"] == "trained"])
@@ -95,15 +80,10 @@ def chosen_heads(
         norm_of_head = norm[(norm["layer"] == row["layer"]) & (norm["head"] == row["head"])]
         not_shown_by_norm = set(_head_numbers(norm[is_false(norm["shows"])]))
         selected.append(
-            ChosenHead(
+            BehaviorHead(
                 behavior=behavior,
-                kind=kind,
-                layer=int(row["layer"]),
-                head=int(row["head"]),
+                **chosen_head(row),
                 estimate=replace(cell_of(row, "value"), uniform=number(row["uniform"])),
-                all_documents=cell_of(row, "all_documents", "all_documents_ci"),
-                held_out=cell_of(row, "held_out", "held_out_ci"),
-                share=number(row["share"]),
                 control=_control(chosen[chosen["model"] == "control"]),
                 heads=_head_numbers(showing),
                 n_heads=len(rows),

@@ -14,7 +14,7 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from headscope.analyses.behaviors.catalog import Behavior
-from headscope.analyses.behaviors.chosen import ChosenHead, heads_of
+from headscope.analyses.behaviors.chosen import BehaviorHead, heads_of
 from headscope.figures.axes import grid_axes
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
@@ -104,7 +104,7 @@ def draw_grids(
 
 
 def place_grids(
-    about: Context, figure: Figure, kind: Kind, chosen: Sequence[ChosenHead], *, where: str
+    about: Context, figure: Figure, kind: Kind, chosen: Sequence[BehaviorHead], *, where: str
 ) -> list[Html]:
     """Place the grids of a kind in the page, above what their cells mean; nothing where there are none.
 

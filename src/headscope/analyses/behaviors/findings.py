@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import isnan
 
-from headscope.analyses.behaviors.chosen import ChosenHead
+from headscope.analyses.behaviors.chosen import BehaviorHead
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import accuracy_words, percent
@@ -13,7 +13,9 @@ from headscope.report_kit.words import count, either
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 
-def behavior_sentences(chosen: Sequence[ChosenHead], kind: Kind, topic: str, *, where: str) -> list[Sentence]:
+def behavior_sentences(
+    chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str
+) -> list[Sentence]:
     """Say which head shows each behavior, which behaviors no head shows, and which were not tested.
 
     Args:
@@ -44,7 +46,7 @@ def behavior_sentences(chosen: Sequence[ChosenHead], kind: Kind, topic: str, *, 
     return out
 
 
-def norm_sentence(chosen: Sequence[ChosenHead], kind: Kind, topic: str, *, where: str) -> list[Sentence]:
+def norm_sentence(chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str) -> list[Sentence]:
     """Say how many behaviors heads show by weight but not by norm-weighted attention; nothing where that is not known.
 
     Args:
@@ -71,7 +73,7 @@ def norm_sentence(chosen: Sequence[ChosenHead], kind: Kind, topic: str, *, where
     ]
 
 
-def _of_head(chosen: ChosenHead, kind: Kind, topic: str, *, where: str) -> Sentence:
+def _of_head(chosen: BehaviorHead, kind: Kind, topic: str, *, where: str) -> Sentence:
     chance = (
         ""
         if chosen.control is None

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
-from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads, heads_of
+from headscope.analyses.behaviors.chosen import BehaviorHead, chosen_heads, heads_of
 from headscope.analyses.behaviors.tables import HEAD_LABELS
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.report_kit.head_functions import BestHead, FunctionScores, HeadFunction
@@ -74,7 +74,7 @@ def behavior_scores(
     return scores
 
 
-def _best_head(chosen: ChosenHead) -> BestHead:
+def _best_head(chosen: BehaviorHead) -> BestHead:
     return BestHead(
         layer=chosen.layer,
         head=chosen.head,

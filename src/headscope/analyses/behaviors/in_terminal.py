@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, Behavior
-from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads
+from headscope.analyses.behaviors.chosen import BehaviorHead, chosen_heads
 from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
@@ -52,7 +52,7 @@ def render_chosen_heads(
         yield f"the same of what these heads write: {', '.join(by_norm)}"
 
 
-def _row(head: ChosenHead, prefix: str) -> list[str]:
+def _row(head: BehaviorHead, prefix: str) -> list[str]:
     estimate = head.estimate
     return [
         head.behavior.name,

@@ -7,16 +7,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.behaviors.accumulator import BehaviorResult
 from headscope.analyses.behaviors.catalog import NAMES, SHARES
+from headscope.analyses.behaviors.tables import best_columns
 from headscope.analyses.behaviors.verdict_rule import stands_out
-from headscope.statistics.inference.confidence import Interval, ends_of, ratio_interval
+from headscope.statistics.inference.confidence import ends_of, mapped, ratio_interval
+from headscope.statistics.inference.head_means import HeadMeans
 from headscope.statistics.inference.selection import Chosen, held_out, same_data
 from headscope.statistics.inference.thresholds import passing
 from headscope.statistics.measures import WEIGHT
+from headscope.statistics.tables.head_table import head_table, interval_columns
+
+_ALL_DOCUMENTS = ("all_documents", "all_documents_")
 
 
-def heads_table(results: Sequence[BehaviorResult], names: Sequence[str]) -> pd.DataFrame:
+def heads_table(results: Sequence[HeadMeans], names: Sequence[str]) -> pd.DataFrame:
     """Lay out every head's behaviors: `kind layer head measure behavior value ci_low ci_high uniform n shows`.
 
     Layers and heads are 1-based; a missing head is the mean over the layer's heads. What cannot occur is NaN with
@@ -27,43 +31,22 @@ def heads_table(results: Sequence[BehaviorResult], names: Sequence[str]) -> pd.D
         names: which behaviors, in order.
     """
     columns = [NAMES.index(name) for name in names]
-    parts = []
-    for result in results:
-        both = Interval(
-            *(
-                np.concatenate([ends, mean[:, None]], axis=1)[..., columns]
-                for ends, mean in zip(_ends(result.heads), _ends(result.layers), strict=True)
-            )
-        )
-        uniform = np.broadcast_to(result.uniform[:, None, columns], both.value.shape)
-        number = result.n[..., columns]
+    tables = []
+    for means in results:
         # Verdicts are on shares of single heads: neither on a layer's mean nor on distances.
-        shows = np.full(both.value.shape, None, dtype=object)
+        shows = np.full(means.n[..., columns].shape, None, dtype=object)
         for index, name in enumerate(names):
             if name in SHARES:
-                shows[:, :-1, index] = verdicts(result, columns[index])
-        layer, head, which = (index.reshape(-1) for index in np.indices(both.value.shape))
-        parts.append(
-            pd.DataFrame(
-                {
-                    "kind": result.kind,
-                    "layer": layer + 1,
-                    "head": pd.Series(head + 1, dtype="Int64").mask(head == both.value.shape[1] - 1),
-                    "measure": result.measure,
-                    "behavior": np.array(names)[which],
-                    "value": both.value.reshape(-1),
-                    "ci_low": both.low.reshape(-1),
-                    "ci_high": both.high.reshape(-1),
-                    "uniform": uniform.reshape(-1),
-                    "n_rows": number.reshape(-1),
-                    "shows": pd.array(shows.reshape(-1), dtype="boolean"),
-                }
-            )
-        )
-    return pd.concat(parts, ignore_index=True)
+                shows[:, :-1, index] = verdicts(means, columns[index])
+        values = interval_columns(mapped(means.values, lambda ends: ends[..., columns]))
+        more = {"uniform": means.uniform[:, None, columns], "n_rows": means.n[..., columns], "shows": shows}
+        axes = {"behavior": names}
+        table = head_table(values | more, axes, mean_last=True, kind=means.kind, measure=means.measure)
+        tables.append(table.astype({"shows": "boolean"}))
+    return pd.concat(tables, ignore_index=True)
 
 
-def best_table(results: Sequence[BehaviorResult], names: Sequence[str], *, seed: int) -> pd.DataFrame:
+def best_table(results: Sequence[HeadMeans], names: Sequence[str], *, seed: int) -> pd.DataFrame:
     """Lay out the head of each kind that is chosen for each behavior, by held-out selection.
 
     `value` is the named head's on documents that did not choose it (`statistics.cross_fitted`), `all_documents` on all.
@@ -94,41 +77,33 @@ def best_table(results: Sequence[BehaviorResult], names: Sequence[str], *, seed:
                     "behavior": name,
                     "layer": layer + 1,
                     "head": head + 1,
-                    "share": float(chosen.share[0]),
-                    **(ends_of(chosen.value, 0) if cross_fitted else ends_of(result.heads, position)),
-                    **(
-                        ends_of(result.heads, position, "all_documents", "all_documents_")
-                        if cross_fitted
-                        else {}
-                    ),
+                    **chosen.columns(0),
+                    **(ends_of(chosen.value, 0) if cross_fitted else ends_of(result.values, position)),
+                    **(ends_of(result.values, position, *_ALL_DOCUMENTS) if cross_fitted else {}),
                     "uniform": float(result.uniform[layer, column]),
-                    **ends_of(chosen.held_out, 0, "held_out", "held_out_"),
                     "n_rows": int(result.n[position]),
                     "shows": shows[layer, head],
                 }
             )
-    columns = ["kind", "behavior", "layer", "head", "share", "value", "ci_low", "ci_high", "all_documents"]
-    columns += ["all_documents_ci_low", "all_documents_ci_high", "uniform", "held_out", "held_out_ci_low"]
-    columns += ["held_out_ci_high", "n_rows", "shows"]
-    table = pd.DataFrame(rows, columns=columns)
-    return table.astype({"shows": "boolean"})
+    columns = ["kind", *(column.name for column in best_columns(tuple(names)))]
+    return pd.DataFrame(rows, columns=columns).astype({"shows": "boolean"})
 
 
-def verdicts(result: BehaviorResult, column: int) -> NDArray[np.object_]:
+def verdicts(result: HeadMeans, column: int) -> NDArray[np.object_]:
     """Return whether each head shows a behavior, `[layer, head]`; None where nothing was tested.
 
     Args:
         result: of one kind of attention.
         column: of `NAMES`; a share.
     """
-    sums, rows = result.sums[..., column], result.rows[..., column]
+    sums, rows = result.sums[..., column], result.counts[..., column]
     return passing(
         lambda confidence: ratio_interval(sums, rows, scale="share", confidence=confidence),
         lambda shares: stands_out(shares, result.uniform[:, None, column]),
     )
 
 
-def chosen_head(result: BehaviorResult, column: int, *, seed: int) -> Chosen:
+def chosen_head(result: HeadMeans, column: int, *, seed: int) -> Chosen:
     """Choose the head with most weight where a behavior would put it, by held-out selection.
 
     Layers that see less (sliding windows) have fewer rows in which a behavior can occur: each document's mean counts
@@ -139,7 +114,7 @@ def chosen_head(result: BehaviorResult, column: int, *, seed: int) -> Chosen:
         column: of `NAMES`.
         seed: of the splits.
     """
-    sums, rows = result.sums[..., column], result.rows[..., column].astype(np.float64)
+    sums, rows = result.sums[..., column], result.counts[..., column].astype(np.float64)
     most_rows = rows.max((1, 2))
     factors = np.divide(most_rows[:, None, None], rows, out=np.zeros_like(rows), where=rows > 0)
     hits = (sums * factors).reshape(len(sums), -1, 1)
@@ -150,13 +125,20 @@ def chosen_head(result: BehaviorResult, column: int, *, seed: int) -> Chosen:
     return chosen if chosen.candidate[0] >= 0 else same_data(hits, most_rows[:, None])
 
 
-def of_model(table: pd.DataFrame, model: str, seed: int | None = None) -> pd.DataFrame:
-    """Put the columns `model` and `seed` before a table."""
-    number = pd.array([pd.NA if seed is None else seed] * len(table), dtype="Int64")
-    return pd.concat(
-        [pd.DataFrame({"model": [model] * len(table), "seed": number}), table.reset_index(drop=True)], axis=1
+def model_tables(
+    results: Sequence[HeadMeans], names: Sequence[str], number: int | None, *, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the tables of all heads, and of those that are chosen, with the columns `model` and `seed`.
+
+    Args:
+        results: as `heads_table` takes them.
+        names: which behaviors, in order.
+        number: of a control; None for the trained model.
+        seed: of the splits.
+    """
+    model = "trained" if number is None else "control"
+    heads, best = (
+        table.assign(model=model, seed=pd.Series([number] * len(table), dtype="Int64"))
+        for table in (heads_table(results, names), best_table(results, names, seed=seed))
     )
-
-
-def _ends(interval: Interval) -> tuple[NDArray[np.float64], ...]:
-    return interval.value, interval.low, interval.high
+    return heads, best

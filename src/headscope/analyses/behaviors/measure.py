@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NATURAL
 from headscope.analyses.behaviors.delimiters import delimiters_of, delimiters_of_run
-from headscope.analyses.behaviors.layout import best_table, heads_table, of_model
+from headscope.analyses.behaviors.layout import model_tables
 from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.behaviors.norm_notes import norm_notes
+from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.segment import Segment
@@ -50,18 +51,16 @@ class BehaviorsMeasurement(Measurement[Run]):
     def compute(self, sums: ScanSums) -> StageResult:
         """Return the tables of all heads, and of the best head of each behavior."""
         trained, seed = sums.of(BehaviorAccumulator), self.run.options.seed
-        results = trained.compute()
-        heads = [of_model(heads_table(results, NATURAL), "trained")]
-        best = [of_model(best_table(results, NATURAL, seed=seed), "trained")]
+        tables = [model_tables(trained.compute(), NATURAL, None, seed=seed)]
         for number in range(len(sums) - 1):
-            control_results = sums.of(BehaviorAccumulator, f"control-{number}").compute()
-            heads.append(of_model(heads_table(control_results, NATURAL), "control", number))
-            best.append(of_model(best_table(control_results, NATURAL, seed=seed), "control", number))
+            control = sums.of(BehaviorAccumulator, f"control-{number}")
+            tables.append(model_tables(control.compute(), NATURAL, number, seed=seed))
+        heads, best = (pd.concat(of_models, ignore_index=True) for of_models in zip(*tables, strict=True))
         return StageResult(
             name="behaviors",
             tables={
-                "behaviors": pd.concat(heads, ignore_index=True),
-                "behaviors_best": pd.concat(best, ignore_index=True),
+                "behaviors": heads[BEHAVIORS_TABLE.names],
+                "behaviors_best": best[BEHAVIORS_BEST.names],
             },
             notes=notes_on("behaviors", *norm_notes(trained)),
             state=trained.state(),

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.behaviors.accumulator import BehaviorAccumulator, BehaviorResult, result_of
+from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.key_sums import key_sums
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
+from headscope.statistics.inference.head_means import HeadMeans
 from headscope.statistics.measures import NORM
 from headscope.statistics.sums.kept import Declared, counted, summed, total
 
@@ -63,37 +64,23 @@ class NormBehaviorAccumulator(BehaviorAccumulator):
             self.add_segments(batch, kind, layers, norm=sums, n_norm=rows, left_out=empty)
         super().end(batch)
 
-    def compute(self) -> tuple[BehaviorResult, ...]:
+    def compute(self) -> tuple[HeadMeans, ...]:
         """Return each kind's values by weights, then those by norm-weighted attention of the kinds that have it."""
         stacked = self.sums.stacked()
-        return (
-            *super().compute(),
-            *(
-                result_of(
-                    part.kind,
-                    NORM,
-                    stacked[f"norm.{part.kind}"],
-                    stacked[f"n_norm.{part.kind}"],
-                    uniform=self.uniform(part.kind, stacked),
-                )
-                for part in self.layout
-                if stacked[f"n_norm.{part.kind}"].any()
-            ),
-        )
+        by_norm = (self.means_of(kind, NORM) for kind in self._kinds if stacked[f"n_norm.{kind}"].any())
+        return *super().compute(), *by_norm
 
     @property
     def left_out(self) -> Mapping[str, NDArray[np.int64]]:
         """How many rows of each head write nothing at all, by kind, `[layer, head]`."""
-        return {part.kind: self.totals[f"left_out.{part.kind}"] for part in self.layout}
+        return {kind: self.totals[f"left_out.{kind}"] for kind in self._kinds}
 
     @property
     def unknown(self) -> tuple[str, ...]:
         """The kinds of attention that have rows but no norm-weighted attention."""
         stacked = self.sums.stacked()
         return tuple(
-            part.kind
-            for part in self.layout
-            if stacked[f"n_rows.{part.kind}"].any()
-            and not stacked[f"n_norm.{part.kind}"].any()
-            and not self.totals[f"left_out.{part.kind}"].any()
+            kind
+            for kind, left_out in self.left_out.items()
+            if stacked[f"n_rows.{kind}"].any() and not stacked[f"n_norm.{kind}"].any() and not left_out.any()
         )

@@ -8,7 +8,7 @@ from math import isnan
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import Behavior
-from headscope.analyses.behaviors.chosen import ChosenHead, heads_of
+from headscope.analyses.behaviors.chosen import BehaviorHead, heads_of
 from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import DASH, ends, formatted, percent, share
@@ -28,7 +28,7 @@ TOKENS_COLUMN = "of the tokens"
 NORM_COLUMN = "of what it writes"
 
 
-def best_heads(chosen: Sequence[ChosenHead], kind: Kind, *, name: str) -> Html:
+def best_heads(chosen: Sequence[BehaviorHead], kind: Kind, *, name: str) -> Html:
     """Tabulate the head chosen for each behavior, beside its baselines.
 
     Args:
@@ -44,7 +44,7 @@ def best_heads(chosen: Sequence[ChosenHead], kind: Kind, *, name: str) -> Html:
     return scrolled(table, "The head chosen for each behavior")
 
 
-def _row(chosen: ChosenHead, kind: Kind, *, by_norm: bool) -> Html:
+def _row(chosen: BehaviorHead, kind: Kind, *, by_norm: bool) -> Html:
     often = (
         f"selected in {percent(chosen.share, 0)} of splits"
         if not isnan(chosen.share)
@@ -97,7 +97,7 @@ NORM_CAPTION = (
 
 
 def norm_disagreements(
-    heads: pd.DataFrame, kind: Kind, chosen: Sequence[ChosenHead], *, name: str
+    heads: pd.DataFrame, kind: Kind, chosen: Sequence[BehaviorHead], *, name: str
 ) -> Table | None:
     """Tabulate the heads that show a behavior by weight but not by norm-weighted attention; None where there is none.
 
@@ -122,7 +122,6 @@ def norm_disagreements(
         return None
     return Table(
         summary=f"Table: {count(len(rows), 'behavior')} seen in attention weights but not in norm-weighted attention",
-        groups=(),
         header=("head", "shows", f"{COLUMNS[2]}, %", f"{NORM_COLUMN}, %"),
         rows=tuple(rows),
         name=name,
@@ -153,7 +152,6 @@ def every_head(heads: pd.DataFrame, kind: Kind, behaviors: Sequence[Behavior], *
     ]
     return Table(
         summary=f"Table: every head{kind.in_brackets}, behavior by behavior",
-        groups=(),
         header=(
             "head",
             *(f"{behavior.label}, {'tokens' if behavior.unit == 'tokens' else '%'}" for behavior in present),
@@ -161,10 +159,6 @@ def every_head(heads: pd.DataFrame, kind: Kind, behaviors: Sequence[Behavior], *
         rows=tuple(rows),
         name=name,
     )
-
-
-def _unit(behavior: Behavior) -> str:
-    return "tokens" if behavior.unit == "tokens" else "%"
 
 
 def _number(value: float, behavior: Behavior) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
-from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads
+from headscope.analyses.behaviors.chosen import BehaviorHead, chosen_heads
 from headscope.analyses.behaviors.figure import draw_grids, place_grids
 from headscope.analyses.behaviors.findings import behavior_sentences, norm_sentence
 from headscope.analyses.behaviors.page_tables import (
@@ -67,6 +67,6 @@ def behaviors_section(about: Context) -> list[Section]:
 FIGURE = Figure(name="behaviors", tables=("behaviors",), draw=partial(draw_grids, _NATURAL, "behaviors"))
 
 
-def _chosen_heads(about: Context, kind: str) -> list[ChosenHead]:
+def _chosen_heads(about: Context, kind: str) -> list[BehaviorHead]:
     heads, best = about.run.tables.get("behaviors"), about.run.tables.get("behaviors_best")
     return [] if heads is None or best is None else chosen_heads(heads, best, kind, _NATURAL)

@@ -9,30 +9,29 @@ from typing import Any
 
 from headscope.analyses.coref.baselines import BASELINES
 from headscope.analyses.coref.mention_table import MENTION_TYPES
-from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records, runs
+from headscope.report_kit.tables.cells import (
+    Cell,
+    ChosenHead,
+    Runs,
+    cell_of,
+    chosen_head,
+    number,
+    records,
+    runs,
+)
 from headscope.study.study import Study
 
 
-@dataclass(frozen=True)
-class SelectedHead:
+@dataclass(frozen=True, kw_only=True)
+class SelectedHead(ChosenHead):
     """A head selected for all mentions, with its accuracy by type of mention.
 
     Attributes:
-        kind, layer, head: the head.
-        share: how many halves of the documents select it.
-        all_documents: its accuracy at all mentions of all documents.
-        held_out: accuracy of the selection at all mentions, on documents that did not take part in it.
         q: tests the selection against the simple baselines; NaN where nothing was tested.
         cells: its accuracy by type; where it was selected by halves, on documents that did not select it.
         other_heads: the heads that were selected for single types, where they differ.
     """
 
-    kind: str
-    layer: int
-    head: int
-    share: float
-    all_documents: Cell
-    held_out: Cell
     q: float
     cells: Mapping[str, Cell]
     other_heads: Mapping[str, tuple[str, int, int]]
@@ -91,10 +90,7 @@ def _chosen(rows: list[dict[str, Any]], selection: str) -> SelectedHead | None:
         name: (str(row["kind"]), int(row["layer"]), int(row["head"])) for name, row in row_by_type.items()
     }
     return SelectedHead(
-        *head,
-        share=number(main.get("share")),
-        all_documents=cell_of(main, "all_documents", "all_documents_ci"),
-        held_out=cell_of(main, "held_out", "held_out_ci"),
+        **chosen_head(main),
         q=number(main.get("q_value")),
         cells={name: cell_of(row) for name, row in row_by_type.items()},
         other_heads={name: other_head for name, other_head in head_by_type.items() if other_head != head},

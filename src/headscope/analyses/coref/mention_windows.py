@@ -1,13 +1,13 @@
 """Documents with mentions of entities, cut into windows, and the counts of mentions that are scored or lost."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.coref.antecedents import mention_order, with_antecedent
+from headscope.analyses.coref.antecedents import with_antecedent
 from headscope.analyses.coref.mention_rules.head_words import MentionWords
 from headscope.analyses.coref.mention_table import (
     FIELD,
@@ -16,7 +16,7 @@ from headscope.analyses.coref.mention_table import (
     MentionTable,
     mention_table,
 )
-from headscope.corpora.annotation import AnnotatedDocument, Mention
+from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.mentions.unmatched import MOST_NAMED
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.document_windows import Window, WindowCounts, cut_windows
@@ -29,9 +29,6 @@ CROSSES, NO_PIECE, NO_ANTECEDENT, AFTER_FIRST, NOT_DRAWN = (
     "after the first window",
     "in no window that --max-inputs lets in",
 )
-
-HeadWord = Callable[[AnnotatedDocument, Mention], int]
-TypeOf = Callable[[AnnotatedDocument, Mention, int], str]
 
 
 @dataclass
@@ -77,43 +74,28 @@ class DocumentMentions(Mentions):
         document: AnnotatedDocument,
         *,
         singletons: bool = True,
-        find_head: HeadWord | None = None,
-        find_type: TypeOf | None = None,
     ) -> "DocumentMentions":
         """Find the mentions' head words and types.
 
         Args:
             document: with mentions.
             singletons: whether mentions of entities with one mention are candidates.
-            find_head: gives the position of a mention's head word in the document; as `head_words` when None.
-            find_type: gives its type, one of `MENTION_TYPES` but `all`; the same.
         """
-        mentions = document.mentions
-        starts = np.array([m.start for m in mentions], dtype=np.int64)
-        ends = np.array([m.end for m in mentions], dtype=np.int64)
-        order = mention_order(starts, ends)
-        mentions = tuple(mentions[i] for i in order)
-        mention_words = MentionWords(document)
-        head_words = [
-            mention_words.head(m) if find_head is None else find_head(document, m) for m in mentions
-        ]
-        heads = np.array(head_words, dtype=np.int64)
-        kinds = [
-            mention_words.type(head) if find_type is None else find_type(document, m, head)
-            for m, head in zip(mentions, head_words)
-        ]
-        types = np.array([MENTION_TYPES.index(kind) for kind in kinds], dtype=np.int64)
+        mentions = sorted(document.mentions, key=lambda mention: (mention.start, -mention.end))
+        words = MentionWords(document)
+        heads = np.array([words.head(m) for m in mentions], dtype=np.int64)
+        types = [MENTION_TYPES.index(words.type(head)) for head in heads.tolist()]
         # Entities are numbered, because an array of names would hold every name at the length of the longest.
         numbers = {name: number for number, name in enumerate(sorted({m.entity for m in mentions}))}
         entities = np.array([numbers[m.entity] for m in mentions], dtype=np.int64)
         sizes = np.bincount(entities, minlength=len(numbers))
         allowed = np.ones(len(mentions), dtype=bool) if singletons else sizes[entities] > 1
         return cls(
-            starts=starts[order],
-            ends=ends[order],
+            starts=np.array([m.start for m in mentions], dtype=np.int64),
+            ends=np.array([m.end for m in mentions], dtype=np.int64),
             heads=heads,
             entities=entities,
-            types=types,
+            types=np.array(types, dtype=np.int64),
             allowed=allowed,
             answerable=with_antecedent(heads, entities, np.ones(len(mentions), dtype=bool)),
         )

@@ -24,11 +24,8 @@ from headscope.statistics.inference.confidence import Interval, ends_of, ratio_i
 from headscope.statistics.inference.cross_fitted import cross_fitted_difference
 from headscope.statistics.inference.selection import Chosen, both_ways, selection_margin
 from headscope.statistics.inference.significance import selection_p
-from headscope.statistics.tables.table_schema import TableSchema
 
 _HEAD = ("kind", "layer", "head")
-_NUMBERS = ("accuracy", "ci_low", "ci_high")
-_HELD_OUT = ("held_out", "held_out_ci_low", "held_out_ci_high")
 _STRONGEST = (BASELINES.index("head match, else nearest"), BASELINES.index("nearest"))
 
 
@@ -64,17 +61,11 @@ class CoreferenceResult:
     def heads(self) -> pd.DataFrame:
         """Return `coref_heads.parquet`: every head on every type of mention."""
         interval = ratio_interval(self.hits, self.counts[:, None], scale="share")
-        rows = [
-            {
-                **dict(zip(_HEAD, head)),
-                "mention_type": name,
-                "n_mentions": int(self.counts[:, t].sum()),
-                **ends_of(interval, (c, t), "accuracy"),
-            }
+        return COREF_HEADS.frame(
+            row
             for c, head in enumerate(self.candidates)
-            for t, name in enumerate(MENTION_TYPES)
-        ]
-        return self._with_model(rows, COREF_HEADS)
+            for row in self._by_type(interval, c, "accuracy", **self._model, **dict(zip(_HEAD, head)))
+        )
 
     @cached_property
     def chosen(self) -> dict[str, Chosen]:
@@ -88,35 +79,22 @@ class CoreferenceResult:
         on all; `held_out` that of the selection. q, of the held-out row for all mentions, says that the selection beats
         both `nearest` and `head match, else nearest`.
         """
-        rows = []
+        rows: list[dict[str, Any]] = []
         for selection, chosen in self.chosen.items():
-            is_held_out = selection == "held-out"
-            for t, name in enumerate(MENTION_TYPES):
+            q = self._selection_q() if selection == "held-out" else np.nan
+            for t, row in enumerate(
+                self._by_type(chosen.value, (), "accuracy", **self._model, system="head")
+            ):
                 index = int(chosen.candidate[t])
-                if index < 0:
-                    continue
-                rows.append(
-                    {
-                        "selection": selection,
-                        "system": "head",
-                        **dict(zip(_HEAD, self.candidates[index])),
-                        "share": chosen.share[t],
-                        "mention_type": name,
-                        "n_mentions": int(self.counts[:, t].sum()),
-                        **ends_of(chosen.value, t, "accuracy"),
-                        **(
-                            ends_of(chosen.all_documents, t, "all_documents", "all_documents_")
-                            if is_held_out
-                            else {}
-                        ),
-                        **ends_of(chosen.held_out, t, "held_out", "held_out_"),
-                        "q_value": self._selection_q() if t == 0 and is_held_out else np.nan,
-                    }
-                )
-        table = self._with_model(rows, COREF)
-        if self.model != "trained":
-            return table
-        return _typed(pd.concat([table, self._baselines()], ignore_index=True), COREF)
+                if index >= 0:
+                    head = dict(zip(_HEAD, self.candidates[index]))
+                    tested = {"q_value": q if t == 0 else np.nan}
+                    rows.append({**row, "selection": selection, **head, **chosen.columns(t), **tested})
+        if self.model == "trained":
+            interval = ratio_interval(self.fixed, self.counts[:, None], scale="share")
+            for b, system in enumerate(BASELINES):
+                rows += self._by_type(interval, b, "accuracy", model="baseline", system=system)
+        return COREF.frame(rows)
 
     def best(self) -> tuple[str, int, int] | None:
         """Name the head that held-out selection takes, or None where nothing was counted."""
@@ -130,19 +108,13 @@ class CoreferenceResult:
         """
         chosen = self.chosen["held-out"]
         if (chosen.candidate < 0).all():
-            return _frame([], COREF_DIFFERENCES)
+            return COREF_DIFFERENCES.frame(())
         hits = self.hits[:, chosen.candidate[0]]
         times = chosen.scores.sum(0)
-        gaps = [
-            cross_fitted_difference(hits, self.counts, self.fixed[:, b], self.counts, times)
-            for b in range(len(BASELINES))
-        ]
-        rows = [
-            {"mention_type": name, "system": "head", "than": system, "n_mentions": int(self.counts[:, t].sum()),
-             **ends_of(gap, t, "difference")}
-            for system, gap in zip(BASELINES, gaps, strict=True)
-            for t, name in enumerate(MENTION_TYPES)
-        ]  # fmt: skip
+        rows: list[dict[str, Any]] = []
+        for b, system in enumerate(BASELINES):
+            gap = cross_fitted_difference(hits, self.counts, self.fixed[:, b], self.counts, times)
+            rows += self._by_type(gap, (), "difference", system="head", than=system)
         for first, second in combinations(range(1, len(MENTION_TYPES)), 2):
             sides = [(hits[:, [t]], self.counts[:, [t]]) for t in (first, second)]
             gap = cross_fitted_difference(*sides[0], *sides[1], times[:, [0]])
@@ -151,19 +123,15 @@ class CoreferenceResult:
                  "than_type": MENTION_TYPES[second], "n_mentions": int(self.counts[:, [first, second]].sum()),
                  **ends_of(gap, 0, "difference")}
             )  # fmt: skip
-        return _frame(rows, COREF_DIFFERENCES)
+        return COREF_DIFFERENCES.frame(rows)
 
     def against(self, other: "CoreferenceResult") -> pd.DataFrame:
         """Return rows of `coref_differences.parquet`: this model's selection less a control's, same splits."""
         if len(other.counts) != len(self.counts):
-            return _frame([], COREF_DIFFERENCES)
+            return COREF_DIFFERENCES.frame(())
         gap = selection_margin(self.chosen["held-out"], other.chosen["held-out"], self.counts)
-        rows = [
-            {"mention_type": name, "system": "selection", "than": other.model, "seed": other.control_seed,
-             "n_mentions": int(self.counts[:, t].sum()), **ends_of(gap, t, "difference")}
-            for t, name in enumerate(MENTION_TYPES)
-        ]  # fmt: skip
-        return _frame(rows, COREF_DIFFERENCES)
+        beside = {"system": "selection", "than": other.model, "seed": other.control_seed}
+        return COREF_DIFFERENCES.frame(self._by_type(gap, (), "difference", **beside))
 
     def _selection_q(self) -> float:
         """Return q of the selection against the strongest baselines: of a single test it is p; controls have none."""
@@ -172,24 +140,22 @@ class CoreferenceResult:
         strongest = self.fixed[:, _STRONGEST, :1]
         return float(selection_p(self.hits[:, :, :1], strongest, self.counts[:, :1], seed=self.seed)[0])
 
-    def _baselines(self) -> pd.DataFrame:
-        interval = ratio_interval(self.fixed, self.counts[:, None], scale="share")
-        rows = [
+    @property
+    def _model(self) -> dict[str, Any]:
+        return {"model": self.model, "seed": self.control_seed}
+
+    def _by_type(self, interval: Interval, at: Any, value: str, **more: Any) -> list[dict[str, Any]]:
+        """Return a row for each type of mention: the interval's ends at an index, then by type."""
+        index = at if isinstance(at, tuple) else (at,)
+        return [
             {
-                "model": "baseline",
-                "system": system,
+                **more,
                 "mention_type": name,
                 "n_mentions": int(self.counts[:, t].sum()),
-                **ends_of(interval, (b, t), "accuracy"),
+                **ends_of(interval, (*index, t), value),
             }
-            for b, system in enumerate(BASELINES)
             for t, name in enumerate(MENTION_TYPES)
         ]
-        return _frame(rows, COREF)
-
-    def _with_model(self, rows: list[dict[str, Any]], schema: TableSchema) -> pd.DataFrame:
-        named = [{"model": self.model, "seed": self.control_seed, **row} for row in rows]
-        return _frame(named, schema)
 
 
 def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
@@ -216,7 +182,7 @@ def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
         for b, system in enumerate(GAP_BASELINES):
             baseline = Interval(interval.value[b], interval.low[b], interval.high[b])
             rows += [{"system": system, **numbers, **row} for row in _by_gender(baseline, first, measure)]
-    return _frame(rows, GAP)
+    return GAP.frame(rows)
 
 
 def _by_gender(
@@ -240,15 +206,3 @@ def _heads(sums: Sequence[CoreferenceSums] | Sequence[GapSums]) -> list[tuple[st
 def _flat(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Join the kinds' arrays `[group, layer, head, item]` to one `[group, candidate, item]`."""
     return np.concatenate([table.reshape(len(table), -1, table.shape[-1]) for table in tables], axis=1)
-
-
-def _frame(rows: list[dict[str, Any]], schema: TableSchema) -> pd.DataFrame:
-    return _typed(pd.DataFrame(rows).reindex(columns=schema.names), schema)
-
-
-def _typed(table: pd.DataFrame, schema: TableSchema) -> pd.DataFrame:
-    """Restore the types of columns that pandas reads as fractions because some or all of their values are missing."""
-    words = [column.name for column in schema.columns if column.dtype == "text"]
-    empty = {name: pd.Series([None] * len(table), dtype=object) for name in words if table[name].isna().all()}
-    whole = {column.name: "Int64" for column in schema.columns if column.dtype == "Int64"}
-    return table.assign(**empty).astype(whole)

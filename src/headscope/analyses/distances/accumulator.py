@@ -65,11 +65,12 @@ class DivergenceAccumulator(Accumulator):
 
     def declare(self) -> Declared:
         """Declare sums over rows by group of documents and pair of heads, and totals of the sampling variance."""
+        self._documents = Distinct(FEWEST_DOCUMENTS)
         declared = {part.kind: summed(_pairs(part)) for part in self.layout}
         # The variance of the sum over rows due to sampling; rows read, and segments.
         variance = {f"variance.{part.kind}": total(_pairs(part)) for part in self.layout}
         counts = {"n_rows": counted("kind"), "counts": total("kind", 2, dtype=np.int64)}
-        return declared | variance | counts | {"documents": Distinct(FEWEST_DOCUMENTS)}
+        return declared | variance | counts | {"documents": self._documents}
 
     @property
     def held_bytes(self) -> int:
@@ -130,12 +131,6 @@ class DivergenceAccumulator(Accumulator):
                 )
             )
         return results
-
-    @property
-    def _documents(self) -> Distinct:
-        store = self.stores["documents"]
-        assert isinstance(store, Distinct)
-        return store
 
 
 def _pairs(part: KindLayout) -> int:

@@ -1,7 +1,8 @@
 """The tables of the map of heads, from divergences: coordinates, clusters, and the layer effect."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,6 @@ from headscope.analyses.distances.layer_effect import LayerEffect, layer_effect
 from headscope.analyses.distances.result import DivergenceResult
 from headscope.analyses.distances.stability import RESAMPLES, Stability, stability
 from headscope.analyses.distances.tables import HEAD_CLUSTERS, HEAD_MAP, LAYER_EFFECT
-from headscope.statistics.tables.table_schema import TableSchema
 
 HeadNumber = tuple[str, int, int]
 """(kind, layer, head), 1-based."""
@@ -66,35 +66,24 @@ def map_tables(
             )
         )
     return {
-        "head_map": _frame([_head_rows(kind, roles, finds) for kind in kinds], HEAD_MAP),
-        "head_clusters": _frame([_clusters(kind) for kind in kinds], HEAD_CLUSTERS),
-        "layer_effect": _frame([_effect(kind) for kind in kinds], LAYER_EFFECT),
+        "head_map": HEAD_MAP.frame(row for kind in kinds for row in _head_rows(kind, roles, finds)),
+        "head_clusters": HEAD_CLUSTERS.frame(row for kind in kinds for row in _clusters(kind)),
+        "layer_effect": LAYER_EFFECT.frame(map(_effect, kinds)),
     }
 
 
 def _head_rows(
     kind: _Kind, roles: Mapping[HeadNumber, str], finds: Mapping[HeadNumber, Sequence[str]] | None
-) -> pd.DataFrame:
-    number = np.arange(len(kind.result.divergence))
-    layer, head = number // kind.result.heads + 1, number % kind.result.heads + 1
-    keys = [(kind.result.kind, int(a), int(b)) for a, b in zip(layer, head, strict=True)]
-    names = [None if finds is None else ",".join(finds.get(key, [])) for key in keys]
-    return pd.DataFrame(
-        {
-            "kind": kind.result.kind,
-            "layer": layer,
-            "head": head,
-            "x": kind.embedding.x,
-            "y": kind.embedding.y,
-            "cluster": kind.clusters.labels,
-            "role": pd.Series([roles.get(key) for key in keys], dtype=object),
-            "finds": pd.Series(names, dtype=object),
-        }
-    )
+) -> Iterator[dict[str, Any]]:
+    columns = (kind.embedding.x, kind.embedding.y, kind.clusters.labels)
+    for number, (x, y, label) in enumerate(zip(*columns, strict=True)):
+        head = (kind.result.kind, number // kind.result.heads + 1, number % kind.result.heads + 1)
+        names = None if finds is None else ",".join(finds.get(head, []))
+        more = {"x": x, "y": y, "cluster": label, "role": roles.get(head), "finds": names}
+        yield {**dict(zip(("kind", "layer", "head"), head)), **more}
 
 
-def _clusters(kind: _Kind) -> pd.DataFrame:
-    rows = []
+def _clusters(kind: _Kind) -> Iterator[dict[str, Any]]:
     for number in range(1, kind.clusters.number + 1):
         members = np.flatnonzero(kind.clusters.labels == number)
         middle = medoid(kind.result.divergence, members)
@@ -102,34 +91,28 @@ def _clusters(kind: _Kind) -> pd.DataFrame:
         apart = kind.result.divergence[np.ix_(members, members)][a, b]
         # A single head is trivially the same on other documents, so its stability is undefined.
         mean, low, high = kind.stability.jaccard[:, number - 1] if len(members) > 1 else np.full(3, np.nan)
-        rows.append(
-            (
-                *(
-                    kind.result.kind,
-                    number,
-                    len(members),
-                    mean,
-                    low,
-                    high,
-                    kind.clusters.silhouettes[number - 1],
-                ),
-                *(middle // kind.result.heads + 1, middle % kind.result.heads + 1),
-                *(apart.mean() if len(apart) else np.nan, kind.result.n),
-            )
-        )
-    return pd.DataFrame(rows, columns=HEAD_CLUSTERS.names)
+        yield {
+            "kind": kind.result.kind,
+            "cluster": number,
+            "size": len(members),
+            **{"stability": mean, "ci_low": low, "ci_high": high},
+            "silhouette": kind.clusters.silhouettes[number - 1],
+            "medoid_layer": middle // kind.result.heads + 1,
+            "medoid_head": middle % kind.result.heads + 1,
+            "divergence": apart.mean() if len(apart) else np.nan,
+            "n_rows": kind.result.n,
+        }
 
 
-def _effect(kind: _Kind) -> pd.DataFrame:
-    effect = kind.effect
-    row = (
-        *(kind.result.kind, effect.within, effect.between, effect.effect, effect.low, effect.high, effect.p),
-        *(effect.n, kind.embedding.stress, kind.clusters.number, kind.clusters.silhouette),
-        *(*kind.stability.adjusted_rand, effect.reason),
-    )
-    return pd.DataFrame([row], columns=LAYER_EFFECT.names).astype({"reason": object})
-
-
-def _frame(tables: list[pd.DataFrame], schema: TableSchema) -> pd.DataFrame:
-    names = schema.names
-    return pd.concat(tables, ignore_index=True)[names] if tables else pd.DataFrame(columns=names)
+def _effect(kind: _Kind) -> dict[str, Any]:
+    rand = zip(("adjusted_rand", "adjusted_rand_low", "adjusted_rand_high"), kind.stability.adjusted_rand)
+    effect = vars(kind.effect)
+    return {
+        "kind": kind.result.kind,
+        **effect,
+        **{"ci_low": effect["low"], "ci_high": effect["high"], "n_rows": effect["n"]},
+        "stress": kind.embedding.stress,
+        "clusters": kind.clusters.number,
+        "silhouette": kind.clusters.silhouette,
+        **dict(rand),
+    }

@@ -111,7 +111,6 @@ def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Ki
     )
     return Table(
         summary=f"Table: every head’s place, cluster and nearest head{kind.in_brackets}{left}",
-        groups=(),
         header=("head", "role", "finds", "cluster", "nearest head", "nats apart", "x", "y"),
         rows=tuple(body),
         name=f"table-map-{kind.name}",

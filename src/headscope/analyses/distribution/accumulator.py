@@ -76,11 +76,12 @@ class DistributionAccumulator(Accumulator):
     def declare(self) -> Declared:
         """Declare counts by head, measure and bin, and the extreme values of each bin."""
         axes = ("layer", "head", len(NAMES), BINS)
+        self._documents = Distinct(FEWEST_DOCUMENTS)
         return {
             "rows": counted(*axes),
             "most": largest(*axes),
             "least_below_zero": largest(*axes),
-            "documents": Distinct(FEWEST_DOCUMENTS),
+            "documents": self._documents,
         }
 
     def update(self, tile: AttentionTile) -> None:
@@ -98,20 +99,19 @@ class DistributionAccumulator(Accumulator):
                     _largest(each, bins, content) for each in (nonnegative, -nonnegative)
                 )
         self.add(tile, rows=whole, most=ends[0], least_below_zero=ends[1])
-        store = self.stores["documents"]
-        assert isinstance(store, Distinct)
-        store.add(tile.queries.documents)
+        self._documents.add(tile.queries.documents)
 
     def compute(self) -> list[DistributionResult]:
         """Return the counts of each kind of attention."""
-        stacked, store = self.sums.stacked(), self.stores["documents"]
-        assert isinstance(store, Distinct)
+        stacked = self.sums.stacked()
         results = []
         for part in self.layout:
             counts = stacked[f"rows.{part.kind}"]
             least = -self.totals[f"least_below_zero.{part.kind}"]
             most = self.totals[f"most.{part.kind}"]
-            results.append(DistributionResult(part.kind, counts, least, most, max(len(store), len(counts))))
+            results.append(
+                DistributionResult(part.kind, counts, least, most, max(len(self._documents), len(counts)))
+            )
         return results
 
 

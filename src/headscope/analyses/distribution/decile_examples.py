@@ -14,9 +14,8 @@ from headscope.analyses.distribution.accumulator import DistributionResult
 from headscope.analyses.distribution.deciles import DECILES
 from headscope.analyses.distribution.example_accumulator import BEFORE, STRENGTHS, ExampleResult
 from headscope.analyses.distribution.row_measures import BINS, NAMES
-from headscope.analyses.distribution.row_tokens import NO_KEY, excerpt_of
+from headscope.analyses.distribution.row_tokens import excerpt_row
 from headscope.analyses.distribution.tables import EXAMPLES
-from headscope.examples.excerpts import WantedExcerpt
 from headscope.prepare.prepared_run import Run
 
 SHOWN = 3
@@ -94,34 +93,18 @@ def examples_table(
         for sample, counts in zip(examples, counted, strict=True)
         for decile_row in decile_rows(sample, counts)
     ]
-    return pd.DataFrame(rows, columns=EXAMPLES.names).astype({"key": "Int64"})
+    return EXAMPLES.frame(rows)
 
 
 def _row(run: Run, sample: ExampleResult, decile_row: DecileRow) -> dict[str, Any]:
     row = sample.rows[decile_row.at]
-    document, segment = sample.segments[int(row["segment"])]
-    measure, value = STRENGTHS[decile_row.strength], float(row["value"])
-    wanted = WantedExcerpt(
-        sample.kind, decile_row.layer, decile_row.head, measure, decile_row.rank, value, document, segment
-    )
-    excerpt = excerpt_of(row, wanted, before=BEFORE)
-    on_token = int(row["key"]) != NO_KEY
-    tokens, key_tokens, _ = run.excerpt_words(excerpt)
     return {
         "kind": sample.kind,
         "layer": decile_row.layer,
         "head": decile_row.head,
-        "measure": measure,
+        "measure": STRENGTHS[decile_row.strength],
         "decile": decile_row.decile,
         "rank": decile_row.rank,
-        "value": value,
-        "document": document,
-        "segment": segment,
-        "row": int(row["row"]),
-        "key": int(row["key"]) if on_token else pd.NA,
-        "weight": float(row["weight"]),
-        "start": excerpt.start,
-        "tokens": tokens,
-        "continues_word": run.joined(excerpt),
-        "key_token": key_tokens[0] if on_token else None,
+        "value": float(row["value"]),
+        **excerpt_row(run, row, sample.segments, kind=sample.kind, before=BEFORE),
     }

@@ -15,6 +15,7 @@ from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult
 from headscope.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
+from headscope.statistics.tables.head_table import head_table, interval_columns
 
 
 class DistributionMeasurement(Measurement[Run]):
@@ -50,17 +51,5 @@ def distribution_table(results: Sequence[DistributionResult]) -> pd.DataFrame:
 def _table(result: DistributionResult, at: int, name: str) -> pd.DataFrame:
     counts = result.counts[:, :, :, at]
     interval = decile_interval(counts, result.values(at), documents=result.documents)
-    layer, head, decile = (index.reshape(-1) for index in np.indices(interval.value.shape))
-    return pd.DataFrame(
-        {
-            "kind": result.kind,
-            "layer": layer + 1,
-            "head": head + 1,
-            "measure": name,
-            "decile": np.array(DECILES)[decile],
-            "value": interval.value.reshape(-1),
-            "ci_low": interval.low.reshape(-1),
-            "ci_high": interval.high.reshape(-1),
-            "n_rows": counts.sum((0, 3), dtype=np.int64).reshape(-1)[layer * interval.value.shape[1] + head],
-        }
-    )
+    columns = {**interval_columns(interval), "n_rows": counts.sum((0, 3), dtype=np.int64)[..., None]}
+    return head_table(columns, {"decile": DECILES}, kind=result.kind, measure=name)[DISTRIBUTION.names]

@@ -1,5 +1,6 @@
 """The tokens around sampled rows, and their strongest keys."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ from torch import Tensor
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.segment import SegmentInfo
 from headscope.examples.excerpts import Excerpt, WantedExcerpt
+from headscope.prepare.prepared_run import Run
+from headscope.statistics.sums.hash_sample import SegmentName
 
 PADDING, NO_KEY = -1, -1
 """The id beyond the ends of an input, and the key of a learned sink."""
@@ -51,14 +54,35 @@ def strongest_keys(
     return torch.cat(weights), torch.cat(positions)
 
 
-def excerpt_of(row: Any, wanted: WantedExcerpt, *, before: int) -> Excerpt:
-    """Return the tokens around a sampled row and its key as an excerpt, to be turned into words.
+def excerpt_row(
+    run: Run, row: Any, segments: Sequence[SegmentName], *, kind: str, before: int
+) -> dict[str, Any]:
+    """Return a sampled row with the words around it, in the columns of `statistics.columns.excerpt`.
 
     Args:
-        row: with `row`, `key` (`NO_KEY` for a learned sink), `key_id`, `weight` and `ids`.
-        wanted: the head and the input of the row.
+        run: knows the tokens.
+        row: with `segment`, `row`, `key` (`NO_KEY` for a learned sink), `key_id`, `weight` and `ids`.
+        segments: the inputs of the sample.
+        kind: of attention.
         before: number of `ids` before the row's token.
     """
+    document, segment = segments[int(row["segment"])]
+    excerpt = _excerpt_of(row, WantedExcerpt(kind, 1, 1, "", 1, 0.0, document, segment), before=before)
+    words, keys, _ = run.excerpt_words(excerpt)
+    return {
+        "document": document,
+        "segment": segment,
+        "row": int(row["row"]),
+        "key": int(row["key"]) if keys else None,
+        "weight": float(row["weight"]),
+        "start": excerpt.start,
+        "tokens": words,
+        "continues_word": run.joined(excerpt),
+        "key_token": keys[0] if keys else None,
+    }
+
+
+def _excerpt_of(row: Any, wanted: WantedExcerpt, *, before: int) -> Excerpt:
     ids: NDArray[np.int64] = row["ids"].astype(np.int64)
     there = np.flatnonzero(ids != PADDING)
     positions = int(row["row"]) - before + there

@@ -2,7 +2,7 @@
 
 from headscope.analyses.distribution.row_measures import MEASURES, NAMES
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.tables.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, share, text
+from headscope.statistics.tables.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, excerpt, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _UNIT = "length of a vector of the stream, share, nats or tokens"
@@ -38,15 +38,7 @@ EXAMPLES = TableSchema(
         Column("decile", "which tenth of the rows, 1 for the weakest", "int64", bounds=(1.0, 10.0)),
         Column("rank", "which of the decile's, from 1", "int64", bounds=FROM_ONE),
         Column("value", "how strong the row is", unit="length of a vector of the stream, or share", bounds=POSITIVE),
-        text("document", "id of the document"),
-        Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
-        Column("row", "position of the token that attends, in the input", "int64", bounds=POSITIVE),
-        Column("key", "position of the token that it attends to most", "Int64", missing=_SINK, bounds=POSITIVE),
-        share("weight", "weight on it"),
-        Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
-        Column("tokens", "readable tokens around the row", "list of text"),
-        Column("continues_word", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
-        text("key_token", "readable token that it attends to most", missing=_SINK),
+        *excerpt("token", missing=_SINK),
     ),
     key=("kind", "layer", "head", "decile", "rank"),
 )  # fmt: skip

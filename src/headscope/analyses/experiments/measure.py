@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.behaviors.delimiters import delimiters_of_run
-from headscope.analyses.behaviors.layout import best_table, heads_table, of_model
+from headscope.analyses.behaviors.layout import model_tables
 from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.behaviors.norm_notes import norm_notes
 from headscope.analyses.experiments.catalog import EXPERIMENTS
@@ -70,8 +70,7 @@ class ExperimentsMeasurement(Measurement[ModelRun]):
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Return the tables of all heads, and of the best head of each behavior."""
-        heads: list[pd.DataFrame] = []
-        best: list[pd.DataFrame] = []
+        tables: tuple[list[pd.DataFrame], list[pd.DataFrame]] = ([], [])
         notes = list(_left_out(self.inputs, self.run))
         for number in _models(self.run):
             for name, segments in self.inputs.items():
@@ -80,19 +79,15 @@ class ExperimentsMeasurement(Measurement[ModelRun]):
                 filled = sums.of(NormBehaviorAccumulator, _scan_name(name, number))
                 if number is None:
                     notes += norm_notes(filled, where=EXPERIMENTS[name].where)
-                results, behaviors = filled.compute(), EXPERIMENTS[name].behaviors
-                tables = (
-                    heads_table(results, behaviors),
-                    best_table(results, behaviors, seed=self.run.options.seed),
-                )
-                model = "trained" if number is None else "control"
-                for kept, table in zip((heads, best), tables, strict=True):
-                    kept.append(_of_experiment(name, of_model(table, model, number)))
+                behaviors, seed = EXPERIMENTS[name].behaviors, self.run.options.seed
+                of_experiment = model_tables(filled.compute(), behaviors, number, seed=seed)
+                for kept, table in zip(tables, of_experiment, strict=True):
+                    kept.append(table.assign(experiment=name))
         return StageResult(
             name="experiments",
             tables={
-                "experiments": _concatenated(heads, EXPERIMENTS_TABLE.names),
-                "experiments_best": _concatenated(best, EXPERIMENTS_BEST.names),
+                schema.name: _concatenated(parts, schema.names)
+                for schema, parts in zip((EXPERIMENTS_TABLE, EXPERIMENTS_BEST), tables, strict=True)
             },
             facts={"experiments": {name: facts_of(segments) for name, segments in self.inputs.items()}},
             notes=notes_on("experiments", *dict.fromkeys(notes)),
@@ -152,11 +147,6 @@ def facts_of(segments: list[Segment]) -> dict[str, Any]:
         "tokens": sum(map(len, segments)),
         "longest": max(map(len, segments), default=0),
     }
-
-
-def _of_experiment(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    table.insert(0, "experiment", name)
-    return table
 
 
 def _concatenated(parts: list[pd.DataFrame], names: list[str]) -> pd.DataFrame:

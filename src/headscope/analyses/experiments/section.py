@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
-from headscope.analyses.behaviors.chosen import ChosenHead, chosen_heads
+from headscope.analyses.behaviors.chosen import BehaviorHead, chosen_heads
 from headscope.analyses.behaviors.figure import draw_grids, place_grids
 from headscope.analyses.behaviors.findings import behavior_sentences, norm_sentence
 from headscope.analyses.behaviors.page_tables import (
@@ -104,7 +104,7 @@ def _has_norms(about: Context) -> bool:
     return heads is not None and not of_measure(heads, NORM).empty
 
 
-def _chosen_heads(about: Context, experiment: Experiment, kind: str) -> list[ChosenHead]:
+def _chosen_heads(about: Context, experiment: Experiment, kind: str) -> list[BehaviorHead]:
     heads, best = (_rows(about, name, experiment) for name in ("experiments", "experiments_best"))
     if heads is None or best is None:
         return []

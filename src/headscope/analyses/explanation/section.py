@@ -34,7 +34,6 @@ def explanation_section(about: Context) -> list[Section]:
         blocks.append(
             Table(
                 summary=f"Table: the explained share of each {kind.name} head",
-                groups=(),
                 header=(
                     "head",
                     "explained %",

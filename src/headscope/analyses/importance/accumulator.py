@@ -13,7 +13,7 @@ from headscope.attention.row_statistics import class_indicators
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.vocabulary import KeyClass
-from headscope.statistics.inference.confidence import Interval, difference_interval, mapped, ratio_interval
+from headscope.statistics.inference.confidence import Interval, difference_interval, ratio_interval
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.groups import with_layer_means
 from headscope.statistics.sums.kept import Declared, counted, summed
@@ -35,16 +35,15 @@ class ImportanceResult:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        heads: values of every head, `[layer, head, MEASURES, KEY_CLASSES]`, nats per unit of weight, and nats.
-        layers: the mean over a layer's heads, `[layer, MEASURES, KEY_CLASSES]`.
+        values: of every head, the layer's mean behind them, `[layer, head + 1, MEASURES, KEY_CLASSES]`, nats per unit
+            of weight, and nats.
         differences: each class minus `other` over the same documents, the mean over a layer's heads,
             `[layer, MEASURES, KEY_CLASSES without other]`.
         n: number of segments with a key of the class, `[layer, KEY_CLASSES]`; 0 where it cannot occur.
     """
 
     kind: str
-    heads: Interval
-    layers: Interval
+    values: Interval
     differences: Interval
     n: NDArray[np.int64]
 
@@ -131,12 +130,10 @@ class ImportanceAccumulator(Accumulator):
         for part in self.layout:
             sums, counts = stacked[f"importance.{part.kind}"], stacked[f"n_segments.{part.kind}"]
             everything = with_layer_means(sums)
-            whole = ratio_interval(everything, counts[:, :, None, None, :], scale="positive")
             results.append(
                 ImportanceResult(
                     kind=part.kind,
-                    heads=mapped(whole, lambda ends: ends[:, :-1]),
-                    layers=mapped(whole, lambda ends: ends[:, -1]),
+                    values=ratio_interval(everything, counts[:, :, None, None, :], scale="positive"),
                     differences=_less_other(everything[:, :, -1], counts),
                     n=counts.sum(0).astype(np.int64),
                 )

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from headscope.analyses.importance.accumulator import (
@@ -27,7 +26,8 @@ from headscope.models.losses import ask_of, choose_loss
 from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
-from headscope.statistics.inference.confidence import too_few
+from headscope.statistics.inference.confidence import mapped, too_few
+from headscope.statistics.tables.head_table import head_table, interval_columns
 
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
 
@@ -138,30 +138,15 @@ def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
     weight, `weight_times_gradient` in nats. A class that cannot occur is NaN with `n` = 0; bounds are NaN where
     there are fewer than 10 documents.
     """
-    tables = []
-    for result in results:
-        stacked = [
-            np.concatenate([getattr(result.heads, name), getattr(result.layers, name)[:, None]], axis=1)
-            for name in ("value", "low", "high")
-        ]
-        shape = stacked[0].shape
-        layer, head, measure, key_class = (index.reshape(-1) for index in np.indices(shape))
-        numbers = pd.Series(head + 1, dtype="Int64").mask(head == shape[1] - 1)
-        tables.append(
-            pd.DataFrame(
-                {
-                    "kind": result.kind,
-                    "layer": layer + 1,
-                    "head": numbers,
-                    "measure": np.array(MEASURES)[measure],
-                    "key_class": np.array(KEY_CLASSES)[key_class],
-                    "value": stacked[0].reshape(-1),
-                    "ci_low": stacked[1].reshape(-1),
-                    "ci_high": stacked[2].reshape(-1),
-                    "n_inputs": np.broadcast_to(result.n[:, None, None], shape).reshape(-1),
-                }
-            )
+    tables = [
+        head_table(
+            {**interval_columns(result.values), "n_inputs": result.n[:, None, None]},
+            {"measure": MEASURES, "key_class": KEY_CLASSES},
+            mean_last=True,
+            kind=result.kind,
         )
+        for result in results
+    ]
     return pd.concat(tables, ignore_index=True)[IMPORTANCE.names]
 
 
@@ -172,25 +157,15 @@ def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
     `n` counts segments with a key of the class; the difference is NaN where either class cannot occur, bounds are
     NaN where fewer than 10 documents have both.
     """
+    axes = {"measure": MEASURES, "key_class": KEY_CLASSES[:-1]}
     tables = []
     for result in results:
-        differences = result.differences
-        layer, measure, key_class = (index.reshape(-1) for index in np.indices(differences.value.shape))
-        tables.append(
-            pd.DataFrame(
-                {
-                    "kind": result.kind,
-                    "layer": layer + 1,
-                    "head": pd.Series([None] * len(layer), dtype="Int64"),
-                    "measure": np.array(MEASURES)[measure],
-                    "key_class": np.array(KEY_CLASSES)[key_class],
-                    "difference": differences.value.reshape(-1),
-                    "ci_low": differences.low.reshape(-1),
-                    "ci_high": differences.high.reshape(-1),
-                    "n_inputs": result.n[layer, key_class],
-                }
-            )
-        )
+        # The only head is the layer's mean.
+        columns = {
+            **interval_columns(mapped(result.differences, lambda ends: ends[:, None]), "difference"),
+            "n_inputs": result.n[:, None, None, :-1],
+        }
+        tables.append(head_table(columns, axes, mean_last=True, kind=result.kind))
     return pd.concat(tables, ignore_index=True)[IMPORTANCE_DIFFERENCES.names]
 
 

@@ -15,7 +15,7 @@ from headscope.analyses.jobs.distinctive_tokens import DistinctiveToken, distinc
 from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, context, features, informative_features
 from headscope.analyses.jobs.row_facts import BEFORE
 from headscope.statistics.inference.confidence import Interval, ratio_interval
-from headscope.statistics.sums.groups import GROUPS, group_of
+from headscope.statistics.sums.groups import group_numbers
 
 SIDES = ("row", "key")
 """The two tokens of a row, the attending and the attended one; both have distinctive tokens."""
@@ -128,11 +128,7 @@ def _count(
 
 def _groups(sample: ActiveRows) -> NDArray[np.int64]:
     """Return the number of each row's document, or of its group where there are more than 256, `[row]`."""
-    documents = [document for document, _ in sample.segments]
-    if len(set(documents)) > GROUPS:
-        numbers = np.array([group_of(document) for document in documents])
-    else:
-        numbers = np.unique(np.array(documents), return_inverse=True)[1].reshape(-1)
+    numbers = group_numbers([document for document, _ in sample.segments])
     return np.asarray(numbers[sample.rows["segment"]])
 
 

@@ -56,14 +56,13 @@ def _grid(corpus: CorpusJobs) -> Grid:
     prefix = kind_prefixes(corpus.jobs["kind"])
     rows = []
     for row in records(corpus.jobs):
-        job = (row["kind"], int(row["layer"]), int(row["head"]), int(row["job"]))
         rows.append(
             [
-                prefix[job[0]] + head_label(job[1], job[2]),
-                f"{job[3]} of {int(row['jobs'])}",
+                prefix[row["kind"]] + head_label(row["layer"], row["head"]),
+                f"{row['job']} of {row['jobs']}",
                 f"{100 * row['share']:.0f}%",
                 str(row["description"]),
-                *(" ".join(corpus.tokens.get((*job, side), ())) for side in ("row", "key")),
+                *map(" ".join, corpus.tokens_of(row)),
             ]
         )
     labels = [("head", "left"), ("job", "left"), ("rows", "right"), ("what it does", "left")]

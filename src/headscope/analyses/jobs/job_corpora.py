@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
 from headscope.study.head_columns import Read
 
-JobSide = tuple[str, int, int, int, str]
-"""Kind, layer, head, job, and side of the tokens."""
+_JOB = ["kind", "layer", "head", "job"]
 
 
 @dataclass(frozen=True)
@@ -18,15 +19,19 @@ class CorpusJobs:
 
     Attributes:
         jobs: rows of `jobs`.
-        tokens: the distinctive tokens of each job and side, the most distinctive first.
+        tokens: the distinctive tokens by kind, layer, head, job and side, the most distinctive first.
         examples: rows of `job_examples`.
         counts: rows of `job_counts`.
     """
 
     jobs: pd.DataFrame
-    tokens: dict[JobSide, list[str]]
+    tokens: Mapping[tuple[Any, ...], list[str]]
     examples: pd.DataFrame
     counts: pd.DataFrame
+
+    def tokens_of(self, job: Mapping[str, Any]) -> list[list[str]]:
+        """Return the distinctive tokens that attend, and of those attended to, of a row of `jobs`."""
+        return [self.tokens.get((*(job[name] for name in _JOB), side), []) for side in ("row", "key")]
 
 
 def corpus_jobs(read: Read, corpus: str) -> CorpusJobs | None:
@@ -41,13 +46,7 @@ def corpus_jobs(read: Read, corpus: str) -> CorpusJobs | None:
     jobs, tokens, examples, counts = (table[table["corpus"] == corpus] for table in tables)
     if jobs.empty and counts.empty:
         return None
-    return CorpusJobs(jobs, _by_job(tokens), examples, counts)
-
-
-def _by_job(tokens: pd.DataFrame) -> dict[JobSide, list[str]]:
-    """Return the distinctive tokens of each job and side, in the order of their ranks."""
-    by_job: dict[JobSide, list[str]] = {}
-    for row in (tokens.sort_values("rank") if len(tokens) else tokens).to_dict("records"):
-        job_side = (str(row["kind"]), int(row["layer"]), int(row["head"]), int(row["job"]), str(row["side"]))
-        by_job.setdefault(job_side, []).append(str(row["token"]))
-    return by_job
+    by_side: dict[Any, list[str]] = {}
+    if len(tokens):
+        by_side = tokens.sort_values("rank").groupby([*_JOB, "side"])["token"].apply(list).to_dict()
+    return CorpusJobs(jobs, by_side, examples, counts)

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.distribution.row_tokens import excerpt_of
+from headscope.analyses.distribution.row_tokens import excerpt_row
 from headscope.analyses.jobs.active_rows import ActiveRows
 from headscope.analyses.jobs.features import is_tagged
 from headscope.analyses.jobs.head_jobs import SIDES, Job
 from headscope.analyses.jobs.row_facts import BEFORE
 from headscope.analyses.jobs.tables import COUNTS, EXAMPLES, JOBS, TAG_COLUMNS, TEXT, TOKENS
 from headscope.corpora.trees.universal_tags import TAGS
-from headscope.examples.excerpts import Excerpt, WantedExcerpt
 from headscope.prepare.prepared_run import Run
 from headscope.statistics.inference.confidence import ends_of
 
@@ -57,7 +56,7 @@ def job_tables(run: Run, samples: Mapping[str, Samples]) -> dict[str, pd.DataFra
             )
             tokens += [{**keys, **line} for line in _tokens(run, sample, job, names)]
             examples += [
-                {**keys, "rank": rank, **_example(run, sample, job, at)}
+                {**keys, "rank": rank, **_example(run, sample, at)}
                 for rank, at in enumerate(job.rows[:SHOWN].tolist(), 1)
             ]
     return {
@@ -95,11 +94,9 @@ def _tokens(
         for rank, token in enumerate(job.tokens.get(side, ()), 1):
             if (side, token.token) not in names:
                 at = int(job.rows[np.flatnonzero(ids == token.token)[0]])
-                excerpt = _excerpt(sample, job, at)
-                words, (key,), _ = run.excerpt_words(excerpt)
-                names[side, token.token] = (
-                    words[int(sample.rows[at]["row"]) - excerpt.start] if side == "row" else key
-                )
+                example = _example(run, sample, at)
+                of_row = example["tokens"][example["row"] - example["start"]]
+                names[side, token.token] = of_row if side == "row" else example["key_token"]
             line = {
                 "token": names[side, token.token],
                 "log_odds": token.log_odds,
@@ -110,28 +107,7 @@ def _tokens(
     return lines
 
 
-def _example(run: Run, sample: ActiveRows, job: Job, at: int) -> dict[str, Any]:
+def _example(run: Run, sample: ActiveRows, at: int) -> dict[str, Any]:
     row = sample.rows[at]
-    document, segment = sample.segments[int(row["segment"])]
-    excerpt = _excerpt(sample, job, at)
-    words, (key_word,), _ = run.excerpt_words(excerpt)
-    return {
-        "document": document,
-        "segment": segment,
-        "row": int(row["row"]),
-        "key": int(row["key"]),
-        "weight": float(row["weight"]),
-        "start": excerpt.start,
-        "tokens": words,
-        "continues_word": run.joined(excerpt),
-        "key_token": key_word,
-        **{side: _TAGS[int(row[side])] if is_tagged(sample.rows) else "" for side in TAG_COLUMNS},
-    }
-
-
-def _excerpt(sample: ActiveRows, job: Job, at: int) -> Excerpt:
-    """Return the tokens around a row, and its key."""
-    row = sample.rows[at]
-    document, segment = sample.segments[int(row["segment"])]
-    wanted = WantedExcerpt(sample.kind, job.layer, job.head, "jobs", 1, 0.0, document, segment)
-    return excerpt_of(row, wanted, before=BEFORE)
+    tags = {side: _TAGS[int(row[side])] if is_tagged(sample.rows) else "" for side in TAG_COLUMNS}
+    return {**excerpt_row(run, row, sample.segments, kind=sample.kind, before=BEFORE), **tags}

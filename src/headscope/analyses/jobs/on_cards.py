@@ -34,14 +34,14 @@ def _cards(corpus: CorpusJobs, kind: Kind) -> dict[str, Any]:
     jobs, rows = corpus.jobs, _rows(corpus.examples, kind, words)
     heads: dict[int, list[dict[str, Any]]] = {}
     for row in records(jobs[jobs["kind"] == kind.name].sort_values(["layer", "head", "job"])):
-        job = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
+        attending, attended = ([words.number(token) for token in tokens] for tokens in corpus.tokens_of(row))
         heads.setdefault(kind.head_index(row["layer"], row["head"]), []).append(
             {
                 **{name: _share(row[column]) for name, column in _ENDS.items()},
                 "description": str(row["description"]),
-                "from": [words.number(token) for token in corpus.tokens.get((*job, "row"), ())],
-                "at": [words.number(token) for token in corpus.tokens.get((*job, "key"), ())],
-                "rows": rows.get(job[1:], []),
+                "from": attending,
+                "at": attended,
+                "rows": rows.get((row["layer"], row["head"], row["job"]), []),
             }
         )
     return {"words": words.drawn(), "heads": heads}

@@ -114,20 +114,18 @@ def job_table(jobs: CorpusJobs, kind: Kind, *, in_treebank: bool) -> Table:
     jobs_of_kind = jobs.jobs[jobs.jobs["kind"] == kind.name]
     rows = []
     for row in records(jobs_of_kind.sort_values(["layer", "head", "job"])):
-        job = (kind.name, int(row["layer"]), int(row["head"]), int(row["job"]))
         rows.append(
             (
-                head_label(job[1], job[2]),
-                f"{job[3]} of {int(row['jobs'])}",
+                head_label(row["layer"], row["head"]),
+                f"{row['job']} of {row['jobs']}",
                 share(row["share"]),
                 joined(row["ci_low"], row["ci_high"], between=" to ", missing=DASH),
                 capital(str(row["description"])),
-                *(" ".join(jobs.tokens.get((*job, side), ())) or "–" for side in ("row", "key")),
+                *(" ".join(tokens) or "–" for tokens in jobs.tokens_of(row)),
             )
         )
     return Table(
         summary=f"Table: the jobs of every head{' in the treebank' * in_treebank}{kind.in_brackets}",
-        groups=(),
         header=("head", "job", "share of rows, %", "95% interval", "what it does", "from", "at"),
         rows=tuple(rows),
         name=f"table-jobs{'-treebank' * in_treebank}-{kind.name}",

@@ -1,7 +1,6 @@
 """The stage: output norms of every head from one scan of the text, as a table."""
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,8 @@ from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, NORMS, OUTPUT, 
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
-from headscope.statistics.inference.confidence import Interval, mapped
+from headscope.statistics.inference.confidence import Interval
+from headscope.statistics.tables.head_table import head_table, interval_columns
 
 UNKNOWN = (
     "what heads write is not measured in {layers} of {kind} attention: no linear map takes the attention's output, "
@@ -50,54 +50,23 @@ def norm_table(results: tuple[NormResult, ...]) -> pd.DataFrame:
 
     Layers and heads are 1-based; a missing head is the mean over the layer's heads.
     """
-    rows = [row for result in results for row in _rows(result)]
-    return pd.DataFrame(rows, columns=NORMS.names).astype({"head": "Int64", "inactive": "boolean"})
+    tables = [table for result in results for table in _tables(result)]
+    return pd.concat(tables, ignore_index=True)[NORMS.names].astype({"inactive": "boolean"})
 
 
-def _rows(result: NormResult) -> Iterator[dict[str, Any]]:
-    for name, interval, n in (
-        (OUTPUT, result.output, result.n),
-        (IN_LAYER, result.in_layer, result.n),
-        (IN_STREAM, result.in_stream, result.n_stream),
-    ):
-        for row in _cells(result, name, None, interval, n, means=name != IN_LAYER):
-            inactive = result.inactive[row["layer"] - 1, row["head"] - 1] if name == IN_LAYER else None
-            yield {**row, "inactive": inactive}
-    for index, key_class in enumerate(KEY_CLASSES):
-        of_class = mapped(result.value, partial(_column, index=index))
-        yield from _cells(result, VALUE, key_class, of_class, result.n_value[:, index], means=True)
+def _tables(result: NormResult) -> Iterator[pd.DataFrame]:
+    def table(statistic: str, interval: Interval, n: NDArray[np.int64], **more: Any) -> pd.DataFrame:
+        """With `n` inputs, `[layer]` or `[layer, key class]`; the layer's mean is compared with no other."""
+        by_class = {"key_class": KEY_CLASSES} if n.ndim > 1 else {}
+        columns = {**interval_columns(interval), "n_inputs": n[:, None], **more}
+        mean_last = statistic != IN_LAYER
+        return head_table(columns, by_class, mean_last=mean_last, kind=result.kind, statistic=statistic)
 
-
-def _column(ends: NDArray[np.float64], *, index: int) -> NDArray[np.float64]:
-    return ends[..., index]
-
-
-def _cells(
-    result: NormResult,
-    statistic: str,
-    key_class: str | None,
-    interval: Interval,
-    n: NDArray[np.int64],
-    *,
-    means: bool,
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one statistic; with `means` the last head is the layer's mean."""
-    layers, heads = interval.value.shape
-    for layer in range(layers):
-        for head in range(heads):
-            is_mean = means and head == heads - 1
-            yield {
-                "kind": result.kind,
-                "layer": layer + 1,
-                "head": pd.NA if is_mean else head + 1,
-                "statistic": statistic,
-                "key_class": key_class,
-                "value": float(interval.value[layer, head]),
-                "ci_low": float(interval.low[layer, head]),
-                "ci_high": float(interval.high[layer, head]),
-                "n_inputs": int(n[layer]),
-                "inactive": None,
-            }
+    yield table(OUTPUT, result.output, result.n)
+    yield table(IN_LAYER, result.in_layer, result.n, inactive=result.inactive)
+    yield table(IN_STREAM, result.in_stream, result.n_stream)
+    values = table(VALUE, result.value, result.n_value)
+    yield values.sort_values("key_class", key=lambda names: names.map(KEY_CLASSES.index), kind="stable")
 
 
 def output_notes(results: tuple[NormResult, ...]) -> Iterator[str]:

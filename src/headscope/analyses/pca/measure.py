@@ -1,6 +1,7 @@
 """The stage of principal directions: a scan of the text, and its tables."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,7 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
+from headscope.statistics.tables.head_table import head_table
 
 UNKNOWN = "the model hands out its weights alone, so that queries, keys and outputs are not known"
 
@@ -70,22 +72,10 @@ def pca_table(results: Sequence[PcaResult]) -> pd.DataFrame:
         for (side, layer), directions in sorted(result.directions.items(), key=lambda item: _order(item[0])):
             values = np.concatenate([directions.effective[:, None], directions.shares], axis=1)
             names = (EFFECTIVE, *SHARE_NAMES)[: values.shape[1]]
-            by_head = _by_head(values, result.heads)
-            head, index = np.indices(by_head.shape).reshape(2, -1)
-            tables.append(
-                pd.DataFrame(
-                    {
-                        "kind": result.kind,
-                        "layer": layer + 1,
-                        "head": head + 1,
-                        "vectors": side,
-                        "statistic": np.array(names, dtype=object)[index],
-                        "value": by_head.reshape(-1),
-                        "n_tokens": directions.n,
-                    }
-                )
-            )
-    return pd.concat(tables, ignore_index=True)
+            columns = {"value": _by_head(values, result.heads)}
+            more: dict[str, Any] = {"kind": result.kind, "vectors": side, "n_tokens": directions.n}
+            tables.append(head_table(columns, {"statistic": names}, **more).assign(layer=layer + 1))
+    return pd.concat(tables, ignore_index=True)[PCA_TABLE.names]
 
 
 def map_table(results: Sequence[PcaResult]) -> pd.DataFrame:
@@ -101,24 +91,15 @@ def map_table(results: Sequence[PcaResult]) -> pd.DataFrame:
             second = (
                 coordinates[..., 1] if coordinates.shape[2] > 1 else np.full(coordinates.shape[:2], np.nan)
             )
-            numbers = np.stack([coordinates[..., 0], second, np.linalg.norm(exact, axis=2)], axis=2)
-            by_head = _by_head(numbers.transpose(1, 0, 2), result.heads)
-            head, token = np.indices(by_head.shape[:2]).reshape(2, -1)
-            first, second, length = by_head.reshape(-1, 3).T
-            tables.append(
-                pd.DataFrame(
-                    {
-                        "kind": result.kind,
-                        "layer": layer + 1,
-                        "head": head + 1,
-                        "vectors": side,
-                        "token": token + 1,
-                        "first": first,
-                        "second": second,
-                        "length": length,
-                    }
-                )
-            )
+            numbers = {
+                "first": coordinates[..., 0],
+                "second": second,
+                "length": np.linalg.norm(exact, axis=2),
+            }
+            columns = {name: _by_head(values.T, result.heads) for name, values in numbers.items()}
+            axes = {"token": range(1, len(vectors) + 1)}
+            table = head_table(columns, axes, kind=result.kind, vectors=side)
+            tables.append(table.assign(layer=layer + 1)[MAP.names])
     return pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=MAP.names)
 
 
@@ -150,8 +131,8 @@ def _tokens(run: ModelRun, result: PcaResult, axis: str) -> Iterator[dict[str, o
 
 
 def _by_head(values: NDArray[np.float64], heads: int) -> NDArray[np.float64]:
-    """Return values of groups of heads, `[group, ...]`, once for each head."""
-    return np.repeat(values, heads // len(values), axis=0)
+    """Return values of groups of heads, `[group, ...]`, once for each head, `[1, head, ...]`."""
+    return np.repeat(values, heads // len(values), axis=0)[None]
 
 
 def _order(side_and_layer: tuple[str, int]) -> tuple[int, int]:

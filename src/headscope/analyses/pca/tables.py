@@ -4,7 +4,17 @@ from headscope.analyses.pca.accumulator import KEY, ROW, SIDES
 from headscope.analyses.pca.principal import MOST
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.vocabulary import KeyClass
-from headscope.statistics.tables.columns import FROM_ONE, KIND, PLACE, POSITIVE, count, number, text
+from headscope.statistics.tables.columns import (
+    FROM_ONE,
+    IN_SEGMENT,
+    KIND,
+    PLACE,
+    POSITIVE,
+    count,
+    number,
+    text,
+    words_around,
+)
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 EFFECTIVE = "effective_dimension"
@@ -62,21 +72,14 @@ TOKENS = TableSchema(
             choices=(ROW, KEY),
         ),
         _TOKEN,
-        text("document", "id of the document"),
-        Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
+        *IN_SEGMENT,
         Column("position", "of the token in the input, from 0", "int64", bounds=POSITIVE),
         text(
             "token_class",
             "its class as a key",
             choices=tuple(key_class.name.lower() for key_class in KeyClass),
         ),
-        Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
-        Column("tokens", "readable tokens around it", "list of text"),
-        Column(
-            "continues_word",
-            "which of `tokens`, from 0, go on with the word of the one before",
-            "list of int64",
-        ),
+        *words_around("it"),
     ),
     key=("kind", "axis", "token"),
 )

@@ -9,7 +9,7 @@ import pandas as pd
 from headscope.analyses.probes.probe_lines import ProbeLine, line_of, probe_lines
 from headscope.counted import count
 from headscope.report_kit.comparing import Comparison, compared
-from headscope.report_kit.linked_sentences import HeadRef, Sentence, sentence
+from headscope.report_kit.linked_sentences import HeadRef, Sentence, listed, sentence
 from headscope.report_kit.numbers import accuracy_words, points, two_decimals, with_ends
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import cell_of, number, records
@@ -147,20 +147,13 @@ def _largest_weights(about: Context) -> list[Sentence]:
     if not rows:
         return []
     best = sorted(rows, key=lambda row: -number(row["weight"]))
-    fragments: list[str | HeadRef] = ["the parser over attention alone gives the most weight to "]
-    heads: list[tuple[str, int, int]] = []
-    for row in best:
-        head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
-        if head not in heads and len(heads) < MOST_HEADS:
-            heads.append(head)
-    for at, head in enumerate(heads):
-        if at:
-            fragments.append(" and " if at == len(heads) - 1 else ", ")
-        fragments.append(HeadRef(*head, about.kind(head[0]).head_label(*head[1:])))
+    heads = dict.fromkeys((str(row["kind"]), int(row["layer"]), int(row["head"])) for row in best)
+    refs = [HeadRef(*head, about.kind(head[0]).head_label(*head[1:])) for head in heads]
     return [
         sentence(
             ON_WEIGHTS,
-            *fragments,
+            "the parser over attention alone gives the most weight to ",
+            *listed(refs[:MOST_HEADS]),
             "; weights of heads that are alike share out, so no single one is a score.",
         )
     ]

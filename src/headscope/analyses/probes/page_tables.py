@@ -10,7 +10,7 @@ import pandas as pd
 
 from headscope.analyses.probes.catalog import OVER_ATTENTION, SYSTEMS
 from headscope.analyses.probes.figures.weight_grids import TITLES
-from headscope.analyses.probes.probe_lines import ProbeLine
+from headscope.analyses.probes.probe_lines import MORE_MEASURES, ProbeLine
 from headscope.report_kit.numbers import DASH, correlation, ends, formatted, points, share
 from headscope.report_kit.pictures.strip import strip
 from headscope.report_kit.relation_names import short
@@ -22,12 +22,6 @@ from headscope.report_kit.words import plain
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.views.markup import Html, el
 
-MORE = {
-    "UAS tree": "as a tree",
-    "LAS": "with label",
-    "control accuracy": "control task",
-    "selectivity": "selectivity",
-}
 MOST_WEIGHTS = 20
 
 
@@ -38,9 +32,9 @@ def table_3(lines: Sequence[ProbeLine], *, paper: Mapping[str, Any] | None = Non
         lines: of `probe_lines`.
         paper: the paper's table 3, in percent; None where the model is not the paper's.
     """
-    more = [measure for measure in MORE if any(measure in line.cells for line in lines)]
+    more = [measure for measure in MORE_MEASURES if any(measure in line.cells for line in lines)]
     printed = {name: number(value) for name, value in (paper or {}).items()}
-    titles = ["probe", "", "heads found", "seeds", *(MORE[name] for name in more), "n"]
+    titles = ["probe", "", "heads found", "seeds", *(MORE_MEASURES[name] for name in more), "n"]
     titles += ["paper"] if printed else []
     bodies = []
     groups = (

@@ -12,6 +12,14 @@ from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.system import System
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 
+MORE_MEASURES = {
+    "UAS tree": "as a tree",
+    "LAS": "with label",
+    "control accuracy": "control task",
+    "selectivity": "selectivity",
+}
+"""What stands beside the main score of a line, and what it is called there."""
+
 
 @dataclass(frozen=True)
 class ProbeLine:
@@ -23,7 +31,7 @@ class ProbeLine:
         vectors: the word vectors, or the layer, that the probe read; empty where it read none.
         cells: the mean over seeds of each measure.
         spread: the standard deviation over seeds of each measure; NaN with fewer than two seeds.
-        seeds: how many there are; 0 where nothing was trained.
+        values: the main measure of each seed; none where nothing was trained.
     """
 
     probe: str
@@ -32,7 +40,12 @@ class ProbeLine:
     vectors: str
     cells: Mapping[str, Cell]
     spread: Mapping[str, float]
-    seeds: int
+    values: tuple[float, ...]
+
+    @property
+    def seeds(self) -> int:
+        """How many times it was trained."""
+        return len(self.values)
 
     @property
     def score(self) -> Cell:
@@ -47,6 +60,7 @@ def probe_lines(table: pd.DataFrame | None) -> list[ProbeLine]:
     for (probe, model), system in SYSTEMS.items():
         matching = [row for row in rows if row["probe"] == probe and row["model"] == model]
         means = [row for row in matching if isnan(number(row["seed"]))]
+        of_seeds = [row for row in matching if not isnan(number(row["seed"]))]
         cells = {str(row["measure"]): cell_of(row, "value") for row in means}
         if system.measure not in cells:
             continue
@@ -59,7 +73,7 @@ def probe_lines(table: pd.DataFrame | None) -> list[ProbeLine]:
                 vectors=vector_names[0] if vector_names else "",
                 cells=cells,
                 spread={str(row["measure"]): number(row["spread"]) for row in means},
-                seeds=len({int(row["seed"]) for row in matching if not isnan(number(row["seed"]))}),
+                values=tuple(float(row["value"]) for row in of_seeds if row["measure"] == system.measure),
             )
         )
     return lines

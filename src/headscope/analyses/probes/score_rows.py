@@ -12,7 +12,8 @@ from headscope.analyses.probes.data.tree_sentences import TreeSentence, is_punct
 from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_RELATIONS, PROBES
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
 from headscope.statistics.inference.confidence import Interval, Scale, ends_of, ratio_interval
-from headscope.statistics.sums.groups import GROUPS, group_of
+from headscope.statistics.sums.groups import group_numbers
+from headscope.statistics.tables.table_schema import TableSchema
 
 SELECTIVITY = "selectivity"
 
@@ -40,19 +41,13 @@ class GoldWords:
     @classmethod
     def of(cls, sentences: Sequence[TreeSentence]) -> "GoldWords":
         """Lay out the words of sentences; documents are groups by themselves unless there are more than 256."""
-        names = sorted({s.document for s in sentences})
-        if len(names) > GROUPS:
-            keys = {name: group_of(name) for name in names}
-            index = {key: at for at, key in enumerate(sorted(set(keys.values())))}
-            group = {name: index[keys[name]] for name in names}
-        else:
-            group = {name: at for at, name in enumerate(names)}
+        groups = group_numbers([s.document for s in sentences])
         heads = np.concatenate([s.heads for s in sentences])
         steps = np.concatenate([np.abs(s.heads - 1 - np.arange(len(s))) for s in sentences])
         relations = np.array([name for s in sentences for name in s.relations])
         return cls(
-            groups=np.repeat([group[s.document] for s in sentences], [len(s) for s in sentences]),
-            number_of_groups=len(set(group.values())),
+            groups=np.repeat(groups, [len(s) for s in sentences]),
+            number_of_groups=int(groups.max()) + 1,
             relations=relations,
             distances=np.where(heads == 0, -1, distance_bins(steps)),
             heads=heads,
@@ -100,17 +95,9 @@ def probe_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
         for line in (*numbers, None):
             at = -1 if line is None else line
             spread = float(values.std(ddof=1)) if line is None and len(values) > 1 else np.nan
-            rows.append(
-                {
-                    "measure": measure,
-                    "seed": line,
-                    "n_cases": number,
-                    **ends_of(interval, at),
-                    "spread": spread,
-                }
-            )
-    table = pd.DataFrame(rows)
-    return _with_probe(table, answers).astype({"seed": "Int64"})[PROBES.names]
+            counted = {"seed": line, "n_cases": number, "spread": spread}
+            rows.append({"measure": measure, **counted, **ends_of(interval, at)})
+    return _with_probe(PROBES.frame(rows), answers)
 
 
 def relation_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
@@ -124,8 +111,7 @@ def relation_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
         (at for at in range(len(names)) if counts[at] >= FEWEST_ARCS),
         key=lambda at: (-counts[at], str(names[at])),
     )
-    table = _classes(answers, gold, codes, [str(name) for name in names], frequent)
-    return _with_probe(table.rename(columns={"class": "relation"}), answers)[PROBE_RELATIONS.names]
+    return _classes(answers, gold, codes, [str(name) for name in names], frequent, schema=PROBE_RELATIONS)
 
 
 def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
@@ -133,9 +119,8 @@ def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
 
     The root has no distance and punctuation is no part of UAS.
     """
-    indices = list(range(len(DISTANCES)))
-    table = _classes(answers, gold, gold.distances, list(DISTANCES), indices)
-    return _with_probe(table.rename(columns={"class": "distance"}), answers)[PROBE_BY_DISTANCE.names]
+    every = range(len(DISTANCES))
+    return _classes(answers, gold, gold.distances, DISTANCES, every, schema=PROBE_BY_DISTANCE)
 
 
 def by_documents(
@@ -154,6 +139,8 @@ def _classes(
     codes: NDArray[np.int64],
     names: Sequence[str],
     chosen: Sequence[int],
+    *,
+    schema: TableSchema,
 ) -> pd.DataFrame:
     """UAS within classes of words; `codes` numbers the class of each word, -1 for none."""
     is_counted = gold.counted & (codes >= 0)
@@ -163,10 +150,11 @@ def _classes(
     sums = np.bincount(cells, weights=right, minlength=shape[0] * shape[1]).reshape(shape)
     counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     interval = ratio_interval(sums, counts, scale="share")
+    (column,) = {"relation", "distance"} & set(schema.names)
     rows = [
-        {"class": names[at], "n_cases": int(counts[:, at].sum()), **ends_of(interval, at)} for at in chosen
+        {column: names[at], "n_cases": int(counts[:, at].sum()), **ends_of(interval, at)} for at in chosen
     ]
-    return pd.DataFrame(rows, columns=["class", "n_cases", "value", "ci_low", "ci_high"])
+    return _with_probe(pd.DataFrame(rows, columns=schema.names), answers)
 
 
 def _with_probe(table: pd.DataFrame, answers: ProbeAnswers) -> pd.DataFrame:

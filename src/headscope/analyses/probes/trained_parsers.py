@@ -7,8 +7,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.probes.catalog import PROBES
+from headscope.analyses.probes.data.attention_tables import WordMaps
 from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.data.table_shards import WordMaps
 from headscope.analyses.probes.fitting.attention_fit import FitOptions, Fitted, fit_attention
 from headscope.analyses.probes.fitting.probe_training import Record, TrainingOptions, hold_out, train
 from headscope.analyses.probes.head_weights import gold_arcs, weight_rows

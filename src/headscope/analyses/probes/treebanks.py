@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.analyses.probes.data.attention_tables import TableWriter, WordMaps
 from headscope.analyses.probes.data.control_task import control_targets
 from headscope.analyses.probes.data.map_cache import MapCache
 from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.data.table_shards import ShardWriter, WordMaps
 from headscope.analyses.probes.data.tree_sentences import (
     TreeSentence,
     WordTable,
@@ -166,7 +166,7 @@ class ProbeBench:
         self, bank: ProbeTreebank, what: str, *, control: int | None = None
     ) -> Callable[[Path], None]:
         def write(path: Path) -> None:
-            writer = ShardWriter(path, heads=len(self.heads))
+            writer = TableWriter(path, heads=len(self.heads))
             collector = WordMapCollector(
                 writer, self.run.layout, bank.index_of, pooling=self.run.options.pooling
             )

@@ -1,7 +1,7 @@
 """Statistics of every head: positions, special tokens, entropy (sections 3.1 to 3.3)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,38 +13,15 @@ from headscope.analyses.stats.row_sums import row_selections, stats_row_counts, 
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.inference.confidence import Interval, Scale, mapped, ratio_interval
+from headscope.statistics.inference.confidence import Scale
+from headscope.statistics.inference.head_means import HeadMeans
 from headscope.statistics.measures import WEIGHT
-from headscope.statistics.statistic import Unit
-from headscope.statistics.statistic_catalog import STATISTICS
+from headscope.statistics.statistic_catalog import STATISTICS, is_share
 from headscope.statistics.sums.accumulator import Accumulator
-from headscope.statistics.sums.groups import with_layer_means
 from headscope.statistics.sums.kept import Declared, counted, summed
 from headscope.statistics.sums.segment_means import segment_means
 
-_SCALES: Mapping[Unit, Scale] = {Unit.SHARE: "share", Unit.NATS: "positive"}
-
-
-@dataclass(frozen=True)
-class StatsResult:
-    """Statistics of one kind of attention.
-
-    Attributes:
-        kind: `encoder`, `decoder` or `cross`.
-        measure: of `measures.MEASURES`.
-        heads: every head's values, `[layer, head, STATISTICS]`.
-        layers: the mean over a layer's heads, `[layer, STATISTICS]`.
-        uniform: what uniform attention over the visible keys gives, `[layer, STATISTICS]`.
-        n: segments that have such rows, `[layer, head, STATISTICS]`, the most of any head behind them; 0 where it
-            cannot occur.
-    """
-
-    kind: str
-    measure: str
-    heads: Interval
-    layers: Interval
-    uniform: NDArray[np.float64]
-    n: NDArray[np.int64]
+_SCALES: list[Scale] = ["share" if is_share(name) else "positive" for name in STATISTICS]
 
 
 class StatsAccumulator(Accumulator):
@@ -84,11 +61,11 @@ class StatsAccumulator(Accumulator):
             means, some = segment_means(sums, self._counts[kind].cpu().numpy()[:, None, None])
             self.add_segments(batch, kind, layers, weight=means, n_weight=some[:, 0, 0])
 
-    def compute(self) -> tuple[StatsResult, ...]:
+    def compute(self) -> tuple[HeadMeans, ...]:
         """Return each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
         return tuple(
-            results_of(
+            means_of(
                 kind, stacked[f"weight.{kind}"], stacked[f"n_weight.{kind}"][:, None, None], measure=WEIGHT
             )
             for kind in (part.kind for part in self.layout)
@@ -102,8 +79,11 @@ class StatsAccumulator(Accumulator):
         return self._selections[key]
 
 
-def results_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, measure: str) -> StatsResult:
-    """Compute the means of one kind of attention, with their intervals over documents.
+def means_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, measure: str) -> HeadMeans:
+    """Compute the statistics of one kind of attention, with their intervals over documents.
+
+    A statistic that is 0 of uniform attention cannot occur (next under a causal mask, [SEP] in GPT-2): its value is
+    missing, whatever was summed, and it is of no segments.
 
     Args:
         kind: `encoder`, `decoder` or `cross`.
@@ -111,34 +91,16 @@ def results_of(kind: str, sums: NDArray[np.float64], counts: NDArray[Any], *, me
         counts: how many segments each is of, as `sums`; axes of size 1 where it is the same along them.
         measure: what the sums are of.
     """
-    heads, uniform, of_uniform = sums[:, :, :-1], sums[:, :, -1], counts[:, :, -1].sum(0)
-    # A statistic that is 0 of uniform attention cannot occur: next under a causal mask, [SEP] in GPT-2.
-    possible = uniform.sum(0) > 0
-    # A value that cannot occur is null, whatever was summed.
-    values = np.where(possible[:, None, :], with_layer_means(heads), np.nan)
-    divisors, number = counts, counts.sum(0)
-    if counts.shape[2] > 1:
-        divisors, number = with_layer_means(counts[:, :, :-1]), number[:, :-1]
-        number = np.concatenate([number, number.max(1, keepdims=True)], axis=1)
-    interval = _intervals(values, divisors)
+    uniform = sums[:, :, -1].sum(0)
+    possible = uniform > 0
     with np.errstate(invalid="ignore", divide="ignore"):
-        level = np.where(possible, uniform.sum(0) / of_uniform, np.nan)
-    return StatsResult(
-        kind=kind,
-        measure=measure,
-        heads=mapped(interval, lambda ends: ends[:, :-1]),
-        layers=mapped(interval, lambda ends: ends[:, -1]),
+        level = np.where(possible, uniform / counts[:, :, -1].sum(0), np.nan)
+    means = HeadMeans.of(
+        kind,
+        measure,
+        np.where(possible[:, None], sums[:, :, :-1], np.nan),
+        counts[:, :, :-1] if counts.shape[2] > 1 else counts,
         uniform=level,
-        n=np.where(possible[:, None], np.broadcast_to(number, values.shape[1:]), 0).astype(np.int64),
+        scales=_SCALES,
     )
-
-
-def _intervals(sums: NDArray[np.float64], counts: NDArray[Any]) -> Interval:
-    """Return intervals of sums by group, `[group, ..., STATISTICS]`, each on the scale of its unit."""
-    ends = [np.empty(sums.shape[1:]) for _ in range(3)]
-    for unit, scale in _SCALES.items():
-        in_unit = np.array([statistic.unit is unit for statistic in STATISTICS.values()])
-        part = ratio_interval(sums[..., in_unit], counts[..., in_unit], scale=scale)
-        for whole, part_ends in zip(ends, (part.value, part.low, part.high), strict=True):
-            whole[..., in_unit] = part_ends
-    return Interval(*ends)
+    return replace(means, n=np.where(possible[:, None], means.n, 0))

@@ -7,11 +7,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headscope.analyses.stats.accumulator import StatsAccumulator, StatsResult, results_of
+from headscope.analyses.stats.accumulator import StatsAccumulator, means_of
 from headscope.analyses.stats.row_sums import rows_of_statistics, stats_sums
 from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
+from headscope.statistics.inference.head_means import HeadMeans
 from headscope.statistics.measures import NORM
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS
@@ -64,7 +65,7 @@ class NormStatsAccumulator(StatsAccumulator):
             left_out = every[..., -1:] - every[..., :-1]
             self.add_segments(batch, kind, layers, norm=means, n_norm=rows > 0, left_out=left_out)
 
-    def compute(self) -> tuple[StatsResult, ...]:
+    def compute(self) -> tuple[HeadMeans, ...]:
         """Return each kind's statistics of weights, then those of norm-weighted attention of the kinds that have it."""
         stacked = self.sums.stacked()
         columns = rows_of_statistics()
@@ -72,7 +73,7 @@ class NormStatsAccumulator(StatsAccumulator):
         for part in self.layout:
             counts = stacked[f"n_norm.{part.kind}"][..., columns]
             if counts.any():
-                by_norm.append(results_of(part.kind, stacked[f"norm.{part.kind}"], counts, measure=NORM))
+                by_norm.append(means_of(part.kind, stacked[f"norm.{part.kind}"], counts, measure=NORM))
         return (*super().compute(), *by_norm)
 
     @property

@@ -14,7 +14,7 @@ from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import join, plain
 from headscope.study.paper import paper_numbers
-from headscope.views.markup import Html, el, raw
+from headscope.views.markup import Html, el
 
 
 def paper_section(about: Context) -> list[Html]:
@@ -24,18 +24,17 @@ def paper_section(about: Context) -> list[Html]:
     if about.run.is_bert_base and kinds and kinds[0].name == "encoder":
         table = Table(
             summary="Table: measured here and in the paper",
-            groups=(),
             header=("finding", "measured here", "paper"),
             rows=tuple(_beside(printed["stats"], kinds[0])),
             name="table-paper",
             words=(1, 2),
+            opened=True,
         ).html()
         return [el("section", el("h2", "Beside the paper"), el("p", f"Paper: {source}.", class_="why"),
-                   _opened(table), id="section-paper")]  # fmt: skip
+                   table, id="section-paper")]  # fmt: skip
     rows = tuple((name, paper) for name, _, paper in _paper_rows(printed["stats"]))
     table = Table(
         summary="The paper’s numbers: paper (BERT-base)",
-        groups=(),
         header=("finding", "paper (BERT-base)"),
         rows=rows,
         name="table-paper",
@@ -50,10 +49,6 @@ def paper_section(about: Context) -> list[Html]:
         id="section-paper",
     )  # fmt: skip
     return [section]
-
-
-def _opened(details: Html) -> Html:
-    return details.replace("<details>", raw("<details open>"), 1)
 
 
 def _paper_rows(stats: Mapping[str, Any]) -> list[tuple[str, str, str]]:

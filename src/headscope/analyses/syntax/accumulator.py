@@ -66,25 +66,17 @@ class DependencyAccumulator(Accumulator):
         """Keep what `DependencySums` holds, and how many words there were, and how many of them without pieces."""
         cells, relations = self.table.cells, len(self.table.relations)
         width = len(self.options.directions)
+        shapes: dict[str, tuple[int, ...]] = {}
+        for part in self.layout:
+            shapes[f"noop.{part.kind}"] = (relations * width, part.layers, part.heads, len(NOOP_CLASSES))
+            shapes[f"n_attending.{part.kind}"] = (relations * width,)
+        # Attention to special tokens is a number for every head, so it is kept for fewer groups.
+        self._special_sums = GroupedSums(shapes, groups=SPECIAL_GROUPS)
         return {
             "n_arcs": counted(cells),
             "n_offsets": counted(cells, len(OFFSETS)),
             "n_hits": counted(cells, "layer", "head", width),
-            # Attention to special tokens is a number for every head, so it is kept for fewer groups.
-            "special": GroupedSums(
-                {
-                    name: shape
-                    for part in self.layout
-                    for name, shape in (
-                        (
-                            f"noop.{part.kind}",
-                            (relations * width, part.layers, part.heads, len(NOOP_CLASSES)),
-                        ),
-                        (f"n_attending.{part.kind}", (relations * width,)),
-                    )
-                },
-                groups=SPECIAL_GROUPS,
-            ),
+            "special": self._special_sums,
             "totals.reachable": total(relations, "layer", width, dtype=np.int64),
             "totals.other": total(relations, "layer", "head", width, dtype=np.int64),
             "words": total(2, dtype=np.int64),
@@ -174,12 +166,6 @@ class DependencyAccumulator(Accumulator):
         unplaced = next((int((each.on_host[1] < 0).sum()) for each in self._pointers.values()), 0)
         self.totals["words"] += (len(cells), unplaced)
         self._answers, self._reachable, self._reachable_by_mask = {}, {}, {}
-
-    @property
-    def _special_sums(self) -> GroupedSums:
-        store = self.stores["special"]
-        assert isinstance(store, GroupedSums)
-        return store
 
     def _sums_of_special(
         self, kind: str, answers: Answers, relations: NDArray[np.int64], documents: NDArray[np.int64]

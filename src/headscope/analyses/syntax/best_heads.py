@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -60,18 +61,20 @@ class DependencyResult:
         """Return `syntax.parquet`: every head, direction and relation."""
         interval = ratio_interval(self.hits, self.counts[:, None], scale="share")
         reachable = self.counted.reachable()
-        q = self.q_values
-        frames = []
-        for column, relation in enumerate(self.relations):
-            frame = pd.DataFrame([vars(candidate) for candidate in self.candidates])
-            frame["relation"] = relation
-            frame["n_arcs"] = int(self.counts[:, column].sum())
-            frame["reachable"] = reachable[:, column]
-            frame["accuracy"] = interval.value[:, column]
-            frame["ci_low"], frame["ci_high"] = interval.low[:, column], interval.high[:, column]
-            frame["q_value"] = q[:, column]
-            frames.append(frame)
-        return self._named(pd.concat(frames, ignore_index=True))[SYNTAX.names]
+        number = self.counts.sum(0)
+        return SYNTAX.frame(
+            {
+                **self._model,
+                **vars(candidate),
+                "relation": relation,
+                "n_arcs": int(number[column]),
+                "reachable": reachable[index, column],
+                **ends_of(interval, (index, column), "accuracy"),
+                "q_value": self.q_values[index, column],
+            }
+            for column, relation in enumerate(self.relations)
+            for index, candidate in enumerate(self.candidates)
+        )
 
     @cached_property
     def q_values(self) -> NDArray[np.float64]:
@@ -120,32 +123,23 @@ class DependencyResult:
                 index = int(heads.candidate[column])
                 if index < 0:
                     continue
-                is_held_out = selection == "held-out"
-                q = self.selection_q[column] if is_held_out else self.q_values[index, column]
+                q = self.selection_q[column] if selection == "held-out" else self.q_values[index, column]
                 rows.append(
                     {
+                        **self._model,
                         "selection": selection,
                         "relation": self.relations[column],
                         "n_arcs": int(self.counts[:, column].sum()),
                         **vars(self.candidates[index]),
-                        "share": heads.share[column],
+                        **heads.columns(column),
                         **ends_of(contest.value, column, "accuracy"),
-                        **(
-                            ends_of(heads.all_documents, column, "all_documents", "all_documents_")
-                            if is_held_out
-                            else {}
-                        ),
-                        **ends_of(heads.held_out, column, "held_out", "held_out_"),
                         "baseline_offset": OFFSETS[int(contest.rival[column])],
                         **ends_of(contest.baseline, column, "baseline_accuracy", "baseline_"),
                         **ends_of(contest.margin, column, "margin", "margin_"),
                         "q_value": q,
                     }
                 )
-        table = pd.DataFrame(
-            rows, columns=[name for name in SYNTAX_BEST.names if name not in ("model", "seed")]
-        )
-        return self._named(table)[SYNTAX_BEST.names]
+        return SYNTAX_BEST.frame(rows)
 
     def against(self, other: "DependencyResult") -> pd.DataFrame:
         """Return rows of `syntax_differences.parquet`: this model's selection less another's, on the same arcs.
@@ -156,10 +150,10 @@ class DependencyResult:
             other: counts of a control over the same documents.
         """
         if self.counted.options.compat or len(other.counts) != len(self.counts):
-            return pd.DataFrame(columns=SYNTAX_DIFFERENCES.names)
+            return SYNTAX_DIFFERENCES.frame(())
         ours, theirs = self.chosen["held-out"], other.chosen["held-out"]
         gap = selection_margin(ours, theirs, self.counts)
-        rows = [
+        return SYNTAX_DIFFERENCES.frame(
             {
                 "relation": relation,
                 "than": other.model,
@@ -169,8 +163,7 @@ class DependencyResult:
             }
             for column, relation in enumerate(self.relations)
             if ours.candidate[column] >= 0 and relation.partition(":")[0] != "punct"
-        ]
-        return pd.DataFrame(rows, columns=SYNTAX_DIFFERENCES.names).astype({"seed": "Int64"})
+        )
 
     def baselines(self) -> pd.DataFrame:
         """Return `syntax_baselines.parquet`: every fixed offset, and right- and left-branching.
@@ -180,7 +173,7 @@ class DependencyResult:
         interval = ratio_interval(self.offsets, self.counts[:, None], scale="share")
         named = [("offset", offset) for offset in OFFSETS]
         named += [("right-branching", 1), ("left-branching", -1)]
-        rows = [
+        return SYNTAX_BASELINES.frame(
             {
                 "baseline": baseline,
                 "offset": offset,
@@ -190,8 +183,7 @@ class DependencyResult:
             }
             for baseline, offset in named
             for column, relation in enumerate(self.relations)
-        ]
-        return pd.DataFrame(rows, columns=SYNTAX_BASELINES.names)
+        )
 
     def _tested(self) -> list[int]:
         """The relations that are tested: not the totals, and none of a control's."""
@@ -199,7 +191,6 @@ class DependencyResult:
             return []
         return [i for i, name in enumerate(self.relations) if name not in TOTALS]
 
-    def _named(self, table: pd.DataFrame) -> pd.DataFrame:
-        table.insert(0, "model", self.model)
-        table.insert(1, "seed", pd.Series([self.control_seed] * len(table), dtype="Int64"))
-        return table
+    @property
+    def _model(self) -> dict[str, Any]:
+        return {"model": self.model, "seed": self.control_seed}

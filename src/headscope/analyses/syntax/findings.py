@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.syntax.page_tables import key_words
-from headscope.analyses.syntax.relations import Relation, noop_of, relations_of, single
+from headscope.analyses.syntax.relations import Relation, relations_of, single
 from headscope.report_kit.comparing import Comparison, comparisons
 from headscope.report_kit.linked_sentences import HeadRef, Sentence, sentence
 from headscope.report_kit.numbers import accuracy_words, offset_words, percent
@@ -223,12 +223,9 @@ def _overall(relations: Sequence[Relation], about: Context) -> list[Sentence]:
     return [sentence(TOPIC, *fragments, ".")]
 
 
-def difference(row: dict[str, object]) -> Cell:
-    """Return others minus those that attend with its interval, whichever way round the table has it."""
-    gap = number(row["others"]) - number(row["attending"])
-    low, high = number(row["ci_low"]), number(row["ci_high"])
-    if abs(number(row["difference"]) - gap) > abs(number(row["difference"]) + gap):
-        low, high = -high, -low
+def difference(row: dict[str, Any]) -> Cell:
+    """Return others minus those that attend with its interval; the table has it the other way round."""
+    gap, low, high = (-number(row[name]) for name in ("difference", "ci_high", "ci_low"))
     return Cell(gap, low, high, float("nan"), int(number(row["n_words"])))
 
 
@@ -242,7 +239,7 @@ def noop_rows(run: Study) -> list[dict[str, Any]]:
         for relation in single(relations_of(run))
         if relation.held_out and relation.held_out.beats
     }
-    return [row for row in records(noop_of(run)) if row["relation"] in established]
+    return [row for row in records(run.tables.get("syntax_noop")) if row["relation"] in established]
 
 
 def noop_findings(about: Context) -> list[Sentence]:

@@ -4,47 +4,21 @@ from __future__ import annotations
 
 import pandas as pd
 
-from headscope.analyses.syntax.relations import Best, relations_of
+from headscope.analyses.syntax.relations import Best, best_offsets, relations_of
 from headscope.report_kit.head_functions import DIRECTIONS, BestHead, FunctionScores, HeadFunction
-from headscope.report_kit.relation_names import OVERALL, gloss, short, terms
+from headscope.report_kit.relation_names import OVERALL, RELATIONS, gloss, short, terms
 from headscope.study.study import Study
 
 ROLE = "syntax"
-# By the label without its sub-type, beside the glossary's own words.
-_WORDS = {
-    "acl": ("clause", "noun clause"),
-    "advcl": ("adverbial clause", "clause"),
-    "amod": ("adjective", "adjectival modifier"),
-    "appos": ("apposition",),
-    "aux": ("auxiliary", "auxiliary verb"),
-    "case": ("preposition", "case marker", "adposition"),
-    "cc": ("conjunction", "coordinating conjunction", "and"),
-    "ccomp": ("complement clause", "clause"),
-    "compound": ("compound", "compound noun"),
-    "conj": ("conjunct", "coordination"),
-    "cop": ("copula",),
-    "det": ("determiner", "article"),
-    "dobj": ("object",),
-    "mark": ("subordinating conjunction", "subordinator", "marker"),
-    "nmod": ("noun modifier", "modifier"),
-    "nmod:poss": ("possessive", "possession", "genitive", "owner"),
-    "nsubj": ("subject",),
-    "nummod": ("number", "numeral"),
-    "obj": ("object",),
-    "obl": ("oblique",),
-    "parataxis": ("parenthesis",),
-    "poss": ("possessive", "possession", "genitive", "owner"),
-    "punct": ("punctuation",),
-    "xcomp": ("open complement", "infinitive"),
-}
+_SEARCHED = {name: known["search_words"] for name, known in RELATIONS.items() if "search_words" in known}
 
 
 def relation(name: str) -> HeadFunction:
     """Return what a relation is called; a sub-type answers to its base's names where it has no words of its own."""
     known = terms(name)
     base = name.split(":", 1)[0]
-    synonyms = _WORDS.get(name, _WORDS.get(base, ()) if known == terms(base) else ())
-    words = (name, *synonyms, *(known[:1] if known else ()))
+    known_as = _SEARCHED.get(name, _SEARCHED.get(base, ()) if known == terms(base) else ())
+    words = (name, *known_as, *(known[:1] if known else ()))
     return HeadFunction(
         name=name,
         label=short(name),
@@ -55,12 +29,12 @@ def relation(name: str) -> HeadFunction:
     )
 
 
-UNIVERSAL = tuple(relation(name) for name in _WORDS if name not in ("dobj", "poss"))
+UNIVERSAL = tuple(relation(name) for name in _SEARCHED if name not in ("dobj", "poss"))
 
 
 def relation_scores(run: Study) -> list[FunctionScores]:
     """Return the relations of a run, in the order of its tables; none where it has no treebank."""
-    chosen = {relation.name: relation for relation in relations_of(run)}
+    chosen, offsets = {relation.name: relation for relation in relations_of(run)}, best_offsets(run)
     table = run.tables.get("syntax")
     rows: dict[str, pd.DataFrame] = {}
     if table is not None:
@@ -75,7 +49,7 @@ def relation_scores(run: Study) -> list[FunctionScores]:
             FunctionScores(
                 function=relation(name),
                 n_cases=chosen[name].n if accuracies is None else int(accuracies["n_arcs"].max()),
-                baseline=_best_offset(run.tables.get("syntax_baselines"), name),
+                baseline=offsets.get(name, float("nan")),
                 best={} if best is None else {best.kind: _best_head(best)},
                 heads=accuracies,
                 overall=name in OVERALL,
@@ -88,10 +62,3 @@ def _best_head(best: Best) -> BestHead:
     return BestHead(
         layer=best.layer, head=best.head, value=best.accuracy, tested=best.tested, passes=best.beats
     )
-
-
-def _best_offset(baselines: pd.DataFrame | None, relation: str) -> float:
-    if baselines is None:
-        return float("nan")
-    matching = baselines[(baselines["relation"] == relation) & (baselines["baseline"] == "offset")]
-    return float(matching["accuracy"].max()) if len(matching) else float("nan")

@@ -6,29 +6,17 @@ from collections.abc import Mapping, Sequence
 from math import isnan
 
 from headscope.analyses.syntax.figures.relation_layers import STEPS, LayerBest, best_by_layer, step_of
-from headscope.analyses.syntax.relations import Relation
+from headscope.analyses.syntax.relations import Relation, best_offsets
 from headscope.attention.head_id import head_anchor
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import bracketed_interval
 from headscope.report_kit.relation_names import DIRECTIONS, short
-from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.tables.page_parts import header_line, scrolled
 from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
 MOST_CELLS = 1500
 """Beyond these a model's table would be the heaviest part of the page: the most frequent relations stay."""
-
-
-def best_offsets(run: Study) -> dict[str, float]:
-    """Return each relation's best fixed offset's accuracy over the whole treebank, a fraction."""
-    accuracies: dict[str, float] = {}
-    for row in records(run.tables.get("syntax_baselines")):
-        value = number(row["accuracy"])
-        if row["baseline"] == "offset" and not isnan(value):
-            name = str(row["relation"])
-            accuracies[name] = max(accuracies.get(name, 0.0), value)
-    return accuracies
 
 
 def drawn_relations(

@@ -23,7 +23,7 @@ from headscope.report_kit.tables.page_parts import (
 )
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import Words
-from headscope.views.markup import Html, el, raw
+from headscope.views.markup import Html, el
 
 
 def main_table(relations: Sequence[Relation], about: Context) -> Html:
@@ -159,8 +159,9 @@ def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, An
         header=("relation", "head", "%", "95% interval", "offset", "head", "%", "offset"),
         rows=tuple(rows),
         name="table-1-paper",
+        opened=True,
     )
-    return table.html().replace("<details>", raw("<details open>"), 1)
+    return table.html()
 
 
 def noop_table(rows: Sequence[Mapping[str, Any]], about: Context) -> Html:
@@ -179,7 +180,6 @@ def noop_table(rows: Sequence[Mapping[str, Any]], about: Context) -> Html:
         )  # fmt: skip
     return Table(
         summary="Table: attention to special tokens, from the words that attend in a relation and from all others",
-        groups=(),
         header=("relation", "head", "who attends", "to", "who attends, %", "n", "others, %", "n others",
                 "difference", "95% interval"),
         rows=tuple(body),
@@ -208,7 +208,6 @@ def distance_table(rows: Sequence[Mapping[str, Any]], about: Context) -> Html:
         )  # fmt: skip
     return Table(
         summary="Table: accuracy by distance",
-        groups=(),
         header=("relation", "head", "words apart", "n", "accuracy, %", "95% interval", "best offset, %"),
         rows=tuple(body),
         name="table-syntax-distance",

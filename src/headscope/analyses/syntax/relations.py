@@ -7,32 +7,32 @@ from dataclasses import dataclass
 from math import isnan
 from typing import Any
 
-import pandas as pd
-
 from headscope.report_kit.relation_names import OVERALL
-from headscope.report_kit.tables.cells import Cell, Runs, cell_of, number, records, runs
+from headscope.report_kit.tables.cells import (
+    Cell,
+    ChosenHead,
+    Runs,
+    cell_of,
+    chosen_head,
+    number,
+    records,
+    runs,
+)
 from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.study.study import Study
 
 
-@dataclass(frozen=True)
-class Best:
+@dataclass(frozen=True, kw_only=True)
+class Best(ChosenHead):
     """A head chosen for a relation, the fixed offset chosen in the same way, and what lies between them.
 
     `accuracy` and `baseline` are those of the head and the offset that are named, on documents that did not choose them
-    (on the same data: on all), `gap` their paired difference; `all_documents` is the head's on all. `held_out` is the
-    accuracy of the selection on documents that did not choose, `share` how often it chose this head; all three are NaN
-    on the same data. `offset` is None where there is none, `q` NaN where nothing was tested.
+    (on the same data: on all), `gap` their paired difference. `offset` is None where there is none, `q` NaN where
+    nothing was tested.
     """
 
-    kind: str
-    layer: int
-    head: int
     direction: str
     accuracy: Cell
-    all_documents: Cell
-    held_out: Cell
-    share: float
     offset: int | None
     baseline: Cell
     gap: Cell
@@ -80,12 +80,6 @@ def relations_of(run: Study) -> tuple[Relation, ...]:
     return tuple(sorted(every, key=_order))
 
 
-def noop_of(run: Study) -> pd.DataFrame | None:
-    """Return `syntax_noop`; None where an earlier version wrote it, of dependents that do not attend."""
-    table = run.tables.get("syntax_noop")
-    return table if table is not None and "attending" in table else None
-
-
 def single(relations: tuple[Relation, ...]) -> list[Relation]:
     """Return the relations proper that have a head chosen held-out."""
     return [relation for relation in relations if not relation.overall and relation.held_out is not None]
@@ -116,14 +110,9 @@ def _best(row: dict[str, Any]) -> Best | None:
         return None
     offset = number(row.get("baseline_offset"))
     return Best(
-        kind=str(row["kind"]),
-        layer=int(row["layer"]),
-        head=int(row["head"]),
+        **chosen_head(row),
         direction=str(row["direction"]),
         accuracy=cell_of(row),
-        all_documents=cell_of(row, "all_documents", "all_documents_ci"),
-        held_out=cell_of(row, "held_out", "held_out_ci"),
-        share=number(row.get("share")),
         offset=None if isnan(offset) else int(offset),
         baseline=cell_of(row, "baseline_accuracy", "baseline_ci"),
         gap=cell_of(row, "margin", "margin_ci"),
@@ -139,3 +128,12 @@ def curve_relations(relations: Sequence[Relation], run: Study) -> list[str]:
         if number(row["n_arcs"]) > 0
     }
     return [relation.name for relation in single(tuple(relations)) if relation.name in with_cases]
+
+
+def best_offsets(run: Study) -> dict[str, float]:
+    """Return the accuracy of the best fixed offset of each relation."""
+    table = run.tables.get("syntax_baselines")
+    if table is None:
+        return {}
+    offsets = table[table["baseline"] == "offset"].dropna(subset="accuracy")
+    return {str(name): float(value) for name, value in offsets.groupby("relation")["accuracy"].max().items()}

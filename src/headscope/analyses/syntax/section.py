@@ -33,6 +33,9 @@ CURVES = 8
 """How many relations' curves are unfolded in the page; the table below them has all relations."""
 
 
+_POOLED = {"mean": "averaged", "first": "the first piece’s", "max": "the largest"}
+
+
 def syntax_section(about: Context) -> list[Section]:
     """Build the section; none where the run has no treebank."""
     run = about.run
@@ -93,26 +96,18 @@ def treebank_line(manifest: Mapping[str, Any]) -> str:
     more = []
     if treebank.get("words_split") and treebank.get("words"):
         share = percent(int(treebank["words_split"]) / int(treebank["words"]), 1)
-        more.append(
-            f"{share} of the words split into pieces, their attention {_pooling(treebank.get('pooling'))}"
-        )
+        attention = _POOLED[treebank.get("pooling", "mean")]
+        more.append(f"{share} of the words split into pieces, their attention {attention}")
     if treebank.get("words_dropped"):
         more.append(f"{count(int(treebank['words_dropped']), 'word')} without a piece, never right")
     if treebank.get("words_merged"):
         more.append(f"{count(int(treebank['words_merged']), 'word')} merged with a neighbor by the tokenizer")
-    skipped = treebank.get("skipped") or {}
-    reasons = dict(skipped if isinstance(skipped, Mapping) else treebank.get("skipped_why") or {})
-    total = sum(int(n) for n in reasons.values()) if isinstance(skipped, Mapping) else int(skipped)
-    if total:
-        why = [f"{plain(reason)}: {int(n):,}" for reason, n in reasons.items()]
-        more.append(f"{count(total, 'sentence')} skipped" + (f" ({'; '.join(why)})" if why else ""))
+    if skipped := treebank.get("skipped"):
+        why = "; ".join(f"{plain(reason)}: {int(n):,}" for reason, n in skipped.items())
+        more.append(f"{count(sum(skipped.values()), 'sentence')} skipped ({why})")
     if "folded" in treebank:
         more.append("sub-types folded into their relation" if treebank["folded"] else "sub-types kept")
     return "; ".join([out, *more]) + "."
-
-
-def _pooling(how: object) -> str:
-    return {"mean": "averaged", "first": "the first piece’s", "max": "the largest"}.get(str(how), "averaged")
 
 
 def _layers(about: Context, relations: Sequence[Relation]) -> list[Html | None]:

@@ -96,3 +96,34 @@ class Cell:
 
 
 NO_NUMBER = Cell(float("nan"), float("nan"), float("nan"), float("nan"), 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChosenHead:
+    """A head that halves of the documents chose for something, or all documents.
+
+    Attributes:
+        kind, layer, head: the head.
+        share: how often halves of the documents chose it; NaN where nothing was held out.
+        all_documents: its value on all documents, too high where heads are nearly equal.
+        held_out: what such a choice is worth on documents that did not choose.
+    """
+
+    kind: str
+    layer: int
+    head: int
+    share: float
+    all_documents: Cell
+    held_out: Cell
+
+
+def chosen_head(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the attributes of a `ChosenHead` from its row of a table."""
+    return {
+        "kind": str(row["kind"]),
+        "layer": int(row["layer"]),
+        "head": int(row["head"]),
+        "share": number(row.get("share")),
+        "all_documents": cell_of(row, "all_documents", "all_documents_ci"),
+        "held_out": cell_of(row, "held_out", "held_out_ci"),
+    }

@@ -14,7 +14,7 @@ from headscope.report_kit.tables.page_parts import folded, page_table
 from headscope.report_kit.words import Words, capital, count
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.statistic_catalog import is_share
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html, el, raw
 
 
 @dataclass(frozen=True)
@@ -23,18 +23,21 @@ class Table:
 
     Attributes:
         summary: what it holds, on its fold.
-        groups: header of the first line: (text, columns it spans).
-        header: header of the second line.
+        header: the titles of the columns.
         rows: text, the first column the row's name; numbers are right-aligned.
         name: its id in the page.
+        words: indices of the columns that are words.
+        groups: a line above the header: (text, columns it spans).
+        opened: whether it is unfolded when the page opens.
     """
 
     summary: str
-    groups: tuple[tuple[str, int], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     name: str
     words: tuple[int, ...] = (0,)
+    groups: tuple[tuple[str, int], ...] = ()
+    opened: bool = False
 
     def html(self) -> Html:
         """Return the table, folded."""
@@ -53,7 +56,8 @@ class Table:
             for row in self.rows
         ]
         header = [top, bottom] if self.groups else [bottom]
-        return folded(page_table(header, [el("tbody", body)], name=self.name), self.summary)
+        html = folded(page_table(header, [el("tbody", body)], name=self.name), self.summary)
+        return html.replace("<details>", raw("<details open>"), 1) if self.opened else html
 
 
 def unit(statistic: str) -> str:
@@ -105,7 +109,6 @@ def role_table(kinds: Sequence[Kind], words: Words) -> Table:
     first = 0 if len(kinds) > 1 else 1  # a model's only kind needs no column
     return Table(
         summary="Table: how many heads have each role, and where",
-        groups=(),
         header=header[first:],
         rows=tuple(row[first:] for row in rows),
         name="table-roles",
@@ -130,7 +133,6 @@ def example_table(rows: Sequence[tuple[str, str, float, int, str]], words: Words
         )
     return Table(
         summary=f"Table: {count(len(body), 'example')} and where they come from",
-        groups=(),
         header=("head", "role", "value here", "document", "segment"),
         rows=tuple(body),
         name="table-examples",

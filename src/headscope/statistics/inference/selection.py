@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from headscope.statistics.inference.confidence import (
     Interval,
     doubted,
+    ends_of,
     interval_of,
     mapped,
     ratio_interval,
@@ -57,6 +58,19 @@ class Chosen:
     def scores(self) -> NDArray[np.bool_]:
         """Whether a document was scored by the named candidate, `[split, group, item]`."""
         return np.asarray((self.picked == self.candidate) & (self.candidate >= 0))
+
+    def columns(self, item: int) -> dict[str, float]:
+        """Return columns of an item's choice: how often it was made, its value on all documents, what it is worth.
+
+        A choice on the same data, which halves did not make, has no value on all documents beside its own.
+        """
+        share = float(self.share[item])
+        every = ends_of(self.all_documents, item, "all_documents", "all_documents_")
+        return {
+            "share": share,
+            **({} if np.isnan(share) else every),
+            **ends_of(self.held_out, item, "held_out", "held_out_"),
+        }
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Sums by document or by group of documents, so that documents can be resampled later."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
@@ -15,6 +15,13 @@ GROUPS = 256
 def group_of(document: str, groups: int = GROUPS) -> int:
     """Return the group of a document: BLAKE2b of its id, modulo the number of groups."""
     return int.from_bytes(blake2b(document.encode(), digest_size=8).digest(), "little") % groups
+
+
+def group_numbers(documents: Sequence[str]) -> NDArray[np.int64]:
+    """Return the number of each one's document, from 0 in order; of its group where there are more than `GROUPS`."""
+    few = len(set(documents)) <= GROUPS
+    names = np.array(documents if few else [group_of(document) for document in documents])
+    return np.unique(names, return_inverse=True)[1].reshape(-1)
 
 
 class GroupedSums:

@@ -41,6 +41,40 @@ def count(name: str, of: str, *, meaning: str = "how many it is measured on") ->
     return Column(name, meaning, "int64", unit=of, bounds=POSITIVE)
 
 
+IN_SEGMENT = (
+    text("document", "id of the document"),
+    Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
+)
+"""The columns that say in which input of a document something is."""
+
+
+def words_around(what: str) -> tuple[Column, ...]:
+    """Return the columns of the tokens around something, and where they begin."""
+    return (
+        Column("start", "position of the first of `tokens`", "int64", bounds=POSITIVE),
+        Column("tokens", f"readable tokens around {what}", "list of text"),
+        Column("continues_word", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
+    )  # fmt: skip
+
+
+def excerpt(key: str, *, missing: str = "") -> tuple[Column, ...]:
+    """Return the columns of a row of attention with the tokens around it.
+
+    Args:
+        key: what the token is that it attends to most.
+        missing: why there may be none.
+    """
+    most = f"{key} that it attends to most"
+    return (
+        *IN_SEGMENT,
+        Column("row", "position of the token that attends, in the input", "int64", bounds=POSITIVE),
+        Column("key", f"position of the {most}", "Int64" if missing else "int64", missing=missing, bounds=POSITIVE),
+        share("weight", "weight on it"),
+        *words_around("the row"),
+        text("key_token", f"readable {most}", missing=missing),
+    )  # fmt: skip
+
+
 def ends(
     of: str,
     *,

@@ -4,7 +4,14 @@ From a schema follow the order of a table's columns, the check when it is writte
 the docs, and the tables that tests make up.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DTYPES = (
     *("int64", "Int64", "float64", "bool", "boolean", "text"),
@@ -80,3 +87,19 @@ class TableSchema:
     def names(self) -> list[str]:
         """The names of its columns, in order."""
         return [column.name for column in self.columns]
+
+    def frame(self, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+        """Return rows as the table: its columns in order, missing where a row has none, of their nullable types.
+
+        Args:
+            rows: values by the name of the column.
+        """
+        import pandas as pd
+
+        table = pd.DataFrame(list(rows)).reindex(columns=self.names)
+        dtypes = {column.name: column.dtype for column in self.columns}
+        # Without them pandas reads columns as fractions because some or all of their values are missing.
+        words = [name for name in self.names if dtypes[name] == "text" and table[name].isna().all()]
+        empty = {name: pd.Series([None] * len(table), dtype=object) for name in words}
+        nullable = {name: dtype for name, dtype in dtypes.items() if dtype in ("Int64", "boolean")}
+        return table.assign(**empty).astype(nullable)

@@ -18,33 +18,8 @@ _QUOTES = frozenset(('"', "``", "“", "‘", "`", "«", "„"))
 _FUNCTION = LEADING | {"det", "clf", "aux", "cop"}  # UD's function words, and punctuation
 
 
-def head_word(document: AnnotatedDocument, mention: Mention) -> int:
-    """Return the position in the document, from 0, of a mention's head word.
-
-    With a tree it is the word of the span whose head lies outside it. Where there are several (the span is no
-    subtree), it is the one nearest the root, then the leftmost; function words (determiners, prepositions,
-    conjunctions, auxiliaries, copulas, classifiers) and punctuation only where there is no other.
-    Without a tree it is found by `rule_head`. A mention that runs into the next sentence is judged by its words
-    in the sentence in which it begins.
-    """
-    return MentionWords(document).head(mention)
-
-
-def mention_type(
-    document: AnnotatedDocument, mention: Mention, head: int
-) -> Literal["pronoun", "proper", "nominal"]:
-    """Return what kind of word heads a mention; `head` is its position in the document (`head_word`).
-
-    By the tag where there is one: a pronoun or determiner, a proper noun, anything else. Without tags: a word of
-    a closed list is a pronoun (`english_words.PRONOUNS`; `US` is none where other words are not in capitals); a
-    capitalized word is proper, unless it may be so only because it begins a sentence or quotation or stands
-    in a line of capitals: then it must come capitalized elsewhere in the document, where neither holds.
-    """
-    return MentionWords(document).type(head)
-
-
 class MentionWords:
-    """Head words and types of a document's mentions, as `head_word` and `mention_type` say.
+    """Head words and types of a document's mentions.
 
     What many mentions need of the document is computed once, because a document may have a hundred thousand mentions.
 
@@ -60,7 +35,14 @@ class MentionWords:
         self._heads: dict[tuple[int, int], int] = {}
 
     def head(self, mention: Mention) -> int:
-        """Return the position in the document, from 0, of a mention's head word."""
+        """Return the position in the document, from 0, of a mention's head word.
+
+        With a tree it is the word of the span whose head lies outside it. Where there are several (the span is no
+        subtree), it is the one nearest the root, then the leftmost; function words (determiners, prepositions,
+        conjunctions, auxiliaries, copulas, classifiers) and punctuation only where there is no other.
+        Without a tree it is found by `rule_head`. A mention that runs into the next sentence is judged by its words
+        in the sentence in which it begins.
+        """
         span = (mention.start, mention.end)
         if span not in self._heads:
             number, sentence, offset = self._at(mention.start)
@@ -72,7 +54,13 @@ class MentionWords:
         return self._heads[span]
 
     def type(self, head: int) -> Literal["pronoun", "proper", "nominal"]:
-        """Return what kind of word heads a mention; `head` is its position in the document."""
+        """Return what kind of word heads a mention; `head` is its position in the document.
+
+        By the tag where there is one: a pronoun or determiner, a proper noun, anything else. Without tags: a word of
+        a closed list is a pronoun (`english_words.PRONOUNS`; `US` is none where other words are not in capitals); a
+        capitalized word is proper, unless it may be so only because it begins a sentence or quotation or stands
+        in a line of capitals: then it must come capitalized elsewhere in the document, where neither holds.
+        """
         number, sentence, offset = self._at(head)
         at = head - offset
         tag = sentence.tags[at] if sentence.tags else ""

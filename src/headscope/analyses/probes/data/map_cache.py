@@ -6,18 +6,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from headscope.analyses.probes.data.table_shards import WordMaps
+from headscope.analyses.probes.data.attention_tables import WordMaps
 from headscope.errors import OptionError, OutputError
 from headscope.storage.scratch import scratch, sweep_scratch
 from headscope.storage.unfinished import contents
 
 CACHE_GIB = 20.0
 GIB_VARIABLE = "HEADSCOPE_CACHE_GIB"
-_VERSION = 1  # of what tables hold
+_VERSION = 2  # of what tables hold
 
 
 def cache_folder() -> Path:
-    """Return the folder for tables: beside the other assets, `HF_ASSETS_CACHE`/headscope/word-maps-1."""
+    """Return the folder for tables: beside the other assets, `HF_ASSETS_CACHE`/headscope/word-maps-2."""
     from huggingface_hub import constants
 
     return Path(constants.HF_ASSETS_CACHE) / "headscope" / f"word-maps-{_VERSION}"
@@ -98,7 +98,7 @@ class MapCache:
 
         Args:
             key: says everything that the tables depend on.
-            make: writes a set at a path (`ShardWriter`).
+            make: writes a set at a path (`TableWriter`).
         """
         target = self.folder / key
         if not self.has(key):

@@ -1,4 +1,4 @@
-"""Attention between words, streamed from a model into shards: what probes are trained on."""
+"""Attention between words, streamed from a model to the disk: what probes are trained on."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.probes.data.table_shards import ShardWriter
+from headscope.analyses.probes.data.attention_tables import TableWriter
 from headscope.attention.head_id import HeadId
 from headscope.attention.tile import AttentionTile
 from headscope.attention.words.word_attention import WordAxis, between_words, word_axis
@@ -53,7 +53,7 @@ class WordMapCollector:
 
     def __init__(
         self,
-        writer: ShardWriter,
+        writer: TableWriter,
         layout: Sequence[KindLayout],
         numbers: Mapping[tuple[str, int], int],
         *,

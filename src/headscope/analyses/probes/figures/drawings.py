@@ -10,8 +10,9 @@ import pandas as pd
 
 from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.analyses.probes.figures.curves import probe_distances, probe_layers
-from headscope.analyses.probes.figures.score_lines import probe_scores, scores_of
+from headscope.analyses.probes.figures.score_lines import probe_scores
 from headscope.analyses.probes.figures.weight_grids import probe_weights, weights_of
+from headscope.analyses.probes.probe_lines import probe_lines
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.study.paper import paper_numbers
@@ -19,7 +20,7 @@ from headscope.study.study import Study
 
 
 def _scores(about: Context, probes: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
-    if scores_of(probes):
+    if probe_lines(probes):
         yield "", partial(probe_scores, probes, paper=paper_of(about.run))
 
 

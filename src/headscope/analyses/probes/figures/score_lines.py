@@ -10,25 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from headscope.analyses.probes.catalog import SYSTEMS
-from headscope.analyses.probes.system import System
+from headscope.analyses.probes.probe_lines import probe_lines
 from headscope.figures.labels import label
 from headscope.figures.paper import narrow
 from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_color
-
-
-def scores_of(probes: pd.DataFrame) -> list[tuple[System, dict[str, float], list[float]]]:
-    """Take each line of table 3 from `tables/probes.parquet`: what it is, its mean's row, its seeds' values."""
-    lines = []
-    for (probe, model), system in SYSTEMS.items():
-        rows = probes[
-            (probes["probe"] == probe) & (probes["model"] == model) & (probes["measure"] == system.measure)
-        ]
-        mean = rows[rows["seed"].isna()]
-        if len(mean):
-            mean_row = {name: float(mean.iloc[0][name]) for name in ("value", "ci_low", "ci_high", "n_cases")}
-            lines.append((system, mean_row, [float(v) for v in rows[rows["seed"].notna()]["value"]]))
-    return lines
 
 
 def probe_scores(
@@ -44,30 +29,36 @@ def probe_scores(
     Raises:
         ValueError: the table has no line of table 3.
     """
-    lines = scores_of(probes)
+    lines = probe_lines(probes)
     if not lines:
         raise ValueError(
             "Expected attachment scores of at least one probe, got none; run with --treebank-train."
         )
     with house_style():
         ax = ax or new_figure(7.2, 0.7 + 0.36 * len(lines)).subplots()
-        for y, (system, mean, seeds) in enumerate(lines):
+        for y, line in enumerate(lines):
+            system, mean = line.system, line.score
             color = role_color(system.role)
-            if np.isfinite(mean["ci_low"]):
-                ax.hlines(
-                    y, mean["ci_low"], mean["ci_high"], color=color, linewidth=6, alpha=0.35, gid="interval"
-                )
+            if np.isfinite(mean.ci_low):
+                ax.hlines(y, mean.ci_low, mean.ci_high, color=color, linewidth=6, alpha=0.35, gid="interval")
             ax.plot(
-                seeds, [y] * len(seeds), linestyle="", marker="|", markersize=11, color=color, gid="seeds"
+                line.values,
+                [y] * line.seeds,
+                linestyle="",
+                marker="|",
+                markersize=11,
+                color=color,
+                gid="seeds",
             )
-            ax.plot(mean["value"], y, marker="o", markersize=5, color=color, gid="mean")
+            ax.plot(mean.value, y, marker="o", markersize=5, color=color, gid="mean")
             printed = (paper or {}).get(system.paper or "")
             if printed is not None:
                 ax.plot(
                     printed / 100, y, marker="D", markersize=6, markerfacecolor="none", color=INK, gid="paper"
                 )
-            ax.text(1.02, y, f"{100 * mean['value']:.1f}", va="center", ha="left", color=INK, clip_on=False)
-        names = [system.name + (" (UUAS)" if system.measure == "UUAS" else "") for system, _, _ in lines]
+            ax.text(1.02, y, f"{100 * mean.value:.1f}", va="center", ha="left", color=INK, clip_on=False)
+        systems = [line.system for line in lines]
+        names = [system.name + (" (UUAS)" if system.measure == "UUAS" else "") for system in systems]
         ax.set_yticks(
             range(len(lines)), [fill(label(name, 44), 22) if narrow() else label(name, 44) for name in names]
         )
@@ -78,6 +69,6 @@ def probe_scores(
         ax.grid(axis="x", color=LINE)
         for side in ("left", "bottom"):
             ax.spines[side].set_visible(False)
-        if paper and any(system.paper in paper for system, _, _ in lines):
+        if paper and any(system.paper in paper for system in systems):
             ax.set_xlabel("◇ in the paper, on the Wall Street Journal", color=SOFT)
         return figure_of(ax)

@@ -229,15 +229,15 @@ def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
     """Lay out the chosen layer's scores: a row for each seed and measure, and the seeds' mean."""
     single = [structural_scores([sums]) for sums in every]
     mean = structural_scores(every)
+    probe = {"probe": STRUCTURAL, "model": "trained", "vectors": f"layer {layer}"}
     rows: list[dict[str, Any]] = []
     for measure in MEASURES:
         for number, scores in enumerate(single):
-            rows.append({"measure": measure, "seed": number, **_ends(scores[measure]), "spread": np.nan})
+            rows.append({**probe, "measure": measure, "seed": number, **_ends(scores[measure])})
         values = [scores[measure].value for scores in single]
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
-        rows.append({"measure": measure, "seed": None, **_ends(mean[measure]), "spread": spread})
-    table = pd.DataFrame(rows).assign(probe=STRUCTURAL, model="trained", vectors=f"layer {layer}")
-    return table.astype({"seed": "Int64"})[PROBES.names]
+        rows.append({**probe, "measure": measure, **_ends(mean[measure]), "spread": spread})
+    return PROBES.frame(rows)
 
 
 def _layer_rows(

@@ -1,4 +1,4 @@
-"""Tables of attention on disk: float16, in shards that are read through memory maps."""
+"""Tables of attention on disk: float16, read through a memory map."""
 
 import json
 from collections.abc import Mapping
@@ -12,50 +12,40 @@ from torch import Tensor
 
 from headscope.storage.bounded import UnreadableFileError, read_json
 
-SHARD_BYTES = 256 << 20
-_VERSION = 1
-_INDEX, _ABOUT = "index.npy", "about.json"
+_VERSION = 2
+_INDEX, _TABLES, _ABOUT = "index.npy", "tables.f16", "about.json"
 _MOST_ABOUT = 1 << 20  # bytes
 # Of a sentence in the index.
-_NUMBER, _SHARD, _OFFSET, _WIDTH = range(4)
+_NUMBER, _OFFSET, _WIDTH = range(3)
 
 
-class ShardWriter:
+class TableWriter:
     """Write sentences' tables, `[place, place, head]`, one behind the other.
 
     Args:
         folder: where; it is made, and is a set of tables only after `close`.
         heads: length of the last axis.
-        shard_bytes: a new file is begun when one has so many bytes.
     """
 
-    def __init__(self, folder: Path, *, heads: int, shard_bytes: int = SHARD_BYTES) -> None:
+    def __init__(self, folder: Path, *, heads: int) -> None:
         folder.mkdir(parents=True)
-        self.folder, self.heads, self.shard_bytes = folder, heads, shard_bytes
-        self._rows: list[tuple[int, int, int, int]] = []
-        self._shard, self._offset = 0, 0
-        self._file = self._open()
+        self.folder, self.heads = folder, heads
+        self._rows: list[tuple[int, int, int]] = []
+        self._offset = 0
+        self._file = (folder / _TABLES).open("wb")
 
     def add(self, number: int, table: NDArray[np.float16]) -> None:
         """Write the table of a sentence; `number` is its place in the treebank."""
-        if self._offset * 2 >= self.shard_bytes:
-            self._file.close()
-            self._shard, self._offset = self._shard + 1, 0
-            self._file = self._open()
         self._file.write(np.ascontiguousarray(table).data)
-        self._rows.append((number, self._shard, self._offset, len(table)))
+        self._rows.append((number, self._offset, len(table)))
         self._offset += table.size
 
     def close(self, *, about: Mapping[str, Any]) -> None:
         """Write the index and `about`, words on where the tables came from."""
         self._file.close()
-        index = np.array(sorted(self._rows), dtype=np.int64).reshape(-1, 4)
-        np.save(self.folder / _INDEX, index)
+        np.save(self.folder / _INDEX, np.array(sorted(self._rows), dtype=np.int64).reshape(-1, 3))
         facts = {"version": _VERSION, "heads": self.heads, **about}
         (self.folder / _ABOUT).write_text(json.dumps(facts, indent=2), encoding="utf-8")
-
-    def _open(self) -> Any:
-        return (self.folder / _shard_name(self._shard)).open("wb")
 
 
 class WordMaps:
@@ -65,7 +55,7 @@ class WordMaps:
     come the words; `table[i, j, k]` is the attention of head k from i to j.
 
     Args:
-        folder: written by `ShardWriter`.
+        folder: written by `TableWriter`.
 
     Attributes:
         heads: number of heads, of all layers and kinds.
@@ -79,42 +69,26 @@ class WordMaps:
         try:
             about = read_json(folder / _ABOUT, most=_MOST_ABOUT)
             index: NDArray[np.int64] = np.load(folder / _INDEX)
-            sizes = [path.stat().st_size for path in sorted(folder.glob("*.f16"))]
+            self.bytes = (folder / _TABLES).stat().st_size
         except (OSError, ValueError, UnreadableFileError) as error:
             raise ValueError(f"{folder} is not a set of attention tables ({error}); make it again") from error
         self.heads = int(about["heads"])
         self.about: dict[str, Any] = about
-        ends = (index[:, _OFFSET] + index[:, _WIDTH] ** 2 * self.heads) * 2
-        expected = [int(ends[index[:, _SHARD] == shard].max(initial=0)) for shard in range(len(sizes))]
-        if about.get("version") != _VERSION or sizes != expected:
+        end = int((index[:, _OFFSET] + index[:, _WIDTH] ** 2 * self.heads).max(initial=0))
+        if about.get("version") != _VERSION or self.bytes != 2 * end:
             raise ValueError(f"{folder} is of another version or not whole; make it again")
         self.numbers = index[:, _NUMBER]
-        self._index = index
-        self._row_of = {int(number): row for row, number in enumerate(self.numbers)}
-        # The mode is copy-on-write, because torch takes no read-only arrays. All files stay open, so that a set that
-        # another run removes stays readable.
-        self._shards = [
-            torch.from_numpy(np.memmap(folder / _shard_name(shard), dtype=np.float16, mode="c"))
-            if size
-            else torch.zeros(0, dtype=torch.float16)
-            for shard, size in enumerate(sizes)
-        ]
+        self._rows = {int(number): (offset, width) for number, offset, width in index.tolist()}
+        # The mode is copy-on-write, because torch takes no read-only arrays. The file stays open, so that a set that
+        # another run removes stays readable; an empty file cannot be mapped.
+        tables = np.memmap(folder / _TABLES, dtype=np.float16, mode="c") if end else np.zeros(0, np.float16)
+        self._tables = torch.from_numpy(tables)
 
     def __len__(self) -> int:
         return len(self.numbers)
 
     def table(self, number: int) -> Tensor:
         """Return a sentence's table, `[position, position, head]` float16, as it is stored."""
-        _, shard, offset, width = self._index[self._row_of[number]].tolist()
-        size = width * width * self.heads
-        table: Tensor = self._shards[shard][offset : offset + size].view(width, width, self.heads)
-        return table
-
-    @property
-    def bytes(self) -> int:
-        """Size of all tables."""
-        return sum(2 * len(shard) for shard in self._shards)
-
-
-def _shard_name(number: int) -> str:
-    return f"{number:05d}.f16"
+        offset, width = self._rows[number]
+        table: Tensor = self._tables[offset : offset + width * width * self.heads]
+        return table.view(width, width, self.heads)

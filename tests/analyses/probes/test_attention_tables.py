@@ -4,20 +4,19 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.probes.data.table_shards import ShardWriter, WordMaps
+from headscope.analyses.probes.data.attention_tables import TableWriter, WordMaps
 from support.probe_data import made_up_tables, made_up_trees, on_disk
 
 
 def test_tables_come_back_as_they_were_whatever_order_they_came_in(tmp_path):
     sentences = made_up_trees(40)
     tables = made_up_tables(sentences)
-    writer = ShardWriter(tmp_path / "maps", heads=3, shard_bytes=2000)
+    writer = TableWriter(tmp_path / "maps", heads=3)
     order = np.random.default_rng(0).permutation(40)
     for number in order.tolist():
         writer.add(number + 7, tables[number])
     writer.close(about={"treebank": "made up"})
     maps = WordMaps(tmp_path / "maps")
-    assert len(list((tmp_path / "maps").glob("*.f16"))) > 3
     assert maps.heads == 3
     assert maps.about["treebank"] == "made up"
     assert maps.numbers.tolist() == list(range(7, 47))
@@ -29,32 +28,32 @@ def test_tables_come_back_as_they_were_whatever_order_they_came_in(tmp_path):
 
 
 def test_a_set_that_was_not_finished_is_none(tmp_path):
-    writer = ShardWriter(tmp_path / "maps", heads=3)
+    writer = TableWriter(tmp_path / "maps", heads=3)
     writer.add(0, made_up_tables(made_up_trees(1))[0])
     with pytest.raises(ValueError, match="is not a set of attention tables"):
         WordMaps(tmp_path / "maps")
 
 
-def test_a_shard_that_was_cut_is_refused(tmp_path):
+def test_a_file_that_was_cut_is_refused(tmp_path):
     maps = on_disk(tmp_path / "maps", made_up_tables(made_up_trees(9)))
     assert len(maps) == 9
-    shard = max((tmp_path / "maps").glob("*.f16"))
-    shard.write_bytes(shard.read_bytes()[:-2])
+    tables = tmp_path / "maps" / "tables.f16"
+    tables.write_bytes(tables.read_bytes()[:-2])
     with pytest.raises(ValueError, match=r"is of another version or not whole; make it again$"):
         WordMaps(tmp_path / "maps")
 
 
 def test_nothing_is_read_into_memory_when_a_set_is_opened(tmp_path):
-    """A set of sparse files, far larger than what opening it may take."""
+    """A sparse file, far larger than what opening it may take."""
     import tracemalloc
 
     folder = tmp_path / "maps"
-    writer = ShardWriter(folder, heads=1)
+    writer = TableWriter(folder, heads=1)
     writer.close(about={})
     size = 20_000
-    with (folder / "00000.f16").open("wb") as file:
+    with (folder / "tables.f16").open("wb") as file:
         file.truncate(size * size * 2)
-    np.save(folder / "index.npy", np.array([[0, 0, 0, size]], dtype=np.int64))
+    np.save(folder / "index.npy", np.array([[0, 0, size]], dtype=np.int64))
     tracemalloc.start()
     maps = WordMaps(folder)
     assert maps.table(0).shape == (size, size, 1)

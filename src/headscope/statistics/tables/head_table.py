@@ -1,0 +1,36 @@
+"""Values of heads as a tidy table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headscope.statistics.inference.confidence import Interval
+
+
+def interval_columns(interval: Interval, value: str = "value") -> dict[str, Any]:
+    """Return an interval as the arrays `value`, `ci_low` and `ci_high`."""
+    return {value: interval.value, "ci_low": interval.low, "ci_high": interval.high}
+
+
+def head_table(
+    arrays: Mapping[str, Any], axes: Mapping[str, Sequence[Any]], *, mean_last: bool = False, **more: Any
+) -> pd.DataFrame:
+    """Lay values of heads out: a row for each layer, head and name along the other axes; layers and heads from 1.
+
+    Args:
+        arrays: the columns of numbers, `[layer, head, *axes]`; the first has every axis in full, the others may have
+            axes of size 1.
+        axes: names along each further axis, by the name of its column.
+        mean_last: whether the mean over a layer's heads stands behind them; its head number is missing.
+        more: columns that have one value.
+    """
+    shape = np.shape(next(iter(arrays.values())))
+    layer, head, *along = (index.reshape(-1) for index in np.indices(shape))
+    number = pd.Series(head + 1, dtype="Int64").mask(head == shape[1] - 1) if mean_last else head + 1
+    names = {name: np.array(values)[at] for (name, values), at in zip(axes.items(), along, strict=True)}
+    columns = {name: np.broadcast_to(values, shape).reshape(-1) for name, values in arrays.items()}
+    return pd.DataFrame({**more, "layer": layer + 1, "head": number, **names, **columns})
