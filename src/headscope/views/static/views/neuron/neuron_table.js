@@ -21,8 +21,9 @@ export class NeuronTable {
     this.content = content;
     this.version++;
     const { order, steps, query, width, labels } = content;
-    const key = JSON.stringify([order.length, steps, width]);
-    if (key !== this.built) this.build(key, order.length, steps, width);
+    const bars = barsWidth(width, steps.length, this.element.clientWidth);
+    const key = JSON.stringify([order.length, steps, bars]);
+    if (key !== this.built) this.build(key, order.length, steps, bars);
     this.queryName.textContent = cutToken(query, 40);
     this.draw(this.queryCanvas, content.row.q, content.scales.vectors);
     order.forEach((place, at) => {
@@ -38,9 +39,9 @@ export class NeuronTable {
     });
   }
 
-  build(key, count, steps, width) {
+  build(key, count, steps, bars) {
     this.built = key;
-    this.bars = barsWidth(width);
+    this.bars = bars;
     this.watch.disconnect();
     const canvas = () => el("canvas", { "aria-hidden": "true" });
     const sized = (one) => {
