@@ -186,6 +186,25 @@ PLAIN = {
     "log_frequency_squared": lambda i, j: frequency(j) ** 2 / 10,
 }
 # Without special tokens in the counts, the features would differ: they are tokens of the text as any other.
+_AFTER = ("first", "period_comma", "other_punctuation", "newline", "continuation")
+_AFTER += ("ends_word", "capital", "digit", "length", "log_frequency")
+PLAIN |= {f"after_{name}": lambda i, j, name=name: PLAIN[name](i, j - 1) if j else 0 for name in _AFTER}
+_KINDS = ("period_comma", "other_punctuation", "continuation", "word_start", "ends_word")
+_KINDS += ("length", "capital", "digit", "log_frequency")
+PLAIN |= {
+    f"near_{name}": lambda i, j, name=name: 1 <= abs(i - j) <= 8 and PLAIN[name](i, j) for name in _KINDS
+}
+PLAIN |= {
+    f"distant_{name}": lambda i, j, name=name: math.log(1 + abs(i - j)) * PLAIN[name](i, j) for name in _KINDS
+}
+PLAIN |= {
+    f"end_{name}": lambda i, j, name=name: ends(i) and PLAIN[name](i, j)
+    for name in ("first", "log_place", "capital")
+}
+PLAIN |= {
+    f"long_{name}": lambda i, j, name=name: PLAIN["length"](i, i) * PLAIN[name](i, j)
+    for name in ("previous", "log_place", "digit")
+}
 
 
 @pytest.mark.parametrize("name", PLAIN)

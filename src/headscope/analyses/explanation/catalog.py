@@ -10,15 +10,32 @@ from headscope.analyses.explanation.features import (
     copies,
     key_class,
     mentions,
+    nearby,
+    neighbors,
     position,
     tree,
     word_structure,
 )
 from headscope.errors import OptionError
 
-_MODULES = (position, key_class, copies, word_structure, content, attending, tree, mentions)
+_MODULES = (
+    position,
+    key_class,
+    copies,
+    word_structure,
+    content,
+    neighbors,
+    nearby,
+    attending,
+    tree,
+    mentions,
+)
 _WHAT_ATTENDS = Group(
-    name=WHAT_ATTENDS, family=ATTENDING, label="what attends", phrase="tokens by what attends"
+    name=WHAT_ATTENDS,
+    family=ATTENDING,
+    label="what attends",
+    phrase="tokens by what attends",
+    of_others=True,
 )
 
 FEATURES: Mapping[str, Feature] = {

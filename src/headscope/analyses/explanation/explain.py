@@ -16,7 +16,7 @@ from headscope.analyses.explanation.sample_design import SampleDesign
 from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
-_ROUGHLY = 3e-3
+_ROUGHLY = 1e-2
 """Tolerance of the fits that divide the explained share among groups, and of where the last one starts."""
 
 

@@ -34,6 +34,8 @@ class Group:
         label: in headings and legends.
         phrase: in sentences, `attends to {phrase}`; `{cls}` and `{sep}` stand for the names of special tokens.
         by_feature: whether sentences name its strongest features where one or two of them stand for it.
+        of_others: whether its features are made of others, for which they could stand: it is tried where no other
+            group gains.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Group:
     label: str
     phrase: str
     by_feature: bool = False
+    of_others: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,7 +20,7 @@ _REFITTED = 2
 """Number of candidates that are fitted in each round, of those that promise most."""
 _WORTH_A_FIT = 0.5
 """A candidate is fitted where it promises so much of what the best one does."""
-_ROUGHLY = 3e-3
+_ROUGHLY = 1e-2
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,8 +66,7 @@ class Selector:
             if better is best:
                 break
             best = better
-        best = head.without_superfluous(self._with_tokens(best, head))
-        best = self._added(best, head, self._screen.last, rivals)
+        best = self._with_last(head.without_superfluous(self._with_tokens(best, head)), head)
         best, alternatives = head.exchanged(best, rivals)
         return Selected(best.groups, alternatives, best.columns, best.coefficients)
 
@@ -97,6 +96,17 @@ class Selector:
             each.groups[-1] for each in tried if each is not added and each.loss < most + head.least
         ]
         return added
+
+    def _with_last(self, best: Fit, head: "_Head") -> Fit:
+        """Return the fit with the groups made of others that gain, tried in the order of what they promise."""
+        before = best
+        for step in self._screen.steps(best, head.screened, self._screen.last):
+            if step.gain < head.least_of_row:
+                break
+            tried = head.fit((*best.groups, step.group), best, step=step if best is before else None)
+            if best.loss - tried.loss >= head.least:
+                best = tried
+        return best
 
     def _with_tokens(self, best: Fit, head: "_Head") -> Fit:
         """Return the fit with biases of tokens under the penalty that gains most; the same if they gain too little."""

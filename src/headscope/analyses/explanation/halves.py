@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.design import Design, Integers
-from headscope.analyses.explanation.feature import ATTENDING
 from headscope.analyses.explanation.sample_design import SampleDesign
 from headscope.analyses.explanation.screening import Split
 
@@ -66,7 +65,7 @@ def half_of(sample: SampleDesign, visible: NDArray[np.bool_] | None, parity: int
         fitted_cells=kept[parts["selecting"][1]],
         screened_cells=kept[parts["screened"][1]],
         held_out_cells=kept[parts["held_out"][1]],
-        last=frozenset(name for name, group in GROUPS.items() if group.family == ATTENDING),
+        last=frozenset(name for name, group in GROUPS.items() if group.of_others),
     )
     return Half(
         split=split,

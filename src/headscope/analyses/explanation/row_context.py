@@ -101,8 +101,12 @@ class RowContext:
     @cached_property
     def key_texts(self) -> NDArray[np.str_]:
         """The text of each key, empty for special tokens and unknown ids, `[key]`."""
+        return np.array(self.texts_of(self.keys), dtype=str)
+
+    def texts_of(self, tokens: Tokens) -> list[str]:
+        """Return the text of each token, empty for special tokens and unknown ids."""
         texts = self.vocabulary.texts
-        return np.array([texts[i] if 0 <= i < len(texts) else "" for i in self.keys.ids.tolist()], dtype=str)
+        return [texts[i] if 0 <= i < len(texts) else "" for i in tokens.ids.tolist()]
 
     @cached_property
     def sentences(self) -> NDArray[np.int64]:

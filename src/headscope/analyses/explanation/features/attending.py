@@ -15,12 +15,28 @@ GROUPS = (
         family=ATTENDING,
         label="what attends, by distance",
         phrase="tokens by what attends",
+        of_others=True,
     ),
     Group(
         name="attending_frequency",
         family=ATTENDING,
         label="what attends, by frequency",
         phrase="tokens by how frequent what attends is",
+        of_others=True,
+    ),
+    Group(
+        name="attending_end",
+        family=ATTENDING,
+        label="what attends, by whether it ends a word",
+        phrase="tokens by whether what attends ends a word",
+        of_others=True,
+    ),
+    Group(
+        name="attending_length",
+        family=ATTENDING,
+        label="what attends, by length",
+        phrase="tokens by how long what attends is",
+        of_others=True,
     ),
 )
 _BY_NAME = {
@@ -42,6 +58,10 @@ _LOCATIONS = (
     *("same_sentence", "log_place", "log_frequency", "last_mark", "next_mark"),
 )
 _BY_FREQUENCY = ("cls", "sep", "period_comma", "continuation", "earlier_copy", *_LOCATIONS)
+_BY_FORM = (
+    *("first", "period_comma", "other_punctuation", "digit", "capital", "word_start", "ends_word", "length"),
+    *("log_frequency", "log_frequency_squared", "previous", "log_distance_back", "log_place", "earlier_copy"),
+)
 Of = Callable[[RowContext], Floats]
 
 
@@ -56,6 +76,14 @@ def _goes_on(rows: RowContext) -> Floats:
 def _frequency(rows: RowContext) -> Floats:
     of_ids = rows.vocabulary.of(rows.vocabulary.log_frequency, rows.queries.ids)
     return rows.of_rows(of_ids - rows.vocabulary.mean_log_frequency)
+
+
+def _ends_word(rows: RowContext) -> Floats:
+    return rows.of_rows(rows.queries.ends_word)
+
+
+def _length(rows: RowContext) -> Floats:
+    return rows.of_rows(word_structure.lengths(rows, rows.queries))
 
 
 _ATTENDING: dict[str, tuple[str, Of]] = {
@@ -91,4 +119,9 @@ FEATURES = (
         _product("frequent", "attending_frequency", "frequent tokens", _frequency, _BY_NAME[name])
         for name in _BY_FREQUENCY
     ),
+    *(
+        _product("end", "attending_end", "last pieces of words", _ends_word, _BY_NAME[name])
+        for name in _BY_FORM
+    ),
+    *(_product("long", "attending_length", "long tokens", _length, _BY_NAME[name]) for name in _BY_FORM),
 )

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats, Group
-from headscope.analyses.explanation.row_context import RowContext
+from headscope.analyses.explanation.row_context import RowContext, Tokens
 
 GROUPS = (
     Group(name="word_pieces", family="word structure", label="same word", phrase="pieces of the same word"),
@@ -53,8 +53,13 @@ def _of_tokens(values: Callable[[RowContext], NDArray[np.generic]]) -> Callable[
     return compute
 
 
+def lengths(rows: RowContext, tokens: Tokens) -> NDArray[np.float64]:
+    """Return the logarithm of one more than the number of letters of tokens, `[token]`."""
+    return np.asarray(np.log1p(np.minimum([len(text) for text in rows.texts_of(tokens)], _LETTERS)))
+
+
 def _length(rows: RowContext) -> NDArray[np.float64]:
-    return np.asarray(np.log1p(np.minimum([len(text) for text in rows.key_texts], _LETTERS)))
+    return lengths(rows, rows.keys)
 
 
 def _capital(rows: RowContext) -> NDArray[np.bool_]:
