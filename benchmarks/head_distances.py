@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from transformers import BertModel
 
-from headscope.analyses.distances.definition import jensen_shannon
+from headscope.analyses.distances.kernels.definition import jensen_shannon
 from headscope.analyses.distances.kernels.pairs import has_compiler, pair_sums
 from headscope.attention.model.examination import examine
 from headscope.corpora.demo import demo_text

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cells import Cell, print_cells
-from headscope.analyses.jobs.clusters import HeadRows, job_clusters
+from headscope.analyses.jobs.clustering.clusters import HeadRows, job_clusters
 from headscope.analyses.jobs.features import DIRECTIONS, FEATURES, WRITTEN, informative_features
 from headscope.analyses.jobs.head_jobs import shares_of
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW

@@ -10,8 +10,8 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distances.kernels import pairs as kernels
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
-from headscope.analyses.syntax.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.gold_arcs import ArcTable
+from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
 from headscope.attention.fused import single_pass as fused
 from headscope.attention.fused.blocks import BlockSize
 from headscope.attention.model.examination import examine

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NAMES, Delimiter
 from headscope.analyses.behaviors.layout import best_table, heads_table
-from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
+from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
+from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.coref.accumulator import CoreferenceAccumulator
 from headscope.analyses.coref.gap.accumulator import GapAccumulator
 from headscope.analyses.coref.gap.gap_segments import GapQuestion
@@ -34,9 +34,9 @@ from headscope.analyses.pca.measure import map_table, pca_table
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.layout import stats_table
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
-from headscope.analyses.syntax.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.gold_arcs import ArcTable
-from headscope.analyses.syntax.sums import DependencyOptions
+from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
+from headscope.analyses.syntax.arcs.sums import DependencyOptions
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.corpora.trees.universal_tags import TAGS

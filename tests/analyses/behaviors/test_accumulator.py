@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES, NATURAL
 from headscope.analyses.behaviors.layout import best_table, heads_table
+from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
@@ -137,7 +137,7 @@ def test_with_few_documents_nothing_is_tested():
 
 
 def test_text_of_one_token_is_gathered_in_pieces(monkeypatch):
-    monkeypatch.setattr("headscope.analyses.behaviors.key_pairs._GATHERED", 7)
+    monkeypatch.setattr("headscope.analyses.behaviors.sums.key_pairs._GATHERED", 7)
     segments = [of_ids([40] * 9, document=f"doc{place}") for place in range(3)]
     source = HandMadeSource(segments, lambda s: random_map(s, causal=True), kind="decoder")
     sums = BehaviorAccumulator(source.layout, DELIMITERS)

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from headscope.analyses.behaviors import delimiters, measure
-from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NAMES, NATURAL
 from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
+from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.verdict_rule import stands_out
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions

@@ -9,10 +9,10 @@ import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
 
-from headscope.analyses.distances.definition import jensen_shannon
 from headscope.analyses.distances.kernels import compiled as js_compiled
 from headscope.analyses.distances.kernels import in_torch as js_torch
 from headscope.analyses.distances.kernels import program
+from headscope.analyses.distances.kernels.definition import jensen_shannon
 from headscope.analyses.distances.kernels.pairs import has_compiler, pair_sums
 from headscope.analyses.distances.kernels.polynomial import fit_for, floor_of
 

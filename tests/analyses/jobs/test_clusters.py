@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from headscope.analyses.jobs import clusters, separation
-from headscope.analyses.jobs.clusters import AGREEMENT, HeadRows, halves_of, job_clusters
+from headscope.analyses.jobs.clustering import clusters, separation
+from headscope.analyses.jobs.clustering.clusters import AGREEMENT, HeadRows, halves_of, job_clusters
 from headscope.analyses.jobs.features import FEATURES
 
 

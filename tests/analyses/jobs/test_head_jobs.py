@@ -8,7 +8,7 @@ import torch
 from sklearn.decomposition import PCA
 
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
-from headscope.analyses.jobs.clusters import HeadRows, job_clusters
+from headscope.analyses.jobs.clustering.clusters import HeadRows, job_clusters
 from headscope.analyses.jobs.descriptions import distinguished
 from headscope.analyses.jobs.features import (
     FEATURES,

@@ -5,7 +5,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from headscope.analyses.jobs.k_means import k_means, lloyd, nearest_of
+from headscope.analyses.jobs.clustering.k_means import k_means, lloyd, nearest_of
 
 RNG = np.random.default_rng(8)
 ROWS = (700, 150, 40)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from headscope.analyses.jobs.valley import DEPTH, line_windows, side_windows, valley_p
+from headscope.analyses.jobs.clustering.valley import DEPTH, line_windows, side_windows, valley_p
 
 RNG = np.random.default_rng(4)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from headscope.analyses.behaviors.catalog import NAMES
-from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
+from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.norms.measure import UNTRACED, norm_table, output_notes
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NATURAL
 from headscope.analyses.behaviors.delimiters import delimiters_of, delimiters_of_run
 from headscope.analyses.behaviors.layout import model_tables
-from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.behaviors.norm_notes import norm_notes
+from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
+from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on

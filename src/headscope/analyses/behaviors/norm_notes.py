@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
-from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
+from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
+from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
 from headscope.counted import count
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
+from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo

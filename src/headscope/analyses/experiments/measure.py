@@ -9,8 +9,8 @@ import pandas as pd
 
 from headscope.analyses.behaviors.delimiters import delimiters_of_run
 from headscope.analyses.behaviors.layout import model_tables
-from headscope.analyses.behaviors.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.behaviors.norm_notes import norm_notes
+from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.experiment_inputs import (

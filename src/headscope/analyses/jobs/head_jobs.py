@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.jobs.active_rows import ActiveRows
-from headscope.analyses.jobs.clusters import FEWEST_ROWS, HeadRows, job_clusters
+from headscope.analyses.jobs.clustering.clusters import FEWEST_ROWS, HeadRows, job_clusters
 from headscope.analyses.jobs.descriptions import described, distinguished
 from headscope.analyses.jobs.distinctive_tokens import DistinctiveToken, distinctive_tokens
 from headscope.analyses.jobs.features import FEATURES, TAGS_OF_KEYS, context, features, informative_features

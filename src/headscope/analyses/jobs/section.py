@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from headscope.analyses.jobs.clusters import FEWEST_ROWS
+from headscope.analyses.jobs.clustering.clusters import FEWEST_ROWS
 from headscope.analyses.jobs.job_corpora import CorpusJobs, corpus_jobs
 from headscope.analyses.jobs.tables import TEXT, TREEBANK
 from headscope.attention.head_id import head_label

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.syntax.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.gold_arcs import OFFSETS
+from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS
 from headscope.analyses.syntax.head_choices import choose_heads, choose_offsets
 from headscope.analyses.syntax.relation_counts import RelationCounts
 from headscope.analyses.syntax.tables import (

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.syntax.attending import split_attending
+from headscope.analyses.syntax.arcs.attending import split_attending
+from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS
+from headscope.analyses.syntax.arcs.sums import NOOP_CLASSES
 from headscope.analyses.syntax.best_heads import DependencyResult
-from headscope.analyses.syntax.gold_arcs import OFFSETS
-from headscope.analyses.syntax.sums import NOOP_CLASSES
 from headscope.analyses.syntax.tables import SYNTAX_BY_DISTANCE, SYNTAX_NOOP
 from headscope.statistics.arc_bins import DISTANCES, TOTALS
 from headscope.statistics.inference.confidence import difference_interval, ratio_interval

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.syntax.gold_arcs import OFFSETS
+from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS
 from headscope.analyses.syntax.relation_counts import RelationCounts
 from headscope.statistics.inference.selection import Chosen, both_ways, held_out, same_data
 

@@ -8,12 +8,12 @@ import pandas as pd
 
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.analyses.syntax.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
+from headscope.analyses.syntax.arcs.sums import DependencyOptions
 from headscope.analyses.syntax.best_heads import DependencyResult
 from headscope.analyses.syntax.detail_tables import distance_table, noop_table
-from headscope.analyses.syntax.gold_arcs import ArcTable
 from headscope.analyses.syntax.questions import syntax_questions
-from headscope.analyses.syntax.sums import DependencyOptions
 from headscope.analyses.syntax.tables import SYNTAX_DIFFERENCES
 from headscope.attention.scan import scan
 from headscope.counted import count

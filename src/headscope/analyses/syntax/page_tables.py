@@ -12,7 +12,7 @@ from headscope.report_kit.numbers import DASH, ends, joined, offset_words, perce
 from headscope.report_kit.pictures.strip import strip
 from headscope.report_kit.relation_names import DIRECTIONS, gloss, short
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Runs, number
+from headscope.report_kit.tables.cells import Runs, cell_of, number
 from headscope.report_kit.tables.page_parts import (
     folded,
     group_body,
@@ -168,14 +168,14 @@ def noop_table(rows: Sequence[Mapping[str, Any]], about: Context) -> Html:
     """Return what the words that attend in each relation and all others give special tokens, in its best head."""
     body = []
     for row in rows:
-        low, high = number(row["ci_low"]), number(row["ci_high"])
+        difference = cell_of(dict(row), "difference")
         name = about.kind(str(row["kind"])).head_label(row["layer"], row["head"])
         body.append(
             (
                 short(str(row["relation"])), name, DIRECTIONS.get(str(row["direction"]), DASH),
                 key_words(str(row["key_class"]), about.words), share(number(row["attending"])),
                 f"{int(row['n_words']):,}", share(number(row["others"])), f"{int(row['n_other_words']):,}",
-                share(number(row["difference"])), joined(low, high, between=" to ", missing=DASH),
+                share(difference.value), ends(difference, between=" to ", missing=DASH),
             )
         )  # fmt: skip
     return Table(
@@ -197,15 +197,11 @@ def distance_table(rows: Sequence[Mapping[str, Any]], about: Context) -> Html:
     """Return the accuracies by distance behind the curves."""
     body = []
     for row in rows:
-        low, high = number(row["ci_low"]), number(row["ci_high"])
+        accuracy = cell_of(dict(row))
         name = about.kind(str(row["kind"])).head_label(row["layer"], row["head"])
-        body.append(
-            (
-                short(str(row["relation"])), name, str(row["distance"]), f"{int(row['n_arcs']):,}",
-                share(number(row["accuracy"])), joined(low, high, missing=DASH),
-                share(number(row["baseline_accuracy"])),
-            )
-        )  # fmt: skip
+        line = (short(str(row["relation"])), name, str(row["distance"]), f"{accuracy.n:,}")
+        fixed = share(number(row["baseline_accuracy"]))
+        body.append((*line, share(accuracy.value), ends(accuracy, missing=DASH), fixed))
     return Table(
         summary="Table: accuracy by distance",
         header=("relation", "head", "words apart", "n", "accuracy, %", "95% interval", "best offset, %"),

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.syntax.accumulator import DependencyAccumulator
-from headscope.analyses.syntax.gold_arcs import ArcTable
-from headscope.analyses.syntax.sums import DependencySums
+from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
+from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
+from headscope.analyses.syntax.arcs.sums import DependencySums
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, TOTALS
 
 

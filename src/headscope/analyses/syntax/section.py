@@ -7,8 +7,9 @@ from typing import Any
 
 from headscope.analyses.syntax.figures.distance_curves import distance_panel
 from headscope.analyses.syntax.figures.files import BY_DISTANCE, BY_LAYER
-from headscope.analyses.syntax.findings import DETAIL, NOOP, TOPIC, noop_rows
+from headscope.analyses.syntax.findings import DETAIL, TOPIC
 from headscope.analyses.syntax.heat_table import heat_key, heat_table
+from headscope.analyses.syntax.noop_findings import NOOP, noop_rows
 from headscope.analyses.syntax.page_tables import (
     distance_table,
     main_table,

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.behaviors.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.catalog import NAMES
-from headscope.analyses.behaviors.key_sums import key_sums
+from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
+from headscope.analyses.behaviors.sums.key_sums import key_sums
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.statistics.inference.head_means import HeadMeans

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
-from headscope.analyses.behaviors.key_pairs import Pairs
+from headscope.analyses.behaviors.sums.key_pairs import Pairs
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.vocabulary import KeyClass
 

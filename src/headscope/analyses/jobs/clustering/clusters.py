@@ -8,11 +8,11 @@ from math import isnan
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.analyses.jobs.clustering.k_means import Floats, k_means, nearest_of
+from headscope.analyses.jobs.clustering.separation import are_separated, looks_of
+from headscope.analyses.jobs.clustering.standardized import LEAST_SHARE, standardized
+from headscope.analyses.jobs.clustering.valley import Windows, line_windows, side_windows, valley_p
 from headscope.analyses.jobs.features import FEATURES, RELATION, TAGS_OF_KEYS, WRITTEN
-from headscope.analyses.jobs.k_means import Floats, k_means, nearest_of
-from headscope.analyses.jobs.separation import are_separated, looks_of
-from headscope.analyses.jobs.standardized import LEAST_SHARE, standardized
-from headscope.analyses.jobs.valley import Windows, line_windows, side_windows, valley_p
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import SIGNIFICANT, false_discovery
 

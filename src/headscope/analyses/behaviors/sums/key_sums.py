@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import NAMES
-from headscope.analyses.behaviors.key_pairs import Shares
-from headscope.analyses.behaviors.key_sets import COLUMN, LOCAL, OF_CLASS, KeySets
+from headscope.analyses.behaviors.sums.key_pairs import Shares
+from headscope.analyses.behaviors.sums.key_sets import COLUMN, LOCAL, OF_CLASS, KeySets
 
 # Weights that are float64 at a time: they are read several times, so they should fit the cache.
 _WEIGHTS_AT_ONCE = 1 << 19

@@ -9,12 +9,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.syntax.arc_runs import ArcRuns, sum_runs
-from headscope.analyses.syntax.attending import Attending, special_attention
-from headscope.analyses.syntax.batch_arcs import Pointer, reachable
-from headscope.analyses.syntax.gold_arcs import OFFSETS, Arcs, ArcTable
-from headscope.analyses.syntax.head_answers import Answers, judge, read_answers
-from headscope.analyses.syntax.sums import NOOP_CLASSES, DependencyOptions, DependencySums
+from headscope.analyses.syntax.arcs.arc_runs import ArcRuns, sum_runs
+from headscope.analyses.syntax.arcs.attending import Attending, special_attention
+from headscope.analyses.syntax.arcs.batch_arcs import Pointer, reachable
+from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, Arcs, ArcTable
+from headscope.analyses.syntax.arcs.head_answers import Answers, judge, read_answers
+from headscope.analyses.syntax.arcs.sums import NOOP_CLASSES, DependencyOptions, DependencySums
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.attention.words.word_attention import between_words, word_axis

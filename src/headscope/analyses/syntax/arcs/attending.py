@@ -8,8 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.syntax.batch_arcs import Pointer
-from headscope.analyses.syntax.head_answers import Answers
+from headscope.analyses.syntax.arcs.batch_arcs import Pointer
+from headscope.analyses.syntax.arcs.head_answers import Answers
 
 
 @dataclass(frozen=True, eq=False)

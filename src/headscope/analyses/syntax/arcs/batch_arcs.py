@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.syntax.gold_arcs import Arcs
+from headscope.analyses.syntax.arcs.gold_arcs import Arcs
 from headscope.attention.words.word_attention import WordAxis
 from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from headscope.analyses.syntax.batch_arcs import Pointer
+from headscope.analyses.syntax.arcs.batch_arcs import Pointer
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,1 @@
+"""Sums over the keys where behaviors put weight, of weights and of what is written."""

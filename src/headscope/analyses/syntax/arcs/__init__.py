@@ -1,0 +1,1 @@
+"""Arcs of trees: the gold ones of a batch, what heads answer, and the counts of what is right."""
