@@ -8,5 +8,7 @@ WEIGHT, NORM = MEASURES = ("weight", "norm")
 
 
 def of_measure(table: pd.DataFrame, measure: str = WEIGHT) -> pd.DataFrame:
-    """Return the rows of a table of both measures (`stats`, `behaviors`, `experiments`) that are of one."""
+    """Return the rows of a table that are of one measure; a table without the column is of weights."""
+    if "measure" not in table:
+        return table if measure == WEIGHT else table[:0]
     return table[table["measure"] == measure]
