@@ -5,6 +5,7 @@ import pytest
 import torch
 
 import headscope as hs
+from support.task_models import tiny_task_model
 from support.tiny_models import shared_tiny_model
 from support.tiny_tokenizers import tiny_tokenizer
 
@@ -18,6 +19,18 @@ def own_weights(model, tokenizer, text):
     try:
         with torch.no_grad():
             maps = model(**tokenizer(text, return_tensors="pt"), output_attentions=True).attentions
+    finally:
+        model.set_attn_implementation(before)
+    return torch.stack([layer[0] for layer in maps]).numpy()
+
+
+def own_ids_weights(model, ids):
+    """Transformers' own weights on tokens, `[layer, head, query, key]`."""
+    before = model.config._attn_implementation
+    model.set_attn_implementation("eager")
+    try:
+        with torch.no_grad():
+            maps = model(input_ids=ids, output_attentions=True).attentions
     finally:
         model.set_attn_implementation(before)
     return torch.stack([layer[0] for layer in maps]).numpy()
@@ -46,6 +59,42 @@ def test_the_weights_are_transformers_own(family):
         "level": "token",
         "model": type(model).__name__,
     }
+
+
+def test_text_that_the_model_writes_has_the_weights_of_its_own_generation():
+    writer, tokenizer = tiny_task_model("gpt2", dtype=torch.float32), tiny_tokenizer("gpt2")
+    found = hs.attention(TEXT, model=writer, tokenizer=tokenizer, generate=3)
+    given = tokenizer(TEXT, return_tensors="pt")
+    ids = writer.generate(**given, max_new_tokens=3, do_sample=False, use_cache=False)
+    written = ids.shape[1] - given["input_ids"].shape[1]
+    assert written > 0
+    assert found.sizes["query"] >= ids.shape[1] - 1
+    whole = own_ids_weights(writer, ids)
+    rows = found.sizes["query"]
+    np.testing.assert_allclose(found.values, whole[:, :, :rows, :rows], atol=1e-6, rtol=0)
+    assert found["key"].values.tolist() == tokenizer.convert_ids_to_tokens(ids[0, :rows])
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"layer": 7}, "no layer 7; expected a number from 1 to 3"),
+        ({"layr": 1}, "no dimension 'layr'; expected one of layer, head, query, key; did you mean layer?"),
+        (
+            {"query": "plaed"},
+            "no query 'plaed'; expected one of [CLS], the, cat, play, ##e, ##d, on, mat and 1 more; did you mean play?",
+        ),
+    ],
+)
+def test_what_cannot_be_selected_is_said_in_words(asked, words):
+    found = hs.attention(TEXT, model=shared_tiny_model("bert"), tokenizer=tiny_tokenizer("bert"))
+    with pytest.raises(KeyError) as refused:
+        found.sel(**asked)
+    assert refused.value.args == (words,)
+    with pytest.raises(KeyError):
+        found.mean("head").sel(head=1)
+    np.testing.assert_array_equal(found.sel({"layer": [3, 1]}, drop=True)[1], found[0])
+    assert found.sel(layer=slice(2, 3)).sizes["layer"] == 2
 
 
 def test_words_are_sums_over_keys_and_means_over_queries():

@@ -84,7 +84,7 @@ def test_a_document_over_the_limit(cli, tmp_path, model):
     path = tmp_path / "long.json"
     path.write_text(json.dumps([{"text": "word " * 40}]))
     refused(
-        cli("stats", "--model", model, "--text", path, "--max-length", 16, "--too-long", "error"),
+        cli("stats", "--model", model, "--text", path, "--max-length", 16, "--too-long", "error", "-q"),
         f"{path}, entry 1: 42 tokens, expected at most 16; raise --max-length, or let --too-long truncate or skip "
         "such inputs",
     )
@@ -111,6 +111,7 @@ def test_nothing_left_to_read_says_why(cli, tmp_path, model):
             5,
             "--too-long",
             "skip",
+            "--quiet",
         ),
         "no input could be made of 2 documents with packing single (over the limit: 2); raise --max-length or use "
         "--too-long truncate",
@@ -129,7 +130,7 @@ def test_what_is_asked_for_beside_is_known(cli, text):
         (
             "--packing",
             "paragraph",
-            "--packing 'paragraph' is not known; choose one of pretraining, paragraphs, single; did you "
+            "--packing 'paragraph' is not known; choose one of pretraining, paragraphs, joined, single; did you "
             "mean paragraphs?",
         ),
         ("--too-long", "drop", "--too-long 'drop' is not known; choose one of truncate, skip, error"),

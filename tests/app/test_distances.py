@@ -243,7 +243,7 @@ def test_one_layer_is_said_to_be_nothing_to_compare(text, folder):
         ),
         (
             ("--packing", "pair"),
-            "--packing 'pair' is not known; choose one of pretraining, paragraphs, single",
+            "--packing 'pair' is not known; choose one of pretraining, paragraphs, joined, single",
         ),
     ],
 )

@@ -3,6 +3,7 @@
 import inspect
 import subprocess
 import sys
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -133,7 +134,23 @@ def test_importance_needs_the_models_own_head(mine):
 def test_every_head_is_a_row(study):
     heads = study.heads
     assert len(heads) == 12
-    assert list(heads.columns[:6]) == ["kind", "layer", "head", "role", "finds", "shows"]
+    assert list(heads.columns[:7]) == ["kind", "layer", "head", "summary", "role", "finds", "shows"]
+    row = heads.iloc[3]
+    card = study.head(int(row["layer"]), int(row["head"]))
+    assert card.summary == row["summary"]
+    assert repr(card).startswith(f"Head {row['layer']}-{row['head']}. {row['summary'][:20]}")
+    assert study.head(str(card.id)) == study.head(card.id) == card
+    assert card.examples
+    assert escape(card.examples[0].text) in card._repr_html_()
+    assert set(study._ipython_key_completions_()) == set(study.stats["statistic"])
+    assert study.tables._ipython_key_completions_() == list(study.tables)
+    for wrong, words in (
+        ((9, 99), "no head 9-99; this study has 1-1 to "),
+        ((3,), "layer 3 alone is no head"),
+    ):
+        with pytest.raises(KeyError) as refused:
+            study.head(*wrong)
+        assert refused.value.args[0].startswith(words)
     assert {
         "stats.role.norm",
         "norms.output_norm",

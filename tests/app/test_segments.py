@@ -140,7 +140,7 @@ def test_what_is_refused(cli, tmp_path):
         (("--text", "-"), "give --out: there is not one input file to name the segments after"),
         (
             ("--text", path, "--packing", "paragraph"),
-            "--packing 'paragraph' is not known; choose one of pretraining, paragraphs, single; did you mean "
+            "--packing 'paragraph' is not known; choose one of pretraining, paragraphs, joined, single; did you mean "
             "paragraphs?",
         ),
         (

@@ -89,6 +89,25 @@ def test_pretraining_pairs_fill_the_limit_and_keep_every_line_in_order(encoder):
     assert [segment.index for segment in segments] == list(range(len(segments)))
 
 
+def test_joined_lines_fill_an_input_and_lose_their_end_alone(encoder):
+    packer, segments = pack(encoder, LINES, LINES[:1], packing="joined", max_length=9)
+    assert texts(encoder, segments) == [
+        "[CLS] one two three four five six seven [SEP]",
+        "[CLS] thirteen fourteen fifteen [SEP]",
+        "[CLS] one two three [SEP]",
+    ]
+    assert [segment.shortened for segment in segments] == [True, False, False]
+    assert not any(segment.token_types.any() for segment in segments)
+    assert packer.counts.documents_used == 2
+    assert not packer.counts.skipped
+    packer, segments = pack(encoder, LINES, packing="joined", max_length=9, too_long="skip")
+    assert texts(encoder, segments) == [
+        "[CLS] one two three four five [SEP]",
+        "[CLS] six seven eight nine ten eleven twelve [SEP]",
+        "[CLS] thirteen fourteen fifteen [SEP]",
+    ]
+
+
 def test_a_first_word_over_the_limit_gives_no_empty_input(encoder):
     packer = Packer(encoder, max_length=6)
     document = Document(id="w", words=("pneumonoultramicroscopic", "fox"), origin="w.json, entry 1")

@@ -264,7 +264,10 @@ def test_manifests_of_others_are_not_opened(tmp_path):
     [
         ({"max_inputs": 0}, "max_inputs is 0; expected a whole number from 1"),
         ({"seed": -1}, "seed is -1; expected a number from 0"),
-        ({"packing": "pairs"}, "packing 'pairs' is not known; choose one of pretraining, paragraphs, single"),
+        (
+            {"packing": "pairs"},
+            "packing 'pairs' is not known; choose one of pretraining, paragraphs, joined, single",
+        ),
     ],
 )
 def test_wrong_options_from_python(options, sentence):

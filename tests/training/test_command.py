@@ -78,7 +78,7 @@ def test_what_is_refused(cli, text, tmp_path):
         ),
         (
             ("--text", text, "--packing", "paragraph"),
-            "--packing 'paragraph' is not known; choose one of pretraining, paragraphs, single; did you mean "
+            "--packing 'paragraph' is not known; choose one of pretraining, paragraphs, joined, single; did you mean "
             "paragraphs?",
         ),
         (

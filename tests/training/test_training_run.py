@@ -496,7 +496,10 @@ OPTIONS = [
         "--tokenizer was given with --vocabulary or --cased, which are for a tokenizer that is trained; leave one out",
     ),
     ({"steps": 5, "minutes": 1.0}, "both --steps and --minutes were given; expected one of them"),
-    ({"packing": "loose"}, "--packing 'loose' is not known; choose one of pretraining, paragraphs, single"),
+    (
+        {"packing": "loose"},
+        "--packing 'loose' is not known; choose one of pretraining, paragraphs, joined, single",
+    ),
     ({"dtype": "float16"}, "--dtype 'float16' is not known; choose one of auto, float32, bfloat16"),
     ({"steps": 0}, "--steps is 0; expected a whole number from 1"),
     ({"every": -1}, "--every is -1; expected a whole number from 1"),

@@ -69,12 +69,14 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
 
     >>> weights = hs.attention("The cat sat on the mat.", layer=3, head=1, level="word")
     >>> weights.sel(query="cat").squeeze().to_series()
+    >>> hs.attention("The cat sat on", model="headscope-decoder", generate=20)
 
     The weights are those of transformers' own eager attention, after the softmax: each row, over keys, sums to 1. A
     learned sink (GPT-OSS), which is no token, is the last key, `[sink]`.
     Layers and heads count from 1, and stay dimensions where one is chosen. Tokens (or words) are the coordinates of
     `query` and `key`; where one comes twice, `sel` returns both, and `query_position` and `key_position` (from 0) tell
-    them apart.
+    them apart. Of text that the model writes (`generate`) the weights are those that each token had when it was
+    written.
 
     Args:
         text: what the model reads.
@@ -117,10 +119,10 @@ def open_study(path: str | Path) -> Study:
     Raises:
         InputError: there is no run in it, or its manifest is not as the run wrote it.
     """
-    from headscope.reporting.study_card import study_card
+    from headscope.reporting.study_words import STUDY_WORDS
     from headscope.study import study
 
-    return study.open_study(path, card=study_card)
+    return study.open_study(path, words=STUDY_WORDS)
 
 
 def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:

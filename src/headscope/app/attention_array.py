@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from headscope.attention.words.word_attention import word_level
 from headscope.encoding.segment import NO_WORD
 from headscope.errors import OptionError
+from headscope.study.labeled_array import LabeledArray
 from headscope.views.snapshot.snapshot_of import reader_of
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def attention_array(
     Raises:
         HeadscopeError: the model, the text, a layer, a head or a kind is not as it should be.
     """
-    reader = reader_of(model, **loading)
+    reader = reader_of(model, writes=bool(reading.get("generate")), **loading)
     layout = {part.kind: part for part in reader.anatomy.layout}
     chosen = kind or next(iter(layout))
     if chosen not in layout:
@@ -58,7 +59,7 @@ def attention_array(
         weights, queries, keys = _between_words(weights, maps, pooling)
     else:
         queries, keys = list(maps.queries.tokens), list(maps.key_axis.tokens)
-    return xr.DataArray(
+    return LabeledArray(
         weights,
         dims=_DIMS,
         coords={

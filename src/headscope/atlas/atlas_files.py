@@ -6,7 +6,7 @@ from pathlib import Path
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import prepare
-from headscope.reporting.study_card import study_card
+from headscope.reporting.study_words import STUDY_WORDS
 from headscope.running.cluster.ray_engine import RayEngine
 from headscope.running.parts import FinishedPart, check_parts
 from headscope.running.run_folder import check_run_folder
@@ -51,7 +51,7 @@ def run_report(
             engine.serve(run)
         folders = [each.folder for each in parts]
         write_run(run, out, watch=watch, further=1, parts=folders, executor=engine)
-        study = open_study(out, card=study_card)
+        study = open_study(out, words=STUDY_WORDS)
         lock.check()
         steps = len(stages_of(run)) + 1
         tell(watch, "drawing figures and pages", step=steps, steps=steps)

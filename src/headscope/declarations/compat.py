@@ -5,6 +5,7 @@ from typing import Any
 from headscope.errors import OptionError
 
 UNSET = ""
+DEFAULT_PACKING = "pretraining"
 """What `RunOptions.pooling` and `spacing` hold where the user sets nothing, so that the run chooses."""
 DEFAULT_POOLING = "mean"
 DEFAULT_SPACING = "written"

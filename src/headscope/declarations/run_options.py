@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from headscope.declarations.analysis import Stage
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.compat import (
+    DEFAULT_PACKING,
     DEFAULT_POOLING,
     DEFAULT_SPACING,
     ORIGINAL,
@@ -73,10 +74,13 @@ class RunOptions:
     maps: Path | None = option(
         None, group="model", help="Folder of saved maps (headscope extract) to read instead of text."
     )
+    # Not given, it follows from the model; see `prepare.default_packing`.
     packing: str = option(
-        "pretraining",
+        UNSET,
         choices=PACKINGS,
-        help="How lines become inputs: pretraining, paragraphs (pairs) or single.",
+        default_text=DEFAULT_PACKING,
+        help="How lines become inputs: pretraining or paragraphs (pairs), joined (one text) or single (each line). "
+        "Decoders read joined lines when it is not given.",
     )
     max_length: int = option(
         128,

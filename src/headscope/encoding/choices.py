@@ -1,6 +1,6 @@
 """The named ways in which text becomes inputs and a model is asked; loads nothing, so that help can list them."""
 
-PACKINGS = ("pretraining", "paragraphs", "single")
+PACKINGS = ("pretraining", "paragraphs", "joined", "single")
 """How lines become inputs."""
 DOCUMENTS = ("blocks", "lines")
 """What a document of plain text is: lines between blank ones, or each line."""

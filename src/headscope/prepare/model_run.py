@@ -110,6 +110,10 @@ class ModelRun:
         """Return which of an excerpt's rows, from 0, go on with the word of the row before them."""
         return joined_pieces(self.loaded.tokenizer, excerpt.queries)
 
+    def early_notes(self) -> list[str]:
+        """Return what the user should know of the text before it is measured; nothing where it is not read."""
+        return self.inputs.early_notes(self.corpora.documents)
+
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the run beyond its signature; complete once it was scanned."""
         return {

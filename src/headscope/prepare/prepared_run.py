@@ -9,11 +9,12 @@ from headscope.encoding.segment import Segment
 from headscope.examples.collector import ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
+from headscope.prepare.default_packing import with_packing
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.reading_model import open_model
 from headscope.prepare.run_corpora import open_corpora
-from headscope.scans.progress import Watcher, tell
+from headscope.scans.progress import Watcher, note_early, tell
 from headscope.scans.scan_declaration import ReadableRun
 
 
@@ -86,4 +87,8 @@ def prepare_model_run(
     corpora = open_corpora(options, text_read=text_read)
     if options.loaded_model is None:
         tell(watch, "loading the model")
-    return ModelRun(options, corpora=corpora, model=open_model(options))
+    model = open_model(options)
+    run = ModelRun(with_packing(options, model.anatomy), corpora=corpora, model=model)
+    for note in run.early_notes():
+        note_early(watch, note)
+    return run

@@ -18,8 +18,11 @@ from headscope.examples.collector import MOST_TOKENS
 from headscope.examples.example_inputs import example_tokens, within_tokens
 from headscope.examples.short_sentences import SentenceKeeper
 from headscope.prepare.annotated import AnnotatedText
+from headscope.prepare.default_packing import PAIRS
 from headscope.prepare.run_corpora import Text
 from headscope.statistics.inference.confidence import too_few
+
+BY_LINES = "blank lines part documents; where each line is a text of its own, give --documents lines"
 
 
 class RunInputs:
@@ -151,18 +154,42 @@ class RunInputs:
         why = dict(sorted(counts.skipped.items()))
         return {**vars(counts), "skipped": sum(why.values()), "skipped_why": why}
 
+    def early_notes(self, documents: int) -> list[str]:
+        """Return notes on a text of so many documents, which are known before it becomes inputs."""
+        left_out = self._left_out()
+        if not documents or self._all_left_out(documents):  # which is an error as soon as it is read
+            return []
+        notes = [left_out] if left_out else []
+        if few := too_few(documents, here="this text has"):
+            notes.append(f"{few}; {BY_LINES}" if self.text.of_several_lines else few)
+        return notes
+
+    def _all_left_out(self, documents: int) -> bool:
+        return self.options.packing in PAIRS and self.text.of_one_line == documents
+
+    def _left_out(self) -> str | None:
+        """Say that documents are left out because a line alone makes no pair; None where none is."""
+        number = self.text.of_one_line if self.options.packing in PAIRS else 0
+        if not number:
+            return None
+        verb = "is" if number == 1 else "are"
+        return (
+            f"{count(number, 'document')} of a single line {verb} left out, because a line alone makes no pair; give "
+            "--packing single to read each line by itself"
+        )
+
     def notes(self) -> list[str]:
         """Return notes on the inputs for the user; complete once they were read."""
         notes = []
+        if left_out := self._left_out():
+            notes.append(left_out)
         documents = self._packer.counts.documents_used
         # A run that goes on after a stop learns this last: before the scan nothing has been used.
         if documents and (few := too_few(documents)):
             notes.append(few)
             by_line = self.options.documents == "lines" or isinstance(self.text, AnnotatedText)
             if not by_line and self._packer.counts.segments > documents:
-                notes.append(
-                    "blank lines part documents; where each line is a text of its own, give --documents lines"
-                )
+                notes.append(BY_LINES)
         if unknown := self._known.note():
             notes.append(unknown)
         return notes

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,6 +15,16 @@ from headscope.counted import count
 from headscope.encoding.packing.spread import documents_read
 
 
+def _read_through(documents: Iterable[Document]) -> tuple[int, int]:
+    """Read documents to their end; return how many of them are one line, which makes no pair, and how many several."""
+    of_one, of_several = 0, 0
+    for each in documents:
+        if not each.whole:
+            of_one += len(each.lines) == 1
+            of_several += len(each.lines) > 1
+    return of_one, of_several
+
+
 class TextCorpus:
     """Documents of files, or of standard input and pipes, which a temporary file buffers.
 
@@ -22,7 +32,13 @@ class TextCorpus:
         paths, by_line, column: as `read_corpus` takes them.
         as_written: whether documents keep the order of the files instead of that of their ids (`Ordered`).
         max_inputs: how many inputs are wanted; only the documents that they are drawn from are read (`documents_read`).
+
+    Attributes:
+        of_one_line, of_several_lines: how many documents are one line, and how many several; known after `digest`.
     """
+
+    of_one_line = 0
+    of_several_lines = 0
 
     def __init__(
         self,
@@ -50,8 +66,7 @@ class TextCorpus:
 
     def digest(self) -> tuple[int, str]:
         """Read the whole corpus; return its number of documents and its hash."""
-        for _ in self._corpus.first():
-            pass
+        self.of_one_line, self.of_several_lines = _read_through(self._corpus.first())
         return self._corpus.documents, self._corpus.hexdigest
 
     def read(self) -> Iterator[Document]:
@@ -90,7 +105,14 @@ class TextCorpus:
 
 
 class TextInMemory:
-    """Documents in memory, hashed as those of files are, so that the same text is the same run."""
+    """Documents in memory, hashed as those of files are, so that the same text is the same run.
+
+    Attributes:
+        of_one_line, of_several_lines: how many documents are one line, and how many several; known after `digest`.
+    """
+
+    of_one_line = 0
+    of_several_lines = 0
 
     def __init__(self, documents: tuple[Document, ...], *, as_written: bool = False) -> None:
         self._documents = documents
@@ -103,8 +125,7 @@ class TextInMemory:
 
     def digest(self) -> tuple[int, str]:
         """Return the number of documents and the corpus hash."""
-        for _ in self._corpus.first():
-            pass
+        self.of_one_line, self.of_several_lines = _read_through(self._corpus.first())
         return self._corpus.documents, self._corpus.hexdigest
 
     def read(self) -> Iterator[Document]:

@@ -26,6 +26,7 @@ from headscope.maps.pickle_conversion import NO_PLACE_FOR_SINKS, maps_to_pickle
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel, load_model
 from headscope.models.loading.stand_in import load_debug_model
+from headscope.prepare.default_packing import with_packing
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import TextCorpus
@@ -114,6 +115,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
     encoder = Encoder(tokenizer, token_types=options.token_types)
     anatomy = examine(loaded.model, encoder.vocabulary)
     check_length(options.max_length, loaded, encoder, anatomy)
+    options = with_packing(options, anatomy)
     if how.pickle and len(anatomy.layout) != 1:
         kinds = ", ".join(part.kind for part in anatomy.layout)
         raise OptionError(

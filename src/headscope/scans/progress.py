@@ -18,6 +18,7 @@ class Progress:
         limit: number of inputs at most, or None.
         seconds: since the stage began.
         unit: what `segments` and `limit` count where the work is not by documents, as `sentences`; else None.
+        note: what the user should know before anything is measured; empty as a rule.
         step, steps: the 1-based number of the run's stage, and the number of stages with what follows them, such as
             drawing; None outside of stages.
     """
@@ -29,6 +30,7 @@ class Progress:
     limit: int | None = None
     seconds: float = 0.0
     unit: str | None = None
+    note: str = ""
     step: int | None = None
     steps: int | None = None
 
@@ -63,6 +65,12 @@ def tell(watch: Watcher | None, stage: str, *, step: int | None = None, steps: i
     """Report the beginning of an activity to a watcher, if there is one."""
     if watch is not None:
         watch(Progress(stage, step=step, steps=steps))
+
+
+def note_early(watch: Watcher | None, note: str) -> None:
+    """Report what the user should know before anything is measured."""
+    if watch is not None:
+        watch(Progress("loading the model", note=note))
 
 
 def in_step(watch: Watcher | None, step: int, steps: int) -> Watcher | None:

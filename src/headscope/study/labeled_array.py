@@ -1,13 +1,60 @@
-"""A statistic of a tidy table as a labeled array."""
+"""Labeled arrays: a statistic of a tidy table, and what is selected of it refused in words."""
 
+from collections.abc import Hashable, Mapping
+from typing import Any, Self
+
+import numpy as np
 import pandas as pd
 import xarray as xr
 
 from headscope.statistics.statistic import Unit
 from headscope.statistics.statistic_catalog import STATISTICS
+from headscope.suggestion import did_you_mean
+
+_MOST_NAMED = 8
 
 
-def labeled_array(table: pd.DataFrame, statistic: str, *, kind: str) -> xr.DataArray:
+class LabeledArray(xr.DataArray):  # type: ignore[no-untyped-call]
+    """An `xarray.DataArray` whose `sel` says what there is, where something is asked for that there is not."""
+
+    __slots__ = ()
+
+    def sel(self, indexers: Mapping[Any, Any] | None = None, *args: Any, **named: Any) -> Self:
+        """Select by labels, as `xarray.DataArray.sel` does.
+
+        Raises:
+            KeyError: there is no such dimension or label; says which there are.
+        """
+        for dimension, labels in {**(indexers or {}), **named}.items():
+            if dimension not in ("method", "tolerance", "drop"):
+                self._check(dimension, labels)
+        return super().sel(indexers, *args, **named)
+
+    def _check(self, dimension: Hashable, labels: Any) -> None:
+        if dimension not in self.dims:
+            names = [str(name) for name in self.dims]
+            meant = did_you_mean(str(dimension), names)
+            raise KeyError(f"no dimension {dimension!r}; expected one of {', '.join(names)}{meant}")
+        if isinstance(labels, slice) or dimension not in self.coords:
+            return
+        known = self.coords[dimension].values.tolist()
+        for label in np.asarray(labels, dtype=object).reshape(-1):
+            if label not in known:
+                raise KeyError(f"no {dimension} {label!r}; {_labels(known, label)}")
+
+
+def _labels(known: list[Any], label: Any) -> str:
+    """Say which labels there are, and which was meant."""
+    if all(isinstance(each, int) for each in known):
+        whole = known == list(range(known[0], known[-1] + 1)) and len(known) > 1
+        numbers = f"{known[0]} to {known[-1]}" if whole else ", ".join(map(str, known))
+        return f"expected {'a number from ' if whole else ''}{numbers}"
+    names = list(dict.fromkeys(map(str, known)))
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return f"expected one of {', '.join(names[:_MOST_NAMED])}{more}{did_you_mean(str(label), names)}"
+
+
+def labeled_array(table: pd.DataFrame, statistic: str, *, kind: str) -> LabeledArray:
     """Return one statistic as an array over `layer` and `head` (1-based), its interval as coordinates.
 
     Raises:
@@ -26,7 +73,7 @@ def labeled_array(table: pd.DataFrame, statistic: str, *, kind: str) -> xr.DataA
     layers = grids["value"].index.to_numpy(dtype=int)
     heads = grids["value"].columns.to_numpy(dtype=int)
     uniform = rows.drop_duplicates("layer").set_index("layer")["uniform"].reindex(layers).to_numpy()
-    return xr.DataArray(
+    return LabeledArray(
         grids["value"].to_numpy(dtype=float),
         dims=("layer", "head"),
         coords={

@@ -48,6 +48,9 @@ class RunTables(Mapping[str, pd.DataFrame]):
     def __len__(self) -> int:
         return len(self._names)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self)
+
     def __repr__(self) -> str:
         return f"<tables {', '.join(self)}>"
 

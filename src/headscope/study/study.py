@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 import xarray as xr
 
+from headscope.attention.head_id import HeadId
 from headscope.counted import count
 from headscope.declarations.analysis import Analysis
 from headscope.declarations.analysis_list import ANALYSES
@@ -22,6 +23,7 @@ from headscope.study.manifest import MANIFEST, read_manifest
 from headscope.study.paper import is_bert_base
 from headscope.study.paper_table import PaperTable
 from headscope.study.run_tables import CHANGED, RunTables
+from headscope.study.study_words import Findings, HeadCard, StudyWords
 
 _HEAD_COLUMNS = ["kind", "layer", "head"]
 _OF_PAPER = {number: analysis for analysis in ANALYSES for number in analysis.paper}
@@ -45,7 +47,7 @@ class Study:
         tables: Mapping[str, Any],
         *,
         path: Path = Path(),
-        card: "Callable[[Study], str] | None" = None,
+        words: StudyWords | None = None,
     ) -> None:
         """Put a study together; `open_study` reads one from a run's folder.
 
@@ -53,12 +55,12 @@ class Study:
             manifest: as a run writes it.
             tables: data frames by name, each read when it is first asked for.
             path: the run's folder.
-            card: renders the study as HTML in a notebook.
+            words: renders the study and its heads in words.
         """
         self.manifest = manifest
         self.tables: Mapping[str, pd.DataFrame] = tables
         self.path = path
-        self._card = card
+        self._words = words
 
     def __getitem__(self, statistic: str) -> xr.DataArray:
         """Return a statistic of the model's first kind of attention, dims `layer`, `head`, 1-based."""
@@ -106,7 +108,8 @@ class Study:
     def heads(self) -> pd.DataFrame:
         """A row for each head, a column for each measure of every analysis that the run made.
 
-        Columns `kind layer head` (1-based); `role` and `finds` where statistics were measured; `shows`, the
+        Columns `kind layer head` (1-based); `summary`, the first line of the head's card, in a study that was opened
+        from its folder; `role` and `finds` where statistics were measured; `shows`, the
         behaviors that it shows, where they were; and the measures, `analysis.measure` with the class behind it where
         there is one: `stats.previous`, `stats.previous.norm`, `behaviors.induction`, `syntax.nsubj.dependent_to_head`,
         `coref.pronoun` ... Units are those of the tables that they come from; which they are stands in docs/python.md.
@@ -115,6 +118,10 @@ class Study:
         first = table[_HEAD_COLUMNS]
         if "stats" in self.tables:
             first = first.merge(self.roles, on=_HEAD_COLUMNS, how="left")
+            if self._words is not None:
+                lines = self._words.summaries(self)
+                keys = first[_HEAD_COLUMNS].itertuples(index=False, name=None)
+                first.insert(len(_HEAD_COLUMNS), "summary", [lines.get(key) for key in keys])
         if (every := verdicts_by_head(self.tables.get)) is not None:
             keys = first[_HEAD_COLUMNS].itertuples(index=False, name=None)
             first = first.assign(shows=pd.Series([every.get(key, []) for key in keys], dtype=object))
@@ -124,6 +131,58 @@ class Study:
     def examples(self) -> pd.DataFrame:
         """The table `examples.parquet`: sentences on which heads are drawn."""
         return self.table("examples")
+
+    @cached_property
+    def findings(self) -> Findings:
+        """The sentences that the run supports, with their numbers and intervals, as the report prints them.
+
+        Raises:
+            InputError: the study was made of tables in memory; only one that is opened from its folder has words.
+        """
+        return self._in_words.findings(self)
+
+    def head(
+        self, layer: int | str | HeadId, head: int | None = None, *, kind: str | None = None
+    ) -> HeadCard:
+        """Return one head: the first line of its card, and sentences on which it does what it does.
+
+        >>> study.head(3, 10)
+        >>> study.head("3-10")
+
+        Args:
+            layer: of the head, from 1; or the head itself, as `3-10` or a `HeadId`.
+            head: in its layer, from 1.
+            kind: `encoder`, `decoder` or `cross`; the first that the model has when None.
+
+        Raises:
+            KeyError: the model has no such head; says which there are.
+            InputError: the study was made of tables in memory, or has no statistics.
+        """
+        named = HeadId.parse(layer, kind=kind or self.kinds[0]) if isinstance(layer, str) else layer
+        if not isinstance(named, HeadId):
+            if head is None:
+                raise KeyError(f"layer {layer} alone is no head; give layer and head, as study.head(3, 10)")
+            named = HeadId(kind or self.kinds[0], named, head)
+        sizes = {part["kind"]: part for part in self.manifest["kinds"]}
+        if named.kind not in sizes:
+            raise KeyError(f"no {named.kind} attention; this study has {', '.join(sizes)}")
+        size = sizes[named.kind]
+        if not (1 <= named.layer <= size["layers"] and 1 <= named.head <= size["heads"]):
+            raise KeyError(f"no head {named}; this study has 1-1 to {size['layers']}-{size['heads']}")
+        return self._head_card(named)
+
+    @cached_property
+    def _head_card(self) -> Callable[[HeadId], HeadCard]:
+        self.table("stats")
+        return self._in_words.head_cards(self)
+
+    @property
+    def _in_words(self) -> StudyWords:
+        if self._words is None:
+            raise InputError(
+                "this study is of tables in memory; open its folder with headscope.open_study for words"
+            )
+        return self._words
 
     def table(self, name: str) -> pd.DataFrame:
         """Return a table of the run; `tables.get` returns None where the run did not make it.
@@ -204,15 +263,19 @@ class Study:
         return f"<Study of {self.summary()}; {self.path}>"
 
     def _repr_html_(self) -> str | None:
-        return None if self._card is None else self._card(self)
+        return None if self._words is None else self._words.card(self)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        """Return the statistics, for `study["...`."""
+        return [str(name) for name in self.stats["statistic"].unique()] if "stats" in self.tables else []
 
 
-def open_study(path: str | Path, *, card: Callable[[Study], str] | None = None) -> Study:
+def open_study(path: str | Path, *, words: StudyWords | None = None) -> Study:
     """Open a run's folder.
 
     Args:
         path: of the folder.
-        card: renders the study as HTML in a notebook.
+        words: renders the study and its heads in words.
 
     Raises:
         InputError: there is no run in it, or its manifest is not as the run wrote it.
@@ -225,4 +288,4 @@ def open_study(path: str | Path, *, card: Callable[[Study], str] | None = None) 
         )
     if not sealed.whole:
         raise InputError(f"{folder / MANIFEST} {CHANGED.format(path=path)}")
-    return Study(sealed.content, RunTables(folder, sealed.content), path=folder, card=card)
+    return Study(sealed.content, RunTables(folder, sealed.content), path=folder, words=words)

@@ -14,6 +14,7 @@ from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.analyses.stats.section import roles_section
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
+from headscope.attention.row_quantities import OFFSETS
 from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.measures import MEASURES, of_measure
@@ -42,9 +43,9 @@ def of_row(shares, row, classes):
     """Every quantity of one row, by the definitions."""
     keys = len(shares)
     found = {
-        "previous": shares[row - 1] if row else 0.0,
-        "current": shares[row],
-        "next": shares[row + 1] if row + 1 < keys else 0.0,
+        quantity.name.lower(): sum(shares[row + offset] for offset in offsets if 0 <= row + offset < keys)
+        for quantity, offsets in OFFSETS.items()
+    } | {
         "entropy": -sum(p * np.log(p) for p in shares if p > 0),
         "max_weight": max(shares),
         "sink_logit": 0.0,

@@ -43,6 +43,9 @@ class ProgressPrinter:
         """Show one state."""
         if self.quiet:
             return
+        if progress.note:
+            self._say(f"note: {progress.note}")
+            return
         if sys.stderr.isatty():
             self._draw(progress)
             return
@@ -51,6 +54,13 @@ class ProgressPrinter:
         if progress.begun and now - self._said >= _SECONDS_BETWEEN_LINES:
             self._said = now
             say_beside(describe(progress))
+
+    def _say(self, line: str) -> None:
+        """Print a line that stays, above the bar where there is one."""
+        if self._bar is None:
+            say_beside(line)
+        else:
+            self._bar.console.print(f"headscope: {printable(line)}", markup=False, highlight=False)
 
     def _draw(self, progress: "Progress") -> None:
         from rich.console import Console

@@ -68,6 +68,11 @@ _READ = [
 ]
 
 
+_GENERATE = Option(
+    name="generate", kind=int, default=0, least=0, help="Tokens that the model writes after its text."
+)
+
+
 def _array_option(name: str, help_text: str) -> Option:
     return Option(name=name, kind=Any, help=help_text)
 
@@ -85,9 +90,7 @@ VIEW = (
     Option(name="height", kind=int | None, least=1, help="Of the drawing, in pixels."),
     Option(name="static", kind=bool, default=False, help="Whether to take the page in place of the widget."),
     *_READ,
-    Option(
-        name="generate", kind=int, default=0, least=0, help="Tokens that the model writes after its text."
-    ),
+    _GENERATE,
     Option(
         name="include_layers",
         kind=Sequence[int] | None,
@@ -131,12 +134,13 @@ ATTENTION = (
     Option(name="kind", help="encoder, decoder or cross; the first that the model has when not given."),
     replace(RUN["pooling"], default="mean", choices=POOLINGS),
     *_READ,
+    _GENERATE,
     *_MODEL,
 )
 
 SCAN = (
     TOKENIZER,
-    replace(RUN["packing"], default="single"),
+    replace(RUN["packing"], default="single", default_text=""),
     *(RUN[name] for name in ("max_length", "too_long", "max_inputs", "batch_size", "seed")),
     *(RUN[name] for name in ("revision", "dtype", "device")),
     Option(name="progress", kind=Any, help="Called after each batch.", group="machine"),

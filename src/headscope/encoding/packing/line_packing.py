@@ -1,4 +1,4 @@
-"""Packing of lines into model inputs: pairs of consecutive paragraphs, pairs as in pre-training, or single lines."""
+"""Packing of lines into model inputs: pairs of paragraphs, pairs as in pre-training, joined lines, or single lines."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -48,8 +48,8 @@ class Packer:
         encoder: the wrapper of the tokenizer.
         packing: `pretraining`, lines packed to the limit and cut into A and B at a random line, over-long
             pairs shortened at a random end, as the original's `preprocess_unlabeled.py`; `paragraphs`,
-            lines 1 and 2, 3 and 4 ... of each document as pairs, as the paper says; `single`, each line an
-            input of its own.
+            lines 1 and 2, 3 and 4 ... of each document as pairs, as the paper says; `joined`, lines joined into one
+            text until it fills an input, whose end is cut; `single`, each line an input of its own.
         max_length: tokens in a segment at most, special tokens included.
         too_long: the treatment of an input over the limit: `truncate`, `skip` or `error`. Pre-training packing fills
             inputs and cuts the rest; with `skip` or `error` it stops before a line that does not fit.
@@ -122,6 +122,8 @@ class Packer:
             yield from self._singles(document)
         elif self.packing == "paragraphs":
             yield from self._paragraph_pairs(document)
+        elif self.packing == "joined":
+            yield from self._joined_lines(document)
         else:
             yield from self._pretraining_pairs(document)
 
@@ -205,10 +207,11 @@ class Packer:
             self.counts.skipped["no second paragraph to pair with"] += 1
 
     def _pretraining_pairs(self, document: Document) -> Iterator[Segment]:
-        room = self.max_length - self.encoder.special_tokens_pair
+        special = self.encoder.special_tokens_pair
+        room = self.max_length - special
         draws = self.random if self.one_stream else Random(f"{self.seed} {document.id}")
         index = 0
-        for chunk in self._chunks(document, room):
+        for chunk in self._chunks(document, special=special, fewest=2):
             if len(chunk) < 2:
                 self.counts.skipped["no second line to pair with"] += 1
                 continue
@@ -218,20 +221,36 @@ class Packer:
             yield self.encoder.segment(first, second, document=document.id, index=index, shortened=shortened)
             index += 1
 
-    def _chunks(self, document: Document, room: int) -> Iterator[list[Pieces]]:
-        """Gather lines until they fill an input; where nothing may be cut off, until the next would not fit."""
+    def _joined_lines(self, document: Document) -> Iterator[Segment]:
+        special = self.encoder.special_tokens_single
+        room = self.max_length - special
+        for index, chunk in enumerate(self._chunks(document, special=special, fewest=1)):
+            text = self.encoder.join(chunk)
+            shortened = len(text) > room
+            text.truncate(room)
+            yield self.encoder.segment(text, document=document.id, index=index, shortened=shortened)
+
+    def _chunks(self, document: Document, *, special: int, fewest: int) -> Iterator[list[Pieces]]:
+        """Gather lines until they fill an input; where nothing may be cut off, until the next would not fit.
+
+        Args:
+            document: whose lines are gathered.
+            special: how many special tokens an input has.
+            fewest: how many lines an input has at least, while there are more.
+        """
+        room = self.max_length - special
         chunk: list[Pieces] = []
         cutting = self.too_long == "truncate"
         for line in self._tokenized(document):
             if not cutting:
-                if self._over(len(line) + self.encoder.special_tokens_pair, document) is None:
+                if self._over(len(line) + special, document) is None:
                     continue
-                if sum(map(len, chunk)) + len(line) > room:
+                if chunk and sum(map(len, chunk)) + len(line) > room:
                     yield chunk
                     chunk = []
             chunk.append(line)
-            # One over-long line waits for a second: the original drops the rest of the document there.
-            if cutting and len(chunk) > 1 and sum(map(len, chunk)) >= room:
+            # One over-long line of a pair waits for a second: the original drops the rest of the document there.
+            if cutting and len(chunk) >= fewest and sum(map(len, chunk)) >= room:
                 yield chunk
                 chunk = []
         if chunk:

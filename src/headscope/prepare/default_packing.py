@@ -1,0 +1,18 @@
+"""How a run packs lines where its options do not say so: in pairs, or joined for a model that reads no pairs."""
+
+from dataclasses import replace
+
+from headscope.declarations.compat import DEFAULT_PACKING, UNSET
+from headscope.declarations.run_options import RunOptions
+from headscope.models.anatomy import Anatomy
+
+PAIRS = ("pretraining", "paragraphs")
+"""Packings in which a document of one line makes no input."""
+
+
+def with_packing(options: RunOptions, anatomy: Anatomy) -> RunOptions:
+    """Return the options with the packing of the model: a decoder has never seen pairs, and reads joined lines."""
+    if options.packing != UNSET:
+        return options
+    reads_pairs = any(part.kind == "encoder" for part in anatomy.layout)
+    return replace(options, packing=DEFAULT_PACKING if reads_pairs else "joined")

@@ -1,0 +1,108 @@
+"""What a study says in words: its sentences and its heads, which lie beyond the tables and are given to it."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING
+
+from headscope.attention.head_id import HeadId
+
+if TYPE_CHECKING:
+    from headscope.study.study import Study
+
+WIDTH = 100
+"""Columns of what is shown in a terminal."""
+MOST_EXAMPLES = 3
+
+
+class Findings(tuple[str, ...]):
+    """The sentences that a run supports, each with its numbers; shown as a list, one under the other."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        if not self:
+            return "no findings"
+        return "\n".join(
+            textwrap.fill(each, WIDTH, initial_indent="- ", subsequent_indent="  ") for each in self
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in self)}</ul>"
+
+
+@dataclass(frozen=True)
+class HeadExample:
+    """A sentence of the corpus on which a head does something.
+
+    Attributes:
+        label: what it does there, such as the relation that it finds.
+        outcome: whether it is `right` or `wrong`; None where nothing says so.
+        text: the sentence.
+    """
+
+    label: str
+    outcome: str | None
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.label}{f', {self.outcome}' if self.outcome else ''}: {self.text}"
+
+
+@dataclass(frozen=True)
+class HeadCard:
+    """One head of a study: the first line of its card, and sentences on which it does what it does.
+
+    Attributes:
+        id: of the head.
+        summary: its first line.
+        examples: sentences, the most telling first.
+        role: the name of its role.
+        address: of its card in the run's atlas; empty where the run has none.
+    """
+
+    id: HeadId
+    summary: str
+    examples: tuple[HeadExample, ...]
+    role: str = ""
+    address: str = field(default="", repr=False)
+
+    def __repr__(self) -> str:
+        lines = [textwrap.fill(f"Head {self.id}. {self.summary}", WIDTH, subsequent_indent="  ")]
+        lines += [
+            textwrap.fill(str(each), WIDTH, initial_indent="  - ", subsequent_indent="    ")
+            for each in self.examples[:MOST_EXAMPLES]
+        ]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        link = f'<p><a href="{escape(self.address)}">This head in the atlas</a></p>' if self.address else ""
+        shown = "".join(
+            f"<li><b>{escape(each.label)}</b>{f' ({each.outcome})' if each.outcome else ''}: {escape(each.text)}</li>"
+            for each in self.examples[:MOST_EXAMPLES]
+        )
+        examples = f"<ul>{shown}</ul>" if shown else ""
+        return (
+            '<div style="font:13px/1.5 system-ui,sans-serif">'
+            f"<p><b>Head {escape(str(self.id))}</b> {escape(self.summary)}</p>{examples}{link}</div>"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyWords:
+    """What renders a study in words; the pages use the same.
+
+    Attributes:
+        card: renders a study as HTML in a notebook.
+        findings: the sentences that it supports.
+        head_cards: returns what makes the card of a head.
+        summaries: the first line of each head's card, by (kind, layer, head).
+    """
+
+    card: Callable[[Study], str]
+    findings: Callable[[Study], Findings]
+    head_cards: Callable[[Study], Callable[[HeadId], HeadCard]]
+    summaries: Callable[[Study], Mapping[tuple[str, int, int], str]]

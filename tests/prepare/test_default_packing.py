@@ -1,0 +1,95 @@
+"""How lines are packed where nothing is said, and what a run says of its text before it measures anything."""
+
+import pytest
+from transformers import AutoModelForCausalLM, LlamaConfig
+
+from headscope.app.cli.progress_lines import ProgressPrinter
+from headscope.declarations.run_options import RunOptions
+from headscope.models.loading.load_model import load_model
+from headscope.prepare.default_packing import with_packing
+from headscope.prepare.prepared_run import prepare_model_run
+from headscope.running.stages import measure
+from support.model_folders import save_tiny_bert
+
+PROMPTS = [f"Prompt {number} is one line" for number in range(4)]
+PAIR = "The cat sat on the mat.\nIt slept."
+
+
+@pytest.fixture(scope="module")
+def bert(tmp_path_factory):
+    return save_tiny_bert(tmp_path_factory.mktemp("tiny"))
+
+
+@pytest.fixture(scope="module")
+def decoder(bert, tmp_path_factory):
+    """A decoder whose tokenizer could make pairs: it has the tokenizer of a BERT."""
+    folder = tmp_path_factory.mktemp("decoder")
+    tokenizer = load_model(str(bert)).tokenizer
+    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = LlamaConfig(vocab_size=len(tokenizer), **sizes)
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def prepared(model, tmp_path, documents, **options):
+    """Return the run, and what it said while it was prepared."""
+    path = tmp_path / "text.txt"
+    path.write_text("\n\n".join(documents) + "\n")
+    said = []
+    run = prepare_model_run(
+        RunOptions(model=str(model), text=(str(path),), stages=("stats",), **options),
+        watch=lambda progress: said.append(progress.note),
+    )
+    return run, [note for note in said if note]
+
+
+def test_a_decoder_reads_one_line_prompts_and_no_pairs(decoder, tmp_path):
+    run, said = prepared(decoder, tmp_path, [*PROMPTS, PAIR])
+    assert run.signature["options"]["packing"] == "joined"
+    separator = run.encoder.tokenizer.sep_token_id
+    assert [segment.ids.tolist().count(separator) for segment in run.segments()] == [1] * 5
+    assert run.facts()["counts"]["documents_used"] == 5
+    assert said == [
+        "intervals need at least 10 documents; this text has 5; blank lines part documents; where each line is a text "
+        "of its own, give --documents lines"
+    ]
+    (result,) = measure(run)
+    assert result.tables["stats"]["value"].notna().any()
+
+
+def test_an_encoder_reads_pairs_and_says_first_what_it_leaves_out(bert, tmp_path):
+    run, said = prepared(bert, tmp_path, [*PROMPTS, PAIR])
+    assert run.signature["options"]["packing"] == "pretraining"
+    left_out = (
+        "4 documents of a single line are left out, because a line alone makes no pair; give --packing single to read "
+        "each line by itself"
+    )
+    assert said == [
+        left_out,
+        "intervals need at least 10 documents; this text has 5; blank lines part documents; where each line is a text "
+        "of its own, give --documents lines",
+    ]
+    assert len(list(run.segments())) == 1
+    assert left_out in run.facts()["notes"]
+    run, said = prepared(bert, tmp_path, [*PROMPTS, PAIR] * 3, packing="single")
+    assert said == []
+    assert len(list(run.segments())) == 18
+
+
+def test_what_is_given_stays(bert, decoder):
+    for folder, packing in ((bert, "joined"), (decoder, "pretraining")):
+        options = RunOptions(model=str(folder), packing=packing)
+        from headscope.prepare.reading_model import open_model
+
+        assert with_packing(options, open_model(options).anatomy) is options
+
+
+def test_a_note_is_printed_at_once_and_not_where_progress_is_not_wanted(bert, tmp_path, capsys):
+    path = tmp_path / "text.txt"
+    path.write_text(f"{PAIR}\n")
+    for quiet in (False, True):
+        with ProgressPrinter(quiet=quiet) as watch:
+            prepare_model_run(RunOptions(model=str(bert), text=(str(path),), stages=("stats",)), watch=watch)
+        said = capsys.readouterr().err
+        assert said.startswith("headscope: note: intervals need at least 10 documents") is not quiet
