@@ -18,9 +18,9 @@ class Progress:
         limit: number of inputs at most, or None.
         seconds: since the stage began.
         unit: what `segments` and `limit` count where the work is not by documents, as `sentences`; else None.
-        note: what the user should know before anything is measured; empty as a rule.
         step, steps: the 1-based number of the run's stage, and the number of stages with what follows them, such as
             drawing; None outside of stages.
+        note: what the user should know before anything is measured; empty as a rule.
     """
 
     stage: str
@@ -30,9 +30,9 @@ class Progress:
     limit: int | None = None
     seconds: float = 0.0
     unit: str | None = None
-    note: str = ""
     step: int | None = None
     steps: int | None = None
+    note: str = ""
 
     @property
     def share(self) -> float | None:
