@@ -6,12 +6,9 @@ import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING
+from typing import Any
 
 from headscope.attention.head_id import HeadId
-
-if TYPE_CHECKING:
-    from headscope.study.study import Study
 
 WIDTH = 100
 """Columns of what is shown in a terminal."""
@@ -93,7 +90,7 @@ class HeadCard:
 
 @dataclass(frozen=True, kw_only=True)
 class StudyWords:
-    """What renders a study in words; the pages use the same.
+    """What renders a study in words; the pages use the same. Each function takes a `Study`, which imports this module.
 
     Attributes:
         card: renders a study as HTML in a notebook.
@@ -102,7 +99,7 @@ class StudyWords:
         summaries: the first line of each head's card, by (kind, layer, head).
     """
 
-    card: Callable[[Study], str]
-    findings: Callable[[Study], Findings]
-    head_cards: Callable[[Study], Callable[[HeadId], HeadCard]]
-    summaries: Callable[[Study], Mapping[tuple[str, int, int], str]]
+    card: Callable[[Any], str]
+    findings: Callable[[Any], Findings]
+    head_cards: Callable[[Any], Callable[[HeadId], HeadCard]]
+    summaries: Callable[[Any], Mapping[tuple[str, int, int], str]]
