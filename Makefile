@@ -97,11 +97,13 @@ bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_worlds.py $(if $(QUICK),--runs 200)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/job_worlds.py $(if $(QUICK),--quick)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/explanation_worlds.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/scan_overhead.py
 	$(BIN)/python benchmarks/long_inputs.py
 	$(BIN)/python benchmarks/long_memory.py
 	$(BIN)/python benchmarks/gpu.py
 	$(BIN)/python benchmarks/many_heads.py --lines 24
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/explanation_speed.py
 	$(BIN)/python benchmarks/precision.py
 	$(BIN)/python benchmarks/against_output_attentions.py
 	$(BIN)/python benchmarks/syntax_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))
