@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope.figures import entropy_by_layer, entropy_panel
+from headscope.figures import entropy_by_layer, statistic_panel
 from support import mock_inputs
 
 
@@ -39,7 +39,7 @@ def test_a_row_for_each_kind_and_a_note_where_there_is_none():
 
 
 def test_uniform_line_of_one_layer_can_be_seen():
-    (ax,) = entropy_panel(mock_inputs.encoder(1, 1).stats, kind="encoder").axes
+    (ax,) = statistic_panel(mock_inputs.encoder(1, 1).stats, "entropy", kind="encoder").axes
     (uniform,) = [one for one in ax.lines if one.get_gid() == "uniform--encoder--entropy"]
     assert list(uniform.get_xdata()) == [0.6, 1.4]
 

@@ -1,7 +1,7 @@
 """Pictures: one function a figure, from tables to a matplotlib figure."""
 
 from headscope.figures.arc_diagram import arc_diagram, arc_panel
-from headscope.figures.entropy import entropy_by_layer, entropy_panel
+from headscope.figures.entropy import entropy_by_layer
 from headscope.figures.line_diagram import example_panel, line_diagram
 from headscope.figures.saving import save
 from headscope.figures.statistic_panel import statistic_panel
@@ -11,7 +11,6 @@ __all__ = [
     "arc_diagram",
     "arc_panel",
     "entropy_by_layer",
-    "entropy_panel",
     "example_panel",
     "line_diagram",
     "save",

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.figures.axes import layer_axis, say_absent, share_axis, share_top
-from headscope.figures.finders import finders_of
+from headscope.figures.finders import finders_of, name_finders
 from headscope.figures.head_points import roles_of
-from headscope.figures.series import draw_heads, draw_means, draw_uniform, name_heads, select
-from headscope.figures.style import figure_of, house_style, new_figure
-from headscope.statistics.statistic_catalog import figure_names
+from headscope.figures.series import (
+    Series,
+    draw_heads,
+    draw_means,
+    draw_uniform,
+    name_heads,
+    points_of,
+    select,
+)
+from headscope.figures.style import SOFT, figure_of, house_style, new_figure
+from headscope.statistics.statistic import Unit
+from headscope.statistics.statistic_catalog import figure_names, is_share, of_topic
 from headscope.visible import capital
 
 NAMES: Mapping[str, str] = figure_names()
+ENTROPIES = of_topic("focus", unit=Unit.NATS)
 NAMED_ABOVE = 0.25
 SPREAD = 0.62
 """How much of a layer's width its heads take, side by side."""
@@ -36,11 +47,12 @@ def statistic_panel(
 
     Args:
         stats: `tables/stats.parquet`.
-        statistic: a share of attention, e.g. `previous`.
+        statistic: a share of attention, e.g. `previous`, or an entropy.
         kind: `encoder`, `decoder` or `cross`.
         roles: `kind layer head role`; all points are ink without it.
         names: what the statistics are called.
-        top: where the percent axis ends, as a fraction, so that neighboring panels can share it.
+        top: where the percent axis ends, as a fraction, so that neighboring panels can share it; the axis of entropies
+            is that of all of this kind.
         ax: where to draw; made when not given.
     """
     series = select(stats, statistic, kind=kind)
@@ -50,14 +62,38 @@ def statistic_panel(
         if series.empty:
             say_absent(ax, "Cannot occur in this kind of attention.")
             return figure_of(ax)
-        share_axis(ax, share_top(series) if top is None else top)
         layer_axis(ax, series.layers)
+        if is_share(statistic):
+            share_axis(ax, share_top(series) if top is None else top)
+        else:
+            ax.set_ylim(0, _entropy_top(stats, kind))
+            ax.set_ylabel("nats")
         draw_means(ax, series)
         draw_uniform(ax, series)
-        known = roles_of(roles, kind) if roles is not None else None
-        draw_heads(ax, series, roles=known, spread=SPREAD, finders=finders_of(roles, kind))
-        name_heads(ax, series, bar=NAMED_ABOVE, spread=SPREAD)
+        known, finders = None if roles is None else roles_of(roles, kind), finders_of(roles, kind)
+        draw_heads(ax, series, roles=known, spread=SPREAD, finders=finders)
+        if is_share(statistic):
+            name_heads(ax, series, bar=NAMED_ABOVE, spread=SPREAD)
+        else:
+            name_finders(ax, points_of(series, spread=SPREAD), finders)
+            _name_uniform(ax, series)
         return figure_of(ax)
+
+
+def _entropy_top(stats: pd.DataFrame, kind: str) -> float:
+    rows = stats[(stats["kind"] == kind) & stats["statistic"].isin(ENTROPIES)]
+    highest = np.nanmax([rows["value"].max(), rows["uniform"].max(), rows["ci_high"].max(), 0.1])
+    return float(1.12 * highest)
+
+
+def _name_uniform(ax: Axes, series: Series) -> None:
+    uniform = series.means["uniform"].dropna()
+    if uniform.empty:
+        return
+    ax.annotate(
+        "uniform", (series.layers + 0.5, float(uniform.iloc[-1])), xytext=(0, 3), textcoords="offset points",
+        ha="right", va="bottom", fontsize=9, color=SOFT,
+    )  # fmt: skip
 
 
 def panel_width(layers: int) -> float:

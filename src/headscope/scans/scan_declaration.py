@@ -1,7 +1,7 @@
 """What a stage sums up, declared: a corpus, and the accumulators that its attention is fed to."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, runtime_checkable
 
@@ -109,11 +109,8 @@ class Scan:
     label: str = field(default="", kw_only=True)
 
 
-class ScanSums(Mapping[str, Sequence[Accumulator]]):
+class ScanSums(dict[str, Sequence[Accumulator]]):
     """The filled accumulators of a stage's scans, by the name of the scan."""
-
-    def __init__(self, accumulators: Mapping[str, Sequence[Accumulator]]) -> None:
-        self._accumulators = dict(accumulators)
 
     def of(self, kind: type[Sums], scan: str = TRAINED) -> Sums:
         """Return the accumulator of a class.
@@ -125,16 +122,7 @@ class ScanSums(Mapping[str, Sequence[Accumulator]]):
         Raises:
             KeyError: the stage has no such scan, or the scan no such accumulator.
         """
-        for accumulator in self._accumulators[scan]:
+        for accumulator in self[scan]:
             if isinstance(accumulator, kind):
                 return accumulator
         raise KeyError(f"the scan {scan} sums nothing up in a {kind.__name__}")
-
-    def __getitem__(self, scan: str) -> Sequence[Accumulator]:
-        return self._accumulators[scan]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._accumulators)
-
-    def __len__(self) -> int:
-        return len(self._accumulators)

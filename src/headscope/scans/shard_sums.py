@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from headscope.attention.model.gradients import GradientSource, LossCounts
 from headscope.attention.model.model_source import TileSource
 from headscope.statistics.sums.accumulator import Accumulator
-from headscope.statistics.sums.kept import State
+from headscope.statistics.sums.kept import State, within
 
 TOGETHER = 8
 """So many shards are joined, so many of those again, and so on. Sums of floats depend on the order of adding: that of
@@ -43,19 +43,14 @@ class ShardSums:
 
     def read(self, arrays: Arrays) -> "ShardSums":
         """Return those whose `state` these arrays are."""
-
-        def state_of(start: str) -> State:
-            return {
-                name.removeprefix(start): array for name, array in arrays.items() if name.startswith(start)
-            }
-
         copies = [
-            type(each).from_state(state_of(f"{number}.")) for number, each in enumerate(self.accumulators)
+            type(each).from_state(within(arrays, f"{number}."))
+            for number, each in enumerate(self.accumulators)
         ]
         counts = None
         if self.counts is not None:
             counts = LossCounts()
-            counts.restore(state_of("counts."))
+            counts.restore(within(arrays, "counts."))
         return ShardSums(copies, counts)
 
     def merge(self, other: "ShardSums") -> None:

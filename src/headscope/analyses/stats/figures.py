@@ -10,7 +10,7 @@ import matplotlib.figure
 import pandas as pd
 
 from headscope.figures.axes import share_top
-from headscope.figures.entropy import entropy_by_layer, entropy_panel
+from headscope.figures.entropy import entropy_by_layer
 from headscope.figures.line_diagram import example_panel, line_diagram, line_pages
 from headscope.figures.series import select
 from headscope.figures.statistic_panel import statistic_panel
@@ -19,7 +19,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.statistics.role_catalog import SHOWN
 from headscope.statistics.statistic import Topic
-from headscope.statistics.statistic_catalog import is_share, of_topic
+from headscope.statistics.statistic_catalog import of_topic
 
 
 def _examples(about: Context, examples: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
@@ -43,8 +43,6 @@ def _panels(topic: Topic, about: Context, _: pd.DataFrame) -> Iterator[tuple[str
 def _panel(about: Context, kind: Kind, name: str, *, beside: Sequence[str]) -> matplotlib.figure.Figure:
     """Draw one statistic of a kind; the panels of shares that stand beside one another have the same axis."""
     stats, roles, names = about.run.stats, about.run.roles, about.words.statistics
-    if not is_share(name):
-        return entropy_panel(stats, name, kind=kind.name, roles=roles, names=names)
     top = share_top(*(select(stats, other, kind=kind.name) for other in beside))
     return statistic_panel(stats, name, kind=kind.name, roles=roles, names=names, top=top)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing.word_counts import WordCounts
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.encoding.tokenizer.alignment import Alignment
 from headscope.errors import OptionError
 
 
@@ -34,8 +34,8 @@ class Window:
         return self.start + self.words
 
 
-@dataclass
-class WindowCounts:
+@dataclass(kw_only=True)
+class WindowCounts(WordCounts):
     """What became of the documents; filled while `cut_windows` runs.
 
     Attributes:
@@ -44,8 +44,6 @@ class WindowCounts:
         tokens: tokens in them, special tokens included.
         sentences: sentences read.
         sentences_cut: sentences longer than a window.
-        words, words_split: words in windows, and those of them cut into several pieces.
-        words_dropped, words_merged: words without a piece of their own.
         words_too_long: words left out, for one alone is longer than a window.
         words_after_first: words left out, for they follow a document's first window and only that is asked for.
     """
@@ -55,10 +53,6 @@ class WindowCounts:
     tokens: int = 0
     sentences: int = 0
     sentences_cut: int = 0
-    words: int = 0
-    words_split: int = 0
-    words_dropped: int = 0
-    words_merged: int = 0
     words_too_long: int = 0
     words_after_first: int = 0
 
@@ -119,7 +113,9 @@ def cut_windows(
             segment = encoder.segment(
                 pieces, document=document.id, index=index, alignment=alignment, words=window_words
             )
-            _count(counts, segment, alignment)
+            counts.windows += 1
+            counts.tokens += len(segment)
+            counts.count_words(alignment, len(window_words))
             yield Window(segment=segment, start=start, words=len(window_words))
             index += 1
             if first_only:
@@ -149,12 +145,3 @@ def _whole_sentences(ends: list[int], start: int, reach: int) -> int:
     """Return the last sentence's end within reach; `reach` itself where the first sentence goes beyond it."""
     last = bisect_right(ends, reach) - 1
     return ends[last] if last >= 0 and ends[last] > start else max(start, reach)
-
-
-def _count(counts: WindowCounts, segment: Segment, alignment: Alignment) -> None:
-    counts.windows += 1
-    counts.tokens += len(segment)
-    counts.words += len(segment.words)
-    counts.words_split += len(alignment.split)
-    counts.words_dropped += len(alignment.dropped)
-    counts.words_merged += len(alignment.merged)

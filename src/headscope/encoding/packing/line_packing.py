@@ -8,14 +8,14 @@ from random import Random
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.spread import spread, spread_documents
+from headscope.encoding.packing.word_counts import WordCounts
 from headscope.encoding.segment import Segment
-from headscope.encoding.tokenizer.alignment import Alignment
 from headscope.encoding.tokenizer.pieces import Pieces
 from headscope.errors import InputError
 
 
-@dataclass
-class PackingCounts:
+@dataclass(kw_only=True)
+class PackingCounts(WordCounts):
     """Counts of documents and segments; `pack` fills them, and the manifest records them.
 
     Attributes:
@@ -25,8 +25,6 @@ class PackingCounts:
         tokens: tokens in them, special tokens included.
         truncated: segments that lost tokens to fit into the limit.
         skipped: inputs without a segment, by reason.
-        words_split, words: words cut into several pieces, of all words, where the corpus gives words.
-        words_dropped, words_merged: words without pieces, and words that share a piece with another word.
     """
 
     documents: int = 0
@@ -35,10 +33,6 @@ class PackingCounts:
     tokens: int = 0
     truncated: int = 0
     skipped: Counter[str] = field(default_factory=Counter)
-    words: int = 0
-    words_split: int = 0
-    words_dropped: int = 0
-    words_merged: int = 0
 
 
 class Packer:
@@ -159,7 +153,7 @@ class Packer:
                 return
             pieces.truncate(keep)
             words = words[: int(alignment.word_ids[:keep].max(initial=-1)) + 1]
-        self._count_words(alignment, words)
+        self.counts.count_words(alignment, len(words))
         yield self.encoder.segment(
             pieces,
             document=document.id,
@@ -169,12 +163,6 @@ class Packer:
             shortened=shortened,
             fields=document.fields,
         )
-
-    def _count_words(self, alignment: Alignment, words: tuple[str, ...]) -> None:
-        self.counts.words += len(words)
-        self.counts.words_split += sum(1 for word in alignment.split if word < len(words))
-        self.counts.words_dropped += sum(1 for word in alignment.dropped if word < len(words))
-        self.counts.words_merged += sum(1 for word in alignment.merged if word < len(words))
 
     def _singles(self, document: Document) -> Iterator[Segment]:
         index = 0

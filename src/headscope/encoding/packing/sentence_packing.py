@@ -6,28 +6,22 @@ from random import Random
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing.word_counts import WordCounts
 from headscope.encoding.segment import Segment
 
 
-@dataclass
-class SentenceCounts:
+@dataclass(kw_only=True)
+class SentenceCounts(WordCounts):
     """What became of a treebank; filled while `pack` runs and written to the manifest.
 
     Attributes:
         documents: documents read.
         sentences: sentences that became inputs.
-        words: words in them.
-        words_split: words cut into several pieces.
-        words_dropped, words_merged: words without a piece of their own; they are never right, and counted.
         skipped: sentences left out, by reason.
     """
 
     documents: int = 0
     sentences: int = 0
-    words: int = 0
-    words_split: int = 0
-    words_dropped: int = 0
-    words_merged: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
 
 
@@ -78,10 +72,7 @@ class SentencePacker:
             self.counts.skipped[why] = self.counts.skipped.get(why, 0) + 1
             return None
         self.counts.sentences += 1
-        self.counts.words += len(sentence.words)
-        self.counts.words_split += len(alignment.split)
-        self.counts.words_dropped += len(alignment.dropped)
-        self.counts.words_merged += len(alignment.merged)
+        self.counts.count_words(alignment, len(sentence.words))
         return self.encoder.segment(
             pieces,
             document=document,

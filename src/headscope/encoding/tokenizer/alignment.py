@@ -1,5 +1,6 @@
 """Which word each piece belongs to, from character offsets, for any fast tokenizer."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -88,3 +89,8 @@ def align(text: str, spans: NDArray[np.int64], offsets: Sequence[tuple[int, int]
         dropped=tuple(np.flatnonzero(~covered).tolist()),
         merged=tuple(sorted(word for word in merged if not begins_word[word])),
     )
+
+
+def between_spaces(text: str) -> list[tuple[int, int]]:
+    """Return first character and end of what stands between spaces."""
+    return [word.span() for word in re.finditer(r"\S+", text)]

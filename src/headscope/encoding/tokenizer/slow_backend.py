@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.encoding.tokenizer.alignment import between_spaces
 from headscope.encoding.tokenizer.bounds import check_characters
 from headscope.encoding.tokenizer.spelling import spelled, without_marks
 
@@ -154,11 +155,11 @@ class SlowBackend:
         ids = self._numbers(text)
 
         def find() -> tuple[Spans, list[int | None]]:
-            ends = [end for _, end in _between_spaces(text)]
+            ends = [end for _, end in between_spaces(text)]
             offsets = self._traced(text, ids, ends)
             if not offsets:
                 return [], [None] * len(ids)
-            starts = np.array([start for start, _ in _between_spaces(text)])
+            starts = np.array([start for start, _ in between_spaces(text)])
             first = [start + len(text[start:end]) - len(text[start:end].lstrip()) for start, end in offsets]
             words = np.searchsorted(starts, np.array(first), side="right") - 1
             return offsets, [
@@ -179,7 +180,7 @@ class SlowBackend:
         if spans_by_spelling is not None:
             return spans_by_spelling
         spans, taken, start = Spans(), 0, 0
-        for _, end in _between_spaces(text):
+        for _, end in between_spaces(text):
             numbers = self._numbers(text[start:end])
             if ids[taken : taken + len(numbers)] != numbers:
                 return []
@@ -210,13 +211,3 @@ class SlowBackend:
         return [
             None if number == unknown else self._without_marks(str(name)) for number, name in zip(ids, names)
         ]
-
-
-def _between_spaces(text: str) -> Spans:
-    """Return first character and end of what stands between spaces."""
-    spans, at = Spans(), 0
-    for part in text.split():
-        at = text.index(part, at)
-        spans.append((at, at + len(part)))
-        at += len(part)
-    return spans

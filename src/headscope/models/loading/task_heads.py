@@ -1,6 +1,7 @@
 """Load a model together with the head that it was trained with, or say that it has none."""
 
 from pathlib import Path
+from typing import Any
 
 from headscope.errors import ModelError
 from headscope.models.loading.load_model import LoadedModel, read_model
@@ -35,15 +36,12 @@ def load_task_model(
             loaded at all.
     """
     auto, head = _HEADS[loss]
-    try:
-        loaded = read_model(auto, name, revision=revision, dtype=dtype, device=device)
-    except ModelError as error:
-        if "Unrecognized configuration class" not in str(error.__cause__):
-            raise
+    loaded = _of_family(auto, name, revision=revision, dtype=dtype, device=device)
+    if loaded is None:
         raise ModelError(
             f"{name} is of a family without a {head} in transformers; loss {loss} needs one: use --loss none, or "
             "another model"
-        ) from error
+        )
     missing = _untrained(loaded)
     if missing:
         raise ModelError(
@@ -93,11 +91,8 @@ def load_writer(
             at all.
     """
     for auto in ("AutoModelForSeq2SeqLM", "AutoModelForCausalLM"):
-        try:
-            loaded = read_model(auto, name, revision=revision, dtype=dtype, device=device)
-        except ModelError as error:
-            if "Unrecognized configuration class" not in str(error.__cause__):
-                raise
+        loaded = _of_family(auto, name, revision=revision, dtype=dtype, device=device)
+        if loaded is None:
             continue
         missing = _untrained(loaded)
         if missing:
@@ -110,6 +105,16 @@ def load_writer(
         f"{name} is of a family that writes no text; choose a decoder such as GPT-2, or an encoder-decoder such as T5, "
         "or leave out --generate"
     )
+
+
+def _of_family(auto: str, name: str | Path | None, **how: Any) -> LoadedModel | None:
+    """Load a model by an auto class; None where its family has no such head in transformers."""
+    try:
+        return read_model(auto, name, **how)
+    except ModelError as error:
+        if "Unrecognized configuration class" not in str(error.__cause__):
+            raise
+        return None
 
 
 def _untrained(loaded: LoadedModel) -> list[str]:

@@ -12,7 +12,7 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.groups import GROUPS, GroupedSums
-from headscope.statistics.sums.kept import Declared, Kept, State, Store, layout_state, read_layout
+from headscope.statistics.sums.kept import Declared, Kept, State, Store, layout_state, read_layout, within
 from headscope.statistics.sums.segment_means import SegmentSums
 
 Span = Literal["rows", "layer", "stack"]
@@ -248,9 +248,7 @@ class Accumulator(ABC):
         if accumulator.sums.shapes:
             accumulator.sums = GroupedSums.from_state(state, prefix=_SUMS)
         for name, store in accumulator.stores.items():
-            start = f"{name}."
-            own_state = {n.removeprefix(start): array for n, array in state.items() if n.startswith(start)}
-            store.restore(own_state)
+            store.restore(within(state, f"{name}."))
         return accumulator
 
     def _settings_state(self) -> State:
@@ -268,9 +266,7 @@ class Accumulator(ABC):
     def _read_settings(cls, state: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
         """Read what `_settings_state` wrote of the settings."""
         name = f"{cls.__name__}.settings"
-        start = f"{name}."
-        arrays = {key.removeprefix(start): array for key, array in state.items() if key.startswith(start)}
-        return {**json.loads(bytes(state[name])), **arrays}
+        return {**json.loads(bytes(state[name])), **within(state, f"{name}.")}
 
     @classmethod
     def check_version(cls, state: Mapping[str, NDArray[Any]]) -> None:

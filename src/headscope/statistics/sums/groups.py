@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from headscope.statistics.sums.kept import State
+from headscope.statistics.sums.kept import State, within
 
 GROUPS = 256
 
@@ -117,7 +117,7 @@ class GroupedSums:
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], *, prefix: str = "") -> "GroupedSums":
         """Rebuild from `state()`, or from what begins with a prefix within a larger state."""
-        state = {name.removeprefix(prefix): a for name, a in state.items() if name.startswith(prefix)}
+        state = within(state, prefix)
         names = [name for name in state if name not in ("keys", "folded", "groups")]
         sums = cls(
             {name: state[name].shape[1:] for name in names},

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from headscope.statistics.sums.kept import State
+from headscope.statistics.sums.kept import State, within
 
 SAMPLED = (("cell", np.int32), ("hash", np.uint64), ("segment", np.int32))
 """The fields with which the dtype of an item begins: its cell, its hash, the number of its segment."""
@@ -132,10 +132,7 @@ class HashSample:
         for name in self.dtype.names or ():
             items[name] = state[name]
         segments = [(document, index) for document, index in json.loads(bytes(state["segments"]))]
-        vectors = {
-            name.removeprefix(_VECTORS): array for name, array in state.items() if name.startswith(_VECTORS)
-        }
-        self.offer(items, segments, vectors)
+        self.offer(items, segments, within(state, _VECTORS))
 
     def _settle(self) -> None:
         """Drop all but the items with the smallest hashes of each cell, and segments without items."""

@@ -143,6 +143,11 @@ def in_single_precision(state: Mapping[str, NDArray[Any]]) -> State:
     return rounded
 
 
+def within(state: Mapping[str, NDArray[Any]], prefix: str) -> State:
+    """Return the arrays whose names begin with a prefix, by the rest of their names."""
+    return {name.removeprefix(prefix): array for name, array in state.items() if name.startswith(prefix)}
+
+
 def layout_state(layout: Sequence[KindLayout]) -> State:
     """Return the sizes of the kinds of attention, as part of an accumulator's state."""
     return {f"layout.{part.kind}": np.array([part.layers, part.heads]) for part in layout}

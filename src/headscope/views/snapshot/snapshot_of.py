@@ -14,6 +14,11 @@ if TYPE_CHECKING:
     from headscope.views.snapshot.capture import AttentionReader
 
 
+_ATTENTION = ("attention", "encoder_attention", "decoder_attention", "cross_attention")
+_GIVEN = (*_ATTENTION, "tokens", "encoder_tokens", "decoder_tokens", "sentence_b_start", "include_heads")
+"""What goes with attention that is there already."""
+
+
 def reader_of(
     model: Any = None,
     *,
@@ -62,16 +67,7 @@ def take_snapshot(
     text: str | None = None,
     text_b: str | None = None,
     *,
-    attention: Any = None,
-    encoder_attention: Any = None,
-    decoder_attention: Any = None,
-    cross_attention: Any = None,
-    tokens: Any = None,
-    encoder_tokens: Any = None,
-    decoder_tokens: Any = None,
-    sentence_b_start: int | None = None,
     include_layers: Sequence[int] | None = None,
-    include_heads: Sequence[int] | None = None,
     tokenizer: Any = None,
     neuron: bool | None = None,
     **more: Any,
@@ -82,32 +78,19 @@ def take_snapshot(
         model: as `reader_of` takes it.
         text: what the model reads.
         text_b: the second text of a pair.
-        attention: attention that is there already, and so the other tensors and tokens: see `raw_view`.
-        encoder_attention: see `raw_view`.
-        decoder_attention: see `raw_view`.
-        cross_attention: see `raw_view`.
-        tokens: see `raw_view`.
-        encoder_tokens: see `raw_view`.
-        decoder_tokens: see `raw_view`.
-        sentence_b_start: see `raw_view`.
         include_layers: labels of the layers to keep, from 1; all when None.
-        include_heads: labels of the heads to keep, from 1, of attention that is there already; all when None.
         tokenizer: of a transformers model.
         neuron: whether queries and keys are wanted, as the neuron view needs them; None takes those of short texts.
-        **more: `decoder_text`, `generate`, `max_length`, `too_long` (see `ReadingRequest`), and
-            `revision`, `dtype`, `device`.
+        **more: of a model `decoder_text`, `generate`, `max_length`, `too_long` (see `ReadingRequest`), and `revision`,
+            `dtype`, `device`; else attention that is there already, its tokens, `sentence_b_start` and `include_heads`
+            (labels from 1): see `raw_view`.
 
     Raises:
         ModelError: queries and keys are wanted, and the model hands none over.
         HeadscopeError: something else is not as it should be; the text says what.
     """
-    raw = {
-        "attention": attention,
-        "encoder_attention": encoder_attention,
-        "decoder_attention": decoder_attention,
-        "cross_attention": cross_attention,
-    }
-    if any(part is not None for part in raw.values()):
+    given = {name: more.pop(name) for name in _GIVEN if name in more}
+    if any(given.get(name) is not None for name in _ATTENTION):
         if text is not None or model is not None or more:
             named = ["model"] * (model is not None) + ["text"] * (text is not None) + list(more)
             raise OptionError(
@@ -119,15 +102,7 @@ def take_snapshot(
             )
         from headscope.views.snapshot.given_arrays import raw_view
 
-        return raw_view(
-            **raw,
-            tokens=tokens,
-            encoder_tokens=encoder_tokens,
-            decoder_tokens=decoder_tokens,
-            sentence_b_start=sentence_b_start,
-            include_layers=include_layers,
-            include_heads=include_heads,
-        )
+        return raw_view(**given, include_layers=include_layers)
     if text is None:
         raise OptionError(
             "there is nothing to look at; give a text for the model to read, or attention with its tokens"

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.encoding.tokenizer.alignment import align
+from headscope.encoding.tokenizer.alignment import align, between_spaces
 from headscope.encoding.tokenizer.pieces import Pieces, text_places
 from headscope.encoding.tokenizer.token_names import readable_tokens
 from headscope.encoding.tokenizer.unknown import KnownPieces
@@ -61,9 +61,7 @@ def text_input(
     word_ids = np.full(len(segment), NO_WORD, dtype=np.int64)
     positions = text_places(whole)
     word_ids[positions] = words
-    segment = Segment(
-        document="view", index=0, ids=segment.ids, token_types=segment.token_types, word_ids=word_ids
-    )
+    segment = replace(segment, word_ids=word_ids)
     second = None if text_b is None else int(positions[len(pieces[0])])
     written = (unread for each in zip(texts, pieces) for unread in _typed(encoder, *each))
     typed = {position: unread for position, unread in zip(positions.tolist(), written) if unread}
@@ -83,13 +81,8 @@ def without_end(encoder: Encoder, segment: Segment) -> Segment:
     special, stop = special_ids(encoder.tokenizer), len(segment)
     while stop > 1 and int(segment.ids[stop - 1]) in special:
         stop -= 1
-    return Segment(
-        document=segment.document,
-        index=segment.index,
-        ids=segment.ids[:stop],
-        token_types=segment.token_types[:stop],
-        word_ids=segment.word_ids[:stop],
-    )
+    kept = {name: getattr(segment, name)[:stop] for name in ("ids", "token_types", "word_ids")}
+    return replace(segment, **kept)
 
 
 def continued(encoder: Encoder, segment: Segment, new: Sequence[int]) -> Segment:
@@ -98,13 +91,8 @@ def continued(encoder: Encoder, segment: Segment, new: Sequence[int]) -> Segment
     special = np.array([int(i) in special_ids(encoder.tokenizer) for i in ids], dtype=bool)
     word_ids = np.full(len(ids), NO_WORD, dtype=np.int64)
     word_ids[~special] = _generated_words(encoder, ids[~special])
-    return Segment(
-        document=segment.document,
-        index=segment.index,
-        ids=ids,
-        token_types=np.concatenate([segment.token_types, np.zeros(len(new), dtype=np.int64)]),
-        word_ids=word_ids,
-    )
+    token_types = np.concatenate([segment.token_types, np.zeros(len(new), dtype=np.int64)])
+    return replace(segment, ids=ids, token_types=token_types, word_ids=word_ids)
 
 
 def axis_of(
@@ -200,12 +188,8 @@ def _words_of(text: str, pieces: Pieces) -> list[int]:
     # Llama's tokenizer takes a whole text for one word.
     if not any(len(text[start:end].split()) > 1 for word, (start, end) in spans.items() if word != NO_WORD):
         return word_ids
-    bounds, at = [], 0
-    for word_ in text.split():
-        at = text.index(word_, at)
-        bounds.append((at, at + len(word_)))
-        at += len(word_)
-    aligned: list[int] = align(text, np.array(bounds, dtype=np.int64), pieces.offsets).word_ids.tolist()
+    bounds = np.array(between_spaces(text), dtype=np.int64)
+    aligned: list[int] = align(text, bounds, pieces.offsets).word_ids.tolist()
     return aligned
 
 
