@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 _ATTENTION = ("attention", "encoder_attention", "decoder_attention", "cross_attention")
-_GIVEN = (*_ATTENTION, "tokens", "encoder_tokens", "decoder_tokens", "sentence_b_start", "include_heads")
+_RAW = (*_ATTENTION, "tokens", "encoder_tokens", "decoder_tokens", "sentence_b_start", "include_heads")
 """What goes with attention that is there already."""
 
 
@@ -89,8 +89,8 @@ def take_snapshot(
         ModelError: queries and keys are wanted, and the model hands none over.
         HeadscopeError: something else is not as it should be; the text says what.
     """
-    given = {name: more.pop(name) for name in _GIVEN if name in more}
-    if any(given.get(name) is not None for name in _ATTENTION):
+    raw = {name: more.pop(name) for name in _RAW if name in more}
+    if any(raw.get(name) is not None for name in _ATTENTION):
         if text is not None or model is not None or more:
             named = ["model"] * (model is not None) + ["text"] * (text is not None) + list(more)
             raise OptionError(
@@ -102,7 +102,7 @@ def take_snapshot(
             )
         from headscope.views.snapshot.given_arrays import raw_view
 
-        return raw_view(**given, include_layers=include_layers)
+        return raw_view(**raw, include_layers=include_layers)
     if text is None:
         raise OptionError(
             "there is nothing to look at; give a text for the model to read, or attention with its tokens"
