@@ -75,7 +75,7 @@ def test_address_opens_its_head(visit):
 def test_hover_and_focus_name_the_head(visit):
     page = visit("encoder")
     page.hover("#encoder-2-4")
-    assert page.locator("#readout").inner_text() == "Head 2-4 · next token · 89%"
+    assert page.locator("#readout").inner_text().startswith("Head 2-4 · Next token: 89% of its attention")
     page.mouse.move(5, 5)
     assert page.locator("#readout").inner_text().startswith("Head 1-2")
 
@@ -93,7 +93,7 @@ def test_arrow_keys_move_and_enter_opens(visit):
         page.keyboard.press(key)
         assert page.evaluate("document.activeElement.id") == expected, key
     page.keyboard.press("ArrowRight")
-    assert page.locator("#readout").inner_text().startswith("Head 1-2 · previous token")
+    assert page.locator("#readout").inner_text().startswith("Head 1-2 · Previous token: 96%")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     assert page.locator("#card h2").inner_text().startswith("Head 2-2")

@@ -42,7 +42,7 @@ def test_the_grid_marks_heads_that_find_something(visit):
         cell = page.locator(f"#encoder-{row['layer']}-{row['head']}")
         expected = "coreference" if row["finds"] == ["coreference"] else "syntax"
         assert cell.locator(".found").get_attribute("class") == f"found role-{expected}"
-        assert cell.get_attribute("aria-label").endswith(f"finds {', '.join(row['finds'])}")
+        assert all(name in cell.get_attribute("aria-label") for name in row["finds"])
 
 
 def test_the_card_says_what_the_head_finds_and_how_well(visit):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.for_report import every_part, functions_of, measures_of
+from headscope.analyses.for_report import functions_of, measures_of
 from headscope.declarations.head_measures import SHARE
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
@@ -18,9 +18,9 @@ from headscope.report_kit.numbers import json_numbers
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import Words, capital
 from headscope.reporting.head_functions import finds_of, shows_of
+from headscope.reporting.head_summary import summaries_of_kind
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN, Role
 from headscope.statistics.statistic_catalog import NAMES, is_share
-from headscope.study.study import Study
 from headscope.views.quantize import write_weights
 from headscope.visible import titled
 
@@ -32,7 +32,8 @@ def data_block(about: Context) -> dict[str, Any]:
 
     `relations` has every head's accuracy at what was looked for, and `measures` what analyses have of every head
     beside, both to color the grid by. `finds` of a kind is {place of a head: what it is best at}, each with its label,
-    what that means, and its accuracy; `shows` likewise what it shows, and how much.
+    what that means, and its accuracy; `shows` likewise what it shows, and how much. `summaries` has the strongest
+    supported fact of every head in head order, its name and the rest of the line.
     """
     kinds, words = about.kinds, about.words
     functions = functions_of(about.run)
@@ -79,20 +80,15 @@ def data_block(about: Context) -> dict[str, Any]:
                 "roles": [SHOWN.index(role if role in SHOWN else OTHERWISE) for role in kind.roles],
                 "finds": finds_of(about.run, kind, functions),
                 "shows": shows_of(kind, functions),
-                **_explained(about.run, kind),
+                "summaries": [
+                    [summary.name, summary.rest]
+                    for summary in summaries_of_kind(about.run, kind, functions, words)
+                ],
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
             }
             for kind in kinds
         ],
     }
-
-
-def _explained(run: Study, kind: Kind) -> dict[str, Any]:
-    """Return the sentence that explains each head, by its place; nothing where the run has none."""
-    sentences = {
-        index: text for parts in every_part() for index, text in parts.head_sentences(run, kind).items()
-    }
-    return {"explained": sentences} if sentences else {}
 
 
 def _significant(values: np.ndarray) -> list[float | None]:

@@ -107,7 +107,7 @@ _ROWS = (
         above=BROAD_RATIO,
         of_uniform=True,
         label="broad",
-        says="of entropy: spread over most of the input",
+        says="of entropy, spread over most of the input",
         search_words=("broad", "spread", "uniform", "everywhere", "everything", "bag of words"),
     ),
     Role(

@@ -30,10 +30,11 @@ def test_each_head_has_its_sentence_in_the_pages_data(explained):
     (kind,) = explained.kinds
     sentences = head_sentences(explained.run, kind)
     assert sentences[kind.head_index(2, 3)] == "77% explained: attends to [CLS] (77)"
-    assert data_block(explained)["kinds"][0]["explained"] == sentences
+    index = kind.head_index(2, 3)
+    assert data_block(explained)["kinds"][0]["summaries"][index] == [sentences[index], ""]
 
 
 def test_a_run_without_explanations_says_nothing_of_them():
     plain = about(mock_inputs.section_4(4, 8))
     assert explanation_findings(plain) == []
-    assert "explained" not in data_block(plain)["kinds"][0]
+    assert not any("explained" in name for name, _ in data_block(plain)["kinds"][0]["summaries"])

@@ -3,8 +3,8 @@
 import { el, shape } from "../core/dom.js";
 import { anchorOf, data, headNumber, headTitle, roleOf } from "../report/data.js";
 import { accuraciesOf, atlas, nearestOf, ordinal, rankOf, showingsOf, writtenOf } from "./atlas_data.js";
-import { findLines, roleBadge, roleLine } from "../report/card.js";
-import { listedFact } from "../report/head_fact.js";
+import { findLines, roleBadge, summaryLine } from "../report/card.js";
+import { summaryOf } from "../report/head_fact.js";
 import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
 import { pcaPart } from "./atlas_pca.js";
@@ -80,7 +80,7 @@ function nearestPart(kind, index, { onOpen, onCompare }) {
       {},
       el("span", { class: `mark role-${role.name}` }, shape(role.name)),
       el("a", { class: "head", href: `#${anchorOf(kind, other)}`, onclick: open }, headNumber(kind, other)),
-      el("span", { class: "at-soft" }, listedFact(kind, other)),
+      el("span", { class: "at-soft" }, summaryOf(kind, other)[0]),
       el("span", { class: "at-nats" }, natsApart(nats)),
       onCompare ? el("button", { type: "button", class: "at-button", "aria-label": `Compare with ${headNumber(kind, other)}`, onclick: () => onCompare(other) }, "compare") : null,
     );
@@ -116,7 +116,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
         onClose ? el("button", { type: "button", class: "at-button", "aria-label": `Close ${title}`, onclick: onClose }, "×") : null,
       ),
     ),
-    el("p", { class: "role" }, roleLine(kind, index)),
+    el("p", { class: "role" }, summaryLine(kind, index)),
     written ? el("p", { class: "at-written" }, written) : null,
     findLines(kind, index),
     sentencePart(kind, index, { onSentence: actions.onSentence, together }),

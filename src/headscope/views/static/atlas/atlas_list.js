@@ -2,7 +2,7 @@
 import { el, shape } from "../core/dom.js";
 import { anchorOf, cellOf, data, findsOf, roleOf, statisticNamed } from "../report/data.js";
 import { accuracyOf, atlas, relationNamed, showingNamed, showingOf } from "./atlas_data.js";
-import { listedFact } from "../report/head_fact.js";
+import { hasRole, summaryOf } from "../report/head_fact.js";
 import { tableInterval, tableNumber } from "../core/format.js";
 
 const FIRST_ROWS = 60;
@@ -119,7 +119,7 @@ export class AtlasList {
       "tr",
       {},
       el("th", { scope: "row" }, el("a", { class: "head", href: `#${anchorOf(kind, index)}`, onclick: open }, nameOf(head))),
-      el("td", { class: "words" }, el("span", { class: `mark role-${role.name}` }, shape(role.name)), listedFact(kind, index)),
+      el("td", { class: "words" }, el("span", { class: `mark role-${role.name}` }, shape(role.name)), hasRole(kind, index) ? role.label : summaryOf(kind, index)[0]),
       finding ? el("td", { class: "words" }, findsOf(kind, index).map((one) => one.name).join(", ")) : null,
       measure ? el("td", { class: "at-number" }, number ? written(number.value, measure) : "–", number && tableInterval(number, measure.share) ? el("small", {}, tableInterval(number, measure.share)) : null) : null,
     );

@@ -1,8 +1,8 @@
 // A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, cellOf, findsOf, headTitle, mapOf, roleOf, showsOf, statisticNamed } from "./data.js";
-import { amount, tableInterval, tableNumber, upper } from "../core/format.js";
-import { factLine, hasRole } from "./head_fact.js";
+import { anchorOf, findsOf, headTitle, mapOf, roleOf, showsOf } from "./data.js";
+import { tableInterval, tableNumber, upper } from "../core/format.js";
+import { hasRole, summaryOf } from "./head_fact.js";
 import { lineDiagram } from "./lines.js";
 import { firstSentence, labelOf, mapOfSentence, tellSentence } from "./sentence.js";
 import { strips } from "./strips.js";
@@ -13,22 +13,10 @@ export function roleBadge(kind, index) {
   return hasRole(kind, index) ? el("span", { class: `badge role-${role.name}` }, shape(role.name), role.label) : "";
 }
 
-// The first line of a card: what the head's role does, in numbers; without a role its strongest supported fact.
-export function roleLine(kind, index) {
-  if (!hasRole(kind, index)) {
-    const [bold, rest] = factLine(kind, index);
-    return [el("strong", {}, bold), rest];
-  }
-  const role = roleOf(kind, index);
-  const cell = role.statistic && cellOf(kind, role.statistic, index);
-  if (!cell) return [`${role.says}.`];
-  const { share } = statisticNamed(role.statistic);
-  const ends = tableInterval(cell, share);
-  if (!ends) return [el("strong", {}, amount(cell.value, share)), ` ${role.says}.`];
-  // The value with the interval's decimals, so that rounding never puts it outside.
-  const value = `${tableNumber(cell.value, share)}${share ? "%" : " nats"}`;
-  const interval = `${ends.replace("–", " to ")}${share ? "%" : ""}`;
-  return [el("strong", {}, value), ` ${role.says} (95% interval ${interval}).`];
+// The first line of a card: the head's strongest supported fact.
+export function summaryLine(kind, index) {
+  const [name, rest] = summaryOf(kind, index);
+  return [el("strong", {}, name), `${rest}.`];
 }
 
 // "Finds obj 74.8% (71.9–77.7) direct object", a line a relation; then what it shows: "shows induction 62.0% (58.1–66.0), of
@@ -61,7 +49,7 @@ export function showCard(box, kind, index) {
   const link = address && el("a", { href: `${address}#${anchorOf(kind, index)}` }, "This head in the atlas");
   box.replaceChildren(
     el("h2", {}, title, roleBadge(kind, index)),
-    el("p", { class: "role" }, roleLine(kind, index)),
+    el("p", { class: "role" }, summaryLine(kind, index)),
     findLines(kind, index) || "",
     link ? el("p", { class: "at-link-line" }, link, ": sentences, relations, nearest heads") : "",
     sentence ? el("p", { class: "shown" }, el("b", {}, upper(labelOf(sentence))), ": ", tellSentence(sentence, role)) : "",

@@ -2,22 +2,16 @@
 import { el, shape } from "../core/dom.js";
 import { anchorOf, cellOf, columnsOf, data, findsOf, headNumber, headTitle, ownLayer, roleOf, statisticNamed } from "./data.js";
 import { amount, lower } from "../core/format.js";
-import { briefFact, hasRole } from "./head_fact.js";
+import { summaryOf } from "./head_fact.js";
 
-// What a head is, in a line: "Head 1-3 · previous token · 98%", or "Head 1-3 · entropy 0.30 nats · previous token".
+// What a head is, in a line: "Head 1-3 · Previous token: 98% ...", or "Head 1-3 · entropy 0.30 nats · Previous token".
 export function describe(kind, index, statistic) {
-  const role = roleOf(kind, index);
-  const found = findsOf(kind, index).map((one) => one.name);
-  const finds = found.length && hasRole(kind, index) ? ` · finds ${found.join(", ")}` : "";
-  const fact = found.length && !hasRole(kind, index) ? `finds ${found.join(", ")}` : briefFact(kind, index);
-  const parts = [headTitle(kind, index), fact];
-  const name = statistic || role.statistic;
-  const cell = name && cellOf(kind, name, index);
-  if (!cell) return parts.join(" · ") + finds;
-  const { label, share, unit } = statisticNamed(name);
-  const value = amount(cell.value, share, unit);
-  if (statistic) return [parts[0], `${lower(label)} ${value}`, hasRole(kind, index) ? `role: ${parts[1]}` : parts[1]].join(" · ");
-  return [...parts, share ? value : `${lower(label)} ${value}`].join(" · ") + finds;
+  const [name, rest] = summaryOf(kind, index);
+  const cell = statistic && cellOf(kind, statistic, index);
+  const others = findsOf(kind, index).map((one) => one.name).filter((each) => name !== `Finds ${each}`);
+  if (!cell) return `${headTitle(kind, index)} · ${name}${rest}${others.length ? ` · finds ${others.join(", ")}` : ""}`;
+  const { label, share, unit } = statisticNamed(statistic);
+  return `${headTitle(kind, index)} · ${lower(label)} ${amount(cell.value, share, unit)} · ${name}`;
 }
 
 // What a head finds, as it fits into a cell: "obj", "poss" for nmod:poss, "case+". Cut off as it is, it is drawn by the
