@@ -274,5 +274,5 @@ def test_every_interval_told_is_the_tables():
 
 def test_headline_has_one_sentence_a_topic():
     first = headline(findings(mock_inputs.encoder()))
-    assert [one.topic for one in first] == ["position", "special", "focus"]
+    assert [one.topic for one in first] == ["position", "special", "focus", "noop"]
     assert all(re.search(r"\d", one.text) for one in first)

@@ -349,7 +349,12 @@ def test_no_finding_compares_two_numbers_by_their_intervals():
 
 
 def test_the_first_screen_has_a_sentence_of_each(inputs):
-    assert [one.topic for one in headline(findings(inputs))] == ["position", "syntax", "coreference"]
+    assert [one.topic for one in headline(findings(inputs))] == [
+        "position",
+        "syntax",
+        "coreference",
+        "special",
+    ]
 
 
 def test_a_run_without_them_says_nothing():

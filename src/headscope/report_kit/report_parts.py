@@ -19,6 +19,15 @@ from headscope.views.markup import Html, el
 Term = tuple[str, str]
 Drawing = Callable[[], matplotlib.figure.Figure]
 """Draws one file of a figure."""
+GROUPS: Mapping[str, str] = {
+    "where": "Where heads look",
+    "what": "What heads do",
+    "controlled": "Controlled inputs",
+    "syntax": "Syntax and coreference",
+    "alike": "Which heads are alike",
+    "worth": "What heads are worth",
+}
+"""The groups of the page in their order, each with its heading: every analysis belongs to one."""
 
 
 @dataclass(frozen=True)
@@ -156,7 +165,9 @@ class Parts:
         figures: its figures.
         terms: what its numbers mean, for the list of definitions.
         explained: tables that its terms speak of; a run that has none of them needs no definition.
+        group: of the page that its sections belong to, of `GROUPS`.
         headline: which of its topics may stand on the first screen; the lowest number comes first.
+        decoder_headline: the same where the model has no attention but a decoder's, for topics that come earlier there.
         read: what it read, in a few words each, for the page's first line.
         closing: what stands after its sections and the table of all heads.
         functions: what it looked for in heads, with the numbers of every head.
@@ -173,7 +184,9 @@ class Parts:
     figures: Sequence[Figure] = ()
     terms: Sequence[Term] = ()
     explained: tuple[str, ...] = ()
+    group: str = "what"
     headline: Mapping[str, int] = field(default_factory=dict)
+    decoder_headline: Mapping[str, int] = field(default_factory=dict)
     read: Callable[[Mapping[str, Any]], Sequence[str]] = lambda _: ()
     closing: Callable[[Context], Sequence[Html]] = lambda _: ()
     functions: Callable[[Study], Sequence[FunctionScores]] = lambda _: ()

@@ -60,9 +60,16 @@ def all_findings(about: Context) -> list[Sentence]:
     return sentences
 
 
-def headline(sentences: Sequence[Sentence], most: int = 3) -> list[Sentence]:
-    """Return the sentences for the first screen: one a topic, then others in order, and that intervals are missing."""
-    ranks = {topic: rank for parts in every_part() for topic, rank in parts.headline.items()}
+def headline(sentences: Sequence[Sentence], most: int = 4) -> list[Sentence]:
+    """Return the sentences for the first screen: one a topic, then others in order, and that intervals are missing.
+
+    What a reader of the kind of model wants comes first: the explained share where it was measured; of a decoder
+    induction, retrieval and sinks; of an encoder positions, syntax, coreference and sinks.
+    """
+    every = list(every_part())
+    ranks = {topic: rank for parts in every for topic, rank in parts.headline.items()}
+    if {finding.kind for finding in sentences} - {""} == {"decoder"}:
+        ranks |= {topic: rank for parts in every for topic, rank in parts.decoder_headline.items()}
     topics = sorted(ranks, key=lambda topic: ranks[topic])
     chosen: list[Sentence] = []
     for topic in topics:

@@ -9,7 +9,6 @@ from pathlib import Path
 from headscope.analyses.for_report import every_part
 from headscope.models.folder.shown import short_name
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
-from headscope.report_kit.links import linked
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import count, join, plain
 from headscope.reporting.card_sentences import first_sentences
@@ -17,6 +16,7 @@ from headscope.reporting.every_finding import all_findings, headline
 from headscope.reporting.parts import more_terms, write_figures
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.provenance import counts, definitions, signature
+from headscope.reporting.story import GroupParts, findings_list, group_html, groups_of_page
 from headscope.storage.atomic import write_bytes
 from headscope.study.study import Study
 from headscope.views.html_page import Page, assemble
@@ -70,26 +70,20 @@ def _rendered(about: Context, atlas: str | None) -> str:
     about = replace(about, findings=all_findings(about))
     name = plain(about.run.manifest["signature"]["model"]["name"])
     title = f"What does {short_name(name)} look at?"
-    sections = [each for parts in every_part() for each in parts.sections(about)]
-    contents = [(each.name, each.title) for each in sections]
-    contents += [("heads", "All heads"), ("how", "How these numbers were made")]
+    first = headline(about.findings)
+    groups = groups_of_page(about, first)
     parts = el(
         "main",
-        _first_screen(about, title, headline(about.findings), atlas),
-        el(
-            "nav",
-            [el("a", heading, href=f"#section-{name}") for name, heading in contents],
-            aria_label="Sections",
-        ),
-        [each.html for each in sections],
-        _all_heads(),
-        _provenance(about),
+        _first_screen(about, title, first, atlas),
+        [group_html(about, group) for group in groups],
+        _appendix(about),
         el("footer", el("p", f"Made by headscope {plain(about.run.manifest.get('headscope', ''))}.")),
     )
+    skip = el("a", "Skip to the story", href="#story", class_="skip")
     return assemble(
         Page(
             title=title,
-            body=[parts],
+            body=[skip, el("div", _rail(groups), parts, class_="columns")],
             data={
                 "data": data_block(about),
                 "maps": maps_block(about, most=1),
@@ -99,6 +93,20 @@ def _rendered(about: Context, atlas: str | None) -> str:
             styles=STYLES,
         )
     )
+
+
+def _rail(groups: Sequence[GroupParts]) -> Html:
+    """Return the contents: every group with its sections, then the appendix."""
+    appendix = GroupParts(name="appendix", title="Appendix", lead=None, sections=())
+    links = [el("a", "Story", href="#story", class_="part")]
+    for group in (*groups, appendix):
+        inside = [(section.name, section.title) for section in group.sections]
+        if group is appendix:
+            inside = [("heads", "All heads"), ("how", "How these numbers were made")]
+        links.append(el("a", group.title, href=f"#group-{group.name}", class_="part"))
+        links += [el("a", title, href=f"#section-{name}") for name, title in inside]
+    button = el("button", "Contents", type="button", aria_controls="contents")
+    return el("nav", button, el("div", links, id="contents"), aria_label="Sections")
 
 
 def run_line(about: Context) -> str:
@@ -127,7 +135,7 @@ def _first_screen(about: Context, title: str, first: Sequence[Sentence], atlas: 
     left = el(
         "div",
         el("header", el("h1", title), el("p", run_line(about), class_="run")),
-        el("ul", linked(first, tag="li", class_=None), class_="findings"),
+        findings_list(about, first),
         el(
             "section",
             el("div", el("h2", "Every head"), el("div", class_="tabs", id="kinds"),
@@ -152,7 +160,18 @@ def _first_screen(about: Context, title: str, first: Sequence[Sentence], atlas: 
     noscript = el(
         "noscript", el("p", "The grid, the cards and the table of heads need JavaScript; the rest does not.")
     )
-    return el("div", left, card, noscript, class_="first wide" if wide else "first")
+    return el("div", left, card, noscript, id="story", class_="first wide" if wide else "first")
+
+
+def _appendix(about: Context) -> Html:
+    fold = el(
+        "details",
+        el("summary", el("b", "Tables and method"), ": every head, counts, definitions, signature"),
+        _all_heads(),
+        _provenance(about),
+        class_="evidence",
+    )
+    return el("section", el("h2", "Appendix"), fold, id="group-appendix", class_="group")
 
 
 def _all_heads() -> Html:

@@ -14,6 +14,7 @@ TERMS = (
 )  # fmt: skip
 
 PARTS = Parts(
+    group="syntax",
     sections=arcs_section,
     figures=(FIGURE,),
     terms=TERMS,

@@ -19,6 +19,7 @@ TERMS = (
 )  # fmt: skip
 
 PARTS = Parts(
+    group="what",
     findings=behaviors_findings,
     sections=behaviors_section,
     figures=(FIGURE,),

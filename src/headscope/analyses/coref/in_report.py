@@ -13,6 +13,7 @@ TERMS = (
 )  # fmt: skip
 
 PARTS = Parts(
+    group="syntax",
     findings=coreference_findings,
     sections=coreference_section,
     terms=TERMS,

@@ -15,6 +15,7 @@ TERMS = (
 )  # fmt: skip
 
 PARTS = Parts(
+    group="alike",
     findings=distances_findings,
     sections=distances_section,
     figures=(MAP, TREE),

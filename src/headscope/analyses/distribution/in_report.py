@@ -13,6 +13,7 @@ TERMS = (
 )  # fmt: skip
 
 PARTS = Parts(
+    group="where",
     sections=distribution_section,
     figures=(FIGURE,),
     terms=TERMS,

@@ -21,12 +21,16 @@ TERMS = (
 )  # fmt: skip
 
 PARTS = Parts(
+    group="controlled",
     findings=experiments_findings,
     sections=experiments_section,
     figures=tuple(FIGURES.values()),
     terms=TERMS,
     explained=("experiments",),
     headline={topic_of(EXPERIMENTS["repeated"]): 64},
+    decoder_headline={
+        topic_of(EXPERIMENTS[name]): rank for rank, name in enumerate(("repeated", "needle"), start=1)
+    },
     functions=experiment_scores,
     known_functions=tuple(
         function for functions in BY_EXPERIMENT.values() for function in functions.values()

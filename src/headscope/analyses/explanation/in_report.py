@@ -5,6 +5,7 @@ from headscope.analyses.explanation.section import TERMS, explanation_section
 from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
+    group="what",
     findings=explanation_findings,
     sections=explanation_section,
     terms=TERMS,

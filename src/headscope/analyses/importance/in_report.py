@@ -5,6 +5,7 @@ from headscope.analyses.importance.section import FIGURE, TERMS, importance_sect
 from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
+    group="worth",
     findings=importance_findings,
     sections=importance_section,
     figures=(FIGURE,),

@@ -20,6 +20,7 @@ TERMS = (
 )  # fmt: skip
 
 PARTS = Parts(
+    group="what",
     findings=job_findings,
     sections=job_section,
     terms=TERMS,

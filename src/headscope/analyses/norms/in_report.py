@@ -5,6 +5,7 @@ from headscope.analyses.norms.section import FIGURE, TERMS, norm_section
 from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
+    group="where",
     findings=norm_findings,
     sections=norm_section,
     figures=(FIGURE,),

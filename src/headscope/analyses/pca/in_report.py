@@ -5,6 +5,7 @@ from headscope.analyses.pca.section import FIGURE, TERMS, pca_section
 from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
+    group="what",
     sections=pca_section,
     figures=(FIGURE,),
     terms=TERMS,

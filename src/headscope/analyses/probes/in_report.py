@@ -6,6 +6,7 @@ from headscope.analyses.probes.section import TERMS, probes_section
 from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
+    group="syntax",
     findings=probe_findings,
     sections=probes_section,
     figures=FIGURES,

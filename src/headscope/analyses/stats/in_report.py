@@ -18,10 +18,12 @@ def _cards(run: Study, kind: Kind) -> dict[str, Any]:
 
 
 PARTS = Parts(
+    group="where",
     findings=stats_findings,
     sections=stats_sections,
     figures=FIGURES,
     closing=paper_section,
     cards=_cards,
     headline={"none": 10, "position": 20, "special": 60, "focus": 90, "noop": 100, "roles": 110},
+    decoder_headline={"special": 3, "position": 4},
 )

@@ -23,6 +23,7 @@ TERMS = (
 )  # fmt: skip
 
 PARTS = Parts(
+    group="syntax",
     findings=syntax_findings,
     sections=syntax_section,
     figures=(BY_LAYER, BY_DISTANCE),

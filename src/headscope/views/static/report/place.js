@@ -22,7 +22,7 @@ export function followSections(nav, onSection) {
   function look() {
     waiting = false;
     const line = window.innerHeight * NEAR_TOP;
-    const above = parts.filter(([, part]) => part.getBoundingClientRect().top <= line);
+    const above = parts.filter(([, part]) => part.checkVisibility() && part.getBoundingClientRect().top <= line);
     const [link, part] = above.at(-1) || [null, null];
     const id = part && part.id;
     if (id === current) return;
@@ -31,8 +31,8 @@ export function followSections(nav, onSection) {
       if (one === link) one.setAttribute("aria-current", "true");
       else one.removeAttribute("aria-current");
     }
-    // Of a contents list that scrolls sideways, the line that is marked comes into sight.
-    if (link && nav.scrollWidth > nav.clientWidth) nav.scrollLeft = link.offsetLeft - nav.clientWidth / 3;
+    // Of a contents list that scrolls, the line that is marked comes into sight.
+    if (link && nav.scrollHeight > nav.clientHeight) nav.scrollTop = link.offsetTop - nav.clientHeight / 3;
     onSection(id);
   }
 

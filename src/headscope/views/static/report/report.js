@@ -6,6 +6,7 @@ import { HeadGrid, legend } from "./grid.js";
 import { HeadScatter } from "./head_scatter.js";
 import { followSections, placeWritten, readPlace } from "./place.js";
 import { namePoints } from "./points.js";
+import { foldRail, unfold } from "./rail.js";
 import { HeadTable } from "./table.js";
 import { colorBy, kindTabs } from "./tabs.js";
 
@@ -58,7 +59,10 @@ function follow() {
   const { section, head } = readPlace(location.hash);
   Object.assign(place, { section, head });
   const part = section && at(section);
-  if (part && location.hash !== `#${section}`) part.scrollIntoView({ block: "start" });
+  if (part) {
+    unfold(part);
+    part.scrollIntoView({ block: "start" });
+  }
   if (head) open(head.kind, head.index, { reveal: true });
   return head;
 }
@@ -73,8 +77,13 @@ function visit(head) {
 
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='#']");
-  const head = link && headAt(link.getAttribute("href").slice(1));
-  if (!head) return;
+  const anchor = link && link.getAttribute("href").slice(1);
+  const head = link && headAt(anchor);
+  if (!head) {
+    const part = link && at(anchor);
+    if (part) unfold(part);
+    return;
+  }
   event.preventDefault();
   visit(head);
 });
@@ -94,15 +103,14 @@ if (!follow()) {
   const first = headAt(card.dataset.first || "") || { kind: data.kinds[0], index: 0 };
   open(first.kind, first.index, {});
 }
-followSections(document.querySelector("nav"), (section) => {
+const nav = document.querySelector("nav");
+foldRail(nav);
+followSections(nav, (section) => {
   // The first screen names no section, so that a page just opened keeps its address.
   if (section === place.section || (section === null && !location.hash)) return;
   place.section = section;
   address("replaceState");
 });
 
-// Paper has no folds.
-window.addEventListener("beforeprint", () => {
-  dock.leave();
-  for (const details of document.querySelectorAll("details")) details.open = true;
-});
+// On paper folds are as the reader has left them.
+window.addEventListener("beforeprint", () => dock.leave());
