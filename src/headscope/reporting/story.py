@@ -55,8 +55,8 @@ def groups_of_page(about: Context, first: Sequence[Sentence]) -> list[GroupParts
             if finding.topic == topic and finding not in first
         ]
         leads |= {group: left[0]} if left else {}
-    told = [*first, *leads.values()]
-    rest = replace(about, findings=[finding for finding in about.findings if finding not in told])
+    used = [*first, *leads.values()]
+    rest = replace(about, findings=[finding for finding in about.findings if finding not in used])
     groups = [
         GroupParts(
             name=group,
