@@ -52,7 +52,8 @@ def groups_of_page(about: Context, first: Sequence[Sentence]) -> list[GroupParts
             finding
             for _, topic in topics
             for finding in about.findings
-            if finding.topic == topic and finding not in first
+            # One that goes on from another does not stand alone.
+            if finding.topic == topic and finding not in first and not finding.text.startswith("It ")
         ]
         leads |= {group: left[0]} if left else {}
     used = [*first, *leads.values()]
