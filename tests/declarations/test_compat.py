@@ -21,7 +21,7 @@ def test_spacing_that_is_not_given_follows_from_compat():
     assert RunOptions().spacing == "written"
     assert RunOptions(spacing="words").spacing == "words"
     assert RunOptions(compat="original").spacing == "words"
-    assert RunOptions(compat="original", treebank=("a",)).shaping()["spacing"] == "words"
+    assert RunOptions(compat="original", treebank=("a",)).shaping["spacing"] == "words"
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def test_spacing_that_is_not_given_follows_from_compat():
     [({"treebank": ("a",)}, {}), ({"treebank": ("a",), "coref": ("a",)}, {"strict": True})],
 )
 def test_the_signature_says_what_is_done(corpora, extra):
-    shaping = RunOptions(compat="original", **corpora, **extra).shaping()
+    shaping = RunOptions(compat="original", **corpora, **extra).shaping
     assert (shaping["compat"], shaping["pooling"]) == ("original", "first")
     assert [shaping[name] for name in ("special_tokens", "both_directions", "fold_labels")] == [False] * 3
 

@@ -124,8 +124,8 @@ def test_what_is_left_out_unless_it_is_named():
         "saved maps hold no queries, keys or outputs; give a model and text in place of --maps to find their directions"
     )
     # A run with it and one without are two.
-    assert RunOptions(include=BY_NAME).shaping()["stages"][-2:] == list(BY_NAME)
-    assert "pca" not in RunOptions().shaping()["stages"]
+    assert RunOptions(include=BY_NAME).shaping["stages"][-2:] == list(BY_NAME)
+    assert "pca" not in RunOptions().shaping["stages"]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_what_is_left_out_unless_it_is_named():
 def test_what_is_measured_says_what_is_read(stages, corpora):
     asked = RunOptions(stages=stages)
     every = {corpus for stage in STAGES.values() for corpus in stage.corpora}
-    assert {corpus for corpus in every if asked.reads(corpus)} == corpora
+    assert asked.corpora_read & every == corpora
 
 
 def test_the_order_of_signatures_stays():
@@ -151,7 +151,7 @@ def test_the_order_of_signatures_stays():
     # What is added stands behind.
     assert REQUESTS[: len(ORDERED)] == ORDERED
     asked = RunOptions(treebank=("a",), treebank_train=("b",), loss="mlm")
-    assert list(asked.shaping()) == [
+    assert list(asked.shaping) == [
         *("stages", "max_length", "token_types", "dtype", "max_inputs", "packing", "too_long", "compat"),
         *("spacing", "fold_labels", "pooling", "special_tokens", "both_directions", "controls", "shuffled"),
         *("loss", "seeds", "vectors_hash"),

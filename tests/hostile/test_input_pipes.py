@@ -14,7 +14,7 @@ from headscope.corpora.opening import GIVE, is_pipe
 from headscope.corpora.trees.treebank import form_of, read_treebank
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError, OptionError
-from headscope.prepare.annotated import AnnotatedCorpus, GapCorpus
+from headscope.prepare.annotated import AnnotatedCorpus, mention_corpora
 from headscope.prepare.text_corpus import TextCorpus
 from headscope_train.text import TrainingText
 from support.hostile import printable
@@ -157,7 +157,7 @@ def test_a_coreference_pipe_is_kept(name, fifo):
 
 
 def test_a_gap_pipe_is_kept(fifo):
-    corpus = GapCorpus.of((str(fifo("a.tsv", READERS["gap"].good)),))
+    _, corpus = mention_corpora((str(fifo("a.tsv", READERS["gap"].good)),))
     assert corpus is not None
     assert corpus.digest() == corpus.digest()
     assert len(list(corpus.read(limit=1))) == 1

@@ -6,7 +6,8 @@ import pytest
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.errors import InputError
-from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, has_mentions, named
+from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, mention_corpora
+from headscope.prepare.corpus_files import named
 from headscope_grammar import synthetic_documents, write_conllu
 
 LINES = "The 2-det\ndog 3-nsubj\nran 0-root\n\nIt 2-nsubj:pass\nwon 0-root\n\n"
@@ -174,7 +175,9 @@ def test_gap_files_among_others(tmp_path):
     row = "own-{0}\tAnna met Clara when she left.\tshe\t20\tAnna\t0\tTRUE\tClara\t9\tFALSE\tx\n"
     header = "ID\tText\tPronoun\tPronoun-offset\tA\tA-offset\tA-coref\tB\tB-offset\tB-coref\tURL\n"
     gap.write_text(header + row.format(1) + row.format(2))
-    found = GapCorpus.of((str(other), str(gap)))
+    mentions, found = mention_corpora((str(other), str(gap)))
+    assert mentions is not None
+    assert mentions.name == "own.conllu, own.tsv"
     assert found is not None
     assert found.name == "own.tsv"
     assert sorted(each.name for each in found.read()) == ["own-1", "own-2"]
@@ -182,14 +185,15 @@ def test_gap_files_among_others(tmp_path):
     assert {each.name for seed in range(9) for each in found.read(limit=1, seed=seed)} == {"own-1", "own-2"}
     before = found.digest()
     gap.write_text(gap.read_text().replace("TRUE", "FALSE"))
-    changed = GapCorpus.of((str(gap),))
+    mentions, changed = mention_corpora((str(gap),))
+    assert mentions is None
     assert changed is not None
     assert changed.digest() != before
-    assert GapCorpus.of((str(other),)) is None
-    assert GapCorpus.of(()) is None
-    assert has_mentions((str(other), str(gap)))
-    assert not has_mentions((str(gap),))
-    assert has_mentions(())
+    assert mention_corpora((str(other),))[1] is None
+    synthetic, none = mention_corpora(())
+    assert synthetic is not None
+    assert synthetic.name == "synthetic English, 250 documents"
+    assert none is None
 
 
 def test_names_of_many_files():

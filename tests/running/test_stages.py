@@ -172,7 +172,7 @@ def test_what_a_signature_depends_on(corpora, model):
 
 def test_which_options_shape_which_numbers():
     def shaping(**options):
-        return json.dumps(RunOptions(**options).shaping(), sort_keys=True)
+        return json.dumps(RunOptions(**options).shaping, sort_keys=True)
 
     changes = {
         "treebank": [

@@ -273,12 +273,12 @@ class RunOptions:
         read = all(corpus == "text" or corpus in corpora for corpus in stage.corpora)
         return read and self._has_required_options(stage)
 
-    def reads(self, corpus: str) -> bool:
-        """Return whether a measured stage reads a corpus, as stages name it; `text` for the text itself."""
+    @cached_property
+    def corpora_read(self) -> frozenset[str]:
+        """The corpora that the measured stages read, as stages name them; `text` for the text itself."""
         wanted = self.wanted
-        return any(
-            corpus in self.corpora_of(stage) for stage in STAGES.values() if stage.request_name in wanted
-        )
+        stages = [stage for stage in STAGES.values() if stage.request_name in wanted]
+        return frozenset(corpus for stage in stages for corpus in self.corpora_of(stage))
 
     def corpora_of(self, stage: Stage) -> tuple[str, ...]:
         """Return the corpora that a stage reads, the optional ones where they are given."""
@@ -289,8 +289,9 @@ class RunOptions:
         """Hash of the file of word vectors, which replaces its path in the signature."""
         return None if self.vectors is None else hash_of_vectors(self.vectors)
 
+    @cached_property
     def shaping(self) -> dict[str, object]:
-        """Return the options that change numbers, for the signature."""
+        """The options that change numbers, for the signature."""
         names: list[str] = []
         for request in self.wanted:
             for stage in STAGES.values():

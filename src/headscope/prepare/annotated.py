@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
-from typing import TypeVar
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.demo import demo_treebank
@@ -15,16 +14,13 @@ from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.coreference_files import coreference_files, read_coreference
 from headscope.corpora.mentions.gap_rows import GapRow, read_gap
 from headscope.corpora.mentions.unmatched import refusing_unmatched
-from headscope.corpora.opening import read_once
 from headscope.corpora.ordered import Ordered
 from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.packing.spread import spread
-from headscope.errors import InputError
+from headscope.prepare.corpus_files import CorpusFiles, named
 from headscope.prepare.overlap import FileContents
-from headscope.prepare.text_corpus import named
 
-Item = TypeVar("Item")
 DEMO_NAME = "synthetic English, 250 documents"
 
 
@@ -34,12 +30,18 @@ def demo_documents() -> tuple[AnnotatedDocument, ...]:
     return tuple(read_conllu(demo_treebank()))
 
 
+def _demonstration() -> Iterator[AnnotatedDocument]:
+    return iter(demo_documents())
+
+
 class AnnotatedCorpus:
     """Documents with trees or mentions, which every reading reads from the files.
 
     Args:
         read: opens the corpus.
         name: shown to the user.
+        strict: whether a bracket of a mention that matches no other is an error.
+        spacing: whether words are joined as they are `written`, or by spaces (`words`).
 
     Attributes:
         documents, sentences, words, mentions: their numbers; known after `digest`.
@@ -49,8 +51,16 @@ class AnnotatedCorpus:
         files: the name of each file by the hash of its sentences (`study.overlap`); known after `digest`.
     """
 
-    def __init__(self, read: Callable[[], Iterator[AnnotatedDocument]], *, name: str) -> None:
-        self._corpus = Ordered(read, name=name)
+    def __init__(
+        self,
+        read: Callable[[], Iterator[AnnotatedDocument]],
+        *,
+        name: str,
+        strict: bool = False,
+        spacing: str = "written",
+    ) -> None:
+        self._read, self._strict, self._spacing = read, strict, spacing
+        self._corpus = Ordered(self._documents, name=name)
         self.name = name
         self.documents = self.sentences = self.words = self.mentions = 0
         self.relations: Counter[str] = Counter()
@@ -62,43 +72,23 @@ class AnnotatedCorpus:
     def treebank(
         cls, paths: tuple[str, ...], *, strict: bool = False, spacing: str = "written"
     ) -> "AnnotatedCorpus":
-        """Open a treebank; the synthetic one where no path is given.
-
-        Args:
-            paths: files, folders or names.
-            strict: whether a bracket of a mention that matches no other is an error.
-            spacing: whether words are joined as they are `written`, or by spaces (`words`).
-        """
-        files = resolve(paths)
-        return cls._open(lambda: read_treebank(files), paths, strict=strict, spacing=spacing)
+        """Open a treebank; the synthetic one where no path is given. The paths are files, folders or names."""
+        read = CorpusFiles(paths, read_treebank, locate=resolve) if paths else _demonstration
+        return cls(read, name=named(paths) if paths else DEMO_NAME, strict=strict, spacing=spacing)
 
     @classmethod
     def coreference(
         cls, paths: tuple[str, ...], *, strict: bool = False, spacing: str = "written"
     ) -> "AnnotatedCorpus":
-        """Open files with mentions; the synthetic ones where no path is given. Arguments are those of `treebank`."""
-        return cls._open(lambda: read_coreference(paths), paths, strict=strict, spacing=spacing)
+        """Open files with mentions, or folders of them; the synthetic ones where no path is given."""
+        read = CorpusFiles(paths, read_coreference) if paths else _demonstration
+        return cls(read, name=named(paths) if paths else DEMO_NAME, strict=strict, spacing=spacing)
 
-    @classmethod
-    def _open(
-        cls,
-        read: Callable[[], Iterator[AnnotatedDocument]],
-        paths: tuple[str, ...],
-        *,
-        strict: bool,
-        spacing: str,
-    ) -> "AnnotatedCorpus":
-        apart = all_apart if spacing == "words" else iter
-        if not paths:
-            documents = (
-                demo_documents()
-            )  # read now, so that a missing package is an error before the run begins
-            return cls(lambda: apart(documents), name=DEMO_NAME)
-        again = _once(read, paths)
-        return cls(
-            lambda: apart(refusing_unmatched(again()) if strict else again()),
-            name=named(paths),
-        )
+    def _documents(self) -> Iterator[AnnotatedDocument]:
+        documents = self._read()
+        if self._strict:
+            documents = refusing_unmatched(documents)
+        return all_apart(documents) if self._spacing == "words" else documents
 
     def digest(self) -> str:
         """Read and count the whole corpus; return its hash, 32 hex digits of BLAKE2b."""
@@ -192,21 +182,14 @@ class GapCorpus:
     """Rows of GAP, counted and hashed as `AnnotatedCorpus` is."""
 
     def __init__(self, paths: tuple[str, ...], *, spacing: str = "written") -> None:
-        self.paths = paths
         self.name = named(paths)
-        again = _once(lambda: read_gap(paths), paths)
-        read = (
-            again
-            if spacing == "written"
-            else lambda: distinct(replace(row, id="", spaces=()) for row in again())
-        )
-        self._corpus = Ordered(read, name=self.name, unit="row")
+        self._files, self._spacing = CorpusFiles(paths, read_gap), spacing
+        self._corpus = Ordered(self._rows, name=self.name, unit="row")
 
-    @classmethod
-    def of(cls, paths: tuple[str, ...], *, spacing: str = "written") -> "GapCorpus | None":
-        """Return the GAP files among coreference files, or None where there are none."""
-        files = tuple(str(path) for path in coreference_files(paths).gap) if paths else ()
-        return cls(files, spacing=spacing) if files else None
+    def _rows(self) -> Iterator[GapRow]:
+        if self._spacing == "written":
+            return self._files()
+        return distinct(replace(row, id="", spaces=()) for row in self._files())
 
     def digest(self) -> str:
         """Read the whole corpus; return its hash."""
@@ -231,9 +214,19 @@ class GapCorpus:
         return self._corpus.notes()
 
 
-def has_mentions(paths: tuple[str, ...]) -> bool:
-    """Return whether coreference files include annotated ones; no file at all stands for the synthetic corpus."""
-    return not paths or bool(coreference_files(paths).annotated)
+def mention_corpora(
+    paths: tuple[str, ...], *, strict: bool = False, spacing: str = "written"
+) -> tuple[AnnotatedCorpus | None, GapCorpus | None]:
+    """Open coreference files: those with annotated mentions, and those of GAP, each None where there are none.
+
+    No file at all stands for the synthetic corpus, which has mentions; `strict` and `spacing` as `AnnotatedCorpus`.
+    """
+    files = coreference_files(paths) if paths else None
+    annotated = AnnotatedCorpus.coreference(paths, strict=strict, spacing=spacing)
+    if files is None:
+        return annotated, None
+    gap = GapCorpus(tuple(map(str, files.gap)), spacing=spacing) if files.gap else None
+    return annotated if files.annotated else None, gap
 
 
 def all_apart(documents: Iterable[AnnotatedDocument]) -> Iterator[AnnotatedDocument]:
@@ -242,19 +235,3 @@ def all_apart(documents: Iterable[AnnotatedDocument]) -> Iterator[AnnotatedDocum
         replace(document, id="", sentences=tuple(replace(each, spaces=()) for each in document.sentences))
         for document in documents
     )
-
-
-def _once(read: Callable[[], Iterator[Item]], paths: tuple[str, ...]) -> Callable[[], Iterator[Item]]:
-    """Keep what comes from standard input or a pipe, which can be read only once, in memory."""
-    if not read_once(paths):
-        return read
-    items: list[Item] = []
-
-    def again() -> Iterator[Item]:
-        if not items:
-            items.extend(read())
-            if not items:
-                raise InputError(f"{named(paths)} holds no document; give a treebank, or a file")
-        return iter(items)
-
-    return again

@@ -72,7 +72,7 @@ class MapsRun:
                 **saved.get("options", {}),
                 "maps": index.store,
                 "word_level": index.word_level,
-                **options.shaping(),
+                **options.shaping,
                 # The files' own hashes: what was read, whatever the index says of its origin.
                 "shards": [shard.hash for shard in index.shards],
             },

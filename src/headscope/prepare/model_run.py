@@ -39,7 +39,7 @@ class ModelRun:
             model=model.facts,
             tokenizer=tokenizer_hash(model.loaded.tokenizer),
             corpus=corpora.facts,
-            options=options.shaping(),
+            options=options.shaping,
             seed=options.seed,
         )
 

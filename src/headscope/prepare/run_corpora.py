@@ -6,7 +6,7 @@ from typing import Any
 from headscope.corpora.demo import demo_text
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, has_mentions
+from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, mention_corpora
 from headscope.prepare.overlap import check_overlap
 from headscope.prepare.text_corpus import TextCorpus, TextInMemory
 
@@ -57,14 +57,12 @@ def open_corpora(options: RunOptions, *, text_read: tuple[int, str] | None = Non
     """
     treebank = treebank_train = coreference = gap = None
     how: dict[str, Any] = {"strict": options.strict_input, "spacing": options.spacing}
-    if options.reads("treebank"):
+    if "treebank" in options.corpora_read:
         treebank = AnnotatedCorpus.treebank(options.treebank, **how)
-    if options.reads("treebank_train") and options.treebank_train:
+    if "treebank_train" in options.corpora_read and options.treebank_train:
         treebank_train = AnnotatedCorpus.treebank(options.treebank_train, **how)
-    if options.reads("coreference"):
-        if has_mentions(options.coref):
-            coreference = AnnotatedCorpus.coreference(options.coref, **how)
-        gap = GapCorpus.of(options.coref, spacing=options.spacing)
+    if "coreference" in options.corpora_read:
+        coreference, gap = mention_corpora(options.coref, **how)
     annotated: dict[str, Any] = {
         "treebank": treebank,
         "treebank_train": treebank_train,
@@ -79,7 +77,7 @@ def open_corpora(options: RunOptions, *, text_read: tuple[int, str] | None = Non
     if treebank_train is not None and treebank is not None and not options.allow_overlap:
         check_overlap(treebank_train.files, treebank.files)
     text = _open_text(options, treebank=treebank, coreference=coreference)
-    if not options.reads("text"):
+    if "text" not in options.corpora_read:
         return RunCorpora(text=text, documents=0, facts=facts, **annotated)
     documents, digest = text_read or text.digest()
     facts = {"name": text.name, "hash": digest, "documents": documents, **facts}
@@ -103,6 +101,6 @@ def _open_text(
         )
     candidates = [treebank, None if options.coref == options.treebank else coreference]
     corpora = [corpus for corpus in candidates if corpus is not None]
-    if not corpora and options.reads("text"):
+    if not corpora and "text" in options.corpora_read:
         raise OptionError("GAP has no text to read heads on; give --text too, or use headscope coref")
     return AnnotatedText(corpora)

@@ -3,16 +3,17 @@
 import json
 import tempfile
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from functools import cached_property
 from typing import IO, Any
 
 from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import resolve
-from headscope.corpora.opening import read_once, source_name
+from headscope.corpora.opening import read_once
 from headscope.corpora.ordered import Ordered
 from headscope.corpora.reading import read_corpus
 from headscope.counted import count
 from headscope.encoding.packing.spread import documents_read
+from headscope.prepare.corpus_files import named
 
 
 def _read_through(documents: Iterable[Document]) -> tuple[int, int]:
@@ -49,8 +50,7 @@ class TextCorpus:
         as_written: bool = False,
         max_inputs: int | None = None,
     ) -> None:
-        self.paths = resolve(paths)
-        self._sources = paths
+        self._paths = paths
         self._how: dict[str, Any] = {
             "by_line": by_line,
             "column": column,
@@ -62,7 +62,12 @@ class TextCorpus:
     @property
     def name(self) -> str:
         """Names of the files without folders, shown to the user."""
-        return named(self._sources)
+        return named(self._paths)
+
+    @cached_property
+    def _located(self) -> tuple[str, ...]:
+        # Found, and fetched where they are named, when the corpus is read for the first time.
+        return resolve(self._paths)
 
     def digest(self) -> tuple[int, str]:
         """Read the whole corpus; return its number of documents and its hash."""
@@ -92,8 +97,8 @@ class TextCorpus:
                     record[name] = None if record[name] is None else tuple(record[name])
                 yield Document(**record)
             return
-        documents = read_corpus(self.paths, **self._how)
-        if not read_once(self.paths):
+        documents = read_corpus(self._located, **self._how)
+        if not read_once(self._located):
             yield from documents
             return
         # It stays open as long as the corpus exists; the system removes it with the last reference.
@@ -135,9 +140,3 @@ class TextInMemory:
     def notes(self) -> list[str]:
         """Return notes on the corpus for the user."""
         return self._corpus.notes()
-
-
-def named(paths: tuple[str, ...]) -> str:
-    """Return the names of files without folders, shown to the user."""
-    names = [source_name(path if path == "-" else Path(path).name) for path in paths]
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

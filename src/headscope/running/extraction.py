@@ -201,7 +201,7 @@ def _index(
         model=model_facts(loaded, encoder.vocabulary),
         tokenizer=tokenizer_hash(encoder.tokenizer),
         corpus=corpus,
-        options={**options.shaping(), "store": how.store, "word_level": how.word_level},
+        options={**options.shaping, "store": how.store, "word_level": how.word_level},
         seed=options.seed,
     )
     return MapsIndex(
