@@ -27,7 +27,7 @@ def test_without_ray_it_is_said_how_to_install_it(given, monkeypatch):
 @pytest.mark.parametrize(
     ("extra", "words"),
     [
-        (("--engine", "spark"), "engine 'spark' is not known; the only choice is ray"),
+        (("--engine", "spark"), "--engine 'spark' is not known; the only choice is ray"),
         (("--workers", "2"), "--workers says something of a cluster; give --engine ray with it"),
         (("--ray-address", "auto"), "--ray-address says something of a cluster; give --engine ray with it"),
         (

@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+from inspect import signature
 from types import SimpleNamespace
 
 import pandas as pd
@@ -16,8 +17,6 @@ from headscope.app.cli import printing, report
 from headscope.app.cli.printing import show
 from headscope.app.cli.program import app, main
 from headscope.app.cli.progress_lines import ProgressPrinter
-from headscope.app.options.beside_run import QUIET, RUN
-from headscope.app.options.typed import parameter
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import InputError
 from headscope.scans.progress import Progress
@@ -127,8 +126,8 @@ def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     )
     monkeypatch.setattr(atlas_run, "run_report", lambda *_, **__: study)
     monkeypatch.setattr(reporting_run, "first_findings", lambda _: [f"8-10 finds {text}."])
-    taken = map(parameter, [*RUN.values(), QUIET])
-    report.command(out=tmp_path, **{each.name: each.default for each in taken})
+    defaults = {name: each.default for name, each in signature(report.command).parameters.items()}
+    report.command(**{**defaults, "out": tmp_path})
     out = capsys.readouterr().out
     check_output(out, text)
     assert len(out.splitlines()) == 5

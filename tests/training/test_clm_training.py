@@ -15,7 +15,8 @@ import transformers as tf
 import headscope as hs
 from headscope.errors import ModelError, OptionError
 from headscope_train.prepared_training import prepare
-from headscope_train.training_options import Size, TrainOptions
+from headscope_train.size import Size
+from headscope_train.training_options import TrainOptions
 from headscope_train.training_run import train
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 

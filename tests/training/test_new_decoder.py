@@ -6,7 +6,7 @@ import torch
 from headscope.errors import ModelError
 from headscope_train.byte_tokenizer import train_byte_tokenizer
 from headscope_train.new_decoder import drop_residuals, new_decoder
-from headscope_train.training_options import Size
+from headscope_train.size import Size
 
 
 @pytest.fixture(scope="module")

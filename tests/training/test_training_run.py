@@ -26,10 +26,11 @@ from headscope_grammar import synthetic_documents
 from headscope_train import session as session_module
 from headscope_train.prepared_training import prepare
 from headscope_train.record import COLUMNS, read_facts, write_facts
+from headscope_train.size import Size
 from headscope_train.start import go_on_with
 from headscope_train.text import TrainingText
 from headscope_train.training_masks import Masker
-from headscope_train.training_options import Size, TrainOptions
+from headscope_train.training_options import TrainOptions
 from headscope_train.training_run import train
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.tiny_models import CONFIGS

@@ -12,6 +12,7 @@ GROUPS = {
     "corpora": "Input",
     "model": "Model",
     "measure": "Measure",
+    "other": "Options",
     "output": "Output",
     "machine": "Machine",
 }
@@ -27,18 +28,20 @@ class Option:
     Attributes:
         help: in a sentence, as `--help` prints it.
         name, kind, default: of the field; `options_of` fills them in.
-        flags: as it is typed, where that is not `--name`.
+        flags: as it is typed, where that is not `--name`; messages use the first.
         choices: the values that it can have, or each of several, beside its default; empty where any will do.
+        placeholder: what help writes for a value, where that does not follow from its kind.
         least: the smallest number that it can be.
         least_typed: whether the command line checks that number; False where the model's bound is stricter.
         default_text: what help names as its default, where that is not the default itself.
         none: how None is typed on the command line.
         group: of `GROUPS`: `corpora` and `model` (what is read, and by what), `measure` (what some stages name),
-            `output` (what is written) or `machine` (what all runs take).
+            `output` (what is written), `machine` (what all runs take), or `other`.
         holds: corpora that the files which it names may hold, as stages call them.
         demonstrated: whether there are such files for a run to which no corpus is given.
         of: corpora without which it has no effect.
         shapes: the name by which stages list it among their options, where that is not its own.
+        required: whether the command line refuses to run without it.
     """
 
     help: str
@@ -47,6 +50,7 @@ class Option:
     default: Any = None
     flags: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
+    placeholder: str = ""
     least: int | None = None
     least_typed: bool = True
     default_text: str = ""
@@ -56,11 +60,12 @@ class Option:
     demonstrated: bool = False
     of: tuple[str, ...] = ()
     shapes: str = ""
+    required: bool = False
 
     @property
     def flag(self) -> str:
         """Its name on the command line, as messages use it."""
-        return f"--{self.name.replace('_', '-')}"
+        return self.flags[0] if self.flags else f"--{self.name.replace('_', '-')}"
 
     @property
     def shaping(self) -> str:
@@ -84,9 +89,15 @@ class Option:
             raise OptionError(f"{self.name} is {value!r}; expected a {number} from {self.least}")
 
 
-def option(default: Any, **declared: Any) -> Any:
-    """Make a field of a dataclass from an option's default and declaration."""
-    return field(default=default, metadata={_DECLARED: Option(**declared)})
+def switch(name: str, help_text: str, *, group: str = "other", flags: tuple[str, ...] = ()) -> Option:
+    """Return an option that is off unless it is typed."""
+    return Option(name=name, kind=bool, default=False, flags=flags, group=group, help=help_text)
+
+
+def option(default: Any, *, like: Option | None = None, **declared: Any) -> Any:
+    """Make a field of a dataclass from an option's default and declaration, or from that of another option."""
+    declaration = Option(**declared) if like is None else replace(like, **declared)
+    return field(default=default, metadata={_DECLARED: declaration})
 
 
 def options_of(declaring: type) -> Mapping[str, Option]:

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor, nn
 
 from headscope.errors import ModelError
+from headscope_train.size import Size
 from headscope_train.start import Start
-from headscope_train.training_options import Size
 
 _DROPPED = ("embed_tokens", "o_proj", "down_proj")
 """Modules of a Llama whose output is added to the residual stream."""

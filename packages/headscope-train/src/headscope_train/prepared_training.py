@@ -106,7 +106,7 @@ def prepare(options: TrainOptions) -> Prepared:
             "held_out": _part(inputs, held_out),
             "left_out": inputs.left_out,
         },
-        "options": options.shaping(),
+        "options": options.shaping,
     }
     essential = [weights, facts["tokenizer"]["hash"], inputs.hash, facts["options"]]
     digest = blake2b(json.dumps(essential, sort_keys=True).encode(), digest_size=8)

@@ -10,7 +10,7 @@ from torch import nn
 
 from headscope.errors import ModelError, OptionError
 from headscope.models.loading.load_model import LoadedModel, positions_of, read_model
-from headscope_train.training_options import Size
+from headscope_train.size import Size
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,12 @@
 """What a training was asked to do."""
 
-import re
 from dataclasses import dataclass
 
+from headscope.app.options.beside_run import RUN
+from headscope.declarations.option import documented, option
 from headscope.encoding.choices import PACKINGS
 from headscope.errors import OptionError
+from headscope_train.size import Size
 
 OBJECTIVES = {"mlm": "masked:OBJECTIVE", "clm": "causal:OBJECTIVE"}
 """What a model is trained to foretell: hidden words, or the next; `name -> module:OBJECTIVE` of `objectives`."""
@@ -16,95 +18,84 @@ _OF_DECODERS = ("objective", "groups", "repeated", "guided")
 _RATE_GOING_ON, _RATE_FROM_SCRATCH = 1e-4, 1e-3
 
 
-@dataclass(frozen=True)
-class Size:
-    """The size of a new model: layers, heads in each, and the width that the heads share."""
-
-    layers: int
-    heads: int
-    width: int
-
-    @classmethod
-    def read(cls, text: str) -> "Size":
-        """Read `LAYERSxHEADSxWIDTH`.
-
-        Raises:
-            OptionError: it is not three whole numbers from 1, or the heads cannot share the width.
-        """
-        match = re.fullmatch(r"([1-9]\d{0,5})[x×]([1-9]\d{0,5})[x×]([1-9]\d{0,5})", text.strip().lower())
-        if match is None:
-            raise OptionError(f"--size {text!r} is not known; expected LAYERSxHEADSxWIDTH, as 4x4x128")
-        size = cls(*map(int, match.groups()))
-        if size.width % size.heads:
-            near = size.heads * max(1, round(size.width / size.heads))
-            raise OptionError(
-                f"--size {text}: {size.heads} heads cannot share a width of {size.width}; expected a multiple of "
-                f"{size.heads}, as {near}"
-            )
-        return size
-
-    def __str__(self) -> str:
-        return f"{self.layers}x{self.heads}x{self.width}"
-
-
+@documented
 @dataclass(frozen=True, kw_only=True)
 class TrainOptions:
-    """Options of a training; the same names as on the command line.
+    """Options of a training; the command line is made of them."""
 
-    Attributes:
-        text: files, folders, or `-`.
-        treebank: treebanks, each sentence an input of its own.
-        model: hub name or folder of the model to go on with; None for the embedded one (without a size).
-        revision: on the hub.
-        objective: `mlm`, masked words are filled in (an encoder), or `clm`, the next token is foretold (a decoder).
-        size: of a new BERT, or with `clm` of a new Llama; None to go on with `model`.
-        groups: how many keys and values the heads of a new decoder's layer share; one for each head when None.
-        repeated: share of the inputs of `clm` in which something stands more than once.
-        guided: share of the steps of `clm`, from the first, in which two heads are shown where to look.
-        tokenizer: hub name or folder of a tokenizer for the new model; None trains one on the corpus.
-        vocabulary: pieces in that one at most (8,000 when None).
-        cased: whether it keeps case.
-        packing, max_length: how text becomes inputs; see `encoding.packing.Packer`.
-        max_inputs: stop reading after so many inputs.
-        steps: how many batches; 1,000 when None and no minutes are given.
-        minutes: about how long to train, in place of steps; the number of steps is worked out before the first.
-        every: steps between checkpoints, and between looks at the held-out documents.
-        batch_size: inputs in a batch.
-        learning_rate: at its highest; 1e-4 to go on with a model and 1e-3 for a new one, when None.
-        warm_up: share of the steps over which it rises to that.
-        dropout: share of activations left out while training.
-        held_out: share of the documents that are kept for measuring (`corpus.hold_out`).
-        seed: of the split, the order, the masks, dropout and new weights.
-        device: `auto` or a torch device.
-        dtype: `float32`, `bfloat16` (autocast; weights stay float32), or `auto`: bfloat16 on a GPU alone.
-    """
-
-    text: tuple[str, ...] = ()
-    treebank: tuple[str, ...] = ()
-    model: str | None = None
-    revision: str | None = None
-    objective: str = "mlm"
-    size: Size | None = None
-    groups: int | None = None
-    repeated: float = 0.0
-    guided: float = 0.0
-    tokenizer: str | None = None
-    vocabulary: int | None = None
-    cased: bool = False
-    packing: str = "pretraining"
-    max_length: int = 128
-    max_inputs: int | None = None
-    steps: int | None = None
-    minutes: float | None = None
-    every: int = 500
-    batch_size: int = 32
-    learning_rate: float | None = None
-    warm_up: float = 0.1
-    dropout: float = 0.0
-    held_out: float = 0.05
-    seed: int = 0
-    device: str = "auto"
-    dtype: str = "auto"
+    text: tuple[str, ...] = option(
+        (),
+        group="corpora",
+        placeholder="FILE",
+        help="Text, a folder of it, or - for standard input; may be repeated.",
+    )
+    treebank: tuple[str, ...] = option(
+        (),
+        group="corpora",
+        placeholder="FILE",
+        help="Treebank whose sentences are trained on; may be repeated.",
+    )
+    model: str | None = option(None, like=RUN["model"])
+    revision: str | None = option(None, like=RUN["revision"])
+    objective: str = option(
+        "mlm",
+        group="other",
+        choices=tuple(OBJECTIVES),
+        help="Foretell masked words (an encoder), or the next token (a decoder).",
+    )
+    size: Size | None = option(
+        None,
+        group="model",
+        help="LAYERSxHEADSxWIDTH of a new BERT, or with clm of a new Llama, as 4x4x128; without it --model is trained "
+        "on.",
+    )
+    groups: int | None = option(
+        None,
+        group="other",
+        help="Keys and values that the heads of a new decoder's layer share; one for each when not given.",
+    )
+    repeated: float = option(
+        0.0,
+        group="other",
+        help="Share of the inputs of clm in which something stands more than once.",
+    )
+    guided: float = option(
+        0.0,
+        group="other",
+        help="Share of the steps of clm, from the first, in which two heads are shown where to look.",
+    )
+    tokenizer: str | None = option(
+        None,
+        group="model",
+        help="Model whose tokenizer a new model takes; without it one is trained on the text.",
+    )
+    vocabulary: int | None = option(
+        None, group="model", help="Pieces of the trained tokenizer at most; 8000 when not given."
+    )
+    cased: bool = option(False, group="model", help="Let the trained tokenizer keep case.")
+    steps: int | None = option(None, group="other", help="Batches; 1000 when not given.")
+    minutes: float | None = option(None, group="other", help="About how long, in place of --steps.")
+    every: int = option(500, group="other", help="Steps between checkpoints.")
+    batch_size: int = option(32, group="other", help="Inputs in a batch.")
+    learning_rate: float | None = option(
+        None,
+        group="other",
+        help="At its highest; 1e-4 to train a model on, 1e-3 for a new one, when not given.",
+    )
+    warm_up: float = option(0.1, group="other", help="Share of the steps over which the rate rises.")
+    dropout: float = option(0.0, group="other", help="Share of activations left out.")
+    held_out: float = option(0.05, group="other", help="Share of the documents kept for measuring.")
+    packing: str = option("pretraining", like=RUN["packing"])
+    max_length: int = option(128, like=RUN["max_length"])
+    max_inputs: int | None = option(None, like=RUN["max_inputs"])
+    seed: int = option(0, like=RUN["seed"])
+    device: str = option("auto", like=RUN["device"])
+    dtype: str = option(
+        "auto",
+        group="other",
+        choices=PRECISIONS,
+        help="float32, bfloat16 (autocast), or auto: bfloat16 on a GPU alone.",
+    )
 
     def __post_init__(self) -> None:
         if not (self.text or self.treebank):
@@ -192,8 +183,9 @@ class TrainOptions:
             return self.learning_rate
         return _RATE_GOING_ON if self.size is None else _RATE_FROM_SCRATCH
 
+    @property
     def shaping(self) -> dict[str, object]:
-        """Return the options that change the weights or the log, for the signature; corpora and models by hash."""
+        """The options that change the weights or the log, for the signature; corpora and models by hash."""
         names = (
             *("packing", "max_length", "max_inputs", "minutes", "every", "batch_size", "warm_up", "dropout"),
             *("held_out", "seed", "dtype", "cased"),

@@ -17,7 +17,8 @@ from headscope_train.loop import reproducible
 from headscope_train.prepared_training import Prepared, prepare
 from headscope_train.record import read_facts, read_log
 from headscope_train.session import Session, TrainingWatcher
-from headscope_train.training_options import Size, TrainOptions
+from headscope_train.size import Size
+from headscope_train.training_options import TrainOptions
 
 
 @dataclass(frozen=True)

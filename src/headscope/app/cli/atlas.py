@@ -1,19 +1,24 @@
 """`headscope atlas`: a finished run in, a page with a card for each head out."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from headscope.app.cli.printing import say
+from headscope.app.options import typed as o
+from headscope.app.options.beside_run import OUT_FOLDER
+from headscope.declarations.option import Option
+
+_STUDY = Option(name="study", kind=Path, required=True, group="corpora", help="Folder of a headscope report.")
+_OUT = replace(
+    OUT_FOLDER,
+    kind=Path,
+    required=True,
+    help="Folder of the site: new, empty, or that of an earlier atlas.",
+)
 
 
-def command(
-    study: Annotated[Path, typer.Option("--study", help="Folder of a headscope report.")],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the site: new, empty, or that of an earlier atlas.")
-    ],
-) -> None:
+@o.takes(_STUDY, _OUT)
+def command(*, study: Path, out: Path) -> None:
     """Write the atlas of a report: a page with a card a head.
 
     Heads are found on a map, by filters or in words.

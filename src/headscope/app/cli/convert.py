@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
+from headscope.app.options.beside_run import FORCE, RUN
 from headscope.counted import count
 from headscope.errors import InputError, OptionError, OutputError
 
@@ -19,20 +18,24 @@ TREEBANKS_IN = (".conllu", ".txt", ".json", ".jsonl")
 TREEBANKS_OUT = (".conllu", ".txt", ".json")
 
 
+@o.takes(RUN["model"], RUN["revision"], FORCE)
 def command(
     source: Annotated[
         Path,
-        typer.Argument(
-            metavar="IN",
-            help="A treebank (.conllu, .txt or .json), a pickle of the original code, or a folder of maps.",
+        o.argument(
+            "IN",
+            "A treebank (.conllu, .txt or .json), a pickle of the original code, or a folder of maps.",
+            group="corpora",
         ),
     ],
     out: Annotated[
-        Path, typer.Argument(metavar="OUT", help="The treebank, the folder of maps, or the pickle, to write.")
+        Path,
+        o.argument("OUT", "The treebank, the folder of maps, or the pickle, to write.", group="output"),
     ],
-    model: o.Model = None,
-    revision: o.Revision = None,
-    force: o.Force = False,
+    *,
+    model: str | None,
+    revision: str | None,
+    force: bool,
 ) -> None:
     """Turn a treebank, or saved maps, from one form into another.
 

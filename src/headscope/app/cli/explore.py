@@ -2,6 +2,7 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +10,9 @@ import typer
 
 from headscope.app.cli.printing import say, say_beside
 from headscope.app.options import typed as o
+from headscope.app.options.beside_run import RUN
 from headscope.app.stopping import STOPPED
+from headscope.declarations.option import GROUPS, Option, switch
 from headscope.errors import OptionError
 from headscope.installing import how_to_install
 
@@ -19,31 +22,41 @@ if TYPE_CHECKING:
 EXAMPLE = "The cat sat on the mat, because it was warm."
 
 
+_MODELS = replace(
+    RUN["model"],
+    kind=tuple[str, ...],
+    default=(),
+    help="Hub name or folder; may be repeated. The study's model, or the embedded one, when not given.",
+)
+_STUDY = Option(
+    name="study",
+    kind=Path | None,
+    group="corpora",
+    help="A folder that headscope report wrote: its heads are the way in.",
+)
+_NO_BROWSER = switch("no_browser", "Only print the address; open no browser.", group="machine")
+
+
+@o.takes(_MODELS, RUN["revision"], _STUDY, _NO_BROWSER, RUN["dtype"], RUN["device"])
 def command(
-    model: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            "--bert-dir",
-            help="Hub name or folder; may be repeated. The study's model, or the embedded one, when not given.",
-            show_default=False,
-        ),
-    ] = None,
-    revision: o.Revision = None,
-    study: Annotated[
-        Path | None,
-        typer.Option(
-            help="A folder that headscope report wrote: its heads are the way in.", show_default=False
-        ),
-    ] = None,
+    *,
+    model: list[str] | None,
+    revision: str | None,
+    study: Path | None,
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port on 127.0.0.1; a free one when 0.", show_default=False)
+        int,
+        typer.Option(
+            min=0,
+            max=65535,
+            metavar="N",
+            help="Port on 127.0.0.1; a free one when 0.",
+            show_default=False,
+            rich_help_panel=GROUPS["machine"],
+        ),
     ] = 0,
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Only print the address; open no browser.")
-    ] = False,
-    dtype: o.Dtype = "float32",
-    device: o.Device = "auto",
+    no_browser: bool,
+    dtype: str,
+    device: str,
 ) -> None:
     """Open a page on which to type sentences and see every head.
 

@@ -1,32 +1,35 @@
 """`headscope export`: a finished run in, its tables for a paper or a spreadsheet and its figures out."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from headscope.app.cli.printing import say
+from headscope.app.options import typed as o
+from headscope.app.options.beside_run import OUT_FOLDER
+from headscope.declarations.option import Option
+
+_FORM = Option(
+    name="form",
+    flags=("--format",),
+    group="output",
+    help="Tables: csv, latex or xlsx; csv where nothing else is said.",
+)
+_FIGURES = Option(
+    name="figures",
+    group="other",
+    help="Figures: one or two (columns of a page: 3.3 or 6.9 inches) as PDF and SVG, or screen, as PNG and PDF.",
+)
+_OUT = replace(OUT_FOLDER, help="Folder of the files; by default DIR-export, beside DIR.")
 
 
+@o.takes(_FORM, _FIGURES, _OUT)
 def command(
-    study: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a headscope report.")],
-    form: Annotated[
-        str | None,
-        typer.Option("--format", help="Tables: csv, latex or xlsx; csv where nothing else is said."),
-    ] = None,
-    figures: Annotated[
-        str | None,
-        typer.Option(
-            "--figures",
-            help=(
-                "Figures: one or two (columns of a page: 3.3 or 6.9 inches) as PDF and SVG, or screen, as PNG and PDF."
-            ),
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Folder of the files; by default DIR-export, beside DIR."),
-    ] = None,
+    study: Annotated[Path, o.argument("DIR", "Folder of a headscope report.", group="corpora")],
+    *,
+    form: str | None,
+    figures: str | None,
+    out: Path | None,
 ) -> None:
     """Write a report's tables and figures for a paper.
 

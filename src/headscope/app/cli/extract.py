@@ -1,15 +1,15 @@
 """`headscope extract`: attention maps on disk, as the original's `extract_attention.py` makes them."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
-from headscope.app.options.beside_run import RUN
+from headscope.app.options.beside_run import CASED, FORCE, OUT_FOLDER, RUN
 from headscope.counted import count
-from headscope.declarations.option import choose
+from headscope.declarations.option import Option, switch
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -17,65 +17,60 @@ if TYPE_CHECKING:
     from headscope.running.extraction import Extraction
 
 
-SHARED = (
-    *("model", "revision", "pooling", "packing", "max_length", "token_types"),
-    *("documents", "column", "max_inputs", "device", "dtype", "seed"),
+_TEXT = replace(
+    RUN["text"],
+    flags=("--preprocessed-data-file", "--text"),
+    help="JSON entries with text, words or tokens (or plain text); may be repeated.",
 )
+_OUT = replace(
+    OUT_FOLDER,
+    help="Folder (or pickle) to write; FILE_attn (FILE_attn.pkl) beside the input when not given.",
+)
+_FORM = Option(
+    name="form",
+    kind=str,
+    default="safetensors",
+    flags=("--format",),
+    group="output",
+    choices=("safetensors", "pickle"),
+    help="safetensors (a folder), or pickle (for the original's notebooks).",
+)
+_STORE = Option(
+    name="store",
+    kind=str,
+    default="float16",
+    group="output",
+    choices=("float16", "float32"),
+    help="Precision on disk.",
+)
+_WORD_LEVEL = switch("word_level", "Attention between words in place of tokens.")
+_DEBUG = switch("debug", "A tiny random model with the same tokenizer, to try things out.", group="model")
 
 
-@o.takes(*(RUN[name] for name in SHARED))
+@o.takes(
+    *(_TEXT, _OUT, _FORM, _STORE, _WORD_LEVEL, CASED, _DEBUG),
+    *(replace(RUN["too_long"], default="skip"), replace(RUN["batch_size"], default=16), FORCE),
+    *(RUN[name] for name in ("model", "revision", "pooling", "packing", "max_length", "token_types")),
+    *(RUN[name] for name in ("documents", "column", "max_inputs", "device", "dtype", "seed")),
+)
 def command(
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--preprocessed-data-file",
-            "--text",
-            help="JSON entries with text, words or tokens (or plain text); may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Folder (or pickle) to write; FILE_attn (FILE_attn.pkl) beside the input when not given.",
-            show_default=False,
-        ),
-    ] = None,
-    form: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            metavar="[safetensors|pickle]",
-            help="safetensors (a folder), or pickle (for the original's notebooks).",
-        ),
-    ] = "safetensors",
-    store: Annotated[str, typer.Option(metavar="[float16|float32]", help="Precision on disk.")] = "float16",
-    word_level: Annotated[
-        bool, typer.Option("--word-level", help="Attention between words in place of tokens.")
-    ] = False,
-    cased: Annotated[
-        bool,
-        typer.Option("--cased", help="Do not lower-case; without it the tokenizer does as it is set to."),
-    ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="A tiny random model with the same tokenizer, to try things out.")
-    ] = False,
-    too_long: o.TooLong = "skip",
-    batch_size: o.BatchSize = "16",
-    force: o.Force = False,
-    **shared: Any,
+    *,
+    out: Path | None,
+    form: str,
+    store: str,
+    word_level: bool,
+    cased: bool,
+    debug: bool,
+    force: bool,
+    **values: Any,
 ) -> None:
     """Run a model over text and write its attention maps to disk."""
-    choose("--format", form, ("safetensors", "pickle"))
-    choose("--store", store, ("float16", "float32"))
     if form == "pickle" and store != "float16":
         raise OptionError(
             "--format pickle holds float16, as the original's; use --format safetensors for float32"
         )
-    target = out or default_out(text or [], pickle=form == "pickle")
-    options = o.run_options(**shared, text=text, too_long=too_long, batch_size=batch_size, stages=("stats",))
+    target = out or default_out(values["text"] or [], pickle=form == "pickle")
+    options = o.run_options(RunOptions, **values, stages=("stats",))
     from headscope.running.extraction import MapOptions, extract
 
     how = MapOptions(

@@ -6,20 +6,8 @@ import typer.core
 
 from headscope.declarations.option import GROUPS
 
-_OTHERS = "Options"
 _INDENT = 6
 """What click leaves free before and between the two columns of a list."""
-# The headings of options that commands declare themselves, without a group.
-_OF_NAME = {
-    **dict.fromkeys(
-        ("files", "text", "text_b", "decoder_text", "treebank", "source", "num_docs", "study", "parts"),
-        "Input",
-    ),
-    **dict.fromkeys(("model", "revision", "tokenizer", "cased", "debug"), "Model"),
-    **dict.fromkeys(("out", "bundle", "force", "form", "store", "matrix", "no_compress"), "Output"),
-    **dict.fromkeys(("port", "no_browser", "help", "shard", "device"), "Machine"),
-    **dict.fromkeys(("engine", "workers", "gpus_per_worker", "cpus_per_worker", "ray_address"), "Machine"),
-}
 
 
 class GroupedProgram(typer.core.TyperGroup):
@@ -44,19 +32,19 @@ class GroupedCommand(typer.core.TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write the options, those of each heading together."""
-        records: dict[str, list[tuple[str, str]]] = {title: [] for title in (*GROUPS.values(), _OTHERS)}
+        records: dict[str, list[tuple[str, str]]] = {title: [] for title in GROUPS.values()}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
             if record is not None:
                 records[panel_of(parameter)].append(record)
-        order = ("Input", "Model", "Measure", _OTHERS, "Output", "Machine")
-        for title in order:
-            if records[title]:
+        for title, lines in records.items():
+            if lines:
                 with formatter.section(title):
-                    formatter.write_dl(records[title])
+                    formatter.write_dl(lines)
 
 
 def panel_of(parameter: Any) -> str:
     """Return the heading that an option stands under."""
-    declared: str | None = getattr(parameter, "rich_help_panel", None)
-    return declared or _OF_NAME.get(parameter.name, _OTHERS)
+    # Click's own, of the whole program, has none.
+    otherwise = GROUPS["machine" if parameter.name == "help" else "other"]
+    return str(getattr(parameter, "rich_help_panel", None) or otherwise)

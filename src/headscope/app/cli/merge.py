@@ -4,31 +4,32 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from headscope.app.cli.report import say_pages, say_study
 from headscope.app.options import typed as o
+from headscope.app.options.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
+
+_DEVICE = replace(
+    RUN["device"],
+    kind=str | None,
+    default=None,
+    help="Where the model runs here; as in the parts when not given.",
+)
+_OUT = replace(
+    OUT_FOLDER, kind=Path, required=True, help="Folder of the run: new, empty, or of the same run."
+)
 
 
+@o.takes(_OUT, BUNDLE, _DEVICE, QUIET)
 def command(
     parts: Annotated[
         list[Path],
-        typer.Argument(metavar="DIR ...", help="Folders that headscope report --shard wrote, all of them."),
+        o.argument("DIR ...", "Folders that headscope report --shard wrote, all of them.", group="corpora"),
     ],
-    out: Annotated[
-        Path,
-        typer.Option(
-            "--out", "-o", help="Folder of the run: new, empty, or of the same run.", show_default=False
-        ),
-    ],
-    bundle: o.Bundle = False,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device", help="Where the model runs here; as in the parts when not given.", show_default=False
-        ),
-    ] = None,
-    quiet: o.Quiet = False,
+    *,
+    out: Path,
+    bundle: bool,
+    device: str | None,
+    quiet: bool,
 ) -> None:
     """Join the parts of a report that machines scanned.
 

@@ -2,17 +2,16 @@
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
-from headscope.app.options.beside_run import QUIET, RUN
+from headscope.app.options.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
 from headscope.app.options.taken import in_order
-from headscope.declarations.option import choose
+from headscope.declarations.option import Option, options_of
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
+from headscope.running.cluster.cluster_options import ClusterOptions
 
 if TYPE_CHECKING:
     from headscope.study.study import Study
@@ -20,67 +19,29 @@ if TYPE_CHECKING:
 _FIRST = ("text", "model", "revision", "treebank", "treebank_train", "coref", "loss", "maps", "strict_input")
 
 
-@o.takes(*in_order(RUN.values(), first=_FIRST), QUIET, files=True)
+_SHARD = Option(
+    name="shard",
+    group="machine",
+    placeholder="I/N",
+    help="Scan the I-th of N parts of the text into OUT, which headscope merge joins with the others.",
+)
+_ENGINE = Option(
+    name="engine",
+    group="machine",
+    choices=("ray",),
+    help="ray: scan on a Ray cluster, a model a worker; here when not given.",
+)
+_CLUSTER = options_of(ClusterOptions)
+
+
+@o.takes(
+    *(OUT_FOLDER, BUNDLE, _SHARD, _ENGINE, *_CLUSTER.values()),
+    *in_order(RUN.values(), first=_FIRST),
+    QUIET,
+    files=True,
+)
 def command(
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="Folder of the run: new, empty, or of the same run; named after text and model when not given.",
-            show_default=False,
-        ),
-    ] = None,
-    bundle: o.Bundle = False,
-    shard: Annotated[
-        str | None,
-        typer.Option(
-            "--shard",
-            metavar="I/N",
-            help="Scan the I-th of N parts of the text into OUT, which headscope merge joins with the others.",
-            show_default=False,
-        ),
-    ] = None,
-    engine: Annotated[
-        str | None,
-        typer.Option(
-            "--engine",
-            metavar="[ray]",
-            help="ray: scan on a Ray cluster, a model a worker; here when not given.",
-            show_default=False,
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(
-            "--workers", help="With --engine ray: workers; as many as fit when not given.", show_default=False
-        ),
-    ] = None,
-    gpus_per_worker: Annotated[
-        float | None,
-        typer.Option(
-            "--gpus-per-worker",
-            help="With --engine ray: GPUs of each worker, or a share of one; 1 where there are any.",
-            show_default=False,
-        ),
-    ] = None,
-    cpus_per_worker: Annotated[
-        int | None,
-        typer.Option(
-            "--cpus-per-worker",
-            help="With --engine ray: cores of each worker; 1 when not given.",
-            show_default=False,
-        ),
-    ] = None,
-    ray_address: Annotated[
-        str | None,
-        typer.Option(
-            "--ray-address",
-            help="With --engine ray: address of a running cluster, or auto; one on this machine when not given.",
-            show_default=False,
-        ),
-    ] = None,
-    **values: Any,
+    *, out: Path | None, bundle: bool, shard: str | None, engine: str | None, quiet: bool, **values: Any
 ) -> None:
     """Run a model over text and write a report on every head.
 
@@ -89,14 +50,8 @@ def command(
     Without any corpus the demonstration ones are read. In a folder that holds a report already, only what other
     options or corpora change is measured again.
     """
-    quiet = values.pop("quiet")
-    options = o.run_options(**values)
-    of_cluster = {
-        "workers": workers,
-        "gpus_per_worker": gpus_per_worker,
-        "cpus_per_worker": cpus_per_worker,
-        "address": ray_address,
-    }
+    of_cluster = {name: values.pop(name) for name in _CLUSTER}
+    options = o.run_options(RunOptions, **values)
     cluster = _cluster(options, engine, of_cluster, shard=shard)
     if shard is not None:
         _scan_part(options, shard, out=out, quiet=quiet)
@@ -123,17 +78,15 @@ def _cluster(
     set_options = {name: value for name, value in of_cluster.items() if value is not None}
     if engine is None:
         if set_options:
-            name = "ray-address" if "address" in set_options else next(iter(set_options)).replace("_", "-")
-            raise OptionError(f"--{name} says something of a cluster; give --engine ray with it")
+            flag = _CLUSTER[next(iter(set_options))].flag
+            raise OptionError(f"{flag} says something of a cluster; give --engine ray with it")
         return nullcontext()
-    choose("engine", engine, ("ray",))
     if shard is not None:
         raise OptionError("--shard and --engine ray both divide the run; leave one of the two out")
     if options.maps is not None:
         raise OptionError(
             "--engine ray is for a model that reads text; saved maps are read at once: leave one of the two out"
         )
-    from headscope.running.cluster.cluster_options import ClusterOptions
     from headscope.running.cluster.ray_engine import RayEngine
 
     return RayEngine(ClusterOptions(**set_options))

@@ -3,60 +3,53 @@
 import json
 import tempfile
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import IO, TYPE_CHECKING, Any
 
 from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
+from headscope.app.options.beside_run import CASED, FORCE, OUT_FOLDER, RUN
 from headscope.counted import count
+from headscope.declarations.option import Option
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError
 
 if TYPE_CHECKING:
     from random import Random
 
 
-def command(
-    text: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--data-file",
-            "--text",
-            help="Text, a sentence a line and a blank line between documents; may be repeated.",
-            show_default=False,
-        ),
-    ] = None,
-    model: o.Model = None,
-    revision: o.Revision = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            help="File to write; the input's name with .json in place of .txt when not given.",
-            show_default=False,
-        ),
-    ] = None,
-    num_docs: Annotated[int, typer.Option(min=1, help="Use the first so many documents.")] = 1000,
-    packing: o.Packing = "pretraining",
-    max_length: o.MaxLength = 128,
-    too_long: o.TooLong = "truncate",
-    cased: Annotated[
-        bool,
-        typer.Option("--cased", help="Do not lower-case; without it the tokenizer does as it is set to."),
-    ] = False,
-    documents: o.Documents = "blocks",
-    column: o.Column = None,
-    max_inputs: o.MaxInputs = None,
-    seed: o.Seed = 0,
-    force: o.Force = False,
-) -> None:
+_TEXT = replace(
+    RUN["text"],
+    flags=("--data-file", "--text"),
+    help="Text, a sentence a line and a blank line between documents; may be repeated.",
+)
+_OUT = replace(
+    OUT_FOLDER,
+    help="File to write; the input's name with .json in place of .txt when not given.",
+)
+_NUM_DOCS = Option(
+    name="num_docs",
+    kind=int,
+    default=1000,
+    least=1,
+    group="corpora",
+    help="Use the first so many documents.",
+)
+
+
+@o.takes(
+    *(_TEXT, _OUT, _NUM_DOCS, RUN["model"], RUN["revision"], CASED, FORCE),
+    *(RUN[name] for name in ("packing", "max_length", "too_long")),
+    *(RUN[name] for name in ("documents", "column", "max_inputs", "seed")),
+)
+def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **values: Any) -> None:
     """Cut text into model inputs, as JSON for `headscope extract`.
 
     An input has at most --max-length tokens.
     """
-    path = out or default_out(text or [])
+    path = out or default_out(values["text"] or [])
+    options = o.run_options(RunOptions, **values)
 
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
@@ -66,29 +59,36 @@ def command(
     from headscope.models.loading.load_model import load_tokenizer
     from headscope.storage.lock import placed
 
-    by_line = documents == "lines"
-    texts = read_corpus(text or [], limit_documents=num_docs, by_line=by_line, column=column)
-    tokenizer, _ = load_tokenizer(model, revision=revision)
+    by_line = options.documents == "lines"
+    texts = read_corpus(options.text, limit_documents=num_docs, by_line=by_line, column=options.column)
+    tokenizer, _ = load_tokenizer(options.model, revision=options.revision)
     encoder = Encoder(keep_case(tokenizer) if cased else tokenizer)
-    if max_length < encoder.special_tokens_pair + 2:
+    if options.max_length < encoder.special_tokens_pair + 2:
         raise OptionError(
-            f"--max-length {max_length} leaves no room beside the special tokens; expected at least "
+            f"--max-length {options.max_length} leaves no room beside the special tokens; expected at least "
             f"{encoder.special_tokens_pair + 2} tokens"
         )
     packer = Packer(
-        encoder, packing=packing, max_length=max_length, too_long=too_long, seed=seed, one_stream=True
+        encoder,
+        packing=options.packing,
+        max_length=options.max_length,
+        too_long=options.too_long,
+        seed=options.seed,
+        one_stream=True,
     )
     known = KnownPieces(encoder, "text")
 
     def entries() -> Iterator[dict[str, Any]]:
-        for segment in known.watch(packer.pack(texts, max_inputs=max_inputs)):
+        for segment in known.watch(packer.pack(texts, max_inputs=options.max_inputs)):
             names = tokenizer.convert_ids_to_tokens(segment.ids.tolist())
             yield {"tokens": [str(name) for name in names], **segment.fields}
 
     with placed(path, replace=force) as part, part.open("w", encoding="utf-8") as file:
         # Only pre-training packing is shuffled, with the generator that drew its cuts, as in the original.
         lines = (
-            _shuffled(entries(), packer.random) if packing == "pretraining" else map(json.dumps, entries())
+            _shuffled(entries(), packer.random)
+            if options.packing == "pretraining"
+            else map(json.dumps, entries())
         )
         _write_list(file, lines)
         counts = packer.counts
@@ -103,7 +103,7 @@ def command(
         f"{count(counts.tokens, 'token')}"
     )
     if counts.truncated:
-        say(f"shortened {counts.truncated:,} to {max_length} tokens")
+        say(f"shortened {counts.truncated:,} to {options.max_length} tokens")
     for reason, number in sorted(counts.skipped.items()):
         say(f"left out {number:,}: {reason}")
     if unknown := known.note():

@@ -78,7 +78,8 @@ def sentence(error: Any, arguments: Sequence[str]) -> str:
         near = f"did you mean {nearest(error.option_name, possible) or possible[0]}? " if possible else ""
         return f"{command} has no option {_quoted(error.option_name)}; {near}{lists}"
     if kind == "MissingParameter":
-        wanted = error.param.metavar or " or ".join(error.param.opts)
+        is_argument = error.param.param_type_name == "argument"
+        wanted = error.param.metavar if is_argument else " or ".join(error.param.opts)
         return f"{command} expects {wanted}, which was not given; {lists}"
     if kind == "BadOptionUsage":
         return f"{error.option_name} expects a value after it, and nothing came; {lists}"

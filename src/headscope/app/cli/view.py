@@ -2,6 +2,7 @@
 
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,8 +10,8 @@ import typer
 
 from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
-from headscope.app.options.beside_run import VIEW
-from headscope.declarations.option import choose
+from headscope.app.options.beside_run import OUT_FOLDER, RUN, VIEW
+from headscope.declarations.option import Option, choose, switch
 from headscope.errors import OptionError
 from headscope.storage.files import check_file_place
 from headscope.views.view_catalog import needs_neuron, view_names
@@ -21,55 +22,47 @@ MOST_RANGES = 1_000
 _LABEL = re.compile(r"[1-9]\d{0,3}")
 
 
+_TEXT = Option(
+    name="text",
+    group="corpora",
+    help="The text to read, or a file of it; a line of the demonstration text when not given.",
+)
+_TEXT_B = Option(name="text_b", group="corpora", help="The second text of a pair.")
+_HEADS = Option(name="head", group="other", help="The heads that the page opens with, as 3 or 1-4,8.")
+_LAYERS = Option(name="include_layers", group="other", help="Keep only these layers, as 1-3,7.")
+_WORD_LEVEL = switch("word_level", "Open with words in place of pieces.")
+_NO_COMPRESS = switch("no_compress", "Write a page that browsers from before 2023 can read.", group="output")
+_OUT = replace(OUT_FOLDER, kind=Path, default=Path("attention.html"), help="The page to write.")
+_OVERWRITE = switch("overwrite", "Write over a file that is there, without asking.")
+
+
+@o.takes(
+    *(RUN["model"], RUN["revision"], _TEXT, _TEXT_B, _OPTIONS["decoder_text"], _OPTIONS["generate"]),
+    *(_OPTIONS["layer"], _HEADS, _LAYERS, _WORD_LEVEL, _NO_COMPRESS, _OPTIONS["max_length"]),
+    *(_OPTIONS["too_long"], RUN["dtype"], RUN["device"], _OUT, _OVERWRITE),
+)
 def command(
     which: Annotated[
-        str,
-        typer.Argument(metavar=f"[{'|'.join(VIEWS)}]", help="The view that the page opens with."),
+        str, o.argument(f"[{'|'.join(VIEWS)}]", "The view that the page opens with.", group="other")
     ] = VIEWS[0],
-    model: o.Model = None,
-    revision: o.Revision = None,
-    text: Annotated[
-        str | None,
-        typer.Option(
-            help="The text to read, or a file of it; a line of the demonstration text when not given.",
-            show_default=False,
-        ),
-    ] = None,
-    text_b: Annotated[
-        str | None, typer.Option("--text-b", help="The second text of a pair.", show_default=False)
-    ] = None,
-    decoder_text: Annotated[str | None, o.info(_OPTIONS["decoder_text"])] = None,
-    generate: Annotated[int, o.info(_OPTIONS["generate"])] = 0,
-    layer: Annotated[int | None, o.info(_OPTIONS["layer"])] = None,
-    head: Annotated[
-        str | None,
-        typer.Option(help="The heads that the page opens with, as 3 or 1-4,8.", show_default=False),
-    ] = None,
-    include_layers: Annotated[
-        str | None,
-        typer.Option("--include-layers", help="Keep only these layers, as 1-3,7.", show_default=False),
-    ] = None,
-    word_level: Annotated[
-        bool, typer.Option("--word-level", help="Open with words in place of pieces.")
-    ] = False,
-    no_compress: Annotated[
-        bool, typer.Option("--no-compress", help="Write a page that browsers from before 2023 can read.")
-    ] = False,
-    max_length: Annotated[int | None, o.info(_OPTIONS["max_length"])] = None,
-    too_long: Annotated[str, o.info(_OPTIONS["too_long"])] = "error",
-    dtype: o.Dtype = "float32",
-    device: o.Device = "auto",
-    out: Annotated[Path, typer.Option("--out", "-o", help="The page to write.")] = Path("attention.html"),
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Write over a file that is there, without asking.")
-    ] = False,
+    *,
+    model: str | None,
+    text: str | None,
+    text_b: str | None,
+    layer: int | None,
+    head: str | None,
+    word_level: bool,
+    no_compress: bool,
+    out: Path,
+    overwrite: bool,
+    **reading: Any,
 ) -> None:
     """Write a page of a model's attention on one text.
 
     It holds all views in one file, and loads nothing from the network.
     """
     choose("view", which, VIEWS)
-    heads, layers = numbers("--head", head), numbers("--include-layers", include_layers)
+    heads, layers = numbers("--head", head), numbers("--include-layers", reading["include_layers"])
     check_file_place("--out", out)
     if not overwrite:
         check_overwriting(out)
@@ -82,26 +75,16 @@ def command(
     from headscope.views.state import opening
 
     read = demonstration() if text is None else text_or_file("--text", text)
-    text_b, decoder_text = text_or_file("--text-b", text_b), text_or_file("--decoder-text", decoder_text)
-    chosen: dict[str, Any] = {
-        "decoder_text": decoder_text,
-        "generate": generate,
+    text_b = text_or_file("--text-b", text_b)
+    reading |= {
+        "decoder_text": text_or_file("--decoder-text", reading["decoder_text"]),
         "include_layers": layers,
-        "max_length": max_length,
-        "revision": revision,
     }
-    view = take_snapshot(
-        model,
-        read,
-        text_b,
-        neuron=needs_neuron(which) or None,
-        too_long=too_long,
-        dtype=dtype,
-        device=device,
-        **chosen,
-    )
+    view = take_snapshot(model, read, text_b, neuron=needs_neuron(which) or None, **reading)
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
-    call = figure_call(model, read, text_b, **chosen)
+    # The call that draws the same in Python leaves out what does not change the picture.
+    shown = {name: value for name, value in reading.items() if name not in ("too_long", "dtype", "device")}
+    call = figure_call(model, read, text_b, **shown)
     page = attention_page(view, state=state, call=call, compress=not no_compress)
     place_text(out, page)
     for note in view.notes:

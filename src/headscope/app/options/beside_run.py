@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from headscope.declarations.option import Option, options_of
+from headscope.declarations.option import Option, options_of, switch
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import POOLINGS
 
@@ -32,9 +32,7 @@ OUT = Option(
 )
 WATCH = Option(name="watch", kind=Any, help="Told of progress.", group="machine")
 # These exist on the command line alone.
-QUIET = Option(
-    name="quiet", kind=bool, default=False, flags=("--quiet", "-q"), group="machine", help="Show no progress."
-)
+QUIET = switch("quiet", "Show no progress.", group="machine", flags=("--quiet", "-q"))
 TABLES = Option(
     name="out",
     kind=Path | None,
@@ -42,6 +40,16 @@ TABLES = Option(
     group="output",
     help="Folder for all tables (tables/*.parquet) and the manifest: new, empty, or of the same run.",
 )
+
+OUT_FOLDER = replace(
+    TABLES,
+    help="Folder of the run: new, empty, or of the same run; named after text and model when not given.",
+)
+BUNDLE = switch(
+    "bundle", "Also write OUT.zip: page, atlas, figures and tables, one file to send.", group="output"
+)
+FORCE = switch("force", "Replace what stands at the output's place.", group="output")
+CASED = switch("cased", "Do not lower-case; without it the tokenizer does as it is set to.", group="model")
 
 _MODEL = [TOKENIZER, RUN["revision"], RUN["dtype"], RUN["device"]]
 _READ = [

@@ -7,12 +7,11 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from headscope.app.options.beside_run import QUIET, RUN
 from headscope.declarations.option import GROUPS, Option, choose, options_of
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 
 Function = TypeVar("Function", bound=Callable[..., None])
+Declared = TypeVar("Declared")
 
 
 def info(option: Option) -> Any:
@@ -32,6 +31,8 @@ def info(option: Option) -> Any:
 
 def _placeholder(option: Option) -> str | None:
     """Return what help writes for a value: its choices, or what kind of thing it is."""
+    if option.placeholder:
+        return option.placeholder
     if option.choices:
         return f"[{'|'.join(option.choices)}]"
     if option.kind is bool:
@@ -40,7 +41,7 @@ def _placeholder(option: Option) -> str | None:
         return "FILE"
     if option.kind in (Path, Path | None):
         return "PATH"
-    return "N" if option.kind in (int, int | None) else "NAME"
+    return "N" if option.kind in (int, int | None, float, float | None) else "NAME"
 
 
 def _checking(option: Option) -> Callable[[Any], Any] | None:
@@ -59,41 +60,32 @@ def parameter(option: Option) -> Parameter:
     """Return an option as typer takes it from a function's signature: its type, and what it is when not given."""
     kind, default = option.kind, option.default
     if option.none:
-        kind, default = str, option.none
+        kind, default = str, option.none if default is None else str(default)
     elif default == ():
         kind, default = list[str] | None, None
+    if option.required:
+        default = Parameter.empty
     annotation: Any = Annotated[kind, info(option)]
     return Parameter(option.name, Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-# For commands that take them as parameters of their own.
-Model = Annotated[str | None, info(RUN["model"])]
-Revision = Annotated[str | None, info(RUN["revision"])]
-Packing = Annotated[str, info(RUN["packing"])]
-MaxLength = Annotated[int, info(RUN["max_length"])]
-TooLong = Annotated[str, info(RUN["too_long"])]
-BatchSize = Annotated[str, info(RUN["batch_size"])]
-Device = Annotated[str, info(RUN["device"])]
-Dtype = Annotated[str, info(RUN["dtype"])]
-Seed = Annotated[int, info(RUN["seed"])]
-MaxInputs = Annotated[int | None, info(RUN["max_inputs"])]
-Documents = Annotated[str, info(RUN["documents"])]
-Column = Annotated[str | None, info(RUN["column"])]
-Quiet = Annotated[bool, info(QUIET)]
+def argument(metavar: str, help_text: str, *, group: str) -> Any:
+    """Return what typer is told of an argument, which is typed without a name.
+
+    Args:
+        metavar: what help calls it.
+        help_text: in a sentence.
+        group: of `GROUPS`.
+    """
+    return typer.Argument(metavar=metavar, help=help_text, rich_help_panel=GROUPS[group])
+
+
 # Text as one types it, beside --text.
-Files = Annotated[
-    list[str] | None,
-    typer.Argument(metavar="FILE", help="Text to read, as --text takes it.", show_default=False),
-]
-Bundle = Annotated[
-    bool,
-    typer.Option("--bundle", help="Also write OUT.zip: page, atlas, figures and tables, one file to send."),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace what stands at the output's place.")]
+Files = Annotated[list[str] | None, argument("FILE", "Text to read, as --text takes it.", group="corpora")]
 
 
 def takes(*options: Option, files: bool = False) -> Callable[[Function], Function]:
-    """Give a command options; they reach it as keyword arguments.
+    """Give a command options; they reach it as keyword arguments, whether it names them or takes `**values`.
 
     Args:
         *options: that it takes.
@@ -102,8 +94,14 @@ def takes(*options: Option, files: bool = False) -> Callable[[Function], Functio
     typed = [Parameter("files", Parameter.KEYWORD_ONLY, default=None, annotation=Files)] if files else []
 
     def decorate(command: Function) -> Function:
-        declared = [p for p in signature(command).parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        every = sorted([*typed, *declared, *map(parameter, options)], key=lambda each: each.kind)
+        taken = [*typed, *map(parameter, options)]
+        names = {each.name for each in taken}
+        arguments = [
+            each
+            for each in signature(command).parameters.values()
+            if each.kind is not Parameter.VAR_KEYWORD and each.name not in names
+        ]
+        every = sorted([*arguments, *taken], key=lambda each: each.kind)
         command.__signature__ = Signature(every)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in every} | {"return": None}
         return command
@@ -111,8 +109,8 @@ def takes(*options: Option, files: bool = False) -> Callable[[Function], Functio
     return decorate
 
 
-def run_options(declaring: type[RunOptions] = RunOptions, **values: Any) -> RunOptions:
-    """Put the options of a run together.
+def run_options(declaring: type[Declared], **values: Any) -> Declared:
+    """Put the options of a run, or of a training, together.
 
     Args:
         declaring: what they are options of.

@@ -2,38 +2,47 @@
 
 from dataclasses import dataclass
 
+from headscope.declarations.option import documented, option
 from headscope.errors import OptionError
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
 class ClusterOptions:
-    """Which cluster, and what of it.
+    """Which cluster, and what of it; raises `OptionError` where one of them cannot be."""
 
-    Attributes:
-        workers: processes with a model each; None for as many as fit.
-        gpus_per_worker: what each holds of a GPU, or how many; None for one where the cluster has any.
-        cpus_per_worker: cores of each, and threads that it computes with.
-        address: of a cluster that runs already; None starts one on this machine.
-
-    Raises:
-        OptionError: one of them cannot be.
-    """
-
-    workers: int | None = None
-    gpus_per_worker: float | None = None
-    cpus_per_worker: int = 1
-    address: str | None = None
+    workers: int | None = option(
+        None, group="machine", help="With --engine ray: workers; as many as fit when not given."
+    )
+    gpus_per_worker: float | None = option(
+        None,
+        group="machine",
+        help="With --engine ray: GPUs of each worker, or a share of one; 1 where there are any.",
+    )
+    cpus_per_worker: int | None = option(
+        None, group="machine", help="With --engine ray: cores of each worker; 1 when not given."
+    )
+    ray_address: str | None = option(
+        None,
+        group="machine",
+        help="With --engine ray: address of a running cluster, or auto; one on this machine when not given.",
+    )
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
             raise OptionError(
                 f"--workers {self.workers}: expected 1 or more; leave it out for as many as fit"
             )
-        if self.cpus_per_worker < 1:
-            raise OptionError(f"--cpus-per-worker {self.cpus_per_worker}: expected 1 or more")
+        if self.cores < 1:
+            raise OptionError(f"--cpus-per-worker {self.cores}: expected 1 or more")
         gpus = self.gpus_per_worker
         # A share, so that several fit on one GPU, or whole ones; half a GPU of another is no use.
         if gpus is not None and not (0 <= gpus <= 1 or gpus == int(gpus) > 0):
             raise OptionError(
                 f"--gpus-per-worker {gpus:g}: expected 0, a share such as 0.5, or a whole number"
             )
+
+    @property
+    def cores(self) -> int:
+        """Cores of each worker, and threads that it computes with."""
+        return 1 if self.cpus_per_worker is None else self.cpus_per_worker

@@ -46,7 +46,7 @@ class RayConnection:
         # It takes this signal for itself; a command has its own way of being stopped.
         before = signal.getsignal(signal.SIGTERM)
         try:
-            _check_address(self.options.address)
+            _check_address(self.options.ray_address)
             self._connect()
         except Exception as error:  # Ray raises that very class, too
             self._remove()
@@ -98,9 +98,9 @@ class RayConnection:
             "logging_level": "ERROR",
             "runtime_env": {"working_dir": empty, "env_vars": {"PYTHONSAFEPATH": "1"}},
         }
-        if self.options.address is not None:
-            return {**how, "address": self.options.address}
-        cores = max(os.cpu_count() or 1, (self.options.workers or 1) * self.options.cpus_per_worker)
+        if self.options.ray_address is not None:
+            return {**how, "address": self.options.ray_address}
+        cores = max(os.cpu_count() or 1, (self.options.workers or 1) * self.options.cores)
         return {
             **how,
             "address": "local",

@@ -116,10 +116,10 @@ class RayEngine:
     def _start(self) -> None:
         assert self._run is not None
         there, gpus = self.ray.cluster_resources(), self._connection.gpus_per_worker()
-        cpus = self.options.cpus_per_worker
+        cpus = self.options.cores
         fitting = int(there.get("GPU", 0) // gpus) if gpus else int(there.get("CPU", 1) // cpus)
         number = self.options.workers or max(1, fitting)
-        if self.options.address is None and gpus and number > fitting:
+        if self.options.ray_address is None and gpus and number > fitting:
             raise OptionError(
                 f"{number} workers with {gpus:g} GPU each were asked for, and this machine has "
                 f"{there.get('GPU', 0):g}; give fewer --workers, or a lower --gpus-per-worker"
@@ -180,7 +180,7 @@ class RayEngine:
     def _waits(self) -> str:
         there, gpus = self.ray.cluster_resources(), self._connection.gpus_per_worker()
         return (
-            f"no worker is ready yet: each of {len(self._workers)} asks for {self.options.cpus_per_worker} CPU and "
+            f"no worker is ready yet: each of {len(self._workers)} asks for {self.options.cores} CPU and "
             f"{gpus:g} GPU, and the cluster has {there.get('CPU', 0):g} and {there.get('GPU', 0):g}"
         )
 
