@@ -40,24 +40,23 @@ def roles(stats: pd.DataFrame, *, measure: str = WEIGHT) -> pd.DataFrame:
     Returns:
         Columns `kind layer head role`, in the order of the table.
     """
-    heads = of_measure(stats, measure)
-    heads = heads[heads["head"].notna()]
-    values = heads.pivot_table(index=_HEAD, columns="statistic", values="value", sort=False, dropna=False)
-    against_uniform = heads[heads["statistic"].isin(_OF_UNIFORM)]
-    uniform = {
-        name: rows.set_index(_HEAD)["uniform"].to_dict()
-        for name, rows in against_uniform.groupby("statistic", sort=False)
-    }
-    named = {
-        index: role_of(
-            {str(name): float(value) for name, value in row.items()},
-            uniform={name: float(uniform[name][index]) for name in _OF_UNIFORM},
-        )
-        for index, row in values.iterrows()
-        if all(index in uniform.get(name, {}) for name in _OF_UNIFORM)
-    }
-    table = values.index[values.index.isin(list(named))].to_frame(index=False)
-    return table.assign(role=list(named.values())).astype({"layer": "int64", "head": "int64"})
+    rows = of_measure(stats, measure)
+    rows = rows[rows["head"].notna()]
+    values: dict[tuple[str, int, int], dict[str, float]] = {}
+    uniform: dict[tuple[str, int, int], dict[str, float]] = {}
+    columns = (rows[name].to_list() for name in (*_HEAD, "statistic", "value", "uniform"))
+    for kind, layer, number, statistic, value, even in zip(*columns, strict=True):
+        head = kind, int(layer), int(number)
+        values.setdefault(head, {})[statistic] = value
+        uniform.setdefault(head, {})[statistic] = even
+    named = [
+        (*head, role_of(by_name, uniform=uniform[head]))
+        for head, by_name in values.items()
+        if all(name in by_name for name in _OF_UNIFORM)
+    ]
+    return pd.DataFrame(named, columns=[*_HEAD, "role"]).astype(
+        {"kind": rows["kind"].dtype, "layer": "int64", "head": "int64"}
+    )
 
 
 def finds(chosen: pd.DataFrame, *, by: str = "", name: str = "") -> dict[tuple[str, int, int], list[str]]:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.jobs.features import FEATURES, RELATION, TAGS_OF_KEYS, WRITTEN
+from headscope.analyses.jobs.k_means import Floats
 
 APART = 4.0
 """Means of two jobs lie at least this many standard deviations apart; halves of a uniform distribution lie 3.5."""
@@ -57,24 +58,28 @@ def are_separated(
     untagged = ~np.isin(names, TAGS_OF_KEYS)
     members = [labels == cluster for cluster in range(int(labels.max()) + 1)]
     shared = [[_shared(looks[cluster, look]) for look in range(looks.shape[1])] for cluster in members]
+    for (first, mine), (second, theirs) in combinations(zip(members, shared), 2):
+        both = points[first], points[second]
+        same_key = any(number == other >= 0 for number, other in zip(mine[:-1], theirs[:-1], strict=True))
+        if not same_key and min(mine[-1], theirs[-1]) >= 0 and mine[-1] != theirs[-1]:
+            continue  # each looks at a part of speech of its own
+        if not _far(both, untagged, APART):
+            return False
+        if not _far(both, relation, ELSEWHERE) and (same_key or not _far(both, output, APART)):
+            return False
+    return True
 
-    def apart(cluster: int, other: int) -> bool:
-        def far(by: NDArray[np.bool_], least: float) -> bool:
-            return _distance(points[members[cluster]][:, by], points[members[other]][:, by]) >= least
 
-        *looking, tag = ((mine, theirs) for mine, theirs in zip(shared[cluster], shared[other], strict=True))
-        alike = any(mine == theirs >= 0 for mine, theirs in looking)
-        if not alike and min(tag) >= 0 and tag[0] != tag[1]:
-            return True
-        return far(untagged, APART) and (far(relation, ELSEWHERE) or (not alike and far(output, APART)))
-
-    return all(apart(cluster, other) for cluster, other in combinations(range(len(members)), 2))
+def _far(clusters: tuple[Floats, Floats], features: NDArray[np.bool_], least: float) -> bool:
+    """Return whether two clusters lie at least so far apart by these features."""
+    first, second = clusters
+    return _distance(first[:, features], second[:, features]) >= least
 
 
 def _shared(looks: NDArray[np.int64]) -> int:
     """Return the number that nearly all rows of a cluster share; -1 where there is none."""
-    numbers, counts = np.unique(looks, return_counts=True)
-    return int(numbers[counts.argmax()]) if counts.max() >= ALIKE * len(looks) else -1
+    counts = np.bincount(looks + 1)  # from -1
+    return int(counts.argmax()) - 1 if counts.max() >= ALIKE * len(looks) else -1
 
 
 def _distance(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
