@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.loading.hashing import weights_hash
+from headscope.models.loading.hashing import configuration_hash, weights_hash
 from headscope.models.loading.load_model import LoadedModel
 from headscope.storage.signature_id import signature_id
 
@@ -19,11 +19,12 @@ _VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")
 
 
 def model_facts(loaded: LoadedModel, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Return the facts on a model in a signature: its names, its origin, and the hash of its weights."""
+    """Return the facts on a model in a signature: its names and origin, hashes of its weights and configuration."""
     return {
         "name": loaded.name,
         "revision": loaded.revision,
         "weights": weights_hash(loaded),
+        "configuration": configuration_hash(loaded),
         "family": loaded.family,
         "origin": loaded.origin,
         "special": {"cls": vocabulary.cls_name, "sep": vocabulary.sep_name},
@@ -41,7 +42,7 @@ def make_signature(
     """Return a signature with its id.
 
     Args:
-        model: name, revision, weights hash, family, shape.
+        model: from `model_facts`.
         tokenizer: hash of the tokenizer.
         corpus: name, hash and number of documents of the text; name and hash of each annotated corpus.
         options: that change numbers.

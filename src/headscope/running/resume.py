@@ -27,7 +27,9 @@ def stage_signature(
     reads = {name: corpus.get(name, {}).get("hash") for name in options.corpora_of(stage) if name != "text"}
     if "text" in stage.corpora:
         reads["text"] = corpus.get("hash")
-    model = {k: v for k, v in signature["model"].items() if k in ("weights", "family", "special")}
+    model = {
+        k: v for k, v in signature["model"].items() if k in ("weights", "configuration", "family", "special")
+    }
     kept = {name: signature["options"].get(name) for name in ("maps", "word_level", "shards")}
     listed = {"listed": stage.names()} if stage.listed else {}
     return signature_id(

@@ -71,7 +71,9 @@ def _same_study(earlier: Mapping[str, Any], signature: Mapping[str, Any]) -> boo
     """Whether another run may add to a folder: the same model, and no corpus of another name in an old one's place."""
 
     def model(of: Mapping[str, Any]) -> list[Any]:
-        return [of.get("model", {}).get(key) for key in ("weights", "family")] + [of.get("tokenizer")]
+        return [of.get("model", {}).get(key) for key in ("weights", "configuration", "family")] + [
+            of.get("tokenizer")
+        ]
 
     def clash(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
         # The same files under other options give another hash (a limit cuts them); other files have other names.

@@ -183,7 +183,7 @@ class ProbeBench:
     def _key(self, bank: ProbeTreebank) -> str:
         """Name what attention over a treebank depends on."""
         signature, options = self.run.signature, self.run.options
-        model = {name: signature["model"].get(name) for name in ("weights", "family")}
+        model = {name: signature["model"].get(name) for name in ("weights", "configuration", "family")}
         shaping = {n: getattr(options, n) for n in ("max_length", "token_types", "dtype", "max_inputs")}
         facts = {"model": model, "tokenizer": signature["tokenizer"], "treebank": bank.hash, **shaping}
         return signature_id({**facts, "pooling": options.pooling, "special": SPECIAL})
