@@ -6,6 +6,7 @@ import torch
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.tile import join_rows
+from headscope.attention.vectors.head_vectors import HeadVectors, join_vectors
 from support.inputs import made_up_segments, vocabulary
 from support.plain_vectors import SIDES, plain_vectors
 from support.tiny_models import tiny_model
@@ -79,3 +80,17 @@ def test_vectors_are_handed_out_as_the_model_holds_them():
 def test_nobody_has_vectors_that_were_not_asked_for_or_cannot_be_told(family, asked):
     keep = kept(tiny_model(family), vocabulary(has_cls=family == "bert"), vectors=asked)
     assert all(tile.vectors is None for own in keep.tiles for tiles in own.values() for tile in tiles)
+
+
+def test_a_layer_has_vectors_where_every_tile_has_them():
+    """Rows without vectors are no rows less."""
+    queries = torch.arange(24.0).reshape(1, 2, 4, 3)
+    tiles = [
+        HeadVectors(queries=queries[:, :, rows], keys=queries, outputs=-queries[:, :, rows])
+        for rows in (slice(0, 3), slice(3, 4))
+    ]
+    joined = join_vectors(tiles)
+    assert torch.equal(joined.queries, queries)
+    assert torch.equal(joined.outputs, -queries)
+    assert join_vectors([tiles[0], None]) is None
+    assert join_vectors([]) is None

@@ -41,23 +41,20 @@ def lines_of(sequence):
 
 @pytest.fixture(scope="module")
 def few_heads(tmp_path_factory):
-    """A model for commands, which show layers and heads by their numbers at most."""
-    return save_tiny_masked_lm(tmp_path_factory.mktemp("few") / "model", layers=3, heads=4)
-
-
-@pytest.fixture(scope="module")
-def as_many_heads(tmp_path_factory):
-    """A model of the embedded one's shape, which blocks of Python know."""
-    return save_tiny_masked_lm(tmp_path_factory.mktemp("many") / "model", layers=6, heads=12)
+    """A model with just the layers and heads that the pages name."""
+    return save_tiny_masked_lm(tmp_path_factory.mktemp("few") / "model", layers=3, heads=8)
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def folder(tmp_path, monkeypatch, request):
     """A folder with corpora: enough to measure on, and few sentences to train on, for that takes long.
 
-    The files of figures beside a report are left out: drawing them takes most of its time, and has tests of its own.
+    The files of figures beside a report are left out, and so is its page but in the tutorial, which says what is on it:
+    drawing them takes most of a report's time, and has tests of its own.
     """
     monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
+    if "tutorial" not in request.node.name:
+        monkeypatch.setattr("headscope.reporting.report_page._rendered", lambda *_: "<title>A report</title>")
     (tmp_path / "my.txt").write_text(STORY * 12)
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "a.txt").write_text(STORY)
@@ -134,8 +131,8 @@ def test_every_command_is_among_those_run():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.name)
-def test_python_runs_as_written(page, folder, as_many_heads, monkeypatch):
-    monkeypatch.setattr(headscope_minilm, "folder", lambda: as_many_heads)
+def test_python_runs_as_written(page, folder, few_heads, monkeypatch):
+    monkeypatch.setattr(headscope_minilm, "folder", lambda: few_heads)
     names: dict[str, object] = {"__name__": "docs"}
     for number, block in enumerate(blocks(page, "python")):
         exec(compile(block, f"{page.name} block {number + 1}", "exec"), names)

@@ -385,6 +385,11 @@ GOOD = {"attns": np.full((1, 1, 2, 2), 0.5, np.float16), "tokens": ["a", "b"]}
             ", entry 2: attns has 2 layers of 1 heads, expected 1 of 1 as in entry 1; keep the maps of one model in "
             "a file",
         ),
+        (
+            [GOOD, {**GOOD, "attns": np.full((1, 3, 2, 2), 0.5, np.float16)}],
+            ", entry 2: attns has 1 layers of 3 heads, expected 1 of 1 as in entry 1; keep the maps of one model in "
+            "a file",
+        ),
     ],
 )
 def test_entries_that_are_not_the_originals(content, why, tmp_path):

@@ -23,19 +23,18 @@ import pytest
 from defects import DEFECTS, Defect
 
 ROOT = Path(__file__).resolve().parents[2]
-# What tests read; the rest of the tree (environments, caches, reports) is not copied.
-COPIED = (
-    "src",
-    "tests",
-    "docs",
-    "benchmarks",
-    "examples",
-    "models",
-    "pyproject.toml",
-    "README.md",
-    "Makefile",
+# Environments, caches and what tests write: no test reads them.
+LEFT_OUT = shutil.ignore_patterns(
+    ".git",
+    ".venv",
+    ".*_cache",
+    ".hypothesis",
+    "__pycache__",
+    "node_modules",
+    "*.egg-info",
+    "findings",
+    "shared",
 )
-LEFT_OUT = shutil.ignore_patterns("__pycache__", "node_modules", "*.egg-info", ".pytest_cache", "findings")
 MOST_SECONDS = 600
 LONG_TO_IMPORT = (
     "torch",

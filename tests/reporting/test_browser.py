@@ -8,6 +8,7 @@ from headscope.reporting.report_page import render_report
 from headscope.statistics.statistic_catalog import NAMES, is_share
 from support import mock_inputs
 from support.attention_pages import settled
+from support.axe import violations
 from support.mock_behaviors import with_behaviors
 from support.mock_distribution import with_distribution
 
@@ -44,6 +45,14 @@ def test_opens_without_an_error_or_a_request(visit, name):
     page = visit(name)
     assert page.locator("#grid button").count() > 0
     assert page.locator("#card h2").inner_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", ["t5", "rows"])
+def test_no_rule_of_accessibility_is_broken(visit, name, scheme):
+    page = visit(name, scheme=scheme)
+    settled(page)
+    assert violations(page) == []
 
 
 def test_grid_has_a_named_cell_for_each_head(visit, inputs):

@@ -47,8 +47,15 @@ def run_line(line: str) -> tuple[object, str]:
     """Run a command of the documentation where we are: exit code and standard error.
 
     What needs a shell gets one, with the installed program; a plain command runs in this process, which spares the
-    seconds in which a program starts, and names of files are found for it as a shell finds them.
+    seconds in which a program starts, and names of files are found for it as a shell finds them. Of a loop, a shell
+    says which commands it comes to.
     """
+    if line.startswith("for "):
+        said = subprocess.check_output(
+            line.replace("; do headscope ", "; do echo headscope "), shell=True, text=True
+        )
+        results = [run_line(command) for command in said.splitlines()]
+        return next((result for result in results if result[0] != 0), results[-1])
     words = shlex.split(line)
     if words[0] == "headscope" and not _SHELL & set(line):
         files = [sorted(glob.glob(word)) if "*" in word else [word] for word in words[1:]]

@@ -14,7 +14,7 @@ from headscope.analyses.explanation.explanation_tables import head_rows
 from headscope.analyses.explanation.kept_rows import KeptSegment
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.row_sample import SampledRows
-from headscope.analyses.explanation.sample_design import sample_design
+from headscope.analyses.explanation.sample_design import SampleDesign, sample_design
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.encoding.vocabulary import KeyClass
@@ -123,6 +123,26 @@ def planted(scores: Mapping[str, float], each: Input) -> np.ndarray:
     return np.asarray(weights / weights.sum(1, keepdims=True))
 
 
+def sample_of(
+    attention: Sequence[Sequence[np.ndarray]], *, trees: bool = False, documents: int = DOCUMENTS
+) -> SampleDesign:
+    """Return the rows of heads with their features; the arguments are those of `explained`."""
+    samples, contexts = [], {}
+    for number, each in enumerate(inputs()[:documents]):
+        heads = np.stack([head[number] for head in attention])
+        values = np.full((2, 1, *heads.shape[:2], heads.shape[2] + 1), np.nan, dtype=np.float32)
+        values[0, 0, :, :, :-1] = heads
+        segment = KeptSegment(each.tokens, each.tokens, {})
+        samples.append(SampledRows(f"document {number:02}", 0, segment, each.rows, values))
+        contexts[f"document {number:02}"] = each
+    return sample_design(
+        samples,
+        list(FEATURES.values()),
+        lambda sample, visible: context(contexts[sample.document], visible, trees=trees),
+        seed=0,
+    )
+
+
 def explained(
     attention: Sequence[Sequence[np.ndarray]], *, trees: bool = False, documents: int = DOCUMENTS
 ) -> list[tuple[dict, dict[str, float]]]:
@@ -133,20 +153,7 @@ def explained(
         trees: whether the trees are known.
         documents: number of inputs that are taken.
     """
-    samples, contexts = [], {}
-    for number, each in enumerate(inputs()[:documents]):
-        heads = np.stack([head[number] for head in attention])
-        values = np.full((2, 1, *heads.shape[:2], heads.shape[2] + 1), np.nan, dtype=np.float32)
-        values[0, 0, :, :, :-1] = heads
-        segment = KeptSegment(each.tokens, each.tokens, {})
-        samples.append(SampledRows(f"document {number:02}", 0, segment, each.rows, values))
-        contexts[f"document {number:02}"] = each
-    design = sample_design(
-        samples,
-        list(FEATURES.values()),
-        lambda sample, visible: context(contexts[sample.document], visible, trees=trees),
-        seed=0,
-    )
+    design = sample_of(attention, trees=trees, documents=documents)
     of = {"kind": "encoder", "layer": 1, "measure": WEIGHT, "model": "trained"}
     heads = explain(design, [0], (WEIGHT,))[0][WEIGHT]
     rows, groups = head_rows(of, heads, columns=design.columns, texts=vocabulary().texts, special=Special())

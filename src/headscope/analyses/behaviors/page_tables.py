@@ -28,20 +28,21 @@ TOKENS_COLUMN = "of the tokens"
 NORM_COLUMN = "of what it writes"
 
 
-def best_heads(chosen: Sequence[BehaviorHead], kind: Kind, *, name: str) -> Html:
+def best_heads(chosen: Sequence[BehaviorHead], kind: Kind, *, name: str, where: str) -> Html:
     """Tabulate the head chosen for each behavior, beside its baselines.
 
     Args:
         chosen: of one kind of attention.
         kind: theirs.
         name: id of the table.
+        where: what the behaviors were measured on, such as `in text`.
     """
     by_norm = any(head.by_norm is not None for head in chosen)
     of = TOKENS_COLUMN if all(head.behavior.counts_tokens for head in chosen) else COLUMNS[2]
     titles = [*COLUMNS[:2], of, *([NORM_COLUMN] if by_norm else []), *COLUMNS[3:]]
     rows = el("tbody", [_row(head, kind, by_norm=by_norm) for head in chosen])
     table = page_table([header_line(titles)], [rows], name=name, class_="relations")
-    return scrolled(table, "The head chosen for each behavior")
+    return scrolled(table, f"The {kind.prefix}head chosen for each behavior {where}")
 
 
 def _row(chosen: BehaviorHead, kind: Kind, *, by_norm: bool) -> Html:

@@ -54,7 +54,7 @@ def behaviors_section(about: Context) -> list[Section]:
         if not chosen:
             continue
         blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
-        blocks.append(best_heads(chosen, kind, name=f"table-behaviors-best-{kind.name}"))
+        blocks.append(best_heads(chosen, kind, name=f"table-behaviors-best-{kind.name}", where="in text"))
         blocks += place_grids(about, FIGURE, kind, chosen, where="in text")
         disagreements = norm_disagreements(heads, kind, chosen, name=f"table-behaviors-written-{kind.name}")
         blocks.append(None if disagreements is None else disagreements.html())

@@ -87,7 +87,7 @@ def _blocks(about: Context, experiment: Experiment) -> list[Html]:
         blocks += [el("h3", title), el("p", f"{capital(experiment.meaning)}.", class_="caption")]
         blocks += linked(about.findings_on(topic_of(experiment), kind=kind))
         name = f"table-experiment-{experiment.name}-{kind.name}"
-        blocks.append(best_heads(chosen, kind, name=f"{name}-best"))
+        blocks.append(best_heads(chosen, kind, name=f"{name}-best", where=experiment.where))
         behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
         if experiment.on_cards:
             figure = FIGURES[experiment.name]
