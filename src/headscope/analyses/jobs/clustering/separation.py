@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.analyses.jobs.clustering.k_means import Floats
 from headscope.analyses.jobs.features import FEATURES, RELATION, TAGS_OF_KEYS, WRITTEN
-from headscope.analyses.jobs.k_means import Floats
 
 APART = 4.0
 """Means of two jobs lie at least this many standard deviations apart; halves of a uniform distribution lie 3.5."""
