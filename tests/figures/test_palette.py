@@ -80,9 +80,9 @@ def test_css_has_every_color(scheme):
     assert len(declared) == len(palette().page) + 3 * len(palette().roles)
 
 
-def test_no_two_line_colors_are_the_same():
+def test_no_two_drawn_colors_are_the_same():
     # The report maps a drawn color back to its name.
-    lines = [role.line.light for role in palette().roles.values()] + [
-        c.light for c in palette().page.values()
-    ]
-    assert len(set(lines)) == len(lines)
+    roles = palette().roles.values()
+    drawn = [color for role in roles for color in (role.line.light, role.fill.light)]
+    drawn += [color.light for color in palette().page.values()]
+    assert len(set(drawn)) == len(drawn)

@@ -1,7 +1,11 @@
 """What the report says of explanations: one finding first of all, and a sentence for a head without another name."""
 
+import pandas as pd
 import pytest
 
+from headscope.analyses.explanation.catalog import GROUPS
+from headscope.analyses.explanation.colors import COLORS, color_of
+from headscope.analyses.explanation.figures import stacked
 from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
 from headscope.reporting.every_finding import all_findings, headline
 from headscope.reporting.payload import data_block
@@ -38,3 +42,21 @@ def test_a_run_without_explanations_says_nothing_of_them():
     plain = about(mock_inputs.section_4(4, 8))
     assert explanation_findings(plain) == []
     assert not any("explained" in name for name, _ in data_block(plain)["kinds"][0]["summaries"])
+
+
+def test_a_bar_has_what_each_color_adds_and_leaves_out_what_takes_away():
+    rows = [
+        ("cls", 0.4),
+        ("distance", 0.2),
+        ("side", 0.1),
+        ("previous", 0.05),
+        ("tokens", -0.02),
+        ("own", 0.03),
+    ]
+    groups = pd.DataFrame([{"layer": 2, "head": 3, "group": group, "share": share} for group, share in rows])
+    (bar,) = stacked(groups).items()
+    assert bar == ((2, 3), pytest.approx({"cls": 0.4, "position": 0.3, "previous": 0.05, "added": 0.03}))
+
+
+def test_every_group_has_a_color_that_is_stacked():
+    assert {color_of(group) for group in (*GROUPS, "own")} == set(COLORS)

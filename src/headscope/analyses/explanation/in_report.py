@@ -1,13 +1,14 @@
 """What explanations add to the report."""
 
 from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
-from headscope.analyses.explanation.section import TERMS, explanation_section
+from headscope.analyses.explanation.section import FIGURE, TERMS, explanation_section
 from headscope.report_kit.report_parts import Parts
 
 PARTS = Parts(
     group="what",
     findings=explanation_findings,
     sections=explanation_section,
+    figures=(FIGURE,),
     terms=TERMS,
     explained=("explanation",),
     headline={TOPIC: 0},

@@ -17,6 +17,8 @@ from headscope.views.markup import Html, el, raw, text
 
 PIXELS_PER_POINT = 1.36
 """Ten-point text of a figure comes out a little smaller than the page's sixteen-pixel text."""
+LEAST_PIXELS_PER_POINT = 1.23
+"""Nine-point text has 11 pixels on the narrowest screen, where a figure scrolls in its box."""
 
 
 def inline(figure: matplotlib.figure.Figure, *, name: str, label: str) -> Html:
@@ -85,7 +87,7 @@ def _inlined(markup: str, *, name: str, label: str) -> Html:
     body = _GROUP.sub(_hoist, body)
     body = re.sub(r"<[^>]*>", lambda tag: _tag(tag.group(), name), body)
     body = re.sub(r">\s+<", "><", body)
-    size = f"--natural:{width * PIXELS_PER_POINT:.0f}px;--least:{width * 0.95:.0f}px"
+    size = f"--natural:{width * PIXELS_PER_POINT:.0f}px;--least:{width * LEAST_PIXELS_PER_POINT:.0f}px"
     return raw(
         f'<svg class="figure" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{text(label)}" '
         f'style="{size}" stroke-linejoin="round">{body.strip()}</svg>'
@@ -135,4 +137,6 @@ def _variables() -> dict[str, str]:
     """Map the light scheme's colors, which matplotlib drew with, to the page's variables."""
     colors = palette()
     known = {shade.light: f"var(--{name})" for name, shade in colors.page.items()}
-    return known | {role.line.light: f"var(--line-{name})" for name, role in colors.roles.items()}
+    for name, role in colors.roles.items():
+        known |= {role.line.light: f"var(--line-{name})", role.fill.light: f"var(--fill-{name})"}
+    return known

@@ -1,0 +1,187 @@
+"""The figure of explanations: a stacked bar for each head, a color for each sort of features, layer after layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter
+
+from headscope.analyses.explanation.colors import COLORS, color_of, label_of
+from headscope.analyses.explanation.tables import TRAINED, WEIGHT
+from headscope.figures.head_points import draw_points
+from headscope.figures.paper import LEAST_POINTS, PAGE_INCHES, narrow, paper_width
+from headscope.figures.style import LINE, house_style, new_figure
+from headscope.palette import palette
+from headscope.report_kit.report_parts import Context, Drawing
+from headscope.report_kit.tables.cells import records
+from headscope.report_kit.words import Words
+
+_WIDTH, _ROW_INCHES, _OTHER_INCHES = 8.4, 1.25, 1.1
+_BARS = 100
+"""Bars of a row at most, where a layer has fewer heads; in a paper as many as its width has room for."""
+_BARS_PER_INCH = 14
+_BELOW = -0.13
+"""Where the point of a head stands, below its bar."""
+
+
+def stacked(groups: pd.DataFrame) -> dict[tuple[int, int], dict[str, float]]:
+    """Return the share of each color in each head, (layer, head); what takes away from a share is left out.
+
+    Args:
+        groups: rows of `tables/explanation_groups.parquet` of one kind, measure and model.
+    """
+    bars: dict[tuple[int, int], dict[str, float]] = {}
+    for row in records(groups[groups["share"] > 0]):
+        bar, color = bars.setdefault((int(row["layer"]), int(row["head"])), {}), color_of(str(row["group"]))
+        bar[color] = bar.get(color, 0.0) + float(row["share"])
+    return bars
+
+
+def draw_bars(
+    about: Context, explanation: pd.DataFrame, groups: pd.DataFrame
+) -> Iterator[tuple[str, Drawing]]:
+    """Yield a page for as many layers as fit on one, for each kind of attention whose heads are explained.
+
+    Args:
+        about: the run.
+        explanation, groups: its tables.
+    """
+    of_weight = [
+        table[(table["measure"] == WEIGHT) & (table["model"] == TRAINED)] for table in (explanation, groups)
+    ]
+    for kind in about.kinds:
+        heads, parts = (table[table["kind"] == kind.name] for table in of_weight)
+        if not heads["explained"].notna().any():
+            continue
+        width = paper_width() or _WIDTH
+        bars = _BARS if paper_width() is None else int(width * _BARS_PER_INCH)
+        layers = max(1, bars // kind.heads_per_layer)
+        rows = [
+            range(first, min(first + layers, kind.layers + 1)) for first in range(1, kind.layers + 1, layers)
+        ]
+        most = int((PAGE_INCHES - 2 * _OTHER_INCHES) / _ROW_INCHES)
+        for first in range(0, len(rows), most):
+            yield (
+                kind.ending,
+                partial(
+                    explained_figure,
+                    stacked(parts),
+                    rows[first : first + most],
+                    kind.heads_per_layer,
+                    kind=kind.name,
+                    roles=about.run.roles,
+                    words=about.words,
+                ),
+            )
+
+
+def explained_figure(
+    bars: dict[tuple[int, int], dict[str, float]],
+    rows: Sequence[range],
+    heads: int,
+    *,
+    kind: str,
+    roles: pd.DataFrame | None,
+    words: Words,
+) -> Figure:
+    """Draw a bar for each head from 0 to 1, up to what is explained; below it the head's point, which opens its card.
+
+    Args:
+        bars: of each head, the shares by color.
+        rows: the layers of each row of the figure.
+        heads: number of heads in a layer.
+        kind: of attention.
+        roles: `kind layer head role`, for the points.
+        words: the names of special tokens.
+    """
+    present = [name for name in COLORS if any(name in shares for shares in bars.values())]
+    with house_style():
+        key_inches = 0.22 * len(present) if narrow() else 0.0
+        figure = new_figure(_WIDTH, _OTHER_INCHES + key_inches + _ROW_INCHES * len(rows))
+        axes = figure.subplots(len(rows), 1, squeeze=False)[:, 0].tolist()
+        for ax, layers in zip(axes, rows, strict=True):
+            _row(ax, bars, layers, len(rows[0]), heads, kind, roles)
+        axes[-1].set_xlabel("layer")
+        fills = palette().roles
+        handles = [Patch(facecolor=fills[name].fill.light, label=label_of(name, words)) for name in present]
+        figure.legend(
+            handles=handles, loc="outside upper left", ncols=1 if narrow() else 5, frameon=False,
+            fontsize=LEAST_POINTS if narrow() else 9 if paper_width() is None else 7.5, handlelength=1.0,
+            handleheight=1.0, columnspacing=1.2,
+        )  # fmt: skip
+        return figure
+
+
+def _row(
+    ax: Axes,
+    bars: dict[tuple[int, int], dict[str, float]],
+    layers: range,
+    most_layers: int,
+    heads: int,
+    kind: str,
+    roles: pd.DataFrame | None,
+) -> None:
+    places = [(layer, head) for layer in layers for head in range(1, heads + 1)]
+    at = np.array(places, dtype=float)
+    width = 0.86 / heads
+    # A layer is 1 wide; its bars stand side by side in the middle of it.
+    x = at[:, 0] + 0.86 * ((at[:, 1] - 0.5) / heads - 0.5)
+    low = np.zeros(len(places))
+    _boxes(ax, x, low, np.ones(len(places)), width, LINE, f"whole--{kind}--{layers[0]}")
+    for name in COLORS:
+        shares = np.array([bars.get(place, {}).get(name, 0.0) for place in places])
+        drawn = np.flatnonzero(shares)
+        if len(drawn):
+            high = np.minimum(low + shares, 1.0)
+            color = palette().roles[name].fill.light
+            _boxes(ax, x[drawn], low[drawn], high[drawn], width, color, f"mark--{kind}--{layers[0]}--{name}")
+            low = high
+    size = max(3.0, min(26.0, (400 * width / most_layers) ** 1.6))
+    draw_points(
+        ax,
+        places,
+        x,
+        np.full(len(places), _BELOW),
+        kind=kind,
+        name=f"explained-{layers[0]}",
+        roles=roles,
+        s=size,
+    )
+    # Rows are alike in scale, also the last one with fewer layers.
+    ax.set_xlim(layers[0] - 0.5, layers[0] - 0.5 + most_layers)
+    ax.set_ylim(-0.24, 1.02)
+    ax.set_xticks(list(layers))
+    ax.set_yticks([0, 0.5, 1])
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}%"))
+    ax.spines["bottom"].set_visible(False)
+    ax.tick_params(labelsize=LEAST_POINTS if narrow() else 9)
+
+
+def _boxes(
+    ax: Axes,
+    x: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    width: float,
+    color: str,
+    gid: str,
+) -> None:
+    """Draw boxes of one color, with a hair of paper between neighbors."""
+    left, right = x - 0.43 * width, x + 0.43 * width
+    corners = np.stack(
+        [np.stack(corner, 1) for corner in ((left, low), (right, low), (right, high), (left, high))], 1
+    )
+    hollow = color == LINE
+    ax.add_collection(
+        PolyCollection(
+            list(corners), facecolors="none" if hollow else color, edgecolors=color if hollow else "none",
+            linewidths=0.6 if hollow else 0.0, zorder=1 if hollow else 2, gid=gid,
+        )
+    )  # fmt: skip
