@@ -38,8 +38,8 @@ def color_of(group: str) -> str:
     """Return the name of a group's color in the palette; groups that a user adds have one of their own."""
     if group not in GROUPS:
         return ADDED
-    own = group if group in COLORS else _OF_GROUP.get(group)
-    return own or _OF_FAMILY[GROUPS[group].family]
+    role = group if group in COLORS else _OF_GROUP.get(group)
+    return role or _OF_FAMILY[GROUPS[group].family]
 
 
 def label_of(color: str, words: Words) -> str:

@@ -128,15 +128,15 @@ def _row(
     kind: str,
     roles: pd.DataFrame | None,
 ) -> None:
-    places = [(layer, head) for layer in layers for head in range(1, heads + 1)]
-    at = np.array(places, dtype=float)
+    positions = [(layer, head) for layer in layers for head in range(1, heads + 1)]
+    at = np.array(positions, dtype=float)
     width = 0.86 / heads
     # A layer is 1 wide; its bars stand side by side in the middle of it.
     x = at[:, 0] + 0.86 * ((at[:, 1] - 0.5) / heads - 0.5)
-    low = np.zeros(len(places))
-    _boxes(ax, x, low, np.ones(len(places)), width, LINE, f"whole--{kind}--{layers[0]}")
+    low = np.zeros(len(positions))
+    _boxes(ax, x, low, np.ones(len(positions)), width, LINE, f"whole--{kind}--{layers[0]}")
     for name in COLORS:
-        shares = np.array([bars.get(place, {}).get(name, 0.0) for place in places])
+        shares = np.array([bars.get(position, {}).get(name, 0.0) for position in positions])
         drawn = np.flatnonzero(shares)
         if len(drawn):
             high = np.minimum(low + shares, 1.0)
@@ -146,9 +146,9 @@ def _row(
     size = max(3.0, min(26.0, (400 * width / most_layers) ** 1.6))
     draw_points(
         ax,
-        places,
+        positions,
         x,
-        np.full(len(places), _BELOW),
+        np.full(len(positions), _BELOW),
         kind=kind,
         name=f"explained-{layers[0]}",
         roles=roles,
