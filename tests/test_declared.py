@@ -8,6 +8,7 @@ from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import headscope
+from headscope.embedded import EMBEDDED
 
 SOURCE = Path(headscope.__file__).parent
 PROJECT = tomllib.loads((SOURCE.parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -26,9 +27,9 @@ OPTIONAL = {
     if extra != "dev"
     for each in listed
 }
-# A notebook runs in one, fsspec reads addresses with two and transformers tokenizers with the others: no module of
-# theirs is called.
-NOT_IMPORTED = {"gcsfs", "ipykernel", "protobuf", "s3fs", "sentencepiece", "tiktoken"}
+# The embedded model's package is imported by the model's name; a notebook runs in one, fsspec reads addresses with two
+# and transformers tokenizers with the others: no module of theirs is called.
+NOT_IMPORTED = {"gcsfs", EMBEDDED, "ipykernel", "protobuf", "s3fs", "sentencepiece", "tiktoken"}
 
 
 def imported():

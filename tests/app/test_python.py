@@ -212,16 +212,18 @@ def test_a_report_offers_every_option():
 
 def test_views_offer_what_they_take():
     from headscope.app.notebook import view_of
+    from headscope.views.snapshot.given_arrays import raw_view
     from headscope.views.snapshot.model_input import ReadingRequest
     from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot
 
     taken = {
         name: each.default
-        for function in (view_of, take_snapshot, ReadingRequest, reader_of)
+        for function in (view_of, take_snapshot, ReadingRequest, reader_of, raw_view)
         for name, each in inspect.signature(function).parameters.items()
         if each.kind is inspect.Parameter.KEYWORD_ONLY
     }
-    hidden = {"neuron", "writes", "text", "text_b"}  # said by the view's name, by `generate`, and by place
+    # Said by the view's name, by `generate`, and by place; what only the library itself hands on.
+    hidden = {"neuron", "writes", "text", "text_b", "count_from", "readable", "title", "model"}
     assert {each.name for each in VIEW} == {*taken} - hidden | {"tokenizer"}
     for each in VIEW:
         if each.name in taken and each.default is not None:

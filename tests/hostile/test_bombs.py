@@ -51,9 +51,10 @@ def refused(action, *given):
 def test_normalizers_that_double_a_text(tmp_path):
     """The tokenizer loads, for nothing that it reads at once grows; the text that does is refused."""
     made = model_with(tmp_path, normalizer=sequence("normalizers", [DOUBLES] * 40))
-    (tmp_path / "text.txt").write_text("the cat sat .\nz\n\nit slept .\n")
+    (tmp_path / "text.txt").write_text("the cat sat .\nz\n\nit slept .\n" * 10)
+    given = ("--text", tmp_path / "text.txt", "--model", made, "--packing", "single")
     with guarded():
-        code, _, err = run_command("stats", "--text", tmp_path / "text.txt", "--model", made)
+        code, _, err = run_command("stats", *given)
     says = f"the tokenizer's normalizer makes more than 1,048,576 letters of a text of 1; {AGAIN}"
     assert (code, err) == (2, f"headscope: {says}\n")
 

@@ -2,12 +2,12 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import pytest
 
 import headscope as hs
 from headscope.app.api import head_atlas
-from headscope.declarations.run_options import RunOptions
 from headscope.errors import HeadscopeError, InputError, OutputError
 from headscope.prepare.prepared_run import prepare
 from headscope.running import writing
@@ -232,7 +232,7 @@ def test_a_folder_that_goes_while_it_is_measured(run, measured, found, tmp_path,
 def test_two_runs_at_once_never_mix(base, run, measured, found, tmp_path, monkeypatch):
     """A second run with another seed comes while the first measures: it is told, and the folder is the first's."""
     out = tmp_path / "out"
-    other = prepare(RunOptions(**{**vars(run.options), "seed": 1}))
+    other = prepare(replace(run.options, seed=1))
     said = []
 
     def meanwhile(stage, *_):

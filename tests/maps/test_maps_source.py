@@ -85,14 +85,10 @@ def model_stats(family, segments):
 def assert_same_stats(found, expected, *, atol):
     assert [each.kind for each in found] == [each.kind for each in expected]
     for one, other in zip(found, expected):
-        for part in ("heads", "layers"):
-            for number in ("value", "low", "high"):
-                np.testing.assert_allclose(
-                    getattr(getattr(one, part), number),
-                    getattr(getattr(other, part), number),
-                    rtol=0,
-                    atol=atol,
-                )
+        for number in ("value", "low", "high"):
+            np.testing.assert_allclose(
+                getattr(one.values, number), getattr(other.values, number), rtol=0, atol=atol
+            )
         np.testing.assert_allclose(one.uniform, other.uniform, rtol=0, atol=1e-7)
         np.testing.assert_array_equal(one.n, other.n)
 

@@ -5,8 +5,9 @@ from typing import Any
 from headscope.errors import OptionError
 
 UNSET = ""
+"""What `RunOptions.packing`, `pooling` and `spacing` hold where the user sets nothing, so that the run chooses."""
 DEFAULT_PACKING = "pretraining"
-"""What `RunOptions.pooling` and `spacing` hold where the user sets nothing, so that the run chooses."""
+"""Of a model that reads pairs."""
 DEFAULT_POOLING = "mean"
 DEFAULT_SPACING = "written"
 

@@ -11,6 +11,7 @@ from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
 from headscope.app.options.beside_run import CASED, FORCE, OUT_FOLDER, RUN
 from headscope.counted import count
+from headscope.declarations.compat import DEFAULT_PACKING
 from headscope.declarations.option import Option
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError
@@ -50,6 +51,7 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
     """
     path = out or default_out(values["text"] or [])
     options = o.run_options(RunOptions, **values)
+    packing = options.packing or DEFAULT_PACKING
 
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
@@ -70,7 +72,7 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
         )
     packer = Packer(
         encoder,
-        packing=options.packing,
+        packing=packing,
         max_length=options.max_length,
         too_long=options.too_long,
         seed=options.seed,
@@ -86,9 +88,7 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
     with placed(path, replace=force) as part, part.open("w", encoding="utf-8") as file:
         # Only pre-training packing is shuffled, with the generator that drew its cuts, as in the original.
         lines = (
-            _shuffled(entries(), packer.random)
-            if options.packing == "pretraining"
-            else map(json.dumps, entries())
+            _shuffled(entries(), packer.random) if packing == "pretraining" else map(json.dumps, entries())
         )
         _write_list(file, lines)
         counts = packer.counts
