@@ -292,12 +292,12 @@ class RunOptions:
     @cached_property
     def shaping(self) -> dict[str, object]:
         """The options that change numbers, for the signature."""
-        names: list[str] = []
-        for request in self.wanted:
-            for stage in STAGES.values():
-                options_of_stage = (
-                    stage.shaping(maps=self.maps is not None) if stage.request_name == request else ()
-                )
-                names += [name for name in options_of_stage if name not in names]
-        shaping = {name: getattr(self, name) for name in names}
-        return shaping if self.maps is not None else {"stages": list(self.wanted), **shaping}
+        over_maps = self.maps is not None
+        shaping = {
+            name: getattr(self, name)
+            for request in self.wanted
+            for stage in STAGES.values()
+            if stage.request_name == request
+            for name in stage.shaping(maps=over_maps)
+        }
+        return shaping if over_maps else {"stages": list(self.wanted), **shaping}

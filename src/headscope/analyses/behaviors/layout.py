@@ -15,7 +15,7 @@ from headscope.statistics.inference.head_means import HeadMeans
 from headscope.statistics.inference.selection import Chosen, held_out, same_data
 from headscope.statistics.inference.thresholds import passing
 from headscope.statistics.measures import WEIGHT
-from headscope.statistics.tables.head_table import head_table, interval_columns
+from headscope.statistics.tables.head_table import head_table, interval_arrays
 
 _ALL_DOCUMENTS = ("all_documents", "all_documents_")
 
@@ -38,7 +38,7 @@ def heads_table(results: Sequence[HeadMeans], names: Sequence[str]) -> pd.DataFr
         for index, name in enumerate(names):
             if name in SHARES:
                 shows[:, :-1, index] = verdicts(means, columns[index])
-        values = interval_columns(mapped(means.values, lambda ends: ends[..., columns]))
+        values = interval_arrays(mapped(means.values, lambda ends: ends[..., columns]))
         more = {"uniform": means.uniform[:, None, columns], "n_rows": means.n[..., columns], "shows": shows}
         axes = {"behavior": names}
         table = head_table(values | more, axes, mean_last=True, kind=means.kind, measure=means.measure)

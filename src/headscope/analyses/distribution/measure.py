@@ -15,7 +15,7 @@ from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult
 from headscope.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
-from headscope.statistics.tables.head_table import head_table, interval_columns
+from headscope.statistics.tables.head_table import head_table, interval_arrays
 
 
 class DistributionMeasurement(Measurement[Run]):
@@ -51,5 +51,5 @@ def distribution_table(results: Sequence[DistributionResult]) -> pd.DataFrame:
 def _table(result: DistributionResult, at: int, name: str) -> pd.DataFrame:
     counts = result.counts[:, :, :, at]
     interval = decile_interval(counts, result.values(at), documents=result.documents)
-    columns = {**interval_columns(interval), "n_rows": counts.sum((0, 3), dtype=np.int64)[..., None]}
+    columns = {**interval_arrays(interval), "n_rows": counts.sum((0, 3), dtype=np.int64)[..., None]}
     return head_table(columns, {"decile": DECILES}, kind=result.kind, measure=name)[DISTRIBUTION.names]

@@ -1,4 +1,4 @@
-"""The color of each group of features: a role's where it is what the role is told by, else that of its family."""
+"""The color of each group of features: that of the role which the group defines, else that of its family."""
 
 from collections.abc import Mapping
 
@@ -35,7 +35,7 @@ COLORS = (
 
 
 def color_of(group: str) -> str:
-    """Return the name of a group's color in the palette; groups that a user adds have one of their own."""
+    """Return the name of a group's color in the palette; all groups that a user adds have the same."""
     if group not in GROUPS:
         return ADDED
     role = group if group in COLORS else _OF_GROUP.get(group)

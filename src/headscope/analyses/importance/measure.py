@@ -27,7 +27,7 @@ from headscope.prepare.input_sizes import auto_batch_size
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.inference.confidence import mapped, too_few
-from headscope.statistics.tables.head_table import head_table, interval_columns
+from headscope.statistics.tables.head_table import head_table, interval_arrays
 
 _NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
 
@@ -140,7 +140,7 @@ def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
     """
     tables = [
         head_table(
-            {**interval_columns(result.values), "n_inputs": result.n[:, None, None]},
+            {**interval_arrays(result.values), "n_inputs": result.n[:, None, None]},
             {"measure": MEASURES, "key_class": KEY_CLASSES},
             mean_last=True,
             kind=result.kind,
@@ -162,7 +162,7 @@ def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
     for result in results:
         # The only head is the layer's mean.
         columns = {
-            **interval_columns(mapped(result.differences, lambda ends: ends[:, None]), "difference"),
+            **interval_arrays(mapped(result.differences, lambda ends: ends[:, None]), "difference"),
             "n_inputs": result.n[:, None, None, :-1],
         }
         tables.append(head_table(columns, axes, mean_last=True, kind=result.kind))

@@ -14,7 +14,7 @@ from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.prepare.prepared_run import Stream
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import Interval
-from headscope.statistics.tables.head_table import head_table, interval_columns
+from headscope.statistics.tables.head_table import head_table, interval_arrays
 
 UNKNOWN = (
     "what heads write is not measured in {layers} of {kind} attention: no linear map takes the attention's output, "
@@ -58,7 +58,7 @@ def _tables(result: NormResult) -> Iterator[pd.DataFrame]:
     def table(statistic: str, interval: Interval, n: NDArray[np.int64], **more: Any) -> pd.DataFrame:
         """With `n` inputs, `[layer]` or `[layer, key class]`; the layer's mean is compared with no other."""
         by_class = {"key_class": KEY_CLASSES} if n.ndim > 1 else {}
-        columns = {**interval_columns(interval), "n_inputs": n[:, None], **more}
+        columns = {**interval_arrays(interval), "n_inputs": n[:, None], **more}
         mean_last = statistic != IN_LAYER
         return head_table(columns, by_class, mean_last=mean_last, kind=result.kind, statistic=statistic)
 

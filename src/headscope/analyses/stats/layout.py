@@ -9,7 +9,7 @@ from headscope.analyses.stats.tables import STATS
 from headscope.statistics.inference.head_means import HeadMeans
 from headscope.statistics.measures import WEIGHT
 from headscope.statistics.statistic_catalog import NAMES
-from headscope.statistics.tables.head_table import head_table, interval_columns
+from headscope.statistics.tables.head_table import head_table, interval_arrays
 
 
 def stats_table(results: Sequence[HeadMeans]) -> pd.DataFrame:
@@ -21,7 +21,7 @@ def stats_table(results: Sequence[HeadMeans]) -> pd.DataFrame:
     """
     tables = []
     for means in results:
-        columns = {**interval_columns(means.values), "uniform": means.uniform[:, None], "n_inputs": means.n}
+        columns = {**interval_arrays(means.values), "uniform": means.uniform[:, None], "n_inputs": means.n}
         table = head_table(
             columns, {"statistic": NAMES}, mean_last=True, kind=means.kind, measure=means.measure
         )

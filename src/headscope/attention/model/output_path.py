@@ -1,4 +1,4 @@
-"""The way of a layer's attention output to the residual stream, told from what the parts on it are given and make."""
+"""The way of a layer's attention output to the residual stream, found by what the parts on it are given and make."""
 
 from dataclasses import dataclass, field
 from typing import Literal

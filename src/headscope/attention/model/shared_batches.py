@@ -1,4 +1,4 @@
-"""Which inputs may share a batch: what a model gives of each input alone, held against a padded batch of both."""
+"""Which inputs may share a batch: what a model gives of each input alone, compared with a padded batch of both."""
 
 from typing import Any
 

@@ -11,7 +11,7 @@ import pandas as pd
 from headscope.statistics.inference.confidence import Interval
 
 
-def interval_columns(interval: Interval, value: str = "value") -> dict[str, Any]:
+def interval_arrays(interval: Interval, value: str = "value") -> dict[str, Any]:
     """Return an interval as the arrays `value`, `ci_low` and `ci_high`."""
     return {value: interval.value, "ci_low": interval.low, "ci_high": interval.high}
 

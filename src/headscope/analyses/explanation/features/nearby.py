@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats, Group
-from headscope.analyses.explanation.features import content, key_class, word_structure
+from headscope.analyses.explanation.features.token_features import TOKEN_FEATURES
 from headscope.analyses.explanation.row_context import RowContext
 
 GROUPS = (
@@ -18,9 +18,6 @@ GROUPS = (
         of_others=True,
     ),
 )
-_BY_NAME = {
-    feature.name: feature for module in (key_class, content, word_structure) for feature in module.FEATURES
-}
 _KINDS = (
     *("period_comma", "other_punctuation", "continuation", "word_start", "ends_word"),
     *("length", "capital", "digit", "log_frequency"),
@@ -40,7 +37,7 @@ def _near(rows: RowContext) -> Floats:
 def _product(
     name: str, kind: str, sentence: str, opposite: str, of_distance: Callable[[RowContext], Floats]
 ) -> Feature:
-    feature = _BY_NAME[kind]
+    feature = TOKEN_FEATURES[kind]
 
     def compute(rows: RowContext) -> Floats:
         return np.asarray(of_distance(rows) * feature.compute(rows))
@@ -59,7 +56,7 @@ def _product(
 FEATURES = tuple(
     product
     for kind in _KINDS
-    for written in (_BY_NAME[kind].sentence,)
+    for written in (TOKEN_FEATURES[kind].sentence,)
     for product in (
         _product("near", kind, f"{written} nearby", f"distant {written}", _near),
         _product("distant", kind, f"distant {written}", f"{written} nearby", _log_distance),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from headscope.analyses.explanation.feature import Feature, Floats, Group
-from headscope.analyses.explanation.features import content, key_class, word_structure
+from headscope.analyses.explanation.features.token_features import TOKEN_FEATURES
 from headscope.analyses.explanation.row_context import RowContext
 
 GROUPS = (
@@ -18,9 +18,6 @@ GROUPS = (
         of_others=True,
     ),
 )
-_BY_NAME = {
-    feature.name: feature for module in (key_class, content, word_structure) for feature in module.FEATURES
-}
 _BEFORE = {
     "first": "the first token",
     "period_comma": "periods and commas",
@@ -38,7 +35,7 @@ _OPPOSITES = {"length": "short tokens", "log_frequency": "rare tokens", "continu
 
 def _after(name: str) -> Callable[[RowContext], Floats]:
     """Return a function to a feature of the key before each key; the first key has none, and 0."""
-    compute_before = _BY_NAME[name].compute
+    compute_before = TOKEN_FEATURES[name].compute
 
     def compute(rows: RowContext) -> Floats:
         before = compute_before(rows)
