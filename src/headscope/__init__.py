@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         model_view,
         neuron_view,
         open_study,
+        prune,
         report,
         scan,
     )
@@ -47,6 +48,7 @@ _PUBLIC = {
     "model_view": "headscope.app.api",
     "neuron_view": "headscope.app.api",
     "open_study": "headscope.app.api",
+    "prune": "headscope.app.api",
     "read_corpus": "headscope.corpora.reading",
     "report": "headscope.app.api",
     "scan": "headscope.app.api",
@@ -66,6 +68,7 @@ __all__ = [
     "model_view",
     "neuron_view",
     "open_study",
+    "prune",
     "read_corpus",
     "report",
     "scan",

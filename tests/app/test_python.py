@@ -24,7 +24,7 @@ COMMANDS = [analysis.command.name for analysis in ANALYSES if analysis.command]
 OWN = sorted(
     [
         *("Accumulator", "HeadId", "HeadscopeError", "Study", "__version__", "attention", "head_atlas", "head_view"),
-        *("heatmap", "load_model", "matrix_view", "model_view", "neuron_view", "open_study", "read_corpus"),
+        *("heatmap", "load_model", "matrix_view", "model_view", "neuron_view", "open_study", "prune", "read_corpus"),
         *("report", "scan"),
     ]
 )  # fmt: skip

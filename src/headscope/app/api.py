@@ -12,7 +12,7 @@ from inspect import Parameter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.options.beside_run import ATTENTION, RUN, SCAN, VIEW
+from headscope.app.options.beside_run import ATTENTION, PRUNE, RUN, SCAN, VIEW
 from headscope.app.options.keywords import (
     check_choices,
     check_model,
@@ -150,6 +150,38 @@ def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
         )
     opened = study if isinstance(study, Study) else open_study(study)
     return write_atlas(opened, Path(out))
+
+
+@offering(RUN["revision"], *PRUNE, first=[positional("model", Any)], returns="Pruned")
+def prune(model: Any = None, **options: Any) -> Any:
+    """Write a model's checkpoint without some of its heads; plain transformers loads it.
+
+    >>> hs.prune("headscope-decoder", heads=["3-7", "3-8"], out="smaller")
+    >>> hs.prune("headscope-decoder", keep=0.7, study=study, by="norms.output_norm", out="smaller")
+
+    The rows of the output projection that a removed head writes through become zero (a mask of 0, Michel et al. 2019);
+    shapes, configuration and the projection's bias stay.
+
+    Args:
+        model: hub name or folder, or None for the embedded model.
+        {options}
+
+    Returns:
+        `path`, `removed` (the heads) and `heads` (how many the model has).
+
+    Raises:
+        HeadscopeError: something in the way that the user can mend; its text says how.
+    """
+    from headscope.app.pruning import prune as write
+
+    values = checked("prune", options, (RUN["revision"], *PRUNE), before=["model"])
+    if values.get("out") is None:
+        raise OptionError("prune needs out, the folder of the new checkpoint")
+    if isinstance(values.get("heads"), str):
+        raise OptionError(
+            'heads is a text; expected a list of heads, as ["3-7", "3-8"], or the Path of a file'
+        )
+    return write(model, **{name: value for name, value in values.items() if value is not None})
 
 
 _SCANNED = [positional(name, Any, Parameter.empty) for name in ("model", "texts", "accumulators")]

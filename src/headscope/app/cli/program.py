@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import typer
 
-from headscope.app.cli import atlas, convert, explore, export, extract, merge, report, segments, view
+from headscope.app.cli import atlas, convert, explore, export, extract, merge, prune, report, segments, view
 from headscope.app.cli.help_pages import GroupedCommand, GroupedProgram
 from headscope.app.cli.measuring import command_of
 from headscope.app.cli.printing import fit_output, say, say_beside
@@ -29,6 +29,7 @@ _OTHERS = (
     ProgramCommand(name="report", heading="Start", function=report.command),
     ProgramCommand(name="view", heading="Start", function=view.command),
     ProgramCommand(name="explore", heading="Start", function=explore.command),
+    ProgramCommand(name="prune", heading="Compare", function=prune.command),
     ProgramCommand(name="merge", heading="Scale", function=merge.command),
     ProgramCommand(name="segments", heading="Scale", function=segments.command),
     ProgramCommand(name="extract", heading="Scale", function=extract.command),

@@ -10,7 +10,7 @@ from headscope.errors import OptionError
 from headscope.installing import how_to_install_companion
 
 GROUP = "headscope.commands"
-HEADINGS = ("Start", "Measure", "Scale", "Publish", "Train", "More")
+HEADINGS = ("Start", "Measure", "Compare", "Scale", "Publish", "Train", "More")
 """What commands are for, in the order of `headscope --help`."""
 
 

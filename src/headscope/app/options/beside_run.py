@@ -122,6 +122,22 @@ VIEW = (
     ),
 )
 
+PRUNE = (
+    Option(
+        name="heads",
+        kind=Any,
+        placeholder="FILE",
+        help="The heads to remove, as `8-10`: a list of them, or the path of a file that names one a line.",
+    ),
+    Option(
+        name="keep", kind=float | None, help="In place of `heads`: the share of the heads that stays, as 0.7."
+    ),
+    Option(name="study", kind=Any, help="With `keep`: a finished run of the same model, or its folder."),
+    Option(name="by", help="With `keep`: the column of `study.heads` whose largest values stay."),
+    Option(name="out", kind=str | Path | None, help="Folder of the new checkpoint: new or empty."),
+    Option(name="replace", kind=bool, default=False, help="Whether what stands at `out` gives way."),
+)
+
 _SOME = Sequence[int] | int | None
 ATTENTION = (
     Option(

@@ -68,12 +68,7 @@ def load_model(
         OptionError: an unknown dtype or device.
     """
     loaded = read_model("AutoModel", name, revision=revision, dtype=dtype, device=device)
-    missing = sorted(k for k in loaded.untrained if not any(part in k for part in _MAY_BE_MISSING))
-    if missing:
-        raise ModelError(
-            f"{loaded.name}: the checkpoint lacks {len(missing)} of the model's weights ({missing[0]}, ...), which "
-            "would be random; expected a whole checkpoint of this architecture"
-        )
+    check_complete(loaded)
     return loaded
 
 
@@ -130,6 +125,16 @@ def read_model(
         revision=revision,
         untrained=frozenset(info["missing_keys"]),
     )
+
+
+def check_complete(loaded: LoadedModel) -> None:
+    """Refuse a model whose checkpoint lacks weights that attention depends on: they would be random."""
+    missing = sorted(k for k in loaded.untrained if not any(part in k for part in _MAY_BE_MISSING))
+    if missing:
+        raise ModelError(
+            f"{loaded.name}: the checkpoint lacks {len(missing)} of the model's weights ({missing[0]}, ...), which "
+            "would be random; expected a whole checkpoint of this architecture"
+        )
 
 
 def check_ids(model: Any, tokenizer: Any, label: str) -> None:

@@ -1,0 +1,66 @@
+"""`headscope prune`: a model in, its checkpoint without some of its heads out."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from headscope.app.cli.printing import say
+from headscope.app.options import typed as o
+from headscope.app.options.beside_run import FORCE, OUT_FOLDER, RUN
+from headscope.counted import count
+from headscope.declarations.option import Option
+
+_OUT = replace(OUT_FOLDER, kind=Path, required=True, help="Folder of the new checkpoint: new or empty.")
+_HEADS = Option(
+    name="heads",
+    kind=Path | None,
+    group="other",
+    placeholder="FILE",
+    help="A file that names the heads to remove, one a line: 8-10.",
+)
+_KEEP = Option(
+    name="keep",
+    kind=float | None,
+    group="other",
+    placeholder="SHARE",
+    help="Keep this share of the heads, those with the largest --by in --study: 0.7.",
+)
+_STUDY = Option(
+    name="study",
+    kind=Path | None,
+    group="corpora",
+    help="Folder of a finished run of the same model, for --keep.",
+)
+_BY = Option(
+    name="by",
+    group="other",
+    help="With --keep: the measure that orders the heads, a column of study.heads.",
+)
+
+
+@o.takes(RUN["model"], RUN["revision"], _HEADS, _KEEP, _STUDY, _BY, _OUT, FORCE)
+def command(
+    *,
+    model: str | None,
+    revision: str | None,
+    heads: Path | None,
+    keep: float | None,
+    study: Path | None,
+    by: str | None,
+    out: Path,
+    force: bool,
+) -> None:
+    """Write a model without some of its heads, as a checkpoint that plain transformers loads.
+
+    The rows of the output projection that a removed head writes through become zero; shapes and configuration stay.
+    Which heads go is said by --heads, or by --keep with a finished run and one of its measures.
+    """
+    from headscope.app.pruning import prune
+
+    pruned = prune(
+        model, revision=revision, heads=heads, keep=keep, study=study, by=by, out=out, replace=force
+    )
+    names = ", ".join(str(head) for head in pruned.removed[:12])
+    more = f" and {len(pruned.removed) - 12:,} more" if len(pruned.removed) > 12 else ""
+    say(
+        f"wrote {pruned.path}: without {len(pruned.removed):,} of {count(pruned.heads, 'head')} ({names}{more})"
+    )

@@ -1,0 +1,66 @@
+"""What `headscope prune` and `hs.prune` do: choose the heads, load the checkpoint, write it without them."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from headscope.attention.head_id import HeadId
+from headscope.errors import OptionError
+from headscope.models.loading.load_model import LoadedModel
+from headscope.models.loading.whole_checkpoint import load_checkpoint
+from headscope.running.pruning import HeadsToRemove, Pruned, WeakestHeads, read_head_names, write_pruned
+from headscope.study.study import Study, open_study
+
+
+def prune(
+    model: str | Path | LoadedModel | None,
+    *,
+    out: str | Path,
+    revision: str | None = None,
+    heads: Path | Iterable[str | HeadId] | None = None,
+    keep: float | None = None,
+    study: Study | str | Path | None = None,
+    by: str | None = None,
+    replace: bool = False,
+) -> Pruned:
+    """Write a model's checkpoint without some of its heads; see `write_pruned`.
+
+    Args:
+        model: a name or folder, or what `load_checkpoint` returns, whose weights are changed.
+        out: the new folder.
+        revision: of the hub.
+        heads: to remove: their names, or a file of them.
+        keep: in place of `heads`, the share that stays.
+        study: a run of the same model, for `keep`.
+        by: the column of `study.heads` that orders the heads, for `keep`.
+        replace: whether what stands at `out` gives way.
+
+    Raises:
+        HeadscopeError: options that do not go together, or what `write_pruned` and `load_checkpoint` raise.
+    """
+    chosen = _chosen(heads, keep, study, by)  # before any weight is loaded
+    loaded = model if isinstance(model, LoadedModel) else load_checkpoint(model, revision=revision)
+    return write_pruned(loaded, Path(out), heads=chosen, replace=replace)
+
+
+def _chosen(
+    heads: Path | Iterable[str | HeadId] | None,
+    keep: float | None,
+    study: Study | str | Path | None,
+    by: str | None,
+) -> HeadsToRemove | WeakestHeads:
+    if (heads is None) == (keep is None):
+        raise OptionError(
+            "give either --heads with a file of the heads to remove, or --keep with --study and --by, as --keep 0.7"
+        )
+    if heads is not None:
+        if study is not None or by is not None:
+            raise OptionError("--study and --by choose heads for --keep; leave them out beside --heads")
+        return HeadsToRemove(read_head_names(heads) if isinstance(heads, Path) else [*map(str, heads)])
+    if study is None or by is None:
+        raise OptionError(
+            "--keep needs an order of the heads; give --study with the folder of a finished run of this model, and "
+            "--by with one of its measures, as norms.output_norm"
+        )
+    assert keep is not None
+    opened = study if isinstance(study, Study) else open_study(study)
+    return WeakestHeads(opened.heads, by, keep)

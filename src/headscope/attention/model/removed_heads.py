@@ -1,0 +1,97 @@
+"""Heads taken out of a model's weights: their rows of the output projection become zero, so that they write nothing."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+
+import torch
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from headscope.attention.head_id import HeadId
+from headscope.attention.model.output_path import Projection
+from headscope.attention.model.projections import Projections
+from headscope.errors import ModelError, OptionError
+from headscope.models.anatomy import KindLayout
+
+
+def remove_heads(projections: Projections, layout: Sequence[KindLayout], heads: Iterable[HeadId]) -> None:
+    """Set the rows of the output projection that heads write through to zero, in place.
+
+    What the projection takes of these heads is multiplied by zero from then on: the model computes what it does where
+    their slices of the projection's input are zero (Michel et al. 2019, a mask of 0). A bias of the projection stays,
+    since all heads of the layer share it.
+
+    Args:
+        projections: the output projection of every layer, as `find_projections` finds them.
+        layout: the model's heads.
+        heads: those to remove.
+
+    Raises:
+        OptionError: the model has no such head.
+        ModelError: a layer's projection was not found, holds no plain weights, or serves other layers as well; nothing
+            was changed.
+    """
+    by_site: dict[tuple[str, int], set[int]] = defaultdict(set)
+    for head in heads:
+        check_head(head, layout)
+        layer, number = head.position
+        by_site[head.kind, layer].add(number)
+    rows = {site: _head_rows(projections, site) for site in by_site}
+    _check_sharing(projections.layers, by_site)
+    with torch.no_grad():
+        for site, numbers in by_site.items():
+            rows[site][sorted(numbers)] = 0
+
+
+def check_head(head: HeadId, layout: Sequence[KindLayout]) -> None:
+    """Refuse a head that a model does not have.
+
+    Raises:
+        OptionError: says which heads there are.
+    """
+    for part in layout:
+        if part.kind == head.kind and head.layer <= part.layers and head.head <= part.heads:
+            return
+    sizes = ", ".join(f"{part.layers} layers of {part.heads} {part.kind} heads" for part in layout)
+    raise OptionError(f"the model has no head {head}; it has {sizes}")
+
+
+def _head_rows(projections: Projections, site: tuple[str, int]) -> Tensor:
+    """Return a view of the projection's weights, `[head, width, model]`."""
+    kind, layer = site
+    if site not in projections.layers:
+        raise ModelError(
+            f"{kind} layer {layer + 1}: {projections.missing[site]}; its heads cannot be removed from the weights"
+        )
+    projection = projections.layers[site]
+    heads, width = projection.factor.shape[:2]
+    rows = _input_rows(projection, site)
+    return rows.view(heads, width, rows.shape[1])
+
+
+def _input_rows(projection: Projection, site: tuple[str, int]) -> Tensor:
+    """Return a view of the weights with a row for each number that the projection takes."""
+    module = projection.module
+    # Quantized and adapted layers are classes of their own: their `weight` alone is not what they multiply by.
+    if type(module) is nn.Linear:
+        return module.weight.T
+    if type(module) is Conv1D:
+        return module.weight
+    raise ModelError(
+        f"{site[0]} layer {site[1] + 1}: its output projection is of class {type(module).__name__}, whose weights "
+        "cannot be set to zero by row; merge adapters and load the model unquantized first"
+    )
+
+
+def _check_sharing(
+    layers: Mapping[tuple[str, int], Projection], by_site: Mapping[tuple[str, int], set[int]]
+) -> None:
+    """Refuse to remove a head in one layer where other layers multiply by the very same weights (ALBERT)."""
+    removed: dict[int, set[int]] = {}
+    for site, projection in layers.items():
+        numbers = by_site.get(site, set())
+        if removed.setdefault(id(projection.module), numbers) != numbers:
+            raise ModelError(
+                "layers of this model share one output projection; expected the same heads to be removed in each of "
+                "them (1-3, 2-3, 3-3, ...)"
+            )

@@ -1,0 +1,67 @@
+"""Load a checkpoint with all its parts, by the class that its configuration names, in its own precision."""
+
+from pathlib import Path
+from typing import Any
+
+from headscope.errors import ModelError
+from headscope.models.folder.implied_size import read_config
+from headscope.models.folder.shown import shown
+from headscope.models.loading.dtypes import DTYPES
+from headscope.models.loading.load_model import LoadedModel, check_complete, read_model
+from headscope.models.loading.locating import locate
+from headscope.models.loading.refusals import in_words
+
+_AUTO = (
+    "AutoModelForMaskedLM",
+    "AutoModelForCausalLM",
+    "AutoModelForSeq2SeqLM",
+    "AutoModelForPreTraining",
+    "AutoModelForSequenceClassification",
+    "AutoModelForTokenClassification",
+    "AutoModelForQuestionAnswering",
+    "AutoModelForMultipleChoice",
+    "AutoModel",
+)
+
+
+def load_checkpoint(name: str | Path | None = None, *, revision: str | None = None) -> LoadedModel:
+    """Load a model as it was saved, so that it can be saved again with nothing lost.
+
+    Args:
+        name: a hub name, a local folder, or None for the embedded model.
+        revision: branch, tag or commit on the hub.
+
+    Raises:
+        ModelError: as `load_model`, or none of transformers' auto classes makes the class that `config.json` names.
+    """
+    folder, label, _ = locate(name, revision=revision)
+    with in_words(str(name or label), part="its config.json"):
+        config = read_config(folder)
+    dtype = str(config.dtype or "float32").removeprefix("torch.")
+    loaded = read_model(
+        _auto_class(config, label),
+        name,
+        revision=revision,
+        dtype=dtype if dtype in DTYPES else "float32",
+        device="cpu",
+    )
+    check_complete(loaded)
+    return loaded
+
+
+def _auto_class(config: Any, label: str) -> str:
+    """Return the auto class that makes the architecture of a configuration."""
+    import transformers
+
+    # A configuration that names none was saved without a head.
+    architecture = (config.architectures or [None])[0]
+    if architecture is None:
+        return "AutoModel"
+    for auto in _AUTO:
+        made = getattr(transformers, auto)._model_mapping.get(type(config), None)
+        if architecture in [each.__name__ for each in (made if isinstance(made, tuple) else (made,)) if each]:
+            return auto
+    raise ModelError(
+        f"{shown(label)}: its config.json names the class {shown(str(architecture))}, which none of {', '.join(_AUTO)} "
+        "makes; save the model by one of these first"
+    )

@@ -1,0 +1,179 @@
+"""A checkpoint without some of its heads, which plain transformers loads."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from headscope.attention.head_id import HeadId
+from headscope.attention.model.examination import examine
+from headscope.attention.model.projections import find_projections
+from headscope.attention.model.removed_heads import check_head, remove_heads
+from headscope.counted import count
+from headscope.encoding.encoder import Encoder
+from headscope.errors import InputError, OptionError
+from headscope.models.anatomy import KindLayout
+from headscope.models.loading.in_memory import without_head
+from headscope.models.loading.load_model import LoadedModel
+from headscope.models.loading.quiet import quiet_libraries
+from headscope.storage.bounded import UnreadableFileError, read_regular
+from headscope.storage.lock import placed
+from headscope.suggestion import did_you_mean
+from headscope.version import __version__
+
+_MOST_BYTES = 1 << 20  # of a file that lists heads
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pruned:
+    """A checkpoint that was written.
+
+    Attributes:
+        path: its folder.
+        removed: the heads that write nothing in it, in order.
+        heads: how many the model has in all.
+    """
+
+    path: Path
+    removed: tuple[HeadId, ...]
+    heads: int
+
+
+def write_pruned(
+    loaded: LoadedModel, out: Path, *, heads: "HeadsToRemove | WeakestHeads", replace: bool = False
+) -> Pruned:
+    """Write a model's checkpoint with the rows of the output projection of some heads set to zero.
+
+    Shapes and configuration stay, so that every program that reads the model reads the new one.
+
+    Args:
+        loaded: the whole model, as `load_checkpoint` returns it; its weights are changed.
+        out: the new folder.
+        heads: which to remove.
+        replace: whether what stands at `out` gives way.
+
+    Raises:
+        OptionError: there is no such head, or none is left to remove.
+        ModelError: a layer's output projection cannot be changed.
+        OutputError: something stands at `out`.
+    """
+    bare = without_head(loaded).model
+    vocabulary = Encoder(loaded.tokenizer).vocabulary
+    anatomy = examine(bare, vocabulary)
+    removed = heads.of(anatomy.layout)
+    with placed(out, replace=replace) as part:
+        remove_heads(find_projections(bare, anatomy, vocabulary), anatomy.layout, removed)
+        with quiet_libraries():
+            # What the checkpoint lacks (a pooler) is random here, and is lacking in the new one, too.
+            weights = {k: v for k, v in loaded.model.state_dict().items() if k not in loaded.untrained}
+            loaded.model.save_pretrained(part, state_dict=weights)
+            loaded.tokenizer.save_pretrained(part)
+        pruned = Pruned(
+            path=out, removed=removed, heads=sum(each.layers * each.heads for each in anatomy.layout)
+        )
+        (part / "README.md").write_text(_model_card(loaded, pruned), encoding="utf-8")
+    return pruned
+
+
+@dataclass(frozen=True)
+class HeadsToRemove:
+    """Heads by their names.
+
+    Attributes:
+        names: as `8-10`, `cross 8-10`.
+    """
+
+    names: Sequence[str]
+
+    def of(self, layout: Sequence[KindLayout]) -> tuple[HeadId, ...]:
+        """Return these heads of a model, in order; a bare number is of its first kind."""
+        try:
+            heads = {HeadId.parse(name, kind=layout[0].kind) for name in self.names}
+        except ValueError as error:
+            raise OptionError(str(error)) from None
+        for head in heads:
+            check_head(head, layout)
+        if not heads:
+            raise OptionError("no head to remove was named; expected one or more, as 8-10")
+        return tuple(sorted(heads))
+
+
+@dataclass(frozen=True)
+class WeakestHeads:
+    """The heads with the smallest values of a measure.
+
+    Attributes:
+        table: `study.heads`, of the same model.
+        measure: the name of its column.
+        keep: the share of heads that stay, above 0 and below 1.
+    """
+
+    table: pd.DataFrame
+    measure: str
+    keep: float
+
+    def of(self, layout: Sequence[KindLayout]) -> tuple[HeadId, ...]:
+        """Return the heads to remove from a model, in order.
+
+        Raises:
+            OptionError: no such measure, or a share that keeps all or none of the heads.
+            InputError: the run is of a model with other heads.
+        """
+        measures = [
+            name for name in self.table.select_dtypes("number").columns if name not in ("layer", "head")
+        ]
+        if self.measure not in measures:
+            raise OptionError(
+                f"the run has no measure {self.measure!r}; choose one of {', '.join(measures)}"
+                f"{did_you_mean(self.measure, measures)}"
+            )
+        heads = [HeadId(*row) for row in self.table[["kind", "layer", "head"]].itertuples(index=False)]
+        number = sum(part.layers * part.heads for part in layout)
+        if len(heads) != number:
+            raise InputError(
+                f"the run measured {count(len(heads), 'head')} and the model has {number:,}; expected a run of "
+                "this model"
+            )
+        for head in heads:
+            check_head(head, layout)
+        kept = math.ceil(self.keep * number)
+        if not 0 < kept < number:
+            raise OptionError(
+                f"--keep {self.keep:g} keeps {kept:,} of {count(number, 'head')}; expected a share above 0 that leaves "
+                "some of them out"
+            )
+        # A head without a number was not seen to do anything: it goes first. Equal ones go in the order of layers.
+        order = (
+            self.table[self.measure].reset_index(drop=True).sort_values(kind="stable", na_position="first")
+        )
+        return tuple(sorted(heads[position] for position in order.index[: number - kept]))
+
+
+def read_head_names(path: Path) -> list[str]:
+    """Read heads from a file: a line each or several apart by commas; what stands behind `#` is passed over.
+
+    Raises:
+        InputError: there is no such file, or it is no text.
+    """
+    try:
+        text = read_regular(path, most=_MOST_BYTES).decode("utf-8")
+    except FileNotFoundError:
+        raise InputError(f"no such file: {path}; give a text with a head a line, as 8-10") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is no text in UTF-8; expected a head a line, as 8-10") from None
+    except UnreadableFileError as error:
+        raise InputError(f"{path} {error.problem}; expected a text with a head a line, as 8-10") from None
+    parts = [part.strip() for line in text.splitlines() for part in line.partition("#")[0].split(",")]
+    return [part for part in parts if part]
+
+
+def _model_card(loaded: LoadedModel, pruned: Pruned) -> str:
+    names = ", ".join(str(head) for head in pruned.removed)
+    return (
+        f"# {loaded.name} without {count(len(pruned.removed), 'head')}\n\n"
+        f"{count(len(pruned.removed), 'attention head')} of {pruned.heads:,} of {loaded.name} write nothing: their "
+        f"rows of the output projection are zero (headscope {__version__}). All else is as it was.\n\n"
+        f"Removed: {names}.\n"
+    )

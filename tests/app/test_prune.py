@@ -1,0 +1,197 @@
+"""`headscope prune` and `hs.prune`: a checkpoint without some heads, that plain transformers loads."""
+
+import pandas as pd
+import pytest
+import torch
+
+import headscope as hs
+from headscope.attention.head_id import HeadId
+from headscope.models.anatomy import KindLayout
+from headscope.models.loading.quiet import quiet_libraries
+from headscope.running.pruning import HeadsToRemove, WeakestHeads
+from support.model_folders import save_tiny_bert, save_tiny_masked_lm
+
+TWO_BY_TWO = [KindLayout(kind="encoder", layers=2, heads=2)]
+
+
+@pytest.fixture
+def model(tmp_path):
+    with quiet_libraries():
+        return save_tiny_masked_lm(tmp_path / "model")
+
+
+@pytest.fixture
+def heads(tmp_path):
+    path = tmp_path / "heads.txt"
+    path.write_text("# of the first layer\n1-2,  2-1\n\n2-1 # twice\n")
+    return path
+
+
+def test_a_head_with_its_vocabulary_head_is_written_whole(cli, model, heads, tmp_path):
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+    out = tmp_path / "pruned"
+    assert cli("prune", "--model", model, "--heads", heads, "--out", out) == (
+        0,
+        f"wrote {out}: without 2 of 4 heads (1-2, 2-1)\n",
+        "",
+    )
+    card = (out / "README.md").read_text()
+    assert card.startswith("# model without 2 heads\n\n2 attention heads of 4 of model write nothing")
+    assert "Removed: 1-2, 2-1.\n" in card
+    old, new = (AutoModelForMaskedLM.from_pretrained(folder).state_dict() for folder in (model, out))
+    changed = {name for name in old if not torch.equal(old[name], new[name])}
+    names = [f"bert.encoder.layer.{layer}.attention.output.dense.weight" for layer in (0, 1)]
+    assert old.keys() == new.keys()
+    assert changed == set(names)
+    for name, head in zip(names, (1, 0)):
+        kept = 1 - head
+        assert not new[name][:, 8 * head : 8 * head + 8].any()
+        assert torch.equal(new[name][:, 8 * kept : 8 * kept + 8], old[name][:, 8 * kept : 8 * kept + 8])
+    assert AutoTokenizer.from_pretrained(out)("A cat.") == AutoTokenizer.from_pretrained(model)("A cat.")
+
+
+def test_a_model_without_a_head_and_python(model, tmp_path):
+    bare = save_tiny_bert(tmp_path / "bare")
+    pruned = hs.prune(bare, heads=["2-2", HeadId("encoder", 1, 1)], out=tmp_path / "pruned")
+    assert (pruned.removed, pruned.heads) == ((HeadId("encoder", 1, 1), HeadId("encoder", 2, 2)), 4)
+    again = hs.prune(bare, heads=["2-2"], out=str(tmp_path / "pruned"), replace=True)
+    assert again.removed == (HeadId("encoder", 2, 2),)
+    study = hs.norms(model=str(again.path), text=["The cat sat.", "A dog ran."], out=tmp_path / "run")
+    written = study.heads.set_index(["layer", "head"])["norms.output_norm"]
+    assert written[2, 2] == 0
+    assert (written.drop((2, 2)) > 0).all()
+    # The weakest of a run goes first.
+    less = hs.prune(bare, keep=0.75, study=study, by="norms.output_norm", out=tmp_path / "less")
+    assert less.removed == (HeadId("encoder", 2, 2),)
+
+
+def measured(values):
+    places = [("encoder", layer, head) for layer in (1, 2) for head in (1, 2)]
+    return pd.DataFrame(places, columns=["kind", "layer", "head"]).assign(
+        **{"norms.output_norm": values, "role": "mixed"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("values", "keep", "removed"),
+    [
+        ([3.0, 1.0, 2.0, 4.0], 0.5, ["1-2", "2-1"]),
+        ([3.0, 1.0, 2.0, 4.0], 0.51, ["1-2"]),  # at least that share stays
+        ([3.0, 1.0, float("nan"), 4.0], 0.75, ["2-1"]),  # what has no number goes first
+        ([1.0, 1.0, 1.0, 1.0], 0.25, ["1-1", "1-2", "2-1"]),
+    ],
+)
+def test_the_weakest_go(values, keep, removed):
+    table = measured(values)
+    for rows in (table, table.iloc[[2, 0, 3, 1]] if len(set(values)) > 1 else table):
+        heads = WeakestHeads(rows, "norms.output_norm", keep).of(TWO_BY_TWO)
+        assert [str(head) for head in heads] == removed
+
+
+@pytest.mark.parametrize(
+    ("chosen", "said"),
+    [
+        (
+            WeakestHeads(measured([1.0, 2.0, 3.0, 4.0]), "norms.outputnorm", 0.5),
+            "the run has no measure 'norms.outputnorm'; choose one of norms.output_norm; did you mean "
+            "norms.output_norm?",
+        ),
+        (
+            WeakestHeads(measured([1.0, 2.0, 3.0, 4.0]).iloc[:3], "norms.output_norm", 0.5),
+            "the run measured 3 heads and the model has 4; expected a run of this model",
+        ),
+        (
+            WeakestHeads(measured([1.0, 2.0, 3.0, 4.0]).assign(layer=[1, 1, 3, 3]), "norms.output_norm", 0.5),
+            "the model has no head 3-1; it has 2 layers of 2 encoder heads",
+        ),
+        *(
+            (
+                WeakestHeads(measured([1.0, 2.0, 3.0, 4.0]), "norms.output_norm", keep),
+                f"--keep {keep:g} keeps {kept} of 4 heads; expected a share above 0 that leaves some of them out",
+            )
+            for keep, kept in ((0.0, 0), (0.8, 4), (1.0, 4), (70.0, 280), (-1.0, -4))
+        ),
+        (HeadsToRemove([]), "no head to remove was named; expected one or more, as 8-10"),
+        (HeadsToRemove(["8"]), "'8' is not a head; expected layer-head from 1, as 8-10 or cross 8-10"),
+        (HeadsToRemove(["1-3"]), "the model has no head 1-3; it has 2 layers of 2 encoder heads"),
+    ],
+)
+def test_heads_that_cannot_be_chosen(chosen, said):
+    with pytest.raises(hs.HeadscopeError) as refused:
+        chosen.of(TWO_BY_TWO)
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            [],
+            "give either --heads with a file of the heads to remove, or --keep with --study and --by, as --keep 0.7",
+        ),
+        (["--heads", "heads.txt", "--keep", "0.5"], "give either --heads with"),
+        (
+            ["--heads", "heads.txt", "--by", "norms.output_norm"],
+            "--study and --by choose heads for --keep; leave them",
+        ),
+        (
+            ["--keep", "0.5"],
+            "--keep needs an order of the heads; give --study with the folder of a finished run",
+        ),
+        (["--heads", "none.txt"], "no such file: none.txt; give a text with a head a line, as 8-10"),
+        (
+            ["--heads", "."],
+            ". is a folder; expected a regular file; expected a text with a head a line, as 8-10",
+        ),
+    ],
+)
+def test_options_that_do_not_go_together(cli, tmp_path, monkeypatch, arguments, said):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "heads.txt").write_text("1-1")
+    code, out, error = cli("prune", *arguments, "--out", "pruned")
+    assert (code, out) == (2, "")
+    assert error.startswith(f"headscope: {said}")
+    assert not (tmp_path / "pruned").exists()
+
+
+def test_bytes_that_are_no_text(cli, tmp_path):
+    path = tmp_path / "heads.bin"
+    path.write_bytes(b"\xff\xfe1-1")
+    _, _, error = cli("prune", "--heads", path, "--out", tmp_path / "pruned")
+    assert error == f"headscope: {path} is no text in UTF-8; expected a head a line, as 8-10\n"
+
+
+def test_nothing_is_replaced_unasked(cli, model, heads, tmp_path):
+    out = tmp_path / "pruned"
+    out.mkdir()
+    (out / "mine").write_text("kept")
+    code, _, error = cli("prune", "--model", model, "--heads", heads, "--out", out)
+    assert code == 2
+    assert "is there already and holds something else" in error
+    assert [each.name for each in out.iterdir()] == ["mine"]
+    assert cli("prune", "--model", model, "--heads", heads, "--out", out, "--force")[0] == 0
+    assert not (out / "mine").exists()
+
+
+def test_a_class_that_no_auto_class_makes(cli, model, heads, tmp_path):
+    config = model / "config.json"
+    config.write_text(config.read_text().replace("BertForMaskedLM", "BertForSomething"))
+    code, _, error = cli("prune", "--model", model, "--heads", heads, "--out", tmp_path / "pruned")
+    assert code == 2
+    assert error.startswith(
+        "headscope: model: its config.json names the class BertForSomething, which none of AutoModel"
+    )
+
+
+def test_python_says_what_is_missing():
+    for given, said in (
+        ({"heads": ["1-1"]}, "prune needs out, the folder of the new checkpoint"),
+        (
+            {"heads": "1-1", "out": "x"},
+            'heads is a text; expected a list of heads, as ["3-7", "3-8"], or the Path of',
+        ),
+    ):
+        with pytest.raises(hs.HeadscopeError) as refused:
+            hs.prune(**given)
+        assert str(refused.value).startswith(said)
