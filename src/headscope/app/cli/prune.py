@@ -49,10 +49,11 @@ def command(
     out: Path,
     force: bool,
 ) -> None:
-    """Write a model without some of its heads, as a checkpoint that plain transformers loads.
+    """Write a model without some of its heads.
 
-    The rows of the output projection that a removed head writes through become zero; shapes and configuration stay.
-    Which heads go is said by --heads, or by --keep with a finished run and one of its measures.
+    It is a checkpoint that plain transformers loads: the rows of the output projection that a removed head writes
+    through become zero; shapes and configuration stay. Which heads go is said by --heads, or by --keep with a finished
+    run and one of its measures.
     """
     from headscope.app.pruning import prune
 
