@@ -58,8 +58,10 @@ def _auto_class(config: Any, label: str) -> str:
     if architecture is None:
         return "AutoModel"
     for auto in _AUTO:
-        made = getattr(transformers, auto)._model_mapping.get(type(config), None)
-        if architecture in [each.__name__ for each in (made if isinstance(made, tuple) else (made,)) if each]:
+        classes = getattr(transformers, auto)._model_mapping.get(type(config), None)
+        if architecture in [
+            each.__name__ for each in (classes if isinstance(classes, tuple) else (classes,)) if each
+        ]:
             return auto
     raise ModelError(
         f"{shown(label)}: its config.json names the class {shown(str(architecture))}, which none of {', '.join(_AUTO)} "
