@@ -39,6 +39,8 @@ GIVEN = {
     "seeds": "1",
     "steps": "2",
     "max_length": "32",
+    "keep": "0.5",
+    "by": "stats.sep",
 }
 # Parameters that stand for others, and what makes a command take longer without reading more.
 LEFT_OUT = {"report": ("treebank_train",), "train": ("treebank",)}
