@@ -24,6 +24,8 @@ from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
 from headscope.statistics.measures import of_measure
 from headscope.statistics.statistic_catalog import NAMES
+from headscope.storage.sealed import read_sealed, write_sealed
+from headscope.study.manifest import MANIFEST
 from headscope.study.paper import is_bert_base, paper_numbers
 from support.model_folders import save_tiny_bert
 from support.shared_data import data
@@ -246,6 +248,24 @@ def test_other_versions_and_lost_tables_are_computed_again(tmp_path):
     again = hs.open_study(out)
     np.testing.assert_array_equal(again.stats.value.to_numpy(), value)
     assert again.manifest["signature"]["versions"]["transformers"] != "4.0"
+
+
+def test_what_other_versions_measured_is_not_taken_over(tmp_path):
+    """A stage of before is known by a note: it stays as long as versions are the same, and goes with other ones."""
+    out, mark = tmp_path / "out", "of before"
+    options = RunOptions(model=str(save_tiny_bert(tmp_path / "tiny")), text=(str(demo_text()),),
+                         packing="single", max_inputs=4, stages=("stats",))  # fmt: skip
+    write_run(prepare(options), out)
+    path = out / MANIFEST
+    content = read_sealed(path, remedy="").content
+    content["stages"]["stats"]["notes"] = [mark]
+    write_sealed(path, content)
+    write_run(prepare(options), out)
+    assert hs.open_study(out).manifest["stages"]["stats"]["notes"] == [mark]
+    content["signature"]["versions"]["transformers"] = "4.0"
+    write_sealed(path, content)
+    write_run(prepare(options), out)
+    assert mark not in hs.open_study(out).manifest["stages"]["stats"]["notes"]
 
 
 def test_manifests_of_others_are_not_opened(tmp_path):

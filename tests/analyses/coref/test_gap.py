@@ -152,6 +152,11 @@ def test_baselines_by_hand(pronoun, a, b, nearest, first):
     assert GAP_BASELINES == ("random", "nearest", "first")
 
 
+def test_attention_to_a_name_is_attention_to_its_last_word():
+    question = GapQuestion(pronoun=9, a=(0, 3), b=(4, 6), truth=(True, False), gender="feminine")
+    assert question.last_words == (2, 5)
+
+
 def test_random_is_the_mean_of_fair_coins():
     rows = [row(i, truth=[(True, False), (False, True), (False, False)][i % 3]) for i in range(9)]
     sums = sums_of(rows, looking())

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from headscope.analyses.jobs.clustering import clusters, separation
-from headscope.analyses.jobs.clustering.clusters import AGREEMENT, HeadRows, halves_of, job_clusters
+from headscope.analyses.jobs.clustering.clusters import HeadRows, halves_of, job_clusters
 from headscope.analyses.jobs.features import FEATURES
 
 
@@ -140,12 +140,11 @@ def test_halves_are_of_documents():
         assert {len(inside), len(outside)} == {15, 16}
 
 
-def test_clusters_that_halves_do_not_agree_on_are_no_jobs(monkeypatch):
+@pytest.mark.parametrize(("agreement", "number"), [(0.0, 1), (0.75, 1), (0.76, 2)])
+def test_clusters_that_halves_do_not_agree_on_are_no_jobs(monkeypatch, agreement, number):
     truth = np.arange(600) % 2
-    made = rows(600, offset=1, side=2 * truth - 1)
-    assert jobs_of(made).number == 2
-    monkeypatch.setattr(clusters, "_agreement", lambda labels: AGREEMENT)
-    assert jobs_of(made).number == 1
+    monkeypatch.setattr(clusters, "_agreement", lambda labels: agreement)
+    assert jobs_of(rows(600, offset=1, side=2 * truth - 1)).number == number
 
 
 def smooth(world, number, rng):
