@@ -69,7 +69,8 @@ def write(folder, corpora, orders, cuts):
 
 
 def measured(model, files, **options):
-    run = prepare(RunOptions(model=str(model), max_length=48, seed=1, controls=1, **files, **options))
+    options = {"include": ("explanation",), **files, **options}
+    run = prepare(RunOptions(model=str(model), max_length=48, seed=1, controls=1, **options))
     results = list(measure(run))
     assert [result.name for result in results] == [stage.name for stage in stages_of(run)]
     return {name: table for result in results for name, table in result.tables.items()}
@@ -80,6 +81,7 @@ def as_written(tmp_path_factory, corpora, model):
     folder = tmp_path_factory.mktemp("written")
     tables = measured(model, write(folder, corpora, places(), {part: [] for part in PARTS}))
     assert len(tables) > 20
+    assert "explanation" in tables
     return tables
 
 

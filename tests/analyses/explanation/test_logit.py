@@ -2,11 +2,14 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from headscope.analyses.explanation.columns import Columns
 from headscope.analyses.explanation.design import Block, Design
-from headscope.analyses.explanation.logit import RIDGE, Target, fit, log_softmax
+from headscope.analyses.explanation.logit import RIDGE, Prediction, Target, fit, log_softmax
 
 
 def made_up(*, seed: int) -> tuple[Design, np.ndarray]:
@@ -100,3 +103,29 @@ def test_perfect_separation_stays_finite():
     attention = np.array([0.0, 1, 0, 1, 0, 0])
     coefficients = fit(Columns(design, ["x"]), Target.of(attention, design))
     assert 8 < coefficients[0] < 30
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    lengths=st.lists(st.integers(1, 9), min_size=1, max_size=12),
+    seed=st.integers(0, 1 << 32),
+    scale=st.floats(0, 300),
+    constant=st.floats(-1e6, 1e6),
+)
+def test_a_prediction_is_the_softmax_over_the_visible_keys(lengths, seed, scale, constant):
+    """It sums to 1, and a constant that is added to the scores of a row changes nothing."""
+    rng = np.random.default_rng(seed)
+    cells = sum(lengths)
+    blocks = {"features": Block(dense=rng.normal(size=(3, cells)).astype(np.float32))}
+    design = Design(starts=np.cumsum(lengths) - lengths, n_cells=cells, blocks=blocks)
+    scores = Columns(design, ["features"]).logits(scale * rng.normal(size=3))
+    attention = rng.random(cells)
+    prediction = Prediction(scores, Target.of(attention, design), design).p
+    for start, length in zip(design.starts, lengths, strict=True):
+        row = slice(start, start + length)
+        np.testing.assert_allclose(prediction[row], softmax(scores[row]), rtol=1e-9, atol=1e-300)
+        assert prediction[row].sum() == pytest.approx(1, abs=1e-12)
+        assert (prediction[row] >= 0).all()
+    np.testing.assert_allclose(np.exp(log_softmax(scores, design)), prediction, rtol=1e-9, atol=1e-300)
+    moved = scores + constant * rng.normal(size=len(lengths))[design.row_of]
+    np.testing.assert_allclose(log_softmax(moved, design), log_softmax(scores, design), atol=1e-8)

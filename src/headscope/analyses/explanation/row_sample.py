@@ -118,14 +118,15 @@ class RowSampleAccumulator(Accumulator):
         at = torch.tensor([first_row + row[3] for row in inside], device=tile.weights.device)
         columns = slice(first_key, first_key + int(keys.lengths[item]))
         visible = tile.visibility.visible[item, at][:, columns]
-        weights = tile.weights[item][:, at].masked_fill(~tile.visibility.visible[item, at], 0.0)
+        # Without the batch's padding, on which the last digit of a sum over keys would depend.
+        weights = tile.weights[item][:, at][..., columns].masked_fill(~visible, 0.0).contiguous()
         by_measure = [weights.float()]
         if tile.written is not None:
             lengths = tile.written.lengths[item]
-            lengths = lengths[:, at] if lengths.ndim == 3 else lengths
+            lengths = (lengths[:, at] if lengths.ndim == 3 else lengths)[..., columns]
             by_measure.append(norm_shares(weights[None], lengths[None])[0].float())
         for measure, attention in enumerate(by_measure):
-            values = attention[..., columns].masked_fill(~visible, torch.nan).cpu().numpy()
+            values = attention.masked_fill(~visible, torch.nan).cpu().numpy()
             for number, row in enumerate(inside):
                 kept.rows[row][measure, tile.layer, :, :-1] = values[:, number]
         if tile.sink is not None:
