@@ -68,7 +68,7 @@ def test_layers_are_those_of_the_models_eager_attention(client, folders):
 def test_the_payload_is_the_pages_without_maps(client, folders):
     told = client.look("The cat sat on the mat.", "tiny-bert")
     own = payload(reader_of(folders["bert"]).view("The cat sat on the mat."), maps=False, neuron=False)
-    extra = {"id": told["id"], "call": f"model={str(folders['bert'])!r}, text='The cat sat on the mat.'"}
+    extra = {"id": told["id"], "call": f"text='The cat sat on the mat.', model={str(folders['bert'])!r}"}
     assert told == {**own, **extra}
     assert "maps" not in told["kinds"][0]
 

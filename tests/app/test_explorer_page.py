@@ -434,7 +434,7 @@ def test_the_code_of_all_views_runs_as_the_head_view(visit_server, client, folde
     page.get_by_role("button", name="Copy code").click()
     holds(page, "Boolean(window.copied)")
     assert page.evaluate("window.copied") == (
-        f"import headscope as hs\n\nhs.head_view(model={str(folders['bert'])!r}, text='{EXAMPLE}', "
+        f"import headscope as hs\n\nhs.head_view(text='{EXAMPLE}', model={str(folders['bert'])!r}, "
         'state="view=head&layer=2&heads=3")\n'
     )
 

@@ -223,7 +223,7 @@ def test_views_offer_what_they_take():
         if each.kind is inspect.Parameter.KEYWORD_ONLY
     }
     # Said by the view's name, by `generate`, and by place; what only the library itself hands on.
-    hidden = {"neuron", "writes", "text", "text_b", "count_from", "readable", "title", "model"}
+    hidden = {"neuron", "writes", "text", "text_b", "count_from", "readable", "title"}
     assert {each.name for each in VIEW} == {*taken} - hidden | {"tokenizer"}
     for each in VIEW:
         if each.name in taken and each.default is not None:
@@ -270,11 +270,11 @@ def test_files_of_a_command_are_written(mine, tmp_path):
         (lambda: hs.syntax(treebnk="my.conllu"), r"^syntax has no option 'treebnk'; .*; did you mean treebank\?$"),
         (lambda: hs.distances(treebank="my.conllu"), r"^distances has no option 'treebank'; it has model, text, "),
         (lambda: hs.importance(loss="mln"), r"^loss 'mln' is not known; .*; did you mean mlm\?$"),
-        (lambda: hs.head_view(None, "a cat", head=1), r"^head_view has no option 'head'; .*; did you mean heads\?$"),
-        (lambda: hs.head_view(None, "a cat", heads=1), r"^heads is 1; expected a list of whole numbers, as \[1\]$"),
-        (lambda: hs.head_view(None, "a cat", layer=[1]), r"^layer is \[1\]; expected a whole number$"),
-        (lambda: hs.head_view(None, ["a cat"]), r"^text is a list; expected one text, as a string$"),
-        (lambda: hs.heatmap("The cat sat."), r"^model is 'The cat sat.', which reads like a text; "),
+        (lambda: hs.head_view("a cat", head=1), r"^head_view has no option 'head'; .*; did you mean heads\?$"),
+        (lambda: hs.head_view("a cat", heads=1), r"^heads is 1; expected a list of whole numbers, as \[1\]$"),
+        (lambda: hs.head_view("a cat", layer=[1]), r"^layer is \[1\]; expected a whole number$"),
+        (lambda: hs.head_view(["a cat"]), r"^text is a list; expected one text, as a string$"),
+        (lambda: hs.heatmap(model="The cat sat."), r"^model is 'The cat sat.', which reads like a text; "),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_refused_in_words(call, words):

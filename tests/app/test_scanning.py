@@ -38,9 +38,9 @@ def plain_local(loaded, lines):
     return np.mean(means, axis=0)
 
 
-def local(*given, **options):
+def local(model, text, **options):
     mine = accumulator_of_the_docs()()
-    (found,) = hs.scan(*given, [mine], **options)
+    (found,) = hs.scan(text, [mine], model=model, **options)
     return found["encoder"], mine
 
 
@@ -71,7 +71,7 @@ def test_options_shape_the_inputs(loaded):
     pairs, _ = local(loaded, TEXTS[1], packing="paragraphs")
     assert not np.allclose(pairs.value, local(loaded, TEXTS[1])[0].value)
     done = []
-    hs.scan(loaded, TEXTS, [mine], batch_size=1, progress=done.append)
+    hs.scan(TEXTS, [mine], model=loaded, batch_size=1, progress=done.append)
     assert [each.segments for each in done] == [1, 2, 3]
 
 
@@ -93,13 +93,13 @@ def test_shares_of_a_corpus_are_merged(loaded):
 @pytest.mark.parametrize(
     ("texts", "options", "words"),
     [
-        (3, {}, r"^texts is 3; expected a text, a list of texts, the Path of"),
-        ([], {}, r"^texts is \[\]; expected a text"),
-        (["a text", Path("my.txt")], {}, r"^texts holds a str; expected a text"),
+        (3, {}, r"^text is 3; expected a text, a list of texts, the Path of"),
+        ([], {}, r"^text is \[\]; expected a text"),
+        (["a text", Path("my.txt")], {}, r"^text holds a str; expected a text"),
         (
             "named.txt",
             {},
-            r"^texts holds 'named.txt', the name of a file; give Path\(\"named.txt\"\)",
+            r"^text holds 'named.txt', the name of a file; give Path\(\"named.txt\"\)",
         ),
         ([" ", "\n"], {}, r"^text 1 has only blank lines"),
         ("a text", {"packing": "triples"}, r"^packing 'triples' is not known; choose one of pretraining"),
@@ -123,4 +123,4 @@ def test_without_an_accumulator_there_is_nothing_to_do(loaded):
     with pytest.raises(
         hs.HeadscopeError, match=r"^accumulators is \[\]; expected a list of one accumulator or more$"
     ):
-        hs.scan(loaded, "a text", [])
+        hs.scan("a text", [], model=loaded)

@@ -72,7 +72,7 @@ def test_every_command_at_tokens_and_words(proteins, treebank):
     assert hs.importance(model, tokenizer=tokenizer, text=TEXTS, packing="single", loss="mlm") is not None
     found = hs.syntax(model, tokenizer=tokenizer, treebank=str(treebank))
     assert "trees of 12 sentences" in repr(found)
-    assert hs.head_view(model, "LAG VS, E.", tokenizer=tokenizer) is not None
+    assert hs.head_view("LAG VS, E.", model=model, tokenizer=tokenizer) is not None
 
 
 def test_views_know_the_words_between_spaces(proteins):

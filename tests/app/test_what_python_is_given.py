@@ -161,9 +161,7 @@ def test_a_file_that_was_closed(tmp_path):
     assert said(OptionError, hs.report, text=file) == (
         "text is a file that was closed; give its path as a Path, or what was read from it"
     )
-    assert said(OptionError, hs.scan, None, file, [Nothing()]) == (
-        f"texts is a file that was closed; {TO_GIVE}"
-    )
+    assert said(OptionError, hs.scan, file, [Nothing()]) == (f"text is a file that was closed; {TO_GIVE}")
 
 
 HALF = "the \ud800 cat"
@@ -183,13 +181,13 @@ def test_half_a_character(name, model, tmp_path):
     loaded, tokenizer = model
     call = {
         "attention": lambda: hs.attention(HALF, model=loaded, tokenizer=tokenizer),
-        "head_view": lambda: hs.head_view(loaded, HALF, tokenizer=tokenizer),
-        "heatmap": lambda: hs.heatmap(loaded, HALF, tokenizer=tokenizer),
+        "head_view": lambda: hs.head_view(HALF, model=loaded, tokenizer=tokenizer),
+        "heatmap": lambda: hs.heatmap(HALF, model=loaded, tokenizer=tokenizer),
         "report": lambda: hs.report(
             loaded, tokenizer=tokenizer, text=[HALF], max_length=32, out=tmp_path / "run"
         ),
         "stats": lambda: hs.stats(loaded, tokenizer=tokenizer, text=[HALF], max_length=32),
-        "scan": lambda: hs.scan(loaded, [HALF], [Nothing()], tokenizer=tokenizer, max_length=32),
+        "scan": lambda: hs.scan([HALF], [Nothing()], model=loaded, tokenizer=tokenizer, max_length=32),
     }[name]
     assert said(InputError, call) == SAYS
 
@@ -208,4 +206,4 @@ def test_what_is_no_accumulator(model):
         ([Nothing], "accumulators holds the class Nothing itself; expected what it makes"),
         ([], "accumulators is []; expected a list of one accumulator or more"),
     ):
-        assert said(OptionError, hs.scan, loaded, ["the cat"], given, tokenizer=tokenizer) == says
+        assert said(OptionError, hs.scan, ["the cat"], given, model=loaded, tokenizer=tokenizer) == says

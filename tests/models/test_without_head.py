@@ -42,7 +42,7 @@ def scored(headed):
 def test_no_scores_are_computed_where_no_loss_is_wanted(headed, scored):
     model, tokenizer = headed
     whole = hs.stats(model, tokenizer=tokenizer, text=TEXT, max_length=32)
-    hs.scan(model, TEXT, [NormAccumulator()], tokenizer=tokenizer, max_length=32)
+    hs.scan(TEXT, [NormAccumulator()], model=model, tokenizer=tokenizer, max_length=32)
     hs.attention(TEXT[1], model=model, tokenizer=tokenizer)
     assert scored == []
     # The numbers are those of the model below, to the last digit.

@@ -115,7 +115,7 @@ def tasks(base: Path) -> list[Task]:
             run_report(part_options(), out=base / "finished")
         hs.head_atlas(base / "finished", out=out / "site")
         export(hs.open_study(base / "finished"), out / "paper", form="csv")
-        hs.head_view(model, "The cat sat.", static=True).save(out / "view.html")
+        hs.head_view("The cat sat.", model=model, static=True).save(out / "view.html")
 
     return [
         Task("report", report),

@@ -27,7 +27,7 @@ def made():
 def pages(made, tmp_path_factory):
     folder = tmp_path_factory.mktemp("attention")
     for name, view in made.items():
-        page = attention_page(view, call='"made/maps", "a text"')
+        page = attention_page(view, call='"a text", model="made/maps"')
         (folder / f"{name}.html").write_text(page, encoding="utf-8")
     return folder
 

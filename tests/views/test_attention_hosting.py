@@ -158,7 +158,8 @@ def test_link_and_code_are_copied(visit):
     assert page.locator(".hs-toolbar .hs-note").inner_text() == "Link copied"
     page.get_by_role("button", name="Copy code").click()
     assert page.evaluate("window.copied") == (
-        'import headscope as hs\n\nhs.heatmap("made/maps", "a text", state="view=heatmap&layer=2&head=3&token=q6")\n'
+        'import headscope as hs\n\nhs.heatmap("a text", model="made/maps", '
+        'state="view=heatmap&layer=2&head=3&token=q6")\n'
     )
 
 

@@ -184,17 +184,15 @@ def prune(model: Any = None, **options: Any) -> Any:
     return write(model, **{name: value for name, value in values.items() if value is not None})
 
 
-_SCANNED = [positional(name, Any, Parameter.empty) for name in ("model", "texts", "accumulators")]
+_SCANNED = [positional(name, Any, Parameter.empty) for name in ("text", "accumulators")]
 
 
 @offering(*SCAN, first=_SCANNED, returns="list[Any]")
-def scan(model: Any, texts: Any, accumulators: Any, **options: Any) -> list[Any]:
-    """Run a model over texts once and feed its attention to accumulators.
+def scan(text: Any, accumulators: Any, **options: Any) -> list[Any]:
+    """Run a model over text once and feed its attention to accumulators.
 
     Args:
-        model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
-            its `tokenizer`.
-        texts: a text, or several; or a `Path` (or several) of files and folders; or documents, as `read_corpus` returns
+        text: a text, or several; or a `Path` (or several) of files and folders; or documents, as `read_corpus` returns
             them; None for the demonstration text. Lines are inputs, and a blank line parts documents; each text of
             several is a document of its own.
         accumulators: updated in place; made without a layout, they are told the model's.
@@ -206,41 +204,43 @@ def scan(model: Any, texts: Any, accumulators: Any, **options: Any) -> list[Any]
     Raises:
         HeadscopeError: the model, the texts or an option is not as it should be.
     """
-    from headscope.app.scanning import scan_texts
+    from headscope.app.scanning import scan_text
     from headscope.declarations.run_options import RunOptions
 
-    values = checked("scan", options, SCAN, before=["model", "texts", "accumulators"])
+    values = checked("scan", options, SCAN, before=["text", "accumulators"])
     values = {name: value for name, value in values.items() if value is not None}
-    progress, reading = values.pop("progress", None), {}
+    model, progress, reading = values.pop("model", None), values.pop("progress", None), {}
     for name in ("tokenizer", "revision", "dtype", "device"):
         if name in values:
             reading[name] = values.pop(name)
     how = RunOptions(**{"packing": "single", **values})
-    return scan_texts(model, texts, accumulators, options=how, progress=progress, **reading)
+    return scan_text(text, accumulators, model=model, options=how, progress=progress, **reading)
 
 
-_VIEWED = [positional("model", Any), positional("text", str | None), positional("text_b", str | None)]
+_VIEWED = [positional("text", str | None), positional("text_b", str | None)]
 
 
-def _view(name: str, called: str, model: Any, text: Any, text_b: Any, options: Mapping[str, Any]) -> Any:
+def _view(name: str, called: str, text: Any, text_b: Any, options: Mapping[str, Any]) -> Any:
     """Draw a view, its arguments checked in words."""
     from headscope.app.notebook import view_of
 
-    arguments = checked(called, options, VIEW, before=["model", "text", "text_b"])
+    arguments = checked(called, options, VIEW, before=["text", "text_b"])
     values = {each: value for each, value in arguments.items() if value is not None}
+    model = values.pop("model", None)
     check_model(model)
     for each, value in (("text", text), ("text_b", text_b)):
         check_text(each, value)
-    return view_of(name, model, text, text_b, **values)
+    return view_of(name, text, text_b, model=model, **values)
 
 
 @offering(*VIEW, first=_VIEWED)
-def head_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
+def head_view(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw attention as lines between tokens, heads in colors.
 
+    >>> hs.head_view("The cat sat on the mat.", layer=2)
+    >>> hs.head_view("The cat sat on", model="headscope-decoder", generate=20)
+
     Args:
-        model: hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with
-            its `tokenizer`.
         text: what the model reads.
         text_b: the second text of a pair.
         {options}
@@ -251,32 +251,32 @@ def head_view(model: Any = None, text: Any = None, text_b: Any = None, **options
     Raises:
         HeadscopeError: something is not as it should be; the text says what.
     """
-    return _view("head", "head_view", model, text, text_b, options)
+    return _view("head", "head_view", text, text_b, options)
 
 
 @offering(*VIEW, first=_VIEWED)
-def model_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
+def model_view(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw every layer and head as a small picture; takes what `head_view` takes."""
-    return _view("model", "model_view", model, text, text_b, options)
+    return _view("model", "model_view", text, text_b, options)
 
 
 @offering(*VIEW, first=_VIEWED)
-def neuron_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
+def neuron_view(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw how a head's weights come about from queries and keys; takes what `head_view` takes, but needs a model.
 
     Raises:
         ModelError: the model does not hand over its queries and keys.
     """
-    return _view("neuron", "neuron_view", model, text, text_b, options)
+    return _view("neuron", "neuron_view", text, text_b, options)
 
 
 @offering(*VIEW, first=_VIEWED)
-def heatmap(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
+def heatmap(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw the text with each token shaded by its attention; takes what `head_view` takes."""
-    return _view("heatmap", "heatmap", model, text, text_b, options)
+    return _view("heatmap", "heatmap", text, text_b, options)
 
 
 @offering(*VIEW, first=_VIEWED)
-def matrix_view(model: Any = None, text: Any = None, text_b: Any = None, **options: Any) -> Any:
+def matrix_view(text: Any = None, text_b: Any = None, **options: Any) -> Any:
     """Draw one head's weights as a matrix of queries by keys; takes what `head_view` takes."""
-    return _view("matrix", "matrix_view", model, text, text_b, options)
+    return _view("matrix", "matrix_view", text, text_b, options)

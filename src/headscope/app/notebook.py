@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 def view_of(
     name: str,
-    model: Any,
     text: str | None,
     text_b: str | None,
     *,
+    model: Any,
     kind: str | None = None,
     layer: int | None = None,
     heads: Sequence[int] = (),
@@ -43,7 +43,7 @@ def view_of(
         state=state,
         height=height,
         static=static,
-        call=figure_call(model, text, text_b, **snapshot_options),
+        call=figure_call(text, text_b, model=model, **snapshot_options),
     )
 
 

@@ -26,11 +26,11 @@ _EXPECTED = (
 )
 
 
-def scan_texts(
-    model: Any,
-    texts: Any,
+def scan_text(
+    text: Any,
     accumulators: Any,
     *,
+    model: Any,
     options: RunOptions,
     progress: Callable[[ScanCounts], None] | None = None,
     **reading: Any,
@@ -45,9 +45,9 @@ def scan_texts(
             raise OptionError(
                 f"accumulators holds a {type(each).__name__}; expected what a subclass of headscope.Accumulator makes"
             )
-    if getattr(texts, "closed", None) is True:
-        raise OptionError(f"texts is a file that was closed; {_EXPECTED}")
-    documents = _documents(texts)
+    if getattr(text, "closed", None) is True:
+        raise OptionError(f"text is a file that was closed; {_EXPECTED}")
+    documents = _documents(text)
     reader = reader_of(model, **reading)
     loaded, encoder, anatomy = reader.loaded, reader.encoder, reader.anatomy
     packing, length = options.packing, options.max_length
@@ -68,22 +68,22 @@ def scan_texts(
     return [each.compute() for each in accumulators]
 
 
-def _documents(texts: Any) -> Iterator[Document]:
+def _documents(text: Any) -> Iterator[Document]:
     """Return the documents of what was given; paths are looked up now, before a model is loaded."""
-    if texts is None:
+    if text is None:
         return read_corpus(demo_text())
-    if isinstance(texts, Path):
-        return read_corpus(texts)
-    if isinstance(texts, str):
-        return _of_texts([texts])
-    if isinstance(texts, Sequence) and texts:
-        if all(isinstance(text, str) for text in texts):
-            return _of_texts([str(text) for text in texts])
-        if all(isinstance(text, Path) for text in texts):
-            return read_corpus([Path(str(path)) for path in texts])
-    if not isinstance(texts, Iterable) or (isinstance(texts, Sequence) and not texts):
-        raise OptionError(f"texts is {texts!r}; {_EXPECTED}")
-    return _checked(texts)
+    if isinstance(text, Path):
+        return read_corpus(text)
+    if isinstance(text, str):
+        return _of_texts([text])
+    if isinstance(text, Sequence) and text:
+        if all(isinstance(each, str) for each in text):
+            return _of_texts([str(each) for each in text])
+        if all(isinstance(each, Path) for each in text):
+            return read_corpus([Path(str(path)) for path in text])
+    if not isinstance(text, Iterable) or (isinstance(text, Sequence) and not text):
+        raise OptionError(f"text is {text!r}; {_EXPECTED}")
+    return _checked(text)
 
 
 def _of_texts(texts: Sequence[str]) -> Iterator[Document]:
@@ -91,7 +91,7 @@ def _of_texts(texts: Sequence[str]) -> Iterator[Document]:
         # A name given as a string is read as elsewhere only where it is a Path: here it would be the text itself.
         if len(text) < 256 and len(text.split()) == 1 and Path(text).is_file():
             raise OptionError(
-                f'texts holds {text!r}, the name of a file; give Path("{text}") to read the file'
+                f'text holds {text!r}, the name of a file; give Path("{text}") to read the file'
             )
     return distinct(
         document
@@ -103,5 +103,5 @@ def _of_texts(texts: Sequence[str]) -> Iterator[Document]:
 def _checked(documents: Iterable[Any]) -> Iterator[Document]:
     for document in documents:
         if not isinstance(document, Document):
-            raise OptionError(f"texts holds a {type(document).__name__}; {_EXPECTED}")
+            raise OptionError(f"text holds a {type(document).__name__}; {_EXPECTED}")
         yield document

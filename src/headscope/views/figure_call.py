@@ -6,19 +6,21 @@ from pathlib import Path
 from typing import Any
 
 
-def figure_call(model: Any = None, text: str | None = None, text_b: str | None = None, **options: Any) -> str:
+def figure_call(
+    text: str | None = None, text_b: str | None = None, *, model: Any = None, **options: Any
+) -> str:
     """Return arguments as Python: values that can be written, and names of what a reader has in hand.
 
     Args:
-        model: as the call had it: a name or folder, None, or an object, which is called `model`.
         text: what the model reads.
         text_b: the second text of a pair.
+        model: as the call had it: a name or folder, None, or an object, which is called `model`.
         **options: the call's other options; those that are None, empty, 0 or False go unsaid.
     """
     parts = []
-    if model is not None:
-        parts.append(f"model={_written('model', str(model) if isinstance(model, Path) else model)}")
-    for name, value in {"text": text, "text_b": text_b, **options}.items():
+    name_or_object = str(model) if isinstance(model, Path) else model
+    arguments = {"text": text, "text_b": text_b, "model": name_or_object, **options}
+    for name, value in arguments.items():
         # A tensor has no truth value of its own.
         unsaid = value is None or (isinstance(value, str | int | list | tuple) and not value)
         if not unsaid:

@@ -54,7 +54,7 @@ def _markup(folder: Path) -> Check:
             assert element.count("<") == 2, "an element more"
             assert printable(visible(one)) or "\u200c" in one or "\u200d" in one, "invisible"
             assert len(titled(one)) <= 1000
-            called = ast.parse(f"f({figure_call(one, one, one, revision=one)})", mode="eval").body
+            called = ast.parse(f"f({figure_call(one, one, model=one, revision=one)})", mode="eval").body
             assert all(ast.literal_eval(part.value) == one for part in called.keywords)  # type: ignore[attr-defined]
             script = json_script("x", {one: one})
             assert script.count("<") == 2, "a script within the script"

@@ -84,7 +84,7 @@ def command(
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
     # The call that draws the same in Python leaves out what does not change the picture.
     shown = {name: value for name, value in reading.items() if name not in ("too_long", "dtype", "device")}
-    call = figure_call(model, read, text_b, **shown)
+    call = figure_call(read, text_b, model=model, **shown)
     page = attention_page(view, state=state, call=call, compress=not no_compress)
     place_text(out, page)
     for note in view.notes:

@@ -77,7 +77,7 @@ def take_look(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Look:
     data["id"] = request.id
     source = named.source if named.source is None or isinstance(named.source, str) else named.name
     options = {"decoder_text": request.decoder_text, "generate": request.generate, "revision": named.revision}
-    data["call"] = figure_call(source, request.text, request.text_b, **options)
+    data["call"] = figure_call(request.text, request.text_b, model=source, **options)
     return Look(
         request=request,
         payload_json=json_text(data).encode("utf-8"),

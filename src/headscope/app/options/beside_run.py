@@ -85,7 +85,15 @@ def _array_option(name: str, help_text: str) -> Option:
     return Option(name=name, kind=Any, help=help_text)
 
 
+_OF_MODEL = Option(
+    name="model",
+    kind=Any,
+    help="Hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with "
+    "its `tokenizer`, which comes back as it was.",
+)
+
 VIEW = (
+    _OF_MODEL,
     Option(
         name="kind", help="encoder, decoder or cross, first; the first that the model has when not given."
     ),
@@ -140,12 +148,7 @@ PRUNE = (
 
 _SOME = Sequence[int] | int | None
 ATTENTION = (
-    Option(
-        name="model",
-        kind=Any,
-        help="Hub name or folder, None for the embedded model, what `load_model` returns, or a transformers model with "
-        "its `tokenizer`, which comes back as it was.",
-    ),
+    _OF_MODEL,
     Option(name="layer", kind=_SOME, help="A layer or several, from 1; all when not given."),
     Option(name="head", kind=_SOME, help="A head or several, from 1; all when not given."),
     Option(
@@ -163,6 +166,7 @@ ATTENTION = (
 )
 
 SCAN = (
+    _OF_MODEL,
     TOKENIZER,
     replace(RUN["packing"], default="single", default_text=""),
     *(RUN[name] for name in ("max_length", "too_long", "max_inputs", "batch_size", "seed")),
