@@ -3,7 +3,7 @@
 The numbers lie side by side in one array. `RowQuantity` names its columns: first those that say how much weight lies on
 keys at some offset from the query, then on keys of a class, then what every weight of the row goes into. One more
 offset or class is a name here and its line in `OFFSETS` or `CLASSES`; what is measured of a row's weights in another
-way has a line in `row_statistics.row_statistics`, in `Visibility.uniform`, in `fused_attention` and in `FusedNorms`
+way has a line in `row_statistics.row_statistics`, in `Visibility.uniform`, in `StatisticsPass` and in `FusedNorms`
 beside. Nothing is computed here, so that reading what statistics there are loads no torch.
 """
 

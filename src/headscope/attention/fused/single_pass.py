@@ -8,46 +8,19 @@ function, call by call, before it is used. The self-test, not a list, decides wh
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from headscope.attention.entropy import finish_entropy
-from headscope.attention.fused.block_products import BlockScores, aligned, emptied, store, underflow
+from headscope.attention.fused.block_products import BlockScores
 from headscope.attention.fused.blocks import ACCELERATOR_BLOCK, CPU_BLOCK, BlockSize, cut_in_blocks
-from headscope.attention.fused.norms import FusedNorms
+from headscope.attention.fused.fused_layer import FusedLayer
+from headscope.attention.fused.fused_result import FusedResult
 from headscope.attention.fused.reach import Reach, reach_of
-from headscope.attention.model.learned_sink import known_sink
-from headscope.attention.model.tap import AttentionCall
-from headscope.attention.row_quantities import BY_CLASS, CLASSES, OFFSETS, ROW_STATISTICS, RowQuantity
-from headscope.attention.row_statistics import class_indicators, write_positions
+from headscope.attention.fused.softmax_pass import softmax_pass
+from headscope.attention.fused.statistics_pass import StatisticsPass
 from headscope.encoding.segment import SegmentInfo
-
-# The main diagonal and the two beside it are read together, as a strided band.
-_BAND = slice(RowQuantity.PREVIOUS, RowQuantity.NEXT + 1)
-_BEYOND = [quantity for quantity in OFFSETS if quantity not in range(_BAND.start, _BAND.stop)]
-
-
-@dataclass(frozen=True)
-class FusedResult:
-    """The result of a fused call.
-
-    Attributes:
-        output: `[batch, row, head, width]`, as attention functions return it.
-        statistics: row statistics, `[batch, head, row, ROW_STATISTICS]`, or None where they were not requested.
-        weights: `[batch, head, row, key]`, or None where they were not requested.
-        norm_statistics: like `statistics`, of the norm-weighted attention, where the norms of the keys were passed.
-        sink: the weight of the learned sink, `[batch, head, row]`, or None where there is none.
-    """
-
-    output: Tensor
-    statistics: Tensor | None
-    weights: Tensor | None
-    norm_statistics: Tensor | None = None
-    sink: Tensor | None = None
 
 
 def fused_attention(
@@ -107,127 +80,17 @@ def fused_attention(
         )
     )
     scores_of = BlockScores(query, key, mask=mask, bias=bias, scaling=scaling, blocks=blocks)
-    weights = query.new_empty((batch, heads, rows, n_keys)) if need_weights else None
-    output = query.new_empty((batch, rows, heads, width))
-    # Of each row: the sink's score less the largest and its exponential, then its weight.
-    logits = None if sink is None else sink.to(query.dtype).expand(batch, heads, rows)
-    sunk = None if sink is None else query.new_empty((batch, heads, rows))
-    if weights is not None and not need_statistics:
-        for block in blocks:
-            s = scores_of(block)
-            part = torch.softmax(s, dim=-1)
-            if logits is not None and sunk is not None:
-                rows_of_block = block.items, block.heads, block.rows
-                apart = logits[rows_of_block] - torch.logsumexp(s, dim=-1)
-                sunk[rows_of_block] = torch.sigmoid(apart)
-                part *= torch.sigmoid(-apart)[..., None]
-            emptied(weights, block).copy_(part)
-            store(
-                output.transpose(1, 2)[block.items, block.heads, block.rows],
-                part,
-                value[block.items, block.groups, block.keys],
-            )
-        return FusedResult(output=output, statistics=None, weights=weights, sink=sunk)
-    statistics = query.new_empty((batch, heads, rows, len(ROW_STATISTICS)))
-    # A spare element on either side allows reading the three diagonals as a strided band.
-    spare = query.new_empty(scores_of.most + 2)
-    lowest, smallest = underflow(query.dtype)
-    written = (
-        None
-        if norms is None
-        else FusedNorms(
-            norms.to(query.dtype), keys.classes, rows=rows, most=scores_of.most, start=start, square=square
-        )
+    layer = FusedLayer(
+        blocks=blocks,
+        scores_of=scores_of,
+        value=value,
+        output=query.new_empty((batch, rows, heads, width)),
+        weights=query.new_empty((batch, heads, rows, n_keys)) if need_weights else None,
+        logits=None if sink is None else sink.to(query.dtype).expand(batch, heads, rows),
+        sunk=None if sink is None else query.new_empty((batch, heads, rows)),
     )
-    # Columns for the classes and for the normalizer ride along with the values, and those of what is written.
-    classes = class_indicators(keys.classes, dtype=value.dtype)[:, None].expand(batch, groups, n_keys, -1)
-    total = width + len(CLASSES)
-    riders = [value, classes, value.new_ones((batch, groups, n_keys, 1))]
-    separate = None
-    if written is not None and groups == heads:
-        riders.append(written.columns)
-    elif written is not None:  # heads that share values do not share what they write of them
-        separate = aligned([written.columns])
-    carrier = aligned(riders)
-    product = query.new_empty((batch, heads, rows, carrier.shape[3]))
-    sums = product[..., total + 1 :]
-    if separate is not None:
-        sums = query.new_empty((batch, heads, rows, separate.shape[3]))
-    for block in blocks:
-        s = scores_of(block)
-        e = spare[1 : 1 + s.numel()].view(s.shape)
-        rows_of_block = block.items, block.heads, block.rows
-        statistics_of_block = statistics[rows_of_block]
-        most = s.amax(-1, keepdim=True)
-        if logits is not None:
-            most = torch.maximum(most, logits[rows_of_block][..., None])
-        s -= most
-        # Without the clamp, 0 times the mask's huge number is not 0, and an exp that underflows takes 60 times as long.
-        if masked := mask is not None:
-            for run in block.masked:
-                s[..., run].clamp_(min=lowest)
-        torch.exp(s, out=e)
-        if masked:
-            for run in block.masked:
-                torch.threshold_(e[..., run], smallest, 0.0)
-        store(product[rows_of_block], e, carrier[block.items, block.groups, block.keys])
-        if separate is not None:
-            store(sums[rows_of_block], e, separate[block.items, block.heads, block.keys])
-        if written is not None:
-            written.weigh(block, e)
-        if square and s.shape[2:] == (n_keys, n_keys):
-            square_size = n_keys * n_keys
-            strides = s.shape[1] * square_size, square_size, n_keys + 1, 1
-            statistics_of_block[..., _BAND] = spare.as_strided((*s.shape[:3], 3), strides)
-            if _BEYOND:
-                write_positions(statistics_of_block, e, start=0, square=square, quantities=_BEYOND)
-            statistics_of_block[:, :, 0, RowQuantity.PREVIOUS] = 0.0  # the first token has no previous
-            statistics_of_block[:, :, -1, RowQuantity.NEXT] = 0.0  # the last no next
-        else:
-            write_positions(
-                statistics_of_block, e, start=start + block.rows.start - block.keys.start, square=square
-            )
-        torch.sum(s.mul_(e), dim=-1, out=statistics_of_block[..., RowQuantity.ENTROPY])
-        if written is not None:
-            written.weigh_logarithms(block, s)
-        if logits is not None and sunk is not None:
-            apart = (logits[rows_of_block] - most[..., 0]).clamp_(min=lowest)
-            sunk[rows_of_block] = torch.exp(apart)
-            product[rows_of_block][..., total] += sunk[rows_of_block]
-            statistics_of_block[..., RowQuantity.ENTROPY] += apart * sunk[rows_of_block]
-        if weights is not None:
-            torch.div(e, product[rows_of_block][..., total : total + 1], out=emptied(weights, block))
-    inverse = product[..., total].reciprocal()
-    statistics[..., BY_CLASS] = product[..., width:total]
-    statistics[..., : RowQuantity.MAX_WEIGHT] *= inverse[..., None]
-    # The column holds (sum e s) / z, and s is ln e.
-    finish_entropy(statistics[..., RowQuantity.ENTROPY], torch.log(inverse).neg_())
-    statistics[..., RowQuantity.MAX_WEIGHT] = inverse
-    if sunk is not None:
-        sunk *= inverse
-    statistics[..., RowQuantity.SINK_LOGIT] = 0.0 if sunk is None else sunk
-    torch.mul(product[..., :width], inverse[..., None], out=output.transpose(1, 2))
-    if written is not None:
-        written.finish(sums)
-    return FusedResult(
-        output=output,
-        statistics=statistics,
-        weights=weights,
-        sink=sunk,
-        norm_statistics=None if written is None else written.statistics,
-    )
-
-
-def fusible(call: AttentionCall) -> bool:
-    """Whether a call is plain scaled attention in a precision that the fused path computes in."""
-    bias, heads = call.options.get("position_bias"), call.query.shape[1]
-    return (
-        call.query.dtype in (torch.float32, torch.float64)
-        and (
-            call.mask is None
-            or (call.mask.is_floating_point() and call.mask.ndim == 4 and call.mask.shape[1] == 1)
-        )
-        and (bias is None or (isinstance(bias, Tensor) and bias.ndim == 4 and bias.shape[1] in (1, heads)))
-        and call.options.get("softcap") is None
-        and known_sink(call)
-    )
+    if need_weights and not need_statistics:
+        return softmax_pass(layer)
+    return StatisticsPass(
+        layer, keys=keys, start=start, square=square, masked=mask is not None, norms=norms
+    ).run()

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from headscope.attention.fused.blocks import BlockSize
-from headscope.attention.fused.single_pass import fused_attention, fusible
+from headscope.attention.fused.fusible import fusible
+from headscope.attention.fused.single_pass import fused_attention
 from headscope.attention.model.learned_sink import attended, sink_logits, sink_of
 from headscope.attention.model.tap import AttentionCall, Tap, bias_of, scaling_of
 from headscope.attention.model.trial_batch import DECODER_LENGTHS, LENGTHS, TrialBatch, compresses

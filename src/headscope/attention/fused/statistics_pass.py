@@ -1,0 +1,155 @@
+"""Row statistics along with the softmax, block by block, without ever writing the normalized weights."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from headscope.attention.entropy import finish_entropy
+from headscope.attention.fused.block_products import aligned, emptied, store, underflow
+from headscope.attention.fused.blocks import Block
+from headscope.attention.fused.fused_layer import FusedLayer
+from headscope.attention.fused.fused_result import FusedResult
+from headscope.attention.fused.norms import FusedNorms
+from headscope.attention.row_quantities import BY_CLASS, CLASSES, OFFSETS, ROW_STATISTICS, RowQuantity
+from headscope.attention.row_statistics import class_indicators, write_positions
+from headscope.encoding.segment import SegmentInfo
+
+# The main diagonal and the two beside it are read together, as a strided band.
+_BAND = slice(RowQuantity.PREVIOUS, RowQuantity.NEXT + 1)
+_BEYOND = [quantity for quantity in OFFSETS if quantity not in range(_BAND.start, _BAND.stop)]
+
+
+class StatisticsPass:
+    """Sums up a layer, block by block.
+
+    Args:
+        layer: its blocks, and the memory of its results.
+        keys: the tokens attended to, for their classes.
+        start: position of the first row on the query axis.
+        square: whether queries and keys are the same tokens.
+        masked: whether a mask hides keys.
+        norms: how long what each head writes of each key is, `[batch, head, key]`, for the statistics of that.
+    """
+
+    def __init__(
+        self,
+        layer: FusedLayer,
+        *,
+        keys: SegmentInfo,
+        start: int,
+        square: bool,
+        masked: bool,
+        norms: Float[Tensor, "batch head key"] | None,
+    ) -> None:
+        self.layer, self.start, self.square, self.masked = layer, start, square, masked
+        batch, rows, heads, self.width = layer.output.shape
+        groups, self.n_keys = layer.value.shape[1:3]
+        most, scores = layer.scores_of.most, layer.scores_of.query
+        self.statistics = scores.new_empty((batch, heads, rows, len(ROW_STATISTICS)))
+        # A spare element on either side allows reading the three diagonals as a strided band.
+        self.spare = scores.new_empty(most + 2)
+        self.lowest, self.smallest = underflow(scores.dtype)
+        self.written = (
+            None
+            if norms is None
+            else FusedNorms(
+                norms.to(scores.dtype), keys.classes, rows=rows, most=most, start=start, square=square
+            )
+        )
+        # Columns for the classes and for the normalizer ride along with the values, and those of what is written.
+        of_class = class_indicators(keys.classes, dtype=layer.value.dtype)[:, None]
+        riders = [
+            layer.value,
+            of_class.expand(batch, groups, self.n_keys, -1),
+            layer.value.new_ones((batch, groups, self.n_keys, 1)),
+        ]
+        self.separate = None
+        if self.written is not None and groups == heads:
+            riders.append(self.written.columns)
+        elif self.written is not None:  # heads that share values do not share what they write of them
+            self.separate = aligned([self.written.columns])
+        self.carrier = aligned(riders)
+        self.product = scores.new_empty((batch, heads, rows, self.carrier.shape[3]))
+        self.total = self.width + len(CLASSES)
+        self.sums = self.product[..., self.total + 1 :]
+        if self.separate is not None:
+            self.sums = scores.new_empty((batch, heads, rows, self.separate.shape[3]))
+
+    def run(self) -> FusedResult:
+        """Compute all blocks."""
+        for block in self.layer.blocks:
+            self._add(block)
+        return self._finish()
+
+    def _add(self, block: Block) -> None:
+        layer, written = self.layer, self.written
+        s = layer.scores_of(block)
+        e = self.spare[1 : 1 + s.numel()].view(s.shape)
+        rows_of_block = block.items, block.heads, block.rows
+        statistics = self.statistics[rows_of_block]
+        most = s.amax(-1, keepdim=True)
+        if layer.logits is not None:
+            most = torch.maximum(most, layer.logits[rows_of_block][..., None])
+        s -= most
+        # Without the clamp, 0 times the mask's huge number is not 0, and an exp that underflows takes 60 times as long.
+        if self.masked:
+            for run in block.masked:
+                s[..., run].clamp_(min=self.lowest)
+        torch.exp(s, out=e)
+        if self.masked:
+            for run in block.masked:
+                torch.threshold_(e[..., run], self.smallest, 0.0)
+        product = self.product[rows_of_block]
+        store(product, e, self.carrier[block.items, block.groups, block.keys])
+        if self.separate is not None:
+            store(self.sums[rows_of_block], e, self.separate[block.items, block.heads, block.keys])
+        if written is not None:
+            written.weigh(block, e)
+        self._write_positions(block, statistics, e)
+        torch.sum(s.mul_(e), dim=-1, out=statistics[..., RowQuantity.ENTROPY])
+        if written is not None:
+            written.weigh_logarithms(block, s)
+        if layer.logits is not None and layer.sunk is not None:
+            # Of each row: the sink's score less the largest and its exponential; its weight once all is summed.
+            apart = (layer.logits[rows_of_block] - most[..., 0]).clamp_(min=self.lowest)
+            layer.sunk[rows_of_block] = torch.exp(apart)
+            product[..., self.total] += layer.sunk[rows_of_block]
+            statistics[..., RowQuantity.ENTROPY] += apart * layer.sunk[rows_of_block]
+        if layer.weights is not None:
+            torch.div(e, product[..., self.total : self.total + 1], out=emptied(layer.weights, block))
+
+    def _write_positions(self, block: Block, statistics: Tensor, e: Tensor) -> None:
+        n_keys, square = self.n_keys, self.square
+        if not (square and e.shape[2:] == (n_keys, n_keys)):
+            start = self.start + block.rows.start - block.keys.start
+            write_positions(statistics, e, start=start, square=square)
+            return
+        square_size = n_keys * n_keys
+        strides = e.shape[1] * square_size, square_size, n_keys + 1, 1
+        statistics[..., _BAND] = self.spare.as_strided((*e.shape[:3], 3), strides)
+        if _BEYOND:
+            write_positions(statistics, e, start=0, square=square, quantities=_BEYOND)
+        statistics[:, :, 0, RowQuantity.PREVIOUS] = 0.0  # the first token has no previous
+        statistics[:, :, -1, RowQuantity.NEXT] = 0.0  # the last no next
+
+    def _finish(self) -> FusedResult:
+        layer, statistics = self.layer, self.statistics
+        inverse = self.product[..., self.total].reciprocal()
+        statistics[..., BY_CLASS] = self.product[..., self.width : self.total]
+        statistics[..., : RowQuantity.MAX_WEIGHT] *= inverse[..., None]
+        # The column holds (sum e s) / z, and s is ln e.
+        finish_entropy(statistics[..., RowQuantity.ENTROPY], torch.log(inverse).neg_())
+        statistics[..., RowQuantity.MAX_WEIGHT] = inverse
+        if layer.sunk is not None:
+            layer.sunk.mul_(inverse)
+        statistics[..., RowQuantity.SINK_LOGIT] = 0.0 if layer.sunk is None else layer.sunk
+        torch.mul(self.product[..., : self.width], inverse[..., None], out=layer.output.transpose(1, 2))
+        if self.written is not None:
+            self.written.finish(self.sums)
+        return FusedResult(
+            output=layer.output,
+            statistics=statistics,
+            weights=layer.weights,
+            sink=layer.sunk,
+            norm_statistics=None if self.written is None else self.written.statistics,
+        )
