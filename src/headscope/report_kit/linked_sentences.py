@@ -10,6 +10,9 @@ from headscope.report_kit.numbers import amount, interval, interval_decimals
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import capital
 
+MOST_LISTED = 3
+"""Heads, relations or behaviors that a sentence names of a longer list; the table below it has them all."""
+
 
 @dataclass(frozen=True)
 class HeadRef:
@@ -28,11 +31,20 @@ class HeadRef:
 
 @dataclass(frozen=True)
 class Sentence:
-    """One finding: its topic (position, special, noop, focus, roles, none, intervals), its text in parts, its kind."""
+    """One finding in at most 25 words, with at most two numbers that have intervals.
+
+    Attributes:
+        topic: what it is about: position, special, noop, focus, roles, none, intervals ...
+        parts: its text.
+        kind: of attention; empty where it is about the model as a whole.
+        goes_on: whether it says more of the finding before it, such as on what condition that holds. It follows that
+            finding in its paragraph, and never stands on the first screen.
+    """
 
     topic: str
     parts: tuple[str | HeadRef, ...]
     kind: str = ""
+    goes_on: bool = False
 
     @property
     def text(self) -> str:
@@ -40,14 +52,14 @@ class Sentence:
         return "".join(part if isinstance(part, str) else part.text for part in self.parts)
 
 
-def sentence(topic: str, *parts: str | HeadRef) -> Sentence:
-    """Make a sentence, its first letter a capital."""
+def sentence(topic: str, *parts: str | HeadRef, goes_on: bool = False) -> Sentence:
+    """Make a sentence, its first letter a capital; it `goes_on` where it says more of the one before it."""
     first, *rest = parts
     if isinstance(first, HeadRef):
         first = HeadRef(first.kind, first.layer, first.head, capital(first.text))
     else:
         first = capital(first)
-    return Sentence(topic, (first, *rest))
+    return Sentence(topic, (first, *rest), goes_on=goes_on)
 
 
 def numbered(kind: str, layer: int, head: int) -> HeadRef:
@@ -55,7 +67,7 @@ def numbered(kind: str, layer: int, head: int) -> HeadRef:
     return HeadRef(kind, layer, head, head_label(layer, head))
 
 
-def listed(refs: Iterable[HeadRef], *, most: int = 8) -> list[str | HeadRef]:
+def listed(refs: Iterable[HeadRef], *, most: int = MOST_LISTED) -> list[str | HeadRef]:
     """Write `1-3, 2-10 and 4-1`, or the first `most` and how many more."""
     every = list(refs)
     shown = every[:most]

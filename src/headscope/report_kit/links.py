@@ -10,16 +10,25 @@ from headscope.views.markup import Html, el
 
 
 def linked(sentences: Sequence[Sentence], *, tag: str = "p", class_: str | None = "finding") -> list[Html]:
-    """Return sentences with each head linked to its card."""
-    return [
-        el(
-            tag,
-            [el("a", part.text, href=f"#{part.anchor}", class_="head") if isinstance(part, HeadRef) else part
-             for part in sentence.parts],
-            class_=class_,
-        )
-        for sentence in sentences
-    ]  # fmt: skip
+    """Return sentences with each head linked to its card, each with those that go on from it in one paragraph."""
+    paragraphs: list[list[Sentence]] = []
+    for each in sentences:
+        if each.goes_on and paragraphs:
+            paragraphs[-1].append(each)
+        else:
+            paragraphs.append([each])
+    return [el(tag, _text_of(paragraph), class_=class_) for paragraph in paragraphs]
+
+
+def _text_of(paragraph: Sequence[Sentence]) -> list[Html | str]:
+    out: list[Html | str] = []
+    for each in paragraph:
+        out += [" "] if out else []
+        out += [
+            el("a", part.text, href=f"#{part.anchor}", class_="head") if isinstance(part, HeadRef) else part
+            for part in each.parts
+        ]
+    return out
 
 
 def paper_figure(about: Context, number: int) -> Html | None:

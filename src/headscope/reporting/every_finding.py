@@ -71,14 +71,12 @@ def headline(sentences: Sequence[Sentence], most: int = 4) -> list[Sentence]:
     if {finding.kind for finding in sentences} - {""} == {"decoder"}:
         ranks |= {topic: rank for parts in every for topic, rank in parts.decoder_headline.items()}
     topics = sorted(ranks, key=lambda topic: ranks[topic])
+    alone = [finding for finding in sentences if not finding.goes_on]
     chosen: list[Sentence] = []
     for topic in topics:
-        chosen += [finding for finding in sentences if finding.topic == topic][:1]
+        chosen += [finding for finding in alone if finding.topic == topic][:1]
     rest = [
-        finding
-        for topic in topics
-        for finding in sentences
-        if finding.topic == topic and finding not in chosen
+        finding for topic in topics for finding in alone if finding.topic == topic and finding not in chosen
     ]
     caveat = [finding for finding in sentences if finding.topic == "intervals"]
     return (chosen + rest)[:most] + caveat

@@ -52,8 +52,7 @@ def groups_of_page(about: Context, first: Sequence[Sentence]) -> list[GroupParts
             finding
             for _, topic in topics
             for finding in about.findings
-            # One that goes on from another does not stand alone.
-            if finding.topic == topic and finding not in first and not finding.text.startswith("It ")
+            if finding.topic == topic and finding not in first and not finding.goes_on
         ]
         leads |= {group: left[0]} if left else {}
     used = [*first, *leads.values()]

@@ -53,12 +53,11 @@ def test_the_sentence_names_the_heads_that_do_not_write_what_they_show(run):
     layer, head = place_of("first", 4, 8)
     number = len([one for one in EVERY if one.unit == "share"]) - 1  # one cannot occur
     assert said(run) == [
-        f"In text, 2 of {number} behaviors that heads show by where they look are not in what they write (each weight "
-        "times the length of what is written of its token): most often first token, with 1 of 1, "
-        f"{layer}-{head}."
+        f"In text, 2 of {number} behaviors seen in attention weights are not seen in norm-weighted attention.",
+        f"Most often it is “first token”, in 1 of 1 head: {layer}-{head}.",
     ]
     assert said(with_behaviors(mock_inputs.section_4(4, 8), unwritten=())) == [
-        "In text, heads write of what they show by where they look."
+        "In text, all behaviors seen in attention weights are also seen in norm-weighted attention."
     ]
     assert said(with_behaviors(mock_inputs.section_4(4, 8), unwritten=None)) == []
     assert said(with_behaviors(mock_inputs.section_4(4, 8), shown=False)) == []
@@ -94,7 +93,7 @@ def test_the_column_is_there_where_it_is_known(run):
 def experiments_of(run):
     """What is said of experiments by what is written, and the section."""
     found = experiments_findings(about(run))
-    told = [one.text for one in found if "write" in one.text]
+    told = [one.text for one in found if "norm-weighted" in one.text or one.goes_on]
     return told, str(only(experiments_section(about(run, found=found))))
 
 
@@ -103,10 +102,10 @@ def test_experiments_say_the_same_where_heads_are_told_by_them():
     layer, head = place_of("duplicate", 4, 8)
     # Of shuffled words nothing is said.
     assert told == [
-        "Over random tokens repeated, 1 of 3 behaviors that heads show by where they look is not in what they write "
-        f"(each weight times the length of what is written of its token): {BEHAVIORS['duplicate'].label}, with 1 of "
-        f"1, {layer}-{head}.",
-        "While a needle is written again, heads write of what they show by where they look.",
+        "Over repeated random tokens, 1 of 3 behaviors seen in attention weights is not seen in norm-weighted "
+        "attention.",
+        f"It is “{BEHAVIORS['duplicate'].label}”, in 1 of 1 head: {layer}-{head}.",
+        "In repeated needles, all behaviors seen in attention weights are also seen in norm-weighted attention.",
     ]
     assert page.count(f">{NORM_COLUMN}</th>") == len(EXPERIMENTS)
     assert page.count(NORM_KEY) == 2

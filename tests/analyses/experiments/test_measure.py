@@ -7,6 +7,8 @@ import torch
 
 from headscope.analyses.behaviors import delimiters
 from headscope.analyses.behaviors.catalog import SHARES
+from headscope.analyses.behaviors.page_tables import CAPTION
+from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.measure import inputs_of
 from headscope.analyses.experiments.section import experiments_findings, experiments_section
@@ -183,26 +185,25 @@ def told(**how):
     return [one.text for one in found], only(experiments_section(about(run, found=found)))
 
 
-def test_what_is_shown_is_said_beside_uniform_attention_and_random_weights():
+def test_what_is_shown_is_said_and_the_table_has_uniform_attention_and_random_weights():
     said, page = told(shows=True)
     assert said == [
-        "Over random tokens repeated, head 1-1 puts 45.0% (95% interval 40.0 to 50.0) of its attention on tokens right "
-        "after an earlier copy of the token itself, on documents that did not choose it, where uniform attention would "
-        "put 2.0%, and a head chosen in the same way with random weights 2.1%; 1 of 2 heads shows it (false discovery "
-        "rate 5%)."
+        "Head 1-1 shows induction over repeated random tokens: 45.0% (95% interval 40.0 to 50.0) of its attention goes "
+        "to tokens after an earlier copy."
     ]
     assert 'href="#encoder-1-1"' in page
     assert "selected in 100% of splits" in page
+    # Uniform attention, random weights, and how many heads show it.
+    assert all(f">{number}<" in page for number in ("2.0", "2.1", "1 of 2"))
+    assert CAPTION in page
 
 
 def test_retrieval_is_said_of_tokens_not_of_attention():
     """A head may be right at many tokens with little of its attention, and the reverse."""
     said, page = told(shows=True, experiment="needle", behavior="retrieval")
     assert said == [
-        "While a needle is written again, head 1-1 attends most to the very token of the needle that comes next at "
-        "45.0% (95% interval 40.0 to 50.0) of the tokens, on documents that did not choose it, where a random key "
-        "would be right at 2.0%, and a head chosen in the same way with random weights 2.1%; 1 of 2 heads shows it "
-        "(false discovery rate 5%)."
+        "Head 1-1 shows retrieval in repeated needles: 45.0% (95% interval 40.0 to 50.0) of tokens attend most to the "
+        "needle’s next token."
     ]
     assert ">of the tokens<" in page
     assert ">of its attention<" not in page
@@ -210,16 +211,24 @@ def test_retrieval_is_said_of_tokens_not_of_attention():
     assert "At how many tokens the strongest key of each encoder head is the right one" in page
 
 
-def test_what_is_not_shown_or_not_tested_is_said_so():
-    said, _ = told(shows=False)
-    assert said == [
-        "No head shows induction over random tokens repeated: none passes the threshold (over a quarter "
-        "and over twice uniform attention, whole 95% interval, false discovery rate 5%)."
+def test_the_head_selected_need_not_be_one_that_shows_it():
+    """Others pass the threshold; of the selected head the sentence says its share alone."""
+    run = with_parts(mock_inputs.section_4(1, 2), **tables(shows=True))
+    heads = run.tables.get("experiments").assign(shows=[False, True])
+    found = experiments_findings(about(with_parts(run, experiments=heads)))
+    assert [one.text for one in found] == [
+        "Over repeated random tokens, head 1-1 puts 45.0% (95% interval 40.0 to 50.0) of its attention on tokens after "
+        "an earlier copy."
     ]
+
+
+def test_what_is_not_shown_or_not_tested_is_said_so():
+    said, page = told(shows=False)
+    assert said == ["No head shows induction over repeated random tokens."]
+    assert RULE in page
     said, page = told(shows=None, interval=False)
     assert said == [
-        "Whether a head shows induction over random tokens repeated was not tested, which needs at least 10 "
-        "documents."
+        "Not tested over repeated random tokens, which needs at least 10 documents: induction.",
     ]
     assert "not tested" in page
 

@@ -24,7 +24,8 @@ class Behavior:
     Attributes:
         name: in tables.
         label: in headings.
-        on: in sentences, `puts 45% of its attention on ...`, or where tokens are counted `attends most to ...`.
+        on: in sentences, `puts 45% of its attention on ...`, or where tokens are counted `attend most to ...`.
+        term: what the field's papers call it, `shows ...`; empty where sentences say only what the attention is on.
         meaning: exactly, for definitions and the glossary.
         unit: of its value: a share, or tokens.
         counts_tokens: whether the share is one of tokens, and not of attention.
@@ -39,6 +40,7 @@ class Behavior:
     label: str
     on: str
     meaning: str
+    term: str = ""
     unit: Literal["share", "tokens"] = "share"
     counts_tokens: bool = False
     compares: bool = True
@@ -98,7 +100,8 @@ _EVERY = (
     Behavior(
         name="induction",
         label="after an earlier copy",
-        on="tokens right after an earlier copy of the token itself",
+        on="tokens after an earlier copy",
+        term="induction",
         meaning="weight on earlier keys right behind an earlier token with the row's id; special tokens are no rows",
         search_words=("induction", "induction head", "after a copy", "after an earlier copy"),
     ),
@@ -114,7 +117,8 @@ _EVERY = (
     Behavior(
         name="retrieval",
         label="retrieval",
-        on="the very token of the needle that comes next",
+        on="the needle’s next token",
+        term="retrieval",
         counts_tokens=True,
         meaning="share of the tokens of a needle’s copy, its first left out, before which the head’s strongest key is "
         "the same token inside the needle",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isnan
 
 from headscope.analyses.behaviors.chosen import BehaviorHead
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
-from headscope.report_kit.numbers import accuracy_words, percent
-from headscope.report_kit.words import count, either
+from headscope.report_kit.numbers import accuracy_words
+from headscope.report_kit.words import count, either, join
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 
@@ -17,6 +16,8 @@ def behavior_sentences(
     chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str
 ) -> list[Sentence]:
     """Say which head shows each behavior, which behaviors no head shows, and which were not tested.
+
+    The rule, uniform attention and random weights stand in the table below.
 
     Args:
         chosen: of one kind of attention.
@@ -27,20 +28,14 @@ def behavior_sentences(
     out = [_of_head(head, kind, topic, where=where) for head in chosen if head.heads]
     absent = [head.behavior.name for head in chosen if head.tested and not head.heads]
     if absent:
-        out.append(
-            sentence(
-                topic,
-                f"no {kind.noun} shows {either(absent)} {where}: none passes the threshold (over a quarter and over "
-                "twice uniform attention, whole 95% interval, false discovery rate 5%).",
-            )
-        )
+        out.append(sentence(topic, f"no {kind.noun} shows {either(absent)} {where}."))
     untested = [head.behavior.name for head in chosen if not head.tested]
     if untested:
+        of = f" of {kind.noun}s" if kind.prefix else ""
         out.append(
             sentence(
                 topic,
-                f"whether a {kind.noun} shows {either(untested)} {where} was not tested, which needs at least "
-                f"{FEWEST_DOCUMENTS} documents.",
+                f"not tested{of} {where}, which needs at least {FEWEST_DOCUMENTS} documents: {join(untested)}.",
             )
         )
     return out
@@ -56,40 +51,38 @@ def norm_sentence(chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, whe
     if not known:
         return []
     number, total = sum(len(head.not_by_norm) for head in known), sum(len(head.heads) for head in known)
+    in_weights = f"seen in {kind.prefix}attention weights"
     if not number:
-        return [sentence(topic, f"{where}, {kind.noun}s write of what they show by where they look.")]
+        return [
+            sentence(topic, f"{where}, all behaviors {in_weights} are also seen in norm-weighted attention.")
+        ]
     most = max(known, key=lambda head: len(head.not_by_norm))
-    verb = "is" if number == 1 else "are"
     often = "" if number == len(most.not_by_norm) else "most often "
+    verb = "is" if number == 1 else "are"
     return [
         sentence(
             topic,
-            f"{where}, {number:,} of {count(total, 'behavior')} that {kind.noun}s show by where they look {verb} not "
-            "in what they write (each weight times the length of what is written of its token): "
-            f"{often}{most.behavior.label}, with {len(most.not_by_norm):,} of {len(most.heads):,}, ",
+            f"{where}, {number:,} of {count(total, 'behavior')} {in_weights} {verb} not seen in "
+            "norm-weighted attention.",
+        ),
+        sentence(
+            topic,
+            f"{often}it is “{most.behavior.label}”, in {len(most.not_by_norm):,} of {count(len(most.heads), 'head')}: ",
             *listed(numbered(most.kind, layer, head) for layer, head in most.not_by_norm),
             ".",
-        )
+            goes_on=True,
+        ),
     ]
 
 
 def _of_head(chosen: BehaviorHead, kind: Kind, topic: str, *, where: str) -> Sentence:
-    chance = (
-        ""
-        if chosen.control is None
-        else f", and a head chosen in the same way with random weights {percent(chosen.control.mean)}"
-    )
-    number = count(chosen.n_heads, kind.noun)
-    verb = "shows" if len(chosen.heads) == 1 else "show"
-    value, uniform = accuracy_words(chosen.estimate, long=True), percent(chosen.estimate.uniform)
-    ending = f"{chance}; {len(chosen.heads):,} of {number} {verb} it (false discovery rate 5%)."
-    cross_fitted = ", on documents that did not choose it" if not isnan(chosen.share) else ""
-    if chosen.behavior.counts_tokens:
-        statement = f"attends most to {chosen.behavior.on} at {value} of the tokens{cross_fitted}"
-        statement += ", where a random key would be right at"
-    else:
-        statement = f"puts {value} of its attention on {chosen.behavior.on}{cross_fitted}"
-        statement += ", where uniform attention would put"
-    return sentence(
-        topic, f"{where}, ", kind.head(chosen.layer, chosen.head), f" {statement} {uniform}{ending}"
-    )
+    """Say how much of its attention the chosen head puts where the behavior says; the table has what it is held to."""
+    behavior, value = chosen.behavior, accuracy_words(chosen.estimate, long=True)
+    head = kind.head(chosen.layer, chosen.head)
+    on_tokens = f"{value} of tokens attend most to {behavior.on}"
+    if behavior.term and (chosen.layer, chosen.head) in chosen.heads:
+        statement = on_tokens if behavior.counts_tokens else f"{value} of its attention goes to {behavior.on}"
+        return sentence(topic, head, f" shows {behavior.term} {where}: {statement}.")
+    if behavior.counts_tokens:
+        return sentence(topic, f"{where}, {on_tokens} in ", head, ".")
+    return sentence(topic, f"{where}, ", head, f" puts {value} of its attention on {behavior.on}.")

@@ -13,7 +13,7 @@ class Experiment:
     Attributes:
         name: in tables.
         title: in the page.
-        where: in sentences: `over random tokens repeated, ...`.
+        where: in sentences: `over repeated random tokens, ...`.
         meaning: what is done, for definitions and the glossary.
         behaviors: that are measured, in order.
         on_cards: whether heads' cards and the search have what heads show in it.
@@ -33,7 +33,7 @@ _EVERY = (
     Experiment(
         name="repeated",
         title="Random tokens, repeated",
-        where="over random tokens repeated",
+        where="over repeated random tokens",
         meaning="64 sequences of a stretch of 64 random tokens that is repeated once (shorter where the model reads "
         "less), each ordinary token of the vocabulary as likely: none special, added or unused. Rows of the second "
         "copy alone",
@@ -44,7 +44,7 @@ _EVERY = (
     Experiment(
         name="needle",
         title="A needle in a haystack",
-        where="while a needle is written again",
+        where="in repeated needles",
         meaning="24 stretches of 16 tokens of the text, each put at five depths (0, ¼, ½, ¾, 1) into other text, in "
         "inputs of three lengths in turn: 512 tokens (or what the model reads), a half and a quarter; behind it the "
         "needle is given again. Decoders alone",
