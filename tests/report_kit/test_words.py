@@ -49,6 +49,9 @@ def test_lists():
     assert layer_list([2, 3, 4, 5]) == "layers 2 to 5"
     assert layer_list([2, 3, 6]) == "layers 2, 3 and 6"
     assert layer_list([2, 3]) == "layers 2 and 3"
+    assert layer_list([2, 3, 6], most=3) == "layers 2, 3 and 6"
+    assert layer_list([2, 3, 6, 8, 9], most=3) == "layers 2, 3, 6 and 2 more"
+    assert layer_list([2, 3, 4, 5, 6], most=3) == "layers 2 to 6"
 
 
 def test_counts_and_capitals():

@@ -52,13 +52,15 @@ def either(parts: list[str]) -> str:
     return " or ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
-def layer_list(layers: list[int]) -> str:
-    """Return `layer 3`, `layers 2 to 5` or `layers 2, 3 and 6`."""
+def layer_list(layers: list[int], *, most: int | None = None) -> str:
+    """Return `layer 3`, `layers 2 to 5` or `layers 2, 3 and 6`; with `most`, `layers 2, 3, 6 and 2 more`."""
     if len(layers) == 1:
         return f"layer {layers[0]}"
     if len(layers) > 2 and layers == list(range(layers[0], layers[-1] + 1)):
         return f"layers {layers[0]} to {layers[-1]}"
-    return f"layers {join([str(layer) for layer in layers])}"
+    named = [str(layer) for layer in layers[:most]]
+    more = len(layers) - len(named)
+    return f"layers {join([*named, f'{more:,} more'] if more else named)}"
 
 
 def plain(value: object) -> str:

@@ -6,7 +6,7 @@ The rules, which the report prints:
   punctuation) when the lower end of its interval is above one quarter and above twice what uniform attention gives.
 - A head *shows* a behavior, in text or by experiment, by the same rule; "no head shows" it where all were held to it.
   What it shows by where it looks is "not in what it writes" where that does not pass the rule.
-- "more than half" needs the lower end above one half.
+- "over half" needs the lower end above one half.
 - Two numbers measured on the same documents are compared by the interval of their difference, never by whether their
   own intervals overlap: "more" and "less" need it on one side of 0; else "no difference larger than" its farther end is
   said. "More than any other head" needs it above 0 against each of them.

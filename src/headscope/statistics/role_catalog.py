@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from headscope.statistics.statistic_catalog import NAMES, STATISTICS, is_share
+from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 
 BROAD_RATIO = 0.783
 """The paper's 3.8 nats of the ln 128 that uniform attention would have."""
@@ -58,12 +58,6 @@ class Role:
     def phrase(self) -> str:
         """The words after the value: "of its attention is on the previous token"."""
         return self.says or f"of its attention is on {STATISTICS[self.statistic].target}"
-
-    @property
-    def of_heads(self) -> str:
-        """The words after a number of heads: "mostly on the previous token"."""
-        share = is_share(self.statistic)
-        return f"mostly on {STATISTICS[self.statistic].target}" if share else self.called
 
     @property
     def example(self) -> str:

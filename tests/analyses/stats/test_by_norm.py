@@ -192,12 +192,11 @@ def test_heads_whose_role_is_another_are_named_everywhere():
     (other,) = [one for one in by_norm(run.tables["stats"]) if one.differs]
     assert (other.layer, other.head, other.role, other.norm) == (layer, head, role, 0.01)
     assert other.weight > 0.5
-    (said,) = norm_finding(run, kind, context.words)
     label = context.words.roles
-    assert said.text == (
-        "By what they write (each weight times the length of what is written of its token) 1 of 8 heads has another "
-        f"role; from {label[role]} to {label[other.role_by_norm]} so it is with {layer}-{head}."
-    )
+    assert [one.text for one in norm_finding(run, kind, context.words)] == [
+        "1 of 8 heads has another role in norm-weighted attention.",
+        f"The role changes from {label[role]} to {label[other.role_by_norm]}, in 1 head: {layer}-{head}.",
+    ]
     table = norm_table(run, context.kinds, context.words)
     assert [row[0] for row in table.rows] == [f"Head {layer}-{head}"]
     assert table.rows[0][-1] == "1.0"

@@ -90,7 +90,9 @@ def norm_finding(run: Study, kind: Kind, words: Words) -> list[Sentence]:
     changed = [row for row in rows if row.differs]
     if not changed:
         return [
-            sentence("roles", f"by what they write, too, all {len(rows):,} {kind.noun}s have the same role.")
+            sentence(
+                "roles", f"all {len(rows):,} {kind.noun}s have the same role in norm-weighted attention."
+            )
         ]
     # The most frequent change is named.
     changes: dict[tuple[str, str], list[ByNorm]] = {}
@@ -98,16 +100,18 @@ def norm_finding(run: Study, kind: Kind, words: Words) -> list[Sentence]:
         changes.setdefault((row.role, row.role_by_norm), []).append(row)
     (before, after), most = max(changes.items(), key=lambda item: len(item[1]))
     verb = "has" if len(changed) == 1 else "have"
-    so = "so it is with" if len(most) == len(changed) else f"most often, in {len(most):,} of them, with"
+    often = "" if len(most) == len(changed) else "most often "
+    whole = f"{len(changed):,} of {count(len(rows), kind.noun)}"
     return [
+        sentence("roles", f"{whole} {verb} another role in norm-weighted attention."),
         sentence(
             "roles",
-            f"by what they write (each weight times the length of what is written of its token) {len(changed):,} of "
-            f"{count(len(rows), kind.noun)} {verb} another role; from {words.roles[before]} to {words.roles[after]} "
-            f"{so} ",
+            f"{often}the role changes from {words.roles[before]} to {words.roles[after]}, in "
+            f"{count(len(most), 'head')}: ",
             *listed(numbered(row.kind, row.layer, row.head) for row in most),
             ".",
-        )
+            goes_on=True,
+        ),
     ]
 
 

@@ -14,10 +14,10 @@ from headscope.analyses.stats.share_findings import (
 )
 from headscope.report_kit.claim_rules import stands_out
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence, sentence
+from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, sentence
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.words import Words, count
-from headscope.statistics.role_catalog import ROLES, SHOWN
+from headscope.report_kit.words import Words, count, join
+from headscope.statistics.role_catalog import OTHERWISE, SHOWN
 
 
 def stats_findings(about: Context) -> list[Sentence]:
@@ -28,23 +28,29 @@ def stats_findings(about: Context) -> list[Sentence]:
         stands_out(cell) for kind in about.kinds for name in BEHAVIORS for _, _, cell in kind.each(name)
     )
     if none_stands_out:
-        sentences.append(no_share_stands_out(about.kinds, words))
+        sentences += no_share_stands_out(about.kinds, words)
     for kind in about.kinds:
         of_kind = [
             *position_sentences(kind, words, gaps),
             *special_sentences(kind, words),
             *noop_sentences(kind, words, gaps),
             *focus_sentences(kind, words, gaps, none_stands_out=none_stands_out),
-            _roles(kind, words),
+            *_roles(kind, words),
             *norm_finding(about.run, kind, words),
         ]
         sentences += kind.findings(of_kind)
     return sentences
 
 
-def _roles(kind: Kind, words: Words) -> Sentence:
-    counts = Counter(kind.roles)
-    parts = [f"{counts[role]:,} {words.fill(ROLES[role].of_heads)}" for role in SHOWN if counts[role]]
-    return sentence(
-        "roles", f"of {count(kind.size, kind.noun)}, by the thresholds on the averages: {'; '.join(parts)}."
-    )
+def _roles(kind: Kind, words: Words) -> list[Sentence]:
+    """Say how many heads have a role, and which roles most of them have."""
+    counts = Counter(role for role in kind.roles if role != OTHERWISE and role in SHOWN)
+    total = sum(counts.values())
+    if not total:
+        return [sentence("roles", f"no {kind.noun} of {kind.size:,} has a role.")]
+    ordered = sorted(counts, key=lambda role: (-counts[role], SHOWN.index(role)))
+    roles = [f"{counts[role]:,} {words.roles[role]}" for role in ordered[:MOST_LISTED]]
+    if others := total - sum(counts[role] for role in ordered[:MOST_LISTED]):
+        roles.append(f"{others:,} {'other' if others == 1 else 'others'}")
+    verb = "has" if total == 1 else "have"
+    return [sentence("roles", f"{total:,} of {count(kind.size, kind.noun)} {verb} a role: {join(roles)}.")]

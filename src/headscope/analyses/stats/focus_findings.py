@@ -8,7 +8,7 @@ import pandas as pd
 
 from headscope.report_kit.comparing import Comparison, Verdict, compared, comparisons
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence, measured, sentence
+from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, measured, sentence
 from headscope.report_kit.numbers import amount, percent
 from headscope.report_kit.words import Words, count, layer_list
 from headscope.statistics.role_catalog import BROAD_RATIO
@@ -25,31 +25,47 @@ def noop_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -
             sides[gap.verdict].append((int(row["layer"]), gap))
     if not any(sides.values()):
         return []
-    more, less, same = (sorted(layer for layer, _ in sides[name]) for name in ("more", "less", "same"))
-    out = []
-    if more:
+    out = [
+        sentence(
+            "noop",
+            f"{words.sep} tokens give {words.sep} {side} attention than other tokens do in "
+            f"{_layers(sides[side])}{of}.",
+        )
+        for side in ("more", "less")
+        if sides[side]
+    ]
+    if sides["more"]:
         layer, gap = max(sides["more"], key=lambda item: item[1].difference)
         first, ends = measured(kind.cell("sep_to_sep", layer), "sep_to_sep")
         second, other_ends = measured(kind.cell("other_to_sep", layer), "other_to_sep", long=False)
+        out.insert(
+            1,
+            sentence(
+                "noop",
+                f"in layer {layer}{of}, {words.sep} tokens put {first}{ends} of attention on {words.sep}, other tokens "
+                f"{second}{other_ends}.",
+                goes_on=True,
+            ),
+        )
+        out.insert(
+            2,
+            sentence(
+                "noop", f"the difference in layer {layer}{of} is {gap.points(signed=False)}.", goes_on=True
+            ),
+        )
+    if sides["same"]:
+        widest = max((gap for _, gap in sides["same"]), key=lambda gap: gap.bound)
         out.append(
             sentence(
                 "noop",
-                f"in layer {layer}{of}, {words.sep} tokens put {first}{ends} of their attention on {words.sep}, other "
-                f"tokens {second}{other_ends}: {gap.points()}.",
+                f"in {_layers(sides['same'])}{of} {widest.at_most()} is seen between {words.sep} tokens and others.",
             )
         )
-    seps = f"{words.sep} tokens"
-    parts = []
-    if more:
-        parts.append(f"{seps} give {words.sep} more than other tokens do in {layer_list(more)}{of}")
-    if less:
-        start, end = ("", "") if more else (f"{seps} give {words.sep} ", of)
-        parts.append(f"{start}less than other tokens do in {layer_list(less)}{end}")
-    if same:
-        widest = max((gap for _, gap in sides["same"]), key=lambda gap: gap.bound)
-        parts.append(f"in {layer_list(same)}{'' if parts else of} {widest.at_most()} is seen")
-    out.append(sentence("noop", "; ".join(parts) + "."))
     return out
+
+
+def _layers(side: list[tuple[int, Comparison]]) -> str:
+    return layer_list(sorted(layer for layer, _ in side), most=MOST_LISTED)
 
 
 def focus_sentences(
@@ -74,23 +90,22 @@ def focus_sentences(
             where = f", {'all' if most == len(broad) else f'{most:,} of them'} in layer {layer},"
         narrow = [kind.cell("max_weight", a, b) for a, b, _ in broad]
         light = sum(cell.has_interval and cell.high < 0.1 for cell in narrow)
-        peak = ""
-        if light and len(broad) > 1:
-            these = (
-                "none of these puts 10% or more"
-                if light == len(broad)
-                else f"{light:,} of these put less than 10%"
-            )
-            peak = f"; {these} on any one token on average"
         whole = f"{len(broad):,} of {count(kind.size, kind.noun)}"
         verb = "attends" if len(broad) == 1 else "attend"
         out.append(
             sentence(
                 "focus",
-                f"{whole}{where} {verb} broadly: entropy above {percent(BROAD_RATIO)} of that of uniform attention, "
-                f"each by its own 95% interval{peak}.",
+                f"{whole}{where} {verb} broadly: entropy above {percent(BROAD_RATIO)} of uniform attention’s "
+                "(whole 95% interval).",
             )
         )
+        if light and len(broad) > 1:
+            these = (
+                "none of the broad heads puts 10% or more"
+                if light == len(broad)
+                else f"{light:,} of the broad heads {'puts' if light == 1 else 'put'} less than 10%"
+            )
+            out.append(sentence("focus", f"{these} on any one token on average.", goes_on=True))
     narrow_heads = (
         (a, b, cell)
         for a, b, cell in kind.each("entropy")
@@ -100,15 +115,23 @@ def focus_sentences(
     if least is not None:
         layer, head, cell = least
         value, ends = measured(cell, "entropy")
-        yet = ", though it stands out at no position, special token or punctuation" if none_stands_out else ""
         out.append(
             sentence(
                 "focus",
                 kind.head(layer, head),
-                f" is narrowly focused{yet}: its entropy is {value}{ends}, where uniform attention has "
+                f" is narrowly focused: its entropy is {value}{ends}, where uniform attention has "
                 f"{amount(cell.uniform, 'entropy')}.",
             )
         )
+        if none_stands_out:
+            out.append(
+                sentence(
+                    "focus",
+                    kind.head(layer, head),
+                    " stands out at no position, special token or punctuation.",
+                    goes_on=True,
+                )
+            )
     out += _from_first(kind, words, differences)
     return out
 
@@ -122,18 +145,17 @@ def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None) -> l
     )  # fmt: skip
     if gap is None or gap.verdict == "untested" or not first.exists:
         return []
-    gap_ends = f"{abs(gap.difference):.2f} nats ({min(abs(gap.low), abs(gap.high)):.2f} to {gap.bound:.2f})"
-    verdict = {
-        "less": f", which the first falls short of by {gap_ends}",
-        "more": f", which the first exceeds by {gap_ends}",
-        "same": f"; no difference larger than {gap.bound:.2f} nats",
+    start = f"in the last layer{kind.of_kind}"
+    nearest = min(abs(gap.low), abs(gap.high))
+    distance = f"{abs(gap.difference):.2f} nats (95% interval {nearest:.2f} to {gap.bound:.2f})"
+    broadly = "broadly than the average token: its entropy is"
+    claim = {
+        "less": f"{words.cls} attends less {broadly} {distance} lower",
+        "more": f"{words.cls} attends more {broadly} {distance} higher",
+        "same": f"no difference in entropy larger than {gap.bound:.2f} nats is seen between {words.cls} and the "
+        "average token",
     }[gap.verdict]
     value, ends = measured(first, "entropy_cls")
     other, other_ends = measured(every, "entropy", long=False)
-    return [
-        sentence(
-            "focus",
-            f"in the last layer{kind.of_kind} the average entropy from {words.cls} is {value}{ends}; over all tokens "
-            f"it is {other}{other_ends}{verdict}.",
-        )
-    ]
+    averages = f"the average entropy from {words.cls} is {value}{ends}, over all tokens {other}{other_ends}."
+    return [sentence("focus", f"{start} {claim}."), sentence("focus", averages, goes_on=True)]

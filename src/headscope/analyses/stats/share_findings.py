@@ -10,6 +10,7 @@ import pandas as pd
 from headscope.report_kit.claim_rules import LEAST_SHARE, beats_all, stands_out, strongest, target
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import (
+    MOST_LISTED,
     HeadRef,
     Sentence,
     listed,
@@ -27,8 +28,8 @@ BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")
 _SPECIAL = ("cls", "sep", "period_comma", "sink_logit")
 
 
-def no_share_stands_out(kinds: Sequence[Kind], words: Words) -> Sentence:
-    """Say that no head stands out, and what the largest share measured is."""
+def no_share_stands_out(kinds: Sequence[Kind], words: Words) -> list[Sentence]:
+    """Say that no head stands out, by which threshold, and what the largest share measured is."""
     best = max(
         (
             (cell.value, kind, name, a, b)
@@ -40,45 +41,52 @@ def no_share_stands_out(kinds: Sequence[Kind], words: Words) -> Sentence:
         default=None,
     )
     known = {cell.has_interval for kind in kinds for name in BEHAVIORS for _, _, cell in kind.each(name)}
-    shares = "the share on the previous, next or current token, on special tokens or on punctuation"
-    bar = "above a quarter, and above twice what uniform attention gives"
-    if True in known:
-        bound = "with its whole interval" + (" where it has one" if False in known else "")
-        start = f"No head stands out: for none does {shares} lie {bar}, {bound}"
-    else:
-        start = (
-            f"Whether a head stands out was not tested, which needs at least {FEWEST_DOCUMENTS} documents; as "
-            "measured, "
-            f"{shares} does not lie {bar} in any head"
+    largest: list[str | HeadRef] = []
+    even = ""
+    if best is not None:
+        _, kind, name, layer, head = best
+        cell = kind.cell(name, layer, head)
+        value, ends = measured(cell, name)
+        largest = [
+            f"the largest share is {value}{ends}, of ",
+            kind.head(layer, head),
+            f" on {target(name, words)}",
+        ]
+        even = "" if isnan(cell.uniform) else f" (here {percent(cell.uniform)})"
+    if True not in known:
+        untested = (
+            f"Whether a head stands out was not tested, which needs at least {FEWEST_DOCUMENTS} documents."
         )
-    if best is None:
-        return sentence("none", start + ".")
-    _, kind, name, layer, head = best
-    cell = kind.cell(name, layer, head)
-    value, ends = measured(cell, name)
-    even = f", where uniform attention gives {percent(cell.uniform)}" if not isnan(cell.uniform) else ""
-    return sentence(
-        "none", start + f". The largest share measured is {value}{ends}, of ",
-        kind.head(layer, head), f" on {target(name, words)}{even}.",
-    )  # fmt: skip
+        out = [sentence("none", untested)]
+        return [*out, sentence("none", *largest, ".", goes_on=True)] if largest else out
+    bound = " where there is one" if False in known else ""
+    return [
+        sentence("none", "no head stands out: ", *largest, "."),
+        sentence(
+            "none",
+            f"The threshold is a quarter and twice uniform attention{even}, with the whole 95% interval{bound}.",
+            goes_on=True,
+        ),
+    ]
 
 
 def position_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -> list[Sentence]:
     """Say which heads look at their neighbors, and that none looks at itself."""
-    parts: list[str | HeadRef] = []
+    out = []
     for name in ("previous", "next"):
         best = strongest(kind, name)
         if best is None or not stands_out(best[2]):
             continue
         layer, head, cell = best
-        value, ends = measured(cell, name, long=not parts)
+        value, ends = measured(cell, name)
         more = f", more than any other {kind.noun}" if beats_all(differences, kind, name, layer, head) else ""
-        parts += ["; "] if parts else []
-        parts += [
-            kind.head(layer, head),
-            f" puts {value}{ends} of its attention on {target(name, words)}{more}",
-        ]
-    out = [sentence("position", *parts, ".")] if parts else []
+        out.append(
+            sentence(
+                "position",
+                kind.head(layer, head),
+                f" puts {value}{ends} of its attention on {target(name, words)}{more}.",
+            )
+        )
     for name in ("previous", "next"):
         out += _over_half(kind, name, words, topic="position", fewest=2)
     highest = max((cell.high for _, _, cell in kind.each("current")), default=None)
@@ -104,8 +112,8 @@ def special_sentences(kind: Kind, words: Words) -> list[Sentence]:
     for name in _SPECIAL:
         layers = [(layer, cell) for layer, cell in kind.each_layer(name) if stands_out(cell)]
         if layers:
-            out.append((max(cell.value for _, cell in layers), _layers_sentence(kind, name, layers, words)))
-    ordered = [finding for _, finding in sorted(out, key=lambda pair: -pair[0])]
+            out.append((max(cell.value for _, cell in layers), _of_layers(kind, name, layers, words)))
+    ordered = [finding for _, findings in sorted(out, key=lambda pair: -pair[0]) for finding in findings]
     for name in _SPECIAL:
         over = _over_half(kind, name, words, topic="special", fewest=1)
         best = strongest(kind, name)
@@ -136,33 +144,33 @@ def _over_half(kind: Kind, statistic: str, words: Words, *, topic: str, fewest: 
     return [
         sentence(
             topic,
-            f"{whole} {verb} more than half of {its} attention on {target(statistic, words)}, "
-            "each by its own 95% interval: ",
+            f"{whole} {verb} over half of {its} attention (whole 95% interval) on {target(statistic, words)}: ",
             *listed(refs),
             ".",
         )
     ]
 
 
-def _layers_sentence(kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Words) -> Sentence:
-    where = layer_list([layer for layer, _ in layers])
+def _of_layers(kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Words) -> list[Sentence]:
+    """Say how much of the attention of layers something gets, and what it would get of uniform attention."""
+    where = f"{layer_list([layer for layer, _ in layers], most=MOST_LISTED)}{kind.of_kind}"
     lowest, highest = min(c.value for _, c in layers), max(c.value for _, c in layers)
-    even = percent(sum(c.uniform for _, c in layers) / len(layers))
     if len(layers) == 1:
         value, ends = measured(layers[0][1], name)
-        return sentence(
-            "special",
-            f"in {where}{kind.of_kind} the average head puts {value}{ends} of its attention on {target(name, words)}, "
-            f"where uniform attention would put {even}.",
-        )
-    floor = min(cell.low for _, cell in layers)
-    every = all(cell.has_interval for _, cell in layers)
-    support = f"; every layer’s 95% interval lies above {percent(_round_down(floor), 0)}" if every else ""
-    return sentence(
-        "special",
-        f"in {where}{kind.of_kind} the average head puts {percent(lowest)} to {percent(highest)} of its attention on "
-        f"{target(name, words)}, where uniform attention would put {even}{support}.",
-    )
+        amount = f"{value}{ends}"
+    else:
+        floor = percent(_round_down(min(cell.low for _, cell in layers)), 0)
+        every = all(cell.has_interval for _, cell in layers)
+        amount = f"{percent(lowest)} to {percent(highest)}"
+        amount += f" (every 95% interval above {floor})" if every else ""
+    on = target(name, words)
+    verb = "get" if name == "period_comma" else "gets"
+    even = percent(sum(c.uniform for _, c in layers) / len(layers))
+    these = "this layer" if len(layers) == 1 else "these layers"
+    return [
+        sentence("special", f"{on} {verb} {amount} of attention in {where}."),
+        sentence("special", f"Uniform attention would give {on} {even} in {these}.", goes_on=True),
+    ]
 
 
 def _round_down(share: float) -> float:
