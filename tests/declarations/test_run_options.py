@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from headscope.declarations import run_options
+from headscope.declarations import requests
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.option import options_of
-from headscope.declarations.run_options import REQUESTS, RunOptions
+from headscope.declarations.requests import REQUESTS
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.models.loading.dtypes import DTYPES
 
@@ -105,6 +106,10 @@ def test_precisions_are_torchs():
         ({"text": ("a",), "stages": BY_NAME}, BY_NAME),
         ({"text": ("a",), "include": BY_NAME}, ("stats", "norms", *ALWAYS, *LAST, *BY_NAME)),
         ({"text": ("a",), "stages": ("stats", *BY_NAME), "include": BY_NAME}, ("stats", *BY_NAME)),
+        ({"text": ("a",), "skip": ("norms", *ALWAYS)}, ("stats", *LAST)),
+        ({"text": ("a",), "skip": ("syntax", "coref")}, ("stats", "norms", *ALWAYS, *LAST)),
+        ({"text": ("a",), "skip": ("distances",)}, ("stats", "norms", *LAST)),
+        ({"stages": ("probes", "syntax"), "skip": ("syntax",)}, ("probes",)),
     ],
 )
 def test_what_is_given_says_what_is_measured(given, wanted):
@@ -113,7 +118,7 @@ def test_what_is_given_says_what_is_measured(given, wanted):
 
 
 def test_what_is_left_out_unless_it_is_named():
-    assert run_options.BY_NAME == OPTIONS["include"].choices == BY_NAME
+    assert requests.BY_NAME == OPTIONS["include"].choices == BY_NAME
     for wrong in ("direction", "stats"):
         with pytest.raises(OptionError) as refused:
             RunOptions(include=("pca", wrong))
@@ -126,6 +131,26 @@ def test_what_is_left_out_unless_it_is_named():
     # A run with it and one without are two.
     assert RunOptions(include=BY_NAME).shaping["stages"][-2:] == list(BY_NAME)
     assert "pca" not in RunOptions().shaping["stages"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"skip": ("experiment",)}, "skip 'experiment' is not known; choose one of syntax, coref, norms, "),
+        ({"skip": BY_NAME[:1]}, f"skip {BY_NAME[0]!r} is not known; choose one of syntax, "),
+        ({"stages": ("jobs",), "skip": ("jobs",)}, "--skip leaves nothing to measure; skip less"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_skipped(given, words):
+    with pytest.raises(OptionError) as refused:
+        RunOptions(**given)
+    assert str(refused.value).startswith(words)
+
+
+def test_everything_but_the_statistics_of_attention_can_be_skipped():
+    assert {*OPTIONS["skip"].choices, *BY_NAME, "stats"} == {*REQUESTS}
+    # What is measured is in the run's id.
+    assert "jobs" not in RunOptions(skip=("jobs",)).shaping["stages"]
 
 
 @pytest.mark.parametrize(
@@ -144,6 +169,14 @@ def test_what_is_measured_says_what_is_read(stages, corpora):
     asked = RunOptions(stages=stages)
     every = {corpus for stage in STAGES.values() for corpus in stage.corpora}
     assert asked.corpora_read & every == corpora
+
+
+def test_a_treebank_whose_trees_are_skipped_is_read_as_text():
+    """There is no other text."""
+    annotated = RunOptions(treebank=("a",), skip=("syntax",))
+    assert annotated.corpora_read == {"text", "treebank"}
+    assert "syntax" not in annotated.wanted
+    assert RunOptions(treebank=("a",), text=("b",), skip=("syntax", "jobs")).corpora_read == {"text"}
 
 
 def test_the_order_of_signatures_stays():

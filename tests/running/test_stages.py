@@ -7,7 +7,8 @@ import pytest
 
 import headscope as hs
 from headscope.declarations.analysis_list import ANALYSES, STAGES
-from headscope.declarations.run_options import REQUESTS, RunOptions
+from headscope.declarations.requests import REQUESTS
+from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare import annotated
 from headscope.prepare.prepared_run import prepare

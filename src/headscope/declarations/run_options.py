@@ -18,6 +18,7 @@ from headscope.declarations.compat import (
     spacing_of,
 )
 from headscope.declarations.option import documented, option, options_of
+from headscope.declarations.requests import BY_NAME, SKIPPABLE, check_requests, requests_of
 from headscope.declarations.vectors_file import hash_of_vectors
 from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, POOLINGS, SPACING, TOKEN_TYPES, TOO_LONG
 from headscope.errors import OptionError
@@ -26,15 +27,6 @@ from headscope.models.loading.dtypes import DTYPES
 if TYPE_CHECKING:
     from headscope.corpora.document import Document
     from headscope.models.loading.load_model import LoadedModel
-
-# The names under which stages are requested; `coref` includes GAP.
-REQUESTS = tuple(
-    dict.fromkeys(stage.request_name for stage in sorted(STAGES.values(), key=lambda stage: stage.order))
-)
-BY_NAME = tuple(
-    name for name in REQUESTS if any(s.by_name for s in STAGES.values() if s.request_name == name)
-)
-"""Requests that are left out of a run unless they are named."""
 
 
 @documented
@@ -130,6 +122,11 @@ class RunOptions:
         choices=BY_NAME,
         help=f"What else to measure, which is left out unless it is named: {', '.join(BY_NAME)}; may be repeated.",
     )
+    skip: tuple[str, ...] = option(
+        (),
+        choices=SKIPPABLE,
+        help="What not to measure, of what is measured without being named, as experiments; may be repeated.",
+    )
     # A model and documents in memory, from Python, in place of `model` and `text`.
     loaded_model: "LoadedModel | None" = field(default=None, repr=False)
     documents_in_memory: "tuple[Document, ...]" = field(default=(), repr=False)
@@ -220,12 +217,9 @@ class RunOptions:
             # Set now, so that signature, manifest and stages agree; saved maps may have fixed it already.
             object.__setattr__(self, "pooling", pooling_of(self.compat, self.pooling))
             object.__setattr__(self, "spacing", spacing_of(self.compat, self.spacing))
-        for stage in self.stages:
-            if stage not in REQUESTS:
-                raise OptionError(f"stage {stage!r} is not known; choose from {', '.join(REQUESTS)}")
-        for named in STAGES.values() if self.maps is not None else ():
-            if named.request_name in self.include and named.refusal:
-                raise OptionError(named.refusal)
+        check_requests(stages=self.stages, include=self.include, over_maps=self.maps is not None)
+        if self.skip and not self.wanted:
+            raise OptionError("--skip leaves nothing to measure; skip less")
         if self.maps is not None and self.corpora:
             raise OptionError("both a corpus and saved maps were given; a run reads one of them")
         if self.maps is not None and self.loss != "none":
@@ -248,17 +242,9 @@ class RunOptions:
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """What to measure, of `REQUESTS`."""
-        requests = self.stages or tuple(
-            each.request_name for each in STAGES.values() if self._is_default(each)
-        )
-        wanted = dict.fromkeys((*requests, *self.include))
-        return tuple(wanted if self.stages else (name for name in REQUESTS if name in wanted))
-
-    def _has_required_options(self, stage: Stage) -> bool:
-        """Return whether the required options of a stage are set."""
-        options = options_of(type(self))
-        return all(getattr(self, name) != options[name].default for name in stage.required_options)
+        """What to measure, of `requests.REQUESTS`."""
+        defaults = (stage for stage in STAGES.values() if self._is_default(stage))
+        return requests_of(defaults, stages=self.stages, include=self.include, skip=self.skip)
 
     def _is_default(self, stage: Stage) -> bool:
         """Return whether a stage is measured without a request: its corpora and required options are given."""
@@ -271,14 +257,17 @@ class RunOptions:
             corpora = frozenset(corpus for holds in demonstrated for corpus in holds)
         # There always is text: that of the annotated corpora, where there is no other.
         read = all(corpus == "text" or corpus in corpora for corpus in stage.corpora)
-        return read and self._has_required_options(stage)
+        return read and all(getattr(self, name) != options[name].default for name in stage.required_options)
 
     @cached_property
     def corpora_read(self) -> frozenset[str]:
         """The corpora that the measured stages read, as stages name them; `text` for the text itself."""
         wanted = self.wanted
         stages = [stage for stage in STAGES.values() if stage.request_name in wanted]
-        return frozenset(corpus for stage in stages for corpus in self.corpora_of(stage))
+        corpora = frozenset(corpus for stage in stages for corpus in self.corpora_of(stage))
+        # Without a text, sentences of the annotated corpora are the text, whether or not trees and mentions are read.
+        annotated = self.corpora if "text" in corpora and "text" not in self.corpora else frozenset()
+        return corpora | (annotated - {"treebank_train"})
 
     def corpora_of(self, stage: Stage) -> tuple[str, ...]:
         """Return the corpora that a stage reads, the optional ones where they are given."""

@@ -1,0 +1,59 @@
+"""What a run measures: what its corpora call for, or what is requested by name, less what it skips."""
+
+from collections.abc import Iterable, Sequence
+
+from headscope.declarations.analysis import Stage
+from headscope.declarations.analysis_list import OF_STAGE, STAGES
+from headscope.errors import OptionError
+
+# The names under which stages are requested; `coref` includes GAP.
+REQUESTS = tuple(
+    dict.fromkeys(stage.request_name for stage in sorted(STAGES.values(), key=lambda stage: stage.order))
+)
+BY_NAME = tuple(
+    name for name in REQUESTS if any(s.by_name for s in STAGES.values() if s.request_name == name)
+)
+"""Requests that are left out of a run unless they are named."""
+SKIPPABLE = tuple(name for name in REQUESTS if name not in BY_NAME and name != "stats")
+"""Requests that a run can leave out. The report's grid, cards and atlas stand on the statistics of attention."""
+
+
+def requests_of(
+    defaults: Iterable[Stage], *, stages: Sequence[str], include: Sequence[str], skip: Sequence[str]
+) -> tuple[str, ...]:
+    """Return what a run measures, of `REQUESTS`, in the order that signatures keep.
+
+    Args:
+        defaults: the stages that are measured where none is requested.
+        stages: the requests that replace them.
+        include: requests beside either.
+        skip: requests that are left out, with the stages that are made of them.
+    """
+    requests = stages or [stage.request_name for stage in defaults]
+    left_out = _left_out(skip)
+    wanted = [name for name in dict.fromkeys((*requests, *include)) if name not in left_out]
+    return tuple(wanted if stages else (name for name in REQUESTS if name in wanted))
+
+
+def check_requests(*, stages: Sequence[str], include: Sequence[str], over_maps: bool) -> None:
+    """Refuse requests that are not known, and those that saved maps cannot answer.
+
+    Raises:
+        OptionError: says which, and what to do.
+    """
+    for name in stages:
+        if name not in REQUESTS:
+            raise OptionError(f"stage {name!r} is not known; choose from {', '.join(REQUESTS)}")
+    for stage in STAGES.values() if over_maps else ():
+        if stage.request_name in include and stage.refusal:
+            raise OptionError(stage.refusal)
+
+
+def _left_out(skip: Iterable[str]) -> set[str]:
+    """Return what is skipped, and the stages without a corpus that are made of it: no distances, no map of heads."""
+    skipped = set(skip)
+    for stage in STAGES.values():
+        made_of = [each for each in OF_STAGE[stage.name].stages if each.name in stage.after]
+        if not stage.corpora and any(each.request_name in skipped for each in made_of):
+            skipped.add(stage.request_name)
+    return skipped
