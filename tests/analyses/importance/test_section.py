@@ -58,47 +58,49 @@ def test_the_sentence_gives_both_measures_where_they_agree(inputs):
     plain, weighted = (
         ends(ratios(inputs, layers, "cls", name)) for name in ("gradient", "weight_times_gradient")
     )
-    expected = (
-        f"In {where(layers)}, where the average head puts {100 * rows['value'].min():.0f}% to "
-        f"{100 * rows['value'].max():.0f}% of its attention on [CLS], a weight there counts for the loss, compared "
-        f"with one on other tokens, {plain} times less by the gradient alone and {weighted} times less by weight × "
-        "gradient (95% intervals of the paired differences)."
-    )
-    assert found[0].text == expected
+    expected = [
+        f"The loss depends less on [CLS] than on other tokens in {where(layers)}.",
+        f"By the gradient, a weight on [CLS] counts {plain} times less than one on other tokens.",
+        f"By weight × gradient, a weight on [CLS] counts {weighted} times less than one on other tokens.",
+        "Both compare weights on the same documents, by the 95% interval of the difference.",
+    ]
+    assert [one.text for one in found[:4]] == expected
+    assert [one.goes_on for one in found[:4]] == [False, True, True, True]
     assert found[0].topic == "importance"
-    assert expected in Tables(markup).text
+    assert " ".join(expected) in Tables(markup).text
 
 
 def test_measures_that_disagree_are_said_to_disagree():
     """The issue's case: by the raw gradient the loss is all but indifferent to [CLS], by its product it is not."""
     inputs = with_importance(mock_inputs.encoder(), weighted={**FACTOR, "cls": 5.0})
-    (said, *_), _ = built(inputs)
+    said = [one.text for one in built(inputs)[0]]
     layers = resting(inputs, "cls")["layer"].tolist()
     less = ends(ratios(inputs, layers, "cls", "gradient"))
     more = ends([1 / ratio for ratio in ratios(inputs, layers, "cls", "weight_times_gradient")])
-    assert said.text.endswith(
-        f"compared with one on other tokens, {less} times less by the gradient alone but {more} times more by weight × "
-        "gradient (95% intervals of the paired differences); the two measures disagree."
-    )
-    assert "indifferent" not in said.text
+    assert said[:3] == [
+        f"Two measures disagree on how much the loss depends on [CLS] in {where(layers)}.",
+        f"By the gradient, a weight on [CLS] counts {less} times less than one on other tokens.",
+        f"By weight × gradient, a weight on [CLS] counts {more} times more than one on other tokens.",
+    ]
+    assert "indifferent" not in " ".join(said)
 
 
 def test_one_measure_alone_is_said_to_be_alone():
     inputs = with_importance(mock_inputs.encoder(), even={("weight_times_gradient", "cls")})
-    (said, *_), _ = built(inputs)
+    said = [one.text for one in built(inputs)[0]]
     layers = resting(inputs, "cls")["layer"].tolist()
     shown = sorted(1 / ratio for ratio in ratios(inputs, layers, "cls", "weight_times_gradient"))
-    assert said.text.endswith(
-        f"times less by the gradient alone but not shown to differ ({shown[0]:.2f} to {shown[-1]:.2f} times as much) "
-        "by weight × gradient (95% intervals of the paired differences); only one of the two measures shows a "
-        "difference."
+    assert said[0] == f"Only by the gradient does the loss depend less on [CLS] in {where(layers)}."
+    assert said[2] == (
+        f"By weight × gradient, a weight on [CLS] is not shown to count differently: {shown[0]:.2f} to "
+        f"{shown[-1]:.2f} times as much as others."
     )
 
 
 def test_where_it_matters_more_the_sentence_says_so():
     found, _ = built(with_importance(mock_inputs.encoder(), factor={**FACTOR, "cls": 3.0}))
-    assert "times more by the gradient alone and" in found[0].text
-    assert "disagree" not in found[0].text
+    assert found[0].text.startswith("The loss depends more on [CLS] than on other tokens in layer")
+    assert "times more than one on other tokens" in found[1].text
 
 
 def test_nothing_is_said_where_no_difference_is_shown():
@@ -127,10 +129,10 @@ def test_no_layer_at_rest_no_sentence():
 def test_without_intervals_it_is_said_to_be_untested():
     found, markup = built(with_importance(mock_inputs.encoder(documents=4), intervals=False))
     assert found
-    for one in found:
-        assert (
-            "(as measured, not tested: an interval of a difference needs at least 10 documents)" in one.text
-        )
+    first = [one.text for one in found if not one.goes_on]
+    assert all(text.startswith("As measured, ") for text in first)
+    untested = "Both are as measured, not tested: an interval of a difference needs at least 10 documents."
+    assert [one.text for one in found].count(untested) == len(first)
     rows = Tables(markup).found["table-gradient-encoder"]
     assert rows[2][2] == "–"
     assert Tables(markup).found["table-importance-differences-encoder"][2][2] == "–"

@@ -6,7 +6,7 @@ import pandas as pd
 
 from headscope.analyses.explanation.tables import CONTROL, TRAINED, WEIGHT
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
+from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import records
@@ -14,19 +14,17 @@ from headscope.report_kit.words import count
 from headscope.study.study import Study
 
 TOPIC = "explanation"
-LEAST_EXPLAINED = 3
-"""Heads that the finding names, those that are explained least."""
 
 
 def explanation_findings(about: Context) -> list[Sentence]:
-    """Return a sentence for each kind of attention on what is explained of its median head; none without intervals."""
+    """Say of each kind of attention what is explained of its median head; nothing without intervals."""
     findings: list[Sentence] = []
     for kind in about.kinds:
         rows = of_weight(about.run, kind)
         trained = rows[(rows["model"] == TRAINED) & rows["explained"].notna()]
         if len(trained):
             control = rows[rows["model"] == CONTROL]["explained"].dropna()
-            findings += kind.findings([_of_kind(kind, trained, control)])
+            findings += kind.findings(_of_kind(kind, trained, control))
     return findings
 
 
@@ -38,17 +36,24 @@ def of_weight(run: Study, kind: Kind) -> pd.DataFrame:
     return table[(table["measure"] == WEIGHT) & (table["kind"] == kind.name)]
 
 
-def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series) -> Sentence:
+def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series) -> list[Sentence]:
     beside = f" (random weights: {percent(control.median())})" if len(control) else ""
-    least = trained.nsmallest(LEAST_EXPLAINED, "explained")
+    least = trained.nsmallest(MOST_LISTED, "explained")
     heads = [numbered(kind.name, int(row["layer"]), int(row["head"])) for row in records(least)]
-    return sentence(
-        TOPIC,
-        f"features with names explain {percent(trained['explained'].median())}{beside} of the attention of the median "
-        f"head{kind.of_kind}, of {count(len(trained), 'head')}, on text that fitted nothing. Least explained: ",
-        *listed(heads),
-        ".",
-    )
+    return [
+        sentence(
+            TOPIC,
+            f"features with names explain {percent(trained['explained'].median())} of the attention of the median "
+            f"head{kind.of_kind}{beside}.",
+        ),
+        sentence(
+            TOPIC,
+            f"The share is of text that fitted nothing, over {count(len(trained), 'head')}; least explained: ",
+            *listed(heads),
+            ".",
+            goes_on=True,
+        ),
+    ]
 
 
 def head_sentences(run: Study, kind: Kind) -> dict[int, str]:

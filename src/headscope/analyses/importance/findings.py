@@ -1,7 +1,7 @@
 """Findings on the importance of attention to sink tokens, by both measures.
 
 The gradient says how much the loss would change with a weight, and may be small where weights are large. Weight times
-gradient says how much the attended tokens count now. The two may disagree, so that every sentence gives both.
+gradient says how much the attended tokens count now. The two may disagree, so that both are given, a sentence each.
 """
 
 from __future__ import annotations
@@ -15,22 +15,16 @@ from headscope.analyses.importance.figure import MEASURES, class_series
 from headscope.report_kit.claim_rules import stands_out, target
 from headscope.report_kit.comparing import Comparison
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence, sentence
-from headscope.report_kit.numbers import percent
+from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, sentence
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.report_kit.words import layer_list
 from headscope.study.study import Study
 
 TOPIC = "importance"
-TESTED = "95% intervals of the paired differences"
-UNTESTED = "as measured, not tested: an interval of a difference needs at least 10 documents"
-_BY = {"gradient": "the gradient alone", "weight_times_gradient": "weight × gradient"}
-_ENDINGS = {
-    frozenset({"less", "more"}): "; the two measures disagree",
-    frozenset({"less", "even"}): "; only one of the two measures shows a difference",
-    frozenset({"more", "even"}): "; only one of the two measures shows a difference",
-}
+TESTED = "Both compare weights on the same documents, by the 95% interval of the difference."
+UNTESTED = "Both are as measured, not tested: an interval of a difference needs at least 10 documents."
+_BY = {"gradient": "the gradient", "weight_times_gradient": "weight × gradient"}
 
 
 @dataclass(frozen=True)
@@ -54,7 +48,7 @@ def importance_findings(about: Context) -> list[Sentence]:
     """Return sentences on how much less or more the loss depends on attention to classes that are sinks in some layers.
 
     A layer counts where its average attention to the class stands out, and where the whole interval of the difference
-    to other tokens lies on one side of 0 for at least one measure. A sentence gives both measures.
+    to other tokens lies on one side of 0 for at least one measure.
     """
     if any(about.run.tables.get(name) is None for name in ("importance", "importance_differences")):
         return []
@@ -104,9 +98,9 @@ def layer_differences(table: pd.DataFrame | None, measure: str, key_class: str, 
 def _on_sinks(about: Context, kind: Kind, name: str) -> list[Sentence]:
     words = about.words
     known = compared(about.run, name, kind.name)
-    attention = {n: cell.value for n, cell in kind.each_layer(name) if stands_out(cell) and n in known}
+    sinks = [layer for layer, cell in kind.each_layer(name) if stands_out(cell) and layer in known]
     groups: dict[tuple[bool, tuple[str, ...]], list[int]] = {}
-    for layer in attention:
+    for layer in sinks:
         verdicts = tuple(comparison.verdict for comparison in known[layer])
         if set(verdicts) != {"even"}:
             tested = all(comparison.difference.has_interval for comparison in known[layer])
@@ -114,34 +108,48 @@ def _on_sinks(about: Context, kind: Kind, name: str) -> list[Sentence]:
     out = []
     # The finding that holds for most layers comes first.
     for (tested, verdicts), layers in sorted(groups.items(), key=lambda item: (-len(item[1]), item[1])):
-        where = layer_list(layers) + kind.of_kind
-        counts = [
-            f"{_times([known[layer][index] for layer in layers])} by {_BY[measure]}"
-            for index, measure in enumerate(MEASURES)
+        where = f"{layer_list(layers, most=MOST_LISTED)}{kind.of_kind}"
+        measured = "" if tested else "as measured, "
+        findings = [
+            sentence(TOPIC, f"{measured}{_claim(verdicts, target(name, words))} in {where}."),
+            *(
+                sentence(
+                    TOPIC,
+                    f"by {_BY[measure]}, a weight on {target(name, words)} "
+                    f"{_counts([known[layer][index] for layer in layers])}.",
+                    goes_on=True,
+                )
+                for index, measure in enumerate(MEASURES)
+            ),
+            sentence(TOPIC, TESTED if tested else UNTESTED, goes_on=True),
         ]
-        comparison = sentence(
-            TOPIC,
-            f"in {where}, where the average head puts {_shares([attention[n] for n in layers])} of its attention on "
-            f"{target(name, words)}, a weight there counts for the loss, compared with one on other tokens, "
-            f"{(' and ' if len(set(verdicts)) == 1 else ' but ').join(counts)} ({TESTED if tested else UNTESTED})"
-            f"{_ENDINGS.get(frozenset(verdicts), '')}.",
-        )
-        out.append(Sentence(comparison.topic, comparison.parts, kind.name if kind.prefix else ""))
+        out += kind.findings(findings) if kind.prefix else findings
     return out
 
 
-def _times(layers: Sequence[Compared]) -> str:
-    """Return the ratio in words, for layers of one verdict."""
+def _claim(verdicts: Sequence[str], on: str) -> str:
+    """Say on which side both measures lie, that they disagree, or that one alone shows a difference."""
+    sides = set(verdicts)
+    if len(sides) == 1:
+        return f"the loss depends {verdicts[0]} on {on} than on other tokens"
+    if "even" not in sides:
+        return f"two measures disagree on how much the loss depends on {on}"
+    measure, verdict = next(
+        (measure, verdict) for measure, verdict in zip(MEASURES, verdicts, strict=True) if verdict != "even"
+    )
+    return f"only by {_BY[measure]} does the loss depend {verdict} on {on}"
+
+
+def _counts(layers: Sequence[Compared]) -> str:
+    """Compare a weight with one on other tokens by the ratio, for layers of one verdict."""
     verdict = layers[0].verdict
     if verdict == "less":
-        return f"{_range([comparison.other / comparison.value for comparison in layers])} times less"
-    times = _range([comparison.value / comparison.other for comparison in layers])
-    return f"{times} times more" if verdict == "more" else f"not shown to differ ({times} times as much)"
-
-
-def _shares(values: Sequence[float]) -> str:
-    ends = [percent(min(values)), percent(max(values))]
-    return ends[0] if ends[0] == ends[1] else " to ".join(ends)
+        ratios = _range([comparison.other / comparison.value for comparison in layers])
+        return f"counts {ratios} times less than one on other tokens"
+    ratios = _range([comparison.value / comparison.other for comparison in layers])
+    if verdict == "more":
+        return f"counts {ratios} times more than one on other tokens"
+    return f"is not shown to count differently: {ratios} times as much as others"
 
 
 def _range(values: Sequence[float]) -> str:

@@ -40,47 +40,49 @@ IN_TREES = "In the treebank, by part of speech too"
 
 
 def job_findings(about: Context) -> list[Sentence]:
-    """Return a sentence on the heads with several jobs, for text and treebank; none where the run measured no jobs."""
+    """Say which heads have several jobs, in text and treebank; nothing where the run measured no jobs."""
     findings: list[Sentence] = []
-    for corpus, topic, where in ((TEXT, TOPIC, ""), (TREEBANK, TREE_TOPIC, " of the treebank")):
+    for corpus, topic, where in ((TEXT, TOPIC, ""), (TREEBANK, TREE_TOPIC, " in the treebank")):
         jobs = corpus_jobs(about.run.tables.get, corpus)
         if jobs is not None:
             for kind in about.kinds:
                 beside = _random_weights(jobs, kind)
-                findings += kind.findings(
-                    [_of_kind(jobs.jobs, kind, topic=topic, where=where, beside=beside)]
-                )
+                findings += kind.findings(_of_kind(jobs.jobs, kind, topic=topic, where=where, beside=beside))
     return findings
 
 
 def _random_weights(jobs: CorpusJobs, kind: Kind) -> str:
-    """Return the number of heads with several jobs under random weights, in parentheses; empty where unknown."""
+    """Say how many heads have several jobs under random weights; nothing where unknown."""
     for row in records(jobs.counts):
         if row["kind"] == kind.name and row["model"] == "control" and row["tested"]:
-            return f" (random weights: {int(row['several']):,} of {int(row['tested']):,})"
+            several = int(row["several"])
+            has = "has" if several == 1 else "have"
+            return f"; with random weights {several:,} of {int(row['tested']):,} {has} several jobs"
     return ""
 
 
-def _of_kind(table: pd.DataFrame, kind: Kind, *, topic: str, where: str, beside: str) -> Sentence:
+def _of_kind(table: pd.DataFrame, kind: Kind, *, topic: str, where: str, beside: str) -> list[Sentence]:
     first = table[(table["kind"] == kind.name) & (table["job"] == 1)]
     of = kind.of_kind
     if first.empty:
         words = f"no head{of} is active in {FEWEST_ROWS} rows{where}, so that no jobs were looked for."
-        return sentence(topic, words)
+        return [sentence(topic, words)]
     if first["q_value"].isna().all():
         words = (
             f"whether heads{of} have several jobs{where} was not tested, which needs rows of at least "
             f"{FEWEST_DOCUMENTS} documents."
         )
-        return sentence(topic, words)
+        return [sentence(topic, words)]
     many = first[first["jobs"] > 1].sort_values(["jobs", "layer", "head"], ascending=[False, True, True])
-    of_all = f"of {count(len(first), 'head')}{of} active in at least {FEWEST_ROWS} rows{where}"
+    counted = f"Heads active in at least {FEWEST_ROWS} rows{where} are counted{beside}."
+    condition = sentence(topic, counted, goes_on=True)
     if many.empty:
-        words = f"{of_all}, none is shown to have more than one job{beside}."
-        return sentence(topic, words)
+        words = f"no head of {len(first):,}{of} is shown to have several jobs{where}."
+        return [sentence(topic, words), condition]
     heads = [numbered(kind.name, int(row["layer"]), int(row["head"])) for row in records(many)]
     has = "has" if len(many) == 1 else "have"
-    return sentence(topic, f"{of_all}, {len(many):,} {has} several jobs: ", *listed(heads), f"{beside}.")
+    start = f"{len(many):,} of {count(len(first), 'head')}{of} {has} several jobs{where}: "
+    return [sentence(topic, start, *listed(heads), "."), condition]
 
 
 def job_section(about: Context) -> list[Section]:

@@ -42,51 +42,64 @@ def _of_kind(kind: Kind, heads: Sequence[Activity]) -> list[Sentence]:
     share = percent(INACTIVE_BELOW)
     if inactive:
         verb = "is" if len(inactive) == 1 else "are"
-        findings = [
-            sentence(
-                TOPIC,
-                f"{count(len(inactive), 'head')} of {len(tested):,}{of} {verb} inactive, "
-                f"with an output norm below {share} of the layer’s mean (false discovery rate 5%): ",
-                *_listed(inactive, kind),
-                ".",
-            )
-        ]
+        first = sentence(
+            TOPIC,
+            f"{count(len(inactive), 'head')} of {len(tested):,}{of} {verb} inactive, with an output norm below "
+            f"{share} of the layer’s mean: ",
+            *_listed(inactive, kind),
+            ".",
+        )
     else:
-        findings = [
-            sentence(
-                TOPIC,
-                f"no head of {len(tested):,}{of} is inactive: none has an output norm below {share} of its layer’s "
-                "mean (whole 95% interval, false discovery rate 5%).",
-            )
-        ]
+        first = sentence(
+            TOPIC,
+            f"no head of {len(tested):,}{of} is inactive: none has an output norm below {share} of its layer’s mean.",
+        )
+    findings = [
+        first,
+        sentence(
+            TOPIC,
+            "An inactive head’s whole 95% interval lies below the threshold (false discovery rate 5%).",
+            goes_on=True,
+        ),
+    ]
     if on_sink:
-        findings.append(_on_sink(kind, on_sink))
+        findings += _on_sink(kind, on_sink)
     if inactive_off_sink:
-        verb, its = ("puts", "its") if len(inactive_off_sink) == 1 else ("put", "their")
+        its = "its" if len(inactive_off_sink) == 1 else "their"
         findings.append(
             sentence(
                 TOPIC,
-                "inactive, but not on a sink token: ",
+                f"inactive, though at most {percent(SINK_THRESHOLD)} of {its} attention is on sink tokens: ",
                 *_listed(inactive_off_sink, kind),
-                f", which {verb} at most {percent(SINK_THRESHOLD)} of {its} attention on sink tokens.",
+                ".",
             )
         )
     return findings
 
 
-def _on_sink(kind: Kind, on_sink: Sequence[Activity]) -> Sentence:
+def _on_sink(kind: Kind, on_sink: Sequence[Activity]) -> list[Sentence]:
     """Say how many heads put most of their attention on sink tokens, and which of these are not inactive."""
     active = [head for head in on_sink if not head.inactive]
-    verb, its = ("puts", "its") if len(on_sink) == 1 else ("put", "their")
-    start = f"{count(len(on_sink), 'head')}{kind.of_kind} {verb} over {percent(SINK_THRESHOLD)} of {its} attention, "
-    start += "as measured, on a sink token (the first token, a separator or a learned sink), "
+    single = len(on_sink) == 1
+    verb, its = ("puts", "its") if single else ("put", "their")
+    start = f"{count(len(on_sink), 'head')}{kind.of_kind} {verb} over {percent(SINK_THRESHOLD)} of {its} attention "
+    start += "on a sink token, "
+    listed_active = _listed(active, kind, descending=True)
     if not active:
-        return sentence(TOPIC, start, f"and {'it is' if len(on_sink) == 1 else 'all of them are'} inactive.")
-    if len(active) < len(on_sink):
-        verdict = f"and {len(active):,} of them {'is' if len(active) == 1 else 'are'} not inactive: "
+        out = [sentence(TOPIC, start, f"and {'it' if single else 'each'} is inactive.")]
+    elif len(active) == len(on_sink):
+        verdict = f"yet {'it is not' if single else 'none is'} inactive: "
+        out = [sentence(TOPIC, start, verdict, *listed_active, ".")]
     else:
-        verdict = f"yet {'it is not' if len(on_sink) == 1 else 'none of them is'} inactive: "
-    return sentence(TOPIC, start, verdict, *_listed(active, kind, descending=True), ".")
+        number = len(on_sink) - len(active)
+        out = [
+            sentence(TOPIC, start, f"and {number:,} of them {'is' if number == 1 else 'are'} inactive."),
+            sentence(TOPIC, "The others are not inactive: ", *listed_active, ".", goes_on=True),
+        ]
+    meaning = (
+        "A sink token is the first token, a separator or a learned sink; its share is taken as measured."
+    )
+    return [*out, sentence(TOPIC, meaning, goes_on=True)]
 
 
 def _listed(heads: Sequence[Activity], kind: Kind, *, descending: bool = False) -> list[HeadRef | str]:
