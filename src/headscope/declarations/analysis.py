@@ -121,7 +121,8 @@ class Analysis:
             none.
         chosen_heads: the table of heads that it chooses; None where it chooses none.
         counts: the sizes of corpora that it reads beside text, for the summary of a study.
-        paper: `module:name` of what makes a table of the paper from a run, by the table's number.
+        paper: `module:name` of what makes a table for a paper from a run, by the name of its file; `table-1` to
+            `table-3` are those of Clark et al. 2019.
     """
 
     name: str
@@ -134,7 +135,7 @@ class Analysis:
     more_columns: str = ""
     chosen_heads: ChosenHeads | None = None
     counts: tuple[CorpusCount, ...] = ()
-    paper: Mapping[int, str] = field(default_factory=dict)
+    paper: Mapping[str, str] = field(default_factory=dict)
     package: str = ""
 
     def measurement(self, stage: Stage) -> Callable[..., Any]:

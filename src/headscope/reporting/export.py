@@ -29,11 +29,11 @@ def export(study: Study, out: Path, *, form: str) -> list[Path]:
     Args:
         study: a finished run.
         out: a folder; made where there is none, files of the same names in it are written over.
-        form: `csv`: `table-1.csv` and on, and every table of the run; `latex`: `table-1.tex` and on; `xlsx`: one
-            workbook with a sheet for each of them all.
+        form: `csv`: the tables for a paper, `table-heads.csv` and on, and every table of the run; `latex`: the tables
+            for a paper alone; `xlsx`: one workbook with a sheet for each of them all.
 
     Raises:
-        OptionError: another format; or LaTeX of a study without any of the paper's tables.
+        OptionError: another format; or LaTeX of a run that fills no table for a paper.
         OutputError: `out` is a file, or the folder of a run.
         InputError: a table's file is gone or changed.
     """
@@ -44,10 +44,10 @@ def export(study: Study, out: Path, *, form: str) -> list[Path]:
     if form == "latex":
         if not paper:
             raise OptionError(
-                f"{study.path} has none of the paper's tables, which LaTeX is made of; run headscope report with "
-                "--treebank, --treebank-train or --coref, or take --format csv"
+                f"{study.path} fills no table for a paper: attention on text was not measured; run headscope report, "
+                "or take --format csv"
             )
-        return [_text(out / f"table-{table.number}.tex", table.to_latex()) for table in paper]
+        return [_text(out / f"{table.name}.tex", table.to_latex()) for table in paper]
     if form == "csv":
         return [_text(out / f"{name}.csv", _csv(frame)) for name, frame in _frames(study, paper)]
     return [_workbook(out / WORKBOOK, _frames(study, paper))]
@@ -66,7 +66,7 @@ def check_export_folder(out: Path) -> None:
 
 
 def _frames(study: Study, paper: list[PaperTable]) -> Iterator[tuple[str, pd.DataFrame]]:
-    yield from ((f"table-{table.number}", table.frame) for table in paper)
+    yield from ((table.name, table.frame) for table in paper)
     yield from study.tables.items()
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import pandas as pd
 
-# A backslash first would be escaped again: all at once.
+# A backslash first would be escaped again: all at once. In LaTeX's default encoding `<`, `>` and `|` are other signs.
 _LATEX = str.maketrans(
     {
+        **{sign: f"${sign}$" for sign in "<>|"},
         **{sign: f"\\{sign}" for sign in "&%$#_{}"},
         "\\": r"\textbackslash{}",
         "~": r"\textasciitilde{}",
@@ -19,9 +20,29 @@ _LATEX = str.maketrans(
         "–": "--",
         "−": "$-$",
         "→": r"$\rightarrow$",
+        "±": r"$\pm$",
         "’": "'",
+        '"': "''",
     }
 )
+_LAYOUTS = (
+    (46, "table", r"\small"),
+    (92, "table*", r"\small"),
+    (116, "table*", r"\footnotesize"),
+    (150, "table*", r"\scriptsize"),
+)
+"""Letters of a line that fit, what they fit in (one column of 3.3 inches, or both), and in which type."""
+
+
+def _latex(text: str) -> str:
+    r"""Return text as LaTeX reads it in its default encoding; other letters are named by their numbers.
+
+    A bracket that begins a cell would be read as an option of the `\\` before it.
+    """
+    return ("{}" if text.startswith(("[", "*")) else "") + "".join(
+        letter if letter.isascii() or "\xa1" <= letter <= "\xff" else rf"\texttt{{U+{ord(letter):04X}}}"
+        for letter in text.translate(_LATEX)
+    )
 
 
 @dataclass(frozen=True)
@@ -41,16 +62,16 @@ class PaperColumn:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """One of the paper's tables, of this run's numbers.
+    """A table for a paper, of this run's numbers.
 
     Attributes:
-        number: which of the paper's tables it is.
+        name: of its file and its label: `table-1` to `table-3` are those of Clark et al. 2019.
         caption: what stands there and how it was measured.
         frame: the numbers, a row a line: shares from 0 to 1, NaN where nothing was measured or tested.
         columns: as they are printed.
     """
 
-    number: int
+    name: str
     caption: str
     frame: pd.DataFrame
     columns: tuple[PaperColumn, ...]
@@ -61,15 +82,23 @@ class PaperTable:
         return [[column.text(line) for column in self.columns] for line in lines]
 
     def to_latex(self) -> str:
-        r"""Return a LaTeX `table` with a caption and a label; the document needs `\usepackage{booktabs}`."""
+        r"""Return a LaTeX `table` with a caption and a label; the document needs `\usepackage{booktabs}`.
+
+        A table that is wider than one of two columns is a `table*`, which goes across both.
+        """
         align = "".join(column.align for column in self.columns)
-        head = " & ".join(column.title.translate(_LATEX) for column in self.columns)
-        body = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in self.rows()]
+        rows = self.rows()
+        head = " & ".join(map(_latex, (column.title for column in self.columns)))
+        body = [" & ".join(map(_latex, row)) + r" \\" for row in rows]
+        lines_of_cells = [[column.title for column in self.columns], *rows]
+        letters = sum(2 + max(map(len, cells)) for cells in zip(*lines_of_cells, strict=True))
+        _, table, size = next((layout for layout in _LAYOUTS if letters <= layout[0]), _LAYOUTS[-1])
         lines = [
             r"% needs \usepackage{booktabs}",
-            r"\begin{table}",
+            rf"\begin{{{table}}}",
             r"\centering",
-            r"\small",
+            size,
+            r"\setlength{\tabcolsep}{3pt}",
             rf"\begin{{tabular}}{{{align}}}",
             r"\toprule",
             rf"{head} \\",
@@ -77,9 +106,9 @@ class PaperTable:
             *body,
             r"\bottomrule",
             r"\end{tabular}",
-            rf"\caption{{{self.caption.translate(_LATEX)}}}",
-            rf"\label{{tab:headscope-{self.number}}}",
-            r"\end{table}",
+            rf"\caption{{{_latex(self.caption)}}}",
+            rf"\label{{tab:headscope-{self.name.removeprefix('table-')}}}",
+            rf"\end{{{table}}}",
         ]
         return "\n".join(lines) + "\n"
 

@@ -26,7 +26,7 @@ from headscope.study.run_tables import CHANGED, RunTables
 from headscope.study.study_words import Findings, HeadCard, StudyWords
 
 _HEAD_COLUMNS = ["kind", "layer", "head"]
-_OF_PAPER = {number: analysis for analysis in ANALYSES for number in analysis.paper}
+_OF_PAPER = {name: analysis for analysis in ANALYSES for name in analysis.paper}
 
 
 class Study:
@@ -203,37 +203,37 @@ class Study:
         Raises:
             KeyError: the run measured no dependency relations; says what would.
         """
-        return self._paper_table(1)
+        return self._paper_table("table-1")
 
     def table_2(self) -> PaperTable:
         """Return table 2 of the paper, of this run's numbers: antecedents by type of mention; as `table_1`."""
-        return self._paper_table(2)
+        return self._paper_table("table-2")
 
     def table_3(self) -> PaperTable:
         """Return table 3 of the paper, of this run's numbers: what probes find of the tree; as `table_1`."""
-        return self._paper_table(3)
+        return self._paper_table("table-3")
 
     def paper_tables(self) -> list[PaperTable]:
-        """Return those of the paper's tables that the run measured, in order."""
-        tables = [self._made(analysis, number) for number, analysis in sorted(_OF_PAPER.items())]
+        """Return the tables for a paper that the run's numbers fill, those of Clark et al. 2019 first."""
+        tables = [self._made(analysis, name) for name, analysis in sorted(_OF_PAPER.items())]
         return [table for table in tables if table is not None]
 
-    def _paper_table(self, number: int) -> PaperTable:
-        analysis = _OF_PAPER[number]
-        table = self._made(analysis, number)
+    def _paper_table(self, name: str) -> PaperTable:
+        analysis = _OF_PAPER[name]
+        table = self._made(analysis, name)
         if table is None:
             options = options_of(RunOptions).values()
             needs = [
                 each.flag for corpus in analysis.stages[0].corpora for each in options if corpus in each.holds
             ]
             raise KeyError(
-                f"this study has no table {number} ({analysis.question[:1].lower()}{analysis.question[1:]}); "
+                f"this study has no {name} ({analysis.question[:1].lower()}{analysis.question[1:]}); "
                 f"run headscope report with {' and '.join(needs)}"
             )
         return table
 
-    def _made(self, analysis: Analysis, number: int) -> PaperTable | None:
-        table: PaperTable | None = analysis.load(analysis.paper[number])(self)
+    def _made(self, analysis: Analysis, name: str) -> PaperTable | None:
+        table: PaperTable | None = analysis.load(analysis.paper[name])(self)
         return table
 
     @cached_property

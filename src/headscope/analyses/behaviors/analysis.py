@@ -47,4 +47,5 @@ ANALYSIS = Analysis(
             labels="tables:HEAD_LABELS",
         ),
     ),
+    paper={"table-behaviors": "in_paper:best_heads"},
 )

@@ -49,5 +49,5 @@ ANALYSIS = Analysis(
         CorpusCount(corpus="coreference", number="counted", unit="mention", says="{} with an antecedent"),
         CorpusCount(corpus="gap", number="used", unit="row", says="{} of GAP"),
     ),
-    paper={2: "in_paper:table_2"},
+    paper={"table-2": "in_paper:table_2"},
 )

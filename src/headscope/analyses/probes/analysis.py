@@ -30,5 +30,5 @@ ANALYSIS = Analysis(
         without=("compat",),
     ),
     head_measures=(HeadMeasures(table="probe_weights", values=("weight",), by=("probe", "direction")),),
-    paper={3: "in_paper:table_3"},
+    paper={"table-3": "in_paper:table_3"},
 )

@@ -41,7 +41,7 @@ def table_3(run: Study) -> PaperTable | None:
         f"fewer than {FEWEST_DOCUMENTS}). UAS: directed; UUAS: arcs without their direction. Selectivity: UAS less the "
         "accuracy on a control task. Seeds: how many, and the standard deviation over them in points."
     )
-    return PaperTable(3, caption, frame, columns)
+    return PaperTable("table-3", caption, frame, columns)
 
 
 def _row(line: ProbeLine) -> dict[str, object]:

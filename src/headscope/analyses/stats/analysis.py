@@ -56,4 +56,5 @@ ANALYSIS = Analysis(
         ),
     ),
     more_columns="norm_roles:norm_roles",
+    paper={"table-heads": "in_paper:heads_by_role", "table-layers": "in_paper:attention_by_layer"},
 )

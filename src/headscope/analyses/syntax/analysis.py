@@ -40,5 +40,5 @@ ANALYSIS = Analysis(
     more_columns="best_relations:best_relations",
     chosen_heads=ChosenHeads(table="syntax_best", by="relation"),
     counts=(CorpusCount(corpus="treebank", number="sentences", unit="sentence", says="trees of {}"),),
-    paper={1: "in_paper:table_1"},
+    paper={"table-1": "in_paper:table_1"},
 )

@@ -6,7 +6,7 @@ import pandas as pd
 
 from headscope.analyses.syntax.relations import Best, Relation, relations_of
 from headscope.attention.head_id import head_label
-from headscope.report_kit.relation_names import DIRECTIONS, OVERALL
+from headscope.report_kit.relation_names import OVERALL
 from headscope.report_kit.tables.paper_columns import (
     count_column,
     interval_columns,
@@ -21,8 +21,9 @@ from headscope.study.study import Study
 
 HELD_OUT = (
     "Head, direction and offset are those that halves of the documents choose most often, each with its accuracy on "
-    "documents that did not choose it; held out: what choosing on one half is worth on the other. "
+    "documents that did not choose it. "
 )
+WHO_ATTENDS = {"dependent->head": "dependent → head", "head->dependent": "head → dependent", "both": "both"}
 SAME = "Head, direction and offset are chosen and scored on the same documents. "
 
 
@@ -31,6 +32,7 @@ def table_1(run: Study) -> PaperTable | None:
     relations = relations_of(run)
     is_held_out = any(relation.held_out is not None for relation in relations)
     chosen = [(relation, relation.held_out if is_held_out else relation.same_data) for relation in relations]
+    chosen.sort(key=lambda choice: choice[0].name in OVERALL)  # summaries stand last
     rows = [_row(relation, best) for relation, best in chosen if best is not None]
     if not rows:
         return None
@@ -45,7 +47,6 @@ def table_1(run: Study) -> PaperTable | None:
         offset_column("offset", "offset"),
         percent_column("its accuracy", "offset_accuracy"),
         percent_column("above", "above", signed=True),
-        *((percent_column("held out", "held_out"),) if is_held_out else ()),
         q_column("q", "q", never=lambda row: row["relation"] in OVERALL),
         count_column("n", "n_arcs"),
     )
@@ -55,7 +56,7 @@ def table_1(run: Study) -> PaperTable | None:
         f"intervals over documents. {method}q: one-sided test against every offset, false discovery "
         f"rate; not tested with fewer than {FEWEST_DOCUMENTS} documents."
     )
-    return PaperTable(1, caption, frame, columns)
+    return PaperTable("table-1", caption, frame, columns)
 
 
 def _row(relation: Relation, best: Best) -> dict[str, object]:
@@ -64,7 +65,7 @@ def _row(relation: Relation, best: Best) -> dict[str, object]:
         "kind": best.kind,
         "head": head_label(best.layer, best.head),
         "direction": best.direction,
-        "who_attends": DIRECTIONS.get(best.direction, best.direction),
+        "who_attends": WHO_ATTENDS.get(best.direction, best.direction),
         **interval_columns("accuracy", best.accuracy),
         "offset": pd.NA if best.offset is None else best.offset,
         **interval_columns("offset_accuracy", best.baseline),

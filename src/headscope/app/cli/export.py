@@ -33,8 +33,9 @@ def command(
 ) -> None:
     """Write a report's tables and figures for a paper.
 
-    The paper's tables 1 to 3 of what was measured, as table-1.csv or table-1.tex; CSV and Excel hold every other table
-    of the run, too. With --figures and no --format the figures alone are written.
+    Tables for a paper: heads by role, attention by layer, behaviors, and tables 1 to 3 of Clark et al. 2019, as far as
+    they were measured. CSV and Excel hold every other table of the run, too. With --figures and no --format the
+    figures alone are written.
     """
     from headscope.counted import count
     from headscope.reporting.export import export

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.report_kit.numbers import joined, offset_words, points, q_words
+from headscope.report_kit.numbers import joined, offset_words, points, q_words, two_decimals
 from headscope.report_kit.tables.cells import Cell
 from headscope.study.paper_table import PaperColumn
 
@@ -21,6 +21,12 @@ def interval_columns(name: str, cell: Cell | None) -> dict[str, float]:
     return {name: cell.value, f"{name}_ci_low": cell.ci_low, f"{name}_ci_high": cell.ci_high}
 
 
+def says_intervals(frame: pd.DataFrame) -> str:
+    """Return how a caption goes on about intervals; nothing where the run has none."""
+    has = frame.filter(regex="_ci_low$").notna().any(axis=None)
+    return ", with 95% intervals over documents" if has else ""
+
+
 def percent_column(title: str, name: str, *, signed: bool = False) -> PaperColumn:
     """Print a share in percent with its interval in brackets, `75.2 (72.9–77.4)`; a dash where it is missing."""
 
@@ -28,6 +34,17 @@ def percent_column(title: str, name: str, *, signed: bool = False) -> PaperColum
         value, low, high = (float(row[each]) for each in (name, f"{name}_ci_low", f"{name}_ci_high"))
         between = joined(low, high)
         return points(value, signed=signed) + (f" ({between})" if between and not isnan(value) else "")
+
+    return PaperColumn(title, text)
+
+
+def number_column(title: str, name: str) -> PaperColumn:
+    """Print a number with two digits after the point and its interval in brackets; a dash where it is missing."""
+
+    def text(row: dict[str, Any]) -> str:
+        value, low, high = (float(row[each]) for each in (name, f"{name}_ci_low", f"{name}_ci_high"))
+        between = joined(low, high, two_decimals)
+        return two_decimals(value) + (f" ({between})" if between and not isnan(value) else "")
 
     return PaperColumn(title, text)
 
