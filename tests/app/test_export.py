@@ -22,7 +22,9 @@ def test_beside_the_study_where_nothing_is_said(cli, study):
 
 def test_latex_and_excel(cli, study, tmp_path):
     assert cli("export", study.path, "--format", "latex", "--out", tmp_path / "a")[0] == 0
-    assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["table-1.tex", "table-2.tex"]
+    names = [table.name for table in study.paper_tables()]
+    assert sorted(path.stem for path in (tmp_path / "a").iterdir()) == names
+    assert names[:2] == ["table-1", "table-2"]
     code, said, _ = cli("export", study.path, "--format", "xlsx", "--out", tmp_path / "b")
     assert (code, said) == (0, f"table: {tmp_path / 'b' / 'headscope.xlsx'}\n")
 
