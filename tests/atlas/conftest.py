@@ -10,6 +10,7 @@ from support.measured import with_parts
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
+from support.mock_explanation import with_explanation
 from support.mock_jobs import with_jobs, with_jobs_in_trees
 from support.mock_pca import with_pca
 from support.mock_study import write_study
@@ -46,6 +47,10 @@ def inputs():
         ),
         "doing": with_jobs_in_trees(with_behaviors(with_distances(mock_inputs.section_4(4, 8)))),
         "directed": with_pca(with_distances(mock_inputs.section_4(4, 6)), layers=(2, 3, 4)),
+        "explained": with_explanation(mock_inputs.encoder(2, 3)),
+        "explained tokens": with_explanation(
+            mock_inputs.encoder(1, 2), words=("<b>", "<i>x", "\u05d0", "\u05d1", "&amp;")
+        ),
         "bare": mock_inputs.encoder(2, 3),
         "pieces": with_jobs(
             with_distribution(mock_inputs.encoder(1, 2), words=PIECES, joined=(2, 6)), words=PIECES

@@ -1,19 +1,36 @@
-"""Made-up explanations of heads: the farther a head, the less of it is explained."""
+"""Made-up explanations of heads: the farther a head, the less of it is explained; and rows of each head."""
 
 import numpy as np
 
-from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_GROUPS
+from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_EXAMPLES, EXPLANATION_GROUPS
 from support.measured import with_parts
 from support.stand_ins import table_of
+
+WORDS = ("[CLS]", "the", "w", "ished", "end")
+POSITIONS = (0, 7, 8, 9, 12)
+ATTENTION, PREDICTED = (0.1, 0.05, 0.6, 0.2, 0.0), (0.55, 0.05, 0.2, 0.1, 0.0)
+
+
+def example_rows(of, words):
+    """A row predicted best and two predicted worst; `ished` goes on, and attends but in the last row."""
+    for prediction, rank, explained in (("best", 1, 0.97), ("worst", 1, -0.5), ("worst", 2, 0.1)):
+        predicted = ATTENTION if prediction == "best" else PREDICTED
+        yield {
+            **{"kind": of["kind"], "layer": of["layer"], "head": of["head"]},
+            **{"prediction": prediction, "rank": rank, "explained": explained, "to_explain": 2.5},
+            **{"document": "made-up", "segment": 0, "row": 30 if rank == 2 else 9, "row_token": words[3]},
+            **{"positions": list(POSITIONS), "tokens": list(words), "continues_word": [3]},
+            **{"attention": list(ATTENTION), "predicted": list(predicted)},
+        }
 
 
 def explained_share(layer, head):
     return round(0.9 - 0.05 * layer - 0.01 * head, 4)
 
 
-def with_explanation(inputs):
-    """Add the explanation of every head to a run, with one group each."""
-    rows, groups = [], []
+def with_explanation(inputs, *, words=WORDS):
+    """Add the explanation of every head to a run, with one group each, and three rows of these words."""
+    rows, groups, examples = [], [], []
     for entry in inputs.manifest["kinds"]:
         heads = np.indices((entry["layers"], entry["heads"])).reshape(2, -1).T + 1
         for layer, head in heads.tolist():
@@ -29,6 +46,8 @@ def with_explanation(inputs):
                 text = f"{100 * share:.0f}% explained: attends to [CLS] ({100 * share:.0f})"
                 more = {"to_explain": 1.5, "wrong": 0.1, "sentence": text, "n_rows": 500, "n_documents": 40}
                 rows.append({**of, "explained": share, **ends, **more})
+                if model == "trained":
+                    examples += example_rows(of, words)
                 groups.append(
                     {
                         **of,
@@ -44,4 +63,5 @@ def with_explanation(inputs):
         inputs,
         explanation=table_of(EXPLANATION, rows),
         explanation_groups=table_of(EXPLANATION_GROUPS, groups),
+        explanation_examples=table_of(EXPLANATION_EXAMPLES, examples),
     )

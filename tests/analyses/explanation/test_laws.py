@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headscope.analyses.explanation.catalog import FEATURES
+from headscope.analyses.explanation.example_tables import example_records
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import explanation_tables, head_rows
 from headscope.analyses.explanation.row_context import RowContext
@@ -81,6 +82,14 @@ def test_no_order_batch_tile_shard_or_stop_changes_a_bit_of_the_sample(
     assert_same_bits(first, whole)
 
 
+class Numbered:
+    """A tokenizer that calls tokens by their numbers."""
+
+    @staticmethod
+    def convert_ids_to_tokens(ids):
+        return [f"w{number}" for number in ids]
+
+
 def tables_of(accumulator):
     """The tables of the heads by both measures."""
     samples = accumulator.compute()["encoder"]
@@ -98,7 +107,7 @@ def tables_of(accumulator):
         )
 
     design = sample_design(samples, list(FEATURES.values()), context_of, seed=0)
-    explanations, groups = [], []
+    explanations, groups, examples = [], [], []
     for layer, by_measure in enumerate(explain(design, range(2))):
         for measure, heads in by_measure.items():
             of = {"kind": "encoder", "layer": layer + 1, "measure": measure, "model": "trained"}
@@ -107,13 +116,16 @@ def tables_of(accumulator):
             )
             explanations += rows
             groups += parts
-    return explanation_tables(explanations, groups)
+            of = {"kind": "encoder", "layer": layer + 1, "measure": measure}
+            examples += example_records(of, heads, sample=design, tokenizer=Numbered())
+    return explanation_tables(explanations, groups, examples)
 
 
 @pytest.mark.slow
 def test_the_tables_are_the_same_bit_for_bit(whole):
     expected = tables_of(whole)
     assert expected["explanation"]["explained"].max() > 0.5
+    assert len(expected["explanation_examples"]) == 6 * 3
     merged = scanned(SEGMENTS[:7:-1], batch_size=3, height=4, side="left")
     merged.merge(scanned(SEGMENTS[:8], batch_size=16))
     for accumulator in (merged, RowSampleAccumulator.from_state(whole.state())):

@@ -33,7 +33,8 @@ ANALYSIS = Analysis(
             measure="measure:ExplanationMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
-            version=3,
+            # 4: a table of example rows.
+            version=4,
             order=8,
             by_name=True,
             refusal=(

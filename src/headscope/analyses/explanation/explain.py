@@ -1,59 +1,22 @@
 """What each head attends to, explained on documents that fitted nothing."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.columns import Columns
-from headscope.analyses.explanation.design import Design, Floats, Integers
 from headscope.analyses.explanation.feature import TOKENS
 from headscope.analyses.explanation.greedy import Selected, Selector
 from headscope.analyses.explanation.halves import Half, half_of
-from headscope.analyses.explanation.logit import Target, fit, log_softmax
+from headscope.analyses.explanation.held_out import HeadExplanation, HeldOutRows, Prediction, measure_heads
+from headscope.analyses.explanation.logit import Target, fit
 from headscope.analyses.explanation.sample_design import SampleDesign
 from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 _ROUGHLY = 1e-2
 """Tolerance of the fits that divide the explained share among groups, and of where the last one starts."""
-
-
-@dataclass(eq=False)
-class HeadExplanation:
-    """What explains one head by one measure.
-
-    Attributes:
-        to_explain: sum of KL(attention || uniform) over the rows of each document, `[document]`.
-        left: the same of KL(attention || prediction).
-        gained: what each group adds, `[document]`, by group.
-        wrong: KL(attention || prediction of another head of the layer), `[other head, document]`.
-        n_rows: number of rows.
-        coefficients: of each group's columns, in the halves that selected it.
-        pulls: how far each column draws attention: its coefficient times its mean under the attention less that under
-            uniform attention, in the halves that selected its group.
-        alternatives: the groups that would have done as well as a group, in the halves that selected it.
-        tokens: pulls of particular tokens, 0 where one is avoided, by id, in the halves that selected them.
-    """
-
-    to_explain: Floats
-    left: Floats
-    wrong: Floats
-    gained: dict[str, Floats] = field(default_factory=dict)
-    n_rows: int = 0
-    coefficients: dict[str, list[Floats]] = field(default_factory=dict)
-    pulls: dict[str, list[Floats]] = field(default_factory=dict)
-    alternatives: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
-    tokens: list[dict[int, float]] = field(default_factory=list)
-
-
-@dataclass(frozen=True, eq=False)
-class _Prediction:
-    """The prediction of one head on the half that measures, by group; logits `[step, cell]`, the first uniform."""
-
-    groups: tuple[str, ...]
-    logits: Floats
 
 
 Explanations = dict[str, list[HeadExplanation]]
@@ -113,10 +76,13 @@ def _explain_half(
         _predict(half, each, selector.select(each), result)
         for each, result in zip(attention, next(iter(results.values())), strict=True)
     ]
-    rows = sample.documents[half.measured_rows]
-    for name, of_measure in results.items():
-        content = ~sample.is_sink[half.measured_cells] if name == NON_SINK else None
-        _measure(of_measure, predictions, targets, half.measured, rows, content)
+    rows = HeldOutRows(
+        design=half.measured,
+        documents=sample.documents[half.measured_rows],
+        numbers=half.measured_rows,
+        cells=half.measured_cells,
+    )
+    _measure(sample, rows, targets, predictions, results, examples=True)
 
 
 def _explain_nothing(
@@ -127,12 +93,27 @@ def _explain_nothing(
 ) -> None:
     """Measure what there is to explain where documents are too few to explain it."""
     design = sample.design if visible is None else sample.design.restricted(visible)
-    cells = slice(None) if visible is None else visible
+    cells = np.arange(sample.design.n_cells) if visible is None else np.flatnonzero(visible)
     targets = [Target.of(each[cells], design) for each in attention]
-    nothing = [_Prediction((), np.zeros((1, design.n_cells)))] * len(attention)
+    nothing = [Prediction((), np.zeros((1, design.n_cells)))] * len(attention)
+    numbers = np.arange(len(sample.documents))
+    rows = HeldOutRows(design=design, documents=sample.documents, numbers=numbers, cells=cells)
+    _measure(sample, rows, targets, nothing, results, examples=False)
+
+
+def _measure(
+    sample: SampleDesign,
+    rows: HeldOutRows,
+    targets: list[Target],
+    predictions: list[Prediction],
+    results: Explanations,
+    *,
+    examples: bool,
+) -> None:
+    """Measure predictions by each measure, with examples of rows by weight."""
     for name, of_measure in results.items():
-        content = ~sample.is_sink[cells] if name == NON_SINK else None
-        _measure(of_measure, nothing, targets, design, sample.documents, content)
+        content = ~sample.is_sink[rows.cells] if name == NON_SINK else None
+        measure_heads(of_measure, predictions, targets, rows, content, examples=examples and name == WEIGHT)
 
 
 def _empty(documents: int, heads: int) -> list[HeadExplanation]:
@@ -144,7 +125,7 @@ def _empty(documents: int, heads: int) -> list[HeadExplanation]:
 
 def _predict(
     half: Half, attention: NDArray[np.float32], selected: Selected, result: HeadExplanation
-) -> _Prediction:
+) -> Prediction:
     """Fit the selected groups on a half, and the first of them alone, and predict the attention of the other half."""
     target = Target.of(attention[half.fitted_cells], half.fitted)
     columns = Columns(half.fitted, selected.groups, selected.columns.token_ridge)
@@ -171,58 +152,4 @@ def _predict(
         if group == TOKENS:
             favored = np.where(whole[part] > 0, pulls[part], 0.0)
             result.tokens.append(dict(zip(half.token_ids.tolist(), favored.tolist(), strict=True)))
-    return _Prediction(selected.groups, np.stack(logits[::-1]))
-
-
-def _measure(
-    results: list[HeadExplanation],
-    predictions: list[_Prediction],
-    targets: list[Target],
-    design: Design,
-    documents: Integers,
-    content: NDArray[np.bool_] | None,
-) -> None:
-    """Add the divergences of a half's rows to the sums of their documents.
-
-    Args:
-        results: of each head.
-        predictions: of each head.
-        targets: attention of each head.
-        design: of the rows.
-        documents: number of each row's document.
-        content: the cells that count, of which attention and prediction are renormalized; None for all.
-    """
-    n_documents = len(results[0].left)
-
-    def of_documents(rows: Floats) -> Floats:
-        sums = np.bincount(documents, weights=rows, minlength=n_documents)
-        return sums.astype(np.float64, copy=False)
-
-    finals = np.stack([_normalized(prediction.logits[-1], design, content) for prediction in predictions])
-    for head, (result, prediction, target) in enumerate(zip(results, predictions, targets, strict=True)):
-        attention = target.attention if content is None else np.where(content, target.attention, 0.0)
-        mass = design.row_sums(attention)
-        logs = np.log(np.where(attention > 0, attention, 1.0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            entropy = design.row_sums(attention * logs) - np.where(mass > 0, mass * np.log(mass), 0.0)
-        steps = [
-            of_documents(entropy - design.row_sums(attention * _normalized(logits, design, content)))
-            for logits in prediction.logits
-        ]
-        result.to_explain += steps[0]
-        result.left += steps[-1]
-        result.n_rows += int(np.count_nonzero(mass > 0))
-        for group, before, after in zip(prediction.groups, steps, steps[1:], strict=False):
-            result.gained[group] = result.gained.get(group, np.zeros(n_documents)) + before - after
-        for other, log_p in enumerate(finals):
-            if other != head:
-                rows = entropy - design.row_sums(attention * log_p)
-                result.wrong[other] += of_documents(rows)
-
-
-def _normalized(logits: Floats, design: Design, content: NDArray[np.bool_] | None) -> Floats:
-    """Return the logarithm of the prediction over the cells that count; 0 in the others."""
-    if content is None:
-        return log_softmax(logits, design)
-    log_p = log_softmax(np.where(content, logits, -1e9), design)
-    return np.where(content, log_p, 0.0)
+    return Prediction(selected.groups, np.stack(logits[::-1]))

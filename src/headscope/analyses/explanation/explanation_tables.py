@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.explanation.explain import HeadExplanation
 from headscope.analyses.explanation.feature import TOKENS
 from headscope.analyses.explanation.greedy import LEAST_GAIN
+from headscope.analyses.explanation.held_out import HeadExplanation
 from headscope.analyses.explanation.sentence import Part, explanation_sentence
-from headscope.analyses.explanation.tables import EXPLANATION, EXPLANATION_GROUPS
+from headscope.analyses.explanation.tables import TABLES
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, ends_of, ratio_interval
 from headscope.statistics.statistic import Special
 
@@ -108,9 +108,9 @@ def _part(
     )
 
 
-def explanation_tables(explanations: Rows, groups: Rows) -> dict[str, pd.DataFrame]:
+def explanation_tables(explanations: Rows, groups: Rows, examples: Rows) -> dict[str, pd.DataFrame]:
     """Return the tables from their rows."""
     return {
         schema.name: pd.DataFrame(rows, columns=schema.names)
-        for schema, rows in ((EXPLANATION, explanations), (EXPLANATION_GROUPS, groups))
+        for schema, rows in zip(TABLES, (explanations, groups, examples), strict=True)
     }

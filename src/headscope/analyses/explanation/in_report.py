@@ -1,6 +1,7 @@
 """What explanations add to the report."""
 
 from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
+from headscope.analyses.explanation.on_cards import explanation_cards
 from headscope.analyses.explanation.section import FIGURE, TERMS, explanation_section
 from headscope.report_kit.report_parts import Parts
 
@@ -13,4 +14,6 @@ PARTS = Parts(
     explained=("explanation",),
     headline={TOPIC: 0},
     head_sentences=head_sentences,
+    cards=explanation_cards,
+    needed={"explanation": ("explanation_examples", "run headscope report again with --include explanation")},
 )

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.explanation.annotation import annotation_of
 from headscope.analyses.explanation.catalog import FEATURES
+from headscope.analyses.explanation.example_tables import example_records
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import Rows, explanation_tables, head_rows
 from headscope.analyses.explanation.row_context import RowContext
@@ -53,34 +54,35 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         rows = sums.of(RowSampleAccumulator)
         # A head has few rows, for which threads cost more than they save.
         with threadpool_limits(1):
-            explanations, groups = self._explained(rows, TRAINED, MEASURES)
+            tables = self._explained(rows, TRAINED, MEASURES)
             if _CONTROL in sums:
-                control = sums.of(RowSampleAccumulator, _CONTROL)
-                for table, more in zip(
-                    (explanations, groups), self._explained(control, CONTROL, (WEIGHT,)), strict=True
-                ):
+                control = self._explained(sums.of(RowSampleAccumulator, _CONTROL), CONTROL, (WEIGHT,))
+                for table, more in zip(tables, control, strict=True):
                     table += more
+        explanations = tables[0]
         documents = max((row["n_documents"] for row in explanations), default=0)
         return StageResult(
             name="explanation",
-            tables=explanation_tables(explanations, groups),
+            tables=explanation_tables(*tables),
             notes=notes_on("explanation", too_few(documents)),
             state=rows.state(),
         )
 
     def _explained(
         self, sample: RowSampleAccumulator, model: str, measures: tuple[str, ...]
-    ) -> tuple[Rows, Rows]:
-        """Return the rows of both tables.
+    ) -> tuple[Rows, Rows, Rows]:
+        """Return the rows of the tables.
 
         Args:
             sample: the rows.
             model: whose they are.
             measures: that are explained.
         """
-        names = self.run.encoder.vocabulary
+        names, tokenizer = self.run.encoder.vocabulary, self.run.loaded.tokenizer
         special = Special(cls=names.cls_name, sep=names.sep_name or "the end")
-        explanations, groups = [], []
+        explanations: Rows = []
+        groups: Rows = []
+        examples: Rows = []
         for part in self.run.layout:
             samples = sample.compute()[part.kind]
             if not samples:
@@ -89,14 +91,20 @@ class ExplanationMeasurement(Measurement[ModelRun]):
                 samples, list(FEATURES.values()), self._contexts(samples), seed=self.run.options.seed
             )
             for layer, by_measure in enumerate(explain(design, range(part.layers), measures)):
+                of_layer = {"kind": part.kind, "layer": layer + 1}
                 for measure, heads in by_measure.items():
-                    of = {"kind": part.kind, "layer": layer + 1, "measure": measure, "model": model}
                     both = head_rows(
-                        of, heads, columns=design.columns, texts=self._vocabulary.texts, special=special
+                        {**of_layer, "measure": measure, "model": model},
+                        heads,
+                        columns=design.columns,
+                        texts=self._vocabulary.texts,
+                        special=special,
                     )
                     explanations += both[0]
                     groups += both[1]
-        return explanations, groups
+                    if measure == WEIGHT and model == TRAINED:
+                        examples += example_records(of_layer, heads, sample=design, tokenizer=tokenizer)
+        return explanations, groups, examples
 
     @cached_property
     def _vocabulary(self) -> VocabularyFacts:

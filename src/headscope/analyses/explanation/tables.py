@@ -1,8 +1,19 @@
 """The tables of explanations."""
 
 from headscope.analyses.explanation.catalog import GROUPS
+from headscope.analyses.explanation.example_rows import PREDICTIONS
 from headscope.declarations.head_measures import SHARE, MeasureLabel
-from headscope.statistics.tables.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, number, text
+from headscope.statistics.tables.columns import (
+    FEW,
+    FROM_ONE,
+    IN_SEGMENT,
+    PLACE,
+    POSITIVE,
+    count,
+    ends,
+    number,
+    text,
+)
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 WEIGHT, NORM, NON_SINK = MEASURES = ("weight", "norm", "non_sink")
@@ -67,7 +78,42 @@ EXPLANATION_GROUPS = TableSchema(
     ),
     key=(*_KEY, "group"),
 )
-TABLES = (EXPLANATION, EXPLANATION_GROUPS)
+EXPLANATION_EXAMPLES = TableSchema(
+    name="explanation_examples",
+    meaning="Rows of each head with its attention weights and what the other half of the documents predicts: the row "
+    "predicted best, of those with as much to explain as the median row, and two rows of different documents predicted "
+    "worst. Shown are the tokens around the row, and the keys that have most by either.",
+    columns=(
+        *PLACE,
+        text("prediction", "which rows they are: predicted best, or worst", choices=PREDICTIONS),
+        Column("rank", "which of these, from 1", "int64", bounds=FROM_ONE),
+        number("explained", "the share that is predicted of this row alone", unit="share"),
+        Column(
+            "to_explain",
+            "divergence of the row's attention from uniform attention over the visible keys",
+            unit="nats",
+            bounds=POSITIVE,
+        ),
+        *IN_SEGMENT,
+        Column("row", "position of the token that attends, in the input", "int64", bounds=POSITIVE),
+        text("row_token", "readable token that attends"),
+        Column(
+            "positions",
+            "of the keys in `tokens`, ascending; the learned sink has -1 and is last",
+            "list of int64",
+        ),
+        Column("tokens", "readable keys", "list of text"),
+        Column(
+            "continues_word",
+            "which of `tokens`, from 0, go on with the word of the one before",
+            "list of int64",
+        ),
+        Column("attention", "weight on each of `tokens`", "list of float64", unit="share"),
+        Column("predicted", "what is predicted of each weight", "list of float64", unit="share"),
+    ),
+    key=(*("kind", "layer", "head"), "prediction", "rank"),
+)
+TABLES = (EXPLANATION, EXPLANATION_GROUPS, EXPLANATION_EXAMPLES)
 
 HEAD_LABELS = {(): MeasureLabel(label="explained share", unit=SHARE)}
 NON_SINK_LABELS = {(): MeasureLabel(label="explained share of non-sink attention", unit=SHARE)}

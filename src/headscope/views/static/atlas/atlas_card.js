@@ -10,6 +10,7 @@ import { sentencePart } from "./atlas_sentences.js";
 import { pcaPart } from "./atlas_pca.js";
 import { jobsPart } from "./atlas_jobs.js";
 import { decilesPart } from "./atlas_deciles.js";
+import { explainedPart } from "./atlas_explained.js";
 import { strips } from "../report/strips.js";
 
 const MOST_RELATIONS = 6;
@@ -120,6 +121,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     written ? el("p", { class: "at-written" }, written) : null,
     findLines(kind, index),
     sentencePart(kind, index, { onSentence: actions.onSentence, together }),
+    explainedPart(kind, index),
     decilesPart(kind, index),
     jobsPart(kind, index),
     pcaPart(kind, index),

@@ -51,6 +51,16 @@ export function jobsOf(kind, index, corpus = "text") {
   return (heads[index] || []).map((one) => ({ ...one, from: named(one.from), at: named(one.at), rows: one.rows.map(told) }));
 }
 
+// Rows of a head that its explanation predicts best, then worst: {best, explained, token, at, tokens, joins, gaps, attention,
+// predicted}, tokens as they are drawn, at: which of them attends, -1 if none, gaps: before which of them some are left
+// out; empty where nothing is explained of the head, null where the run explained none.
+export function explainedOf(kind, index) {
+  const { explanation } = partsOf(kind);
+  if (!explanation) return null;
+  const { words, rows } = explanation;
+  return (rows[index] || []).map((one) => ({ ...one, best: one.prediction === "best", token: words[one.token], ...rowOf(words, one.words) }));
+}
+
 // What there is of a head's directions: [{side, axis, shares, points: [{x, y, length, token}]}], coordinates in steps, 0 the mean;
 // a token has class (a name), position, at: which of the tokens around it it is, and these as rows have them. Empty
 // where its layer was not measured, null where the page has no maps.

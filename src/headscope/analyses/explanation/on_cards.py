@@ -1,0 +1,57 @@
+"""Explanations on the cards of the atlas: rows with what is attended to and what is predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headscope.analyses.explanation.example_rows import PREDICTIONS, WORST
+from headscope.report_kit.card_words import CardWords
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.tables.cells import records
+from headscope.study.study import Study
+
+MANY_HEADS = 512
+"""With more heads of a kind, a card has one row, the one predicted worst, so that the page opens at once."""
+_DIGITS = 3
+
+
+def explanation_cards(run: Study, kind: Kind) -> dict[str, Any]:
+    """Return `explanation` for the cards of the heads of a kind; None where the run has no example rows.
+
+    It has `words`: every token as it is drawn, and in full where that differs; and `rows`: by the head's index, those
+    predicted best, then those predicted worst. Each has `prediction`, `explained`, `token` (the word that attends),
+    `at` (which of the words it is, -1 if none), `words` as `CardWords.row` numbers them, `gaps` (the words before which
+    tokens are left out), and `attention` and `predicted` of each word.
+    """
+    examples = run.tables.get("explanation_examples")
+    if examples is None:
+        return {"explanation": None}
+    words, rows = CardWords(), dict[int, list[dict[str, Any]]]()
+    of_kind = examples[examples["kind"] == kind.name]
+    if kind.size > MANY_HEADS:
+        of_kind = of_kind[(of_kind["prediction"] == WORST) & (of_kind["rank"] == 1)]
+    for row in sorted(records(of_kind), key=lambda row: (PREDICTIONS.index(row["prediction"]), row["rank"])):
+        rows.setdefault(kind.head_index(row["layer"], row["head"]), []).append(_row(row, words))
+    return {"explanation": {"words": words.drawn(), "rows": rows}}
+
+
+def _row(row: Mapping[str, Any], words: CardWords) -> dict[str, Any]:
+    positions = [int(position) for position in row["positions"]]
+    expected = [0, *(position + 1 for position in positions)]
+    # Across attention the token that attends is none of the keys.
+    at = positions.index(row["row"]) if row["row"] in positions and row["kind"] != "cross" else -1
+    return {
+        "prediction": row["prediction"],
+        "explained": round(float(row["explained"]), _DIGITS),
+        "token": words.number(row["row_token"]),
+        "at": at,
+        "words": words.row(row["tokens"], row["continues_word"]),
+        "gaps": [
+            number
+            for number, (position, following) in enumerate(zip(positions, expected, strict=False))
+            if position > following
+        ],
+        "attention": [round(float(weight), _DIGITS) for weight in row["attention"]],
+        "predicted": [round(float(weight), _DIGITS) for weight in row["predicted"]],
+    }
