@@ -33,6 +33,7 @@ NO_MEASURE = {
     "distribution_examples": "sentences",
     "pca_map": "tokens",
     "explanation_groups": "groups of features, which differ between heads",
+    "explanation_examples": "sentences",
     "job_examples": "sentences",
     "job_tokens": "tokens",
 }
