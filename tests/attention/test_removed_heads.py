@@ -9,48 +9,16 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.projections import find_projections
 from headscope.attention.model.removed_heads import remove_heads
 from headscope.errors import ModelError, OptionError
+from support.by_hook import hooked
 from support.inputs import vocabulary
 from support.task_models import TAPPED, tiny_task_model
 from support.tiny_models import tiny_model
 
-# What transformers calls the module that takes a layer's attention: by kind of attention, the end of its name.
-PROJECTIONS = {
-    "cross": ("EncDecAttention.o", "encoder_attn.out_proj"),
-    "encoder": ("attention.output.dense", "attention.out_lin", "attention.dense", "attn.Wo", "SelfAttention.o",
-                "self_attn.out_proj"),
-    "decoder": ("attn.c_proj", "self_attn.o_proj", "attention.dense", "SelfAttention.o", "self_attn.out_proj"),
-}  # fmt: skip
-
-
-def named_projections(model, kind, *, both):
-    """The modules of a kind in the order of layers, by transformers' names alone."""
-    return [
-        part
-        for name, part in model.named_modules()
-        if name.endswith(PROJECTIONS[kind]) and (not both or kind == "cross" or f"{kind}." in name)
-    ]
-
 
 def masked(model, anatomy, heads, inputs):
     """Run the model with the heads' slices of what its own projections take set to zero."""
-    hooks = []
-    for head in heads:
-        size = next(part.heads for part in anatomy.layout if part.kind == head.kind)
-        layer, number = head.position
-        module = named_projections(model, head.kind, both=len(anatomy.layout) > 1)[layer]
-
-        def zero(part, given, number=number, size=size):
-            by_head = given[0].clone().unflatten(-1, (size, -1))
-            by_head[..., number, :] = 0
-            return (by_head.flatten(-2),)
-
-        hooks.append(module.register_forward_pre_hook(zero))
-    try:
-        with torch.inference_mode():
-            return model(**inputs).logits
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with hooked(model, anatomy, dict.fromkeys(heads, torch.zeros_like)), torch.inference_mode():
+        return model(**inputs).logits
 
 
 @pytest.mark.parametrize("family", [each for each in TAPPED if each != "albert"])

@@ -7,6 +7,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from headscope.attention.interventions.outcome import HeadEffects
 from headscope.attention.row_statistics import row_statistics
 from headscope.attention.vectors.head_vectors import HeadVectors, join_vectors
 from headscope.attention.vectors.output_norms import Written, join_written, norm_row_statistics
@@ -34,6 +35,8 @@ class AttentionTile:
             kept neither it nor the weights.
         vectors: the heads' queries, keys and outputs, where they were requested and the tap reads the model's
             attention: None for saved maps and for models that return weights alone.
+        effects: how much the model's predictions change with the layer's heads, where a source changes them; such a
+            tile has all rows, and no weights.
     """
 
     kind: str
@@ -49,6 +52,7 @@ class AttentionTile:
     written: Written | None = field(default=None, repr=False)
     sink: Tensor | None = field(default=None, repr=False)
     vectors: HeadVectors | None = field(default=None, repr=False)
+    effects: HeadEffects | None = field(default=None, repr=False)
 
     @property
     def rows(self) -> slice:

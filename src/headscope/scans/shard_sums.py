@@ -5,7 +5,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from headscope.attention.model.gradients import GradientSource, LossCounts
+from headscope.attention.model.loss_source import LossCounts, LossSource
 from headscope.attention.model.model_source import TileSource
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import State, within
@@ -18,11 +18,11 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 class ShardSums:
-    """What a scan adds up: its accumulators, and what a gradient's source counts.
+    """What a scan adds up: its accumulators, and what a source of losses counts.
 
     Args:
         accumulators: each open.
-        counts: of a gradient's source; None for others.
+        counts: of a source of losses; None for others.
     """
 
     def __init__(self, accumulators: Sequence[Accumulator], counts: LossCounts | None) -> None:
@@ -34,7 +34,7 @@ class ShardSums:
         for each in accumulators:
             if not each.is_open:
                 each.open(source.layout)
-        return cls(accumulators, source.counts if isinstance(source, GradientSource) else None)
+        return cls(accumulators, source.counts if isinstance(source, LossSource) else None)
 
     def empty(self) -> "ShardSums":
         """Return others with the same options, which have seen nothing."""

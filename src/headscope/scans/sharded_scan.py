@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
-from headscope.attention.model.gradients import GradientSource
+from headscope.attention.model.loss_source import LossSource
 from headscope.attention.model.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.ahead import ahead
@@ -65,7 +65,7 @@ def scan_shards(
         AttentionError: as `scan`.
         InputError: the inputs are not those of the run that was stopped.
     """
-    if not isinstance(source, ModelSource | GradientSource) or not isinstance(source.batches, ShardedBatches):
+    if not isinstance(source, ModelSource | LossSource) or not isinstance(source.batches, ShardedBatches):
         parts = [accumulators, *(stage.accumulators for stage in beside)]
         every = [each for part in parts for each in part]
         counts = scan(source, every, progress=progress, layout_accumulators=[*every, *layout_accumulators])
@@ -111,7 +111,7 @@ def scan_shards(
 
 def compute_shard(
     shard: Shard,
-    source: ModelSource | GradientSource,
+    source: ModelSource | LossSource,
     like: ShardSums,
     *,
     layout_accumulators: Sequence[TileAccumulator] = (),
@@ -140,7 +140,7 @@ class _ComputedShard:
 
 def _computed(
     shard: Shard,
-    source: ModelSource | GradientSource,
+    source: ModelSource | LossSource,
     like: Sequence[ShardSums],
     layout_accumulators: Sequence[TileAccumulator],
     scan_progress: ScanProgress,
@@ -148,8 +148,8 @@ def _computed(
     sums_of_stages, part = [each.empty() for each in like], copy(source)
     assert isinstance(source.batches, ShardedBatches)
     part.batches = source.batches.of(shard)
-    if isinstance(part, GradientSource):
-        (counts,) = (each.counts for each in sums_of_stages)  # importance reads alone
+    if isinstance(part, LossSource):
+        (counts,) = (each.counts for each in sums_of_stages)  # what takes a loss reads alone
         assert counts is not None
         part.counts = counts
     counted = scan(

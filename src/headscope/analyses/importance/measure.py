@@ -15,7 +15,8 @@ from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFEREN
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.model.examination import examine
-from headscope.attention.model.gradients import GradientSource, LossCounts
+from headscope.attention.model.gradients import GradientSource
+from headscope.attention.model.loss_source import LossCounts
 from headscope.encoding.questions.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OptionError

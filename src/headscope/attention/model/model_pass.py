@@ -193,7 +193,7 @@ class ModelPass:
             start=rows.start,
             queries=self.queries(site),
             keys=self.keys(site),
-            visibility=self._visibility(site, rows, mask, sink=sink is not None),
+            visibility=self.visibility(site, rows, mask, sink=sink is not None),
             groups=site.groups,
             given_weights=weights,
             given_statistics=statistics,
@@ -210,7 +210,7 @@ class ModelPass:
             self._reach[key] = (mask, reach_of(mask, keys))
         return self._reach[key][1].part(rows)
 
-    def _visibility(self, site: CallSite, rows: slice, mask: Tensor | None, *, sink: bool) -> Visibility:
+    def visibility(self, site: CallSite, rows: slice, mask: Tensor | None, *, sink: bool) -> Visibility:
         """Read the mask once a batch: layers share the tensor."""
         key = (site.kind, rows.start, rows.stop, id(mask), sink)
         if key not in self._seen:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from headscope.attention.model.gradients import GradientSource
+from headscope.attention.model.loss_source import LossSource
 from headscope.attention.model.model_source import ModelSource
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
@@ -47,7 +47,7 @@ class _OpenScan:
         layout_accumulators: of other stages, as `scan_shards` takes them.
     """
 
-    source: ModelSource | GradientSource
+    source: ModelSource | LossSource
     sums: ShardSums
     layout_accumulators: Sequence[Accumulator]
 
@@ -124,7 +124,7 @@ class ShardWorker:
             )
         scan = scans[scan_name]
         source = scan.corpus.source()
-        assert isinstance(source, ModelSource | GradientSource)
+        assert isinstance(source, ModelSource | LossSource)
         sums = ShardSums.of(source, scan.accumulators)
         return _OpenScan(source, sums, self._runner.layout_accumulators(stage, scan))
 

@@ -1,0 +1,1 @@
+"""Attention heads changed while a model runs, and what the model then predicts."""

@@ -1,0 +1,147 @@
+"""Where a model may be entered in the middle: its blocks, found by looking, and the layers that each of them holds."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from headscope.attention.interventions.block_replay import BlockReplay
+from headscope.attention.model.tap import AttentionCall, Tap
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.models.anatomy import Anatomy
+from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
+
+_TOKENS = 6
+Layer = tuple[str, int]
+"""A kind of attention, and a layer within it, from 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockPlan:
+    """The blocks of a model.
+
+    Attributes:
+        modules: the blocks, each once; none where every pass is a whole one.
+        number: how many calls of blocks a pass has, at least 1.
+        first: in which of these calls each layer's attention is computed.
+        calls: for each call of the attention function in a pass, the call of a block that it is part of; None for one
+            outside of blocks.
+        missing: why passes are whole ones; empty where they are not.
+    """
+
+    modules: tuple[nn.Module, ...] = field(repr=False)
+    number: int
+    first: Mapping[Layer, int]
+    calls: tuple[int | None, ...] = field(repr=False)
+    missing: str = ""
+
+    def passes(self, layer: Layer) -> float:
+        """Return how much of a pass it takes to compute the model from a layer's block on, above 0 to 1."""
+        return (self.number - self.first[layer]) / self.number
+
+    def calls_from(self, first: int) -> list[int]:
+        """Return which calls of the attention function, from 0, a pass makes that begins at a block."""
+        return [order for order, block in enumerate(self.calls) if block is None or block >= first]
+
+    @cached_property
+    def layers(self) -> tuple[Layer, ...]:
+        """The layers, in the order in which the model computes them."""
+        return tuple(sorted(self.first, key=lambda layer: self.first[layer]))
+
+
+def find_blocks(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> BlockPlan:
+    """Find the blocks, and see that the model gives the very same numbers when it is entered at each of them.
+
+    Blocks are the elements of the outermost lists of modules that hold attention (`encoder.layer`).
+
+    Args:
+        model: a transformers model that hands its attention to the interface.
+        anatomy: what `examine` found.
+        vocabulary: of the tokenizer.
+    """
+    trial = _Trial(model, anatomy, vocabulary)
+    expected = trial.run()
+    attending = trial.attending
+    modules = _blocks(model, attending)
+    replay = BlockReplay(modules)
+    with replay.installed():
+        replay.record()
+        again = trial.run(replay)
+        calls, number = tuple(trial.blocks), replay.number
+        # Twice each: what a block does to what it was given would show the second time.
+        answers = [trial.replayed(replay, first) for first in [*range(number), *range(number)]]
+    sites = {
+        (site.kind, site.layer): block
+        for site, block in zip(anatomy.calls, calls, strict=True)
+        if site is not None
+    }
+    first = {layer: block for layer, block in sites.items() if block is not None}
+    if len(first) < len(sites):
+        missing = "its attention stands in no list of blocks"
+    elif not all(answer is not None and torch.equal(answer, expected) for answer in (again, *answers)):
+        missing = "its blocks do more than return what the next one is given"
+    else:
+        return BlockPlan(modules=tuple(modules), number=number, first=first, calls=calls)
+    return BlockPlan(
+        modules=(), number=1, first=dict.fromkeys(sites, 0), calls=(None,) * len(calls), missing=missing
+    )
+
+
+class _Trial:
+    """A short made-up input, run through the tap.
+
+    Attributes:
+        attending: the module of each call of the attention function in the latest pass.
+        blocks: the call of a block that each was part of.
+    """
+
+    def __init__(self, model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> None:
+        self._model, self._anatomy = model, anatomy
+        size = min(len(vocabulary.classes), 1 << 16)
+        segment = made_up_segment(_TOKENS, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
+        _, inputs, _ = model_inputs([segment], anatomy, vocabulary)
+        device = next(model.parameters()).device
+        self._inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
+        self.attending: list[nn.Module] = []
+        self.blocks: list[int | None] = []
+
+    def run(self, replay: BlockReplay | None = None) -> Tensor:
+        """Return the first of what the model gives: scores of tokens, or final states."""
+        self.attending, self.blocks = [], []
+
+        def listen(call: AttentionCall) -> Tensor:
+            self.attending.append(call.module)
+            self.blocks.append(None if replay is None else replay.block)
+            return call.eager()[0]
+
+        with Tap(self._model, listen), torch.inference_mode():
+            answer: Any = self._model(**self._inputs, **no_cache(self._anatomy))
+        first: Tensor = answer[0]
+        return first.clone()
+
+    def replayed(self, replay: BlockReplay, first: int) -> Tensor | None:
+        """Return the same of a pass that begins at a block; None where the model cannot be run so."""
+        replay.replay(first)
+        try:
+            return self.run(replay)
+        except Exception:  # whatever a model's own code stumbles over
+            return None
+
+
+def _blocks(model: nn.Module, attending: Sequence[nn.Module]) -> list[nn.Module]:
+    """Return the elements of the outermost lists that hold modules that attend, each once."""
+    inside = set(attending)
+    blocks: dict[nn.Module, None] = {}
+    covered: set[nn.Module] = set()
+    for part in model.modules():  # outer lists come before those inside
+        if not isinstance(part, nn.ModuleList) or part in covered:
+            continue
+        covered.update(part.modules())
+        # A list of the attention modules themselves is no list of blocks: what else a layer computes is not in it.
+        within = (module for element in part for module in element.modules() if module is not element)
+        if not inside.isdisjoint(within):
+            blocks.update(dict.fromkeys(part))
+    return list(blocks)

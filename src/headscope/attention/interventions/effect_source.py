@@ -1,0 +1,249 @@
+"""A model run over segments with one head after another changed, handed out as what each change does to its loss."""
+
+from collections.abc import Callable, Iterable, Sequence, Set
+from functools import cache
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from headscope.attention.head_id import head_label
+from headscope.attention.interventions.block_plan import Layer, find_blocks
+from headscope.attention.interventions.changed_pass import ChangedPasses, Changes, LayerRows
+from headscope.attention.interventions.intervention import (
+    Fit,
+    FittingInputs,
+    Heads,
+    Intervention,
+    OutputVisitor,
+)
+from headscope.attention.interventions.outcome import HeadEffects, Predictions
+from headscope.attention.model.loss_source import LossSource, decoders_of, lists_together, targets_of
+from headscope.attention.model.model_pass import ModelPass, TileConsumer
+from headscope.attention.model.projections import find_projections
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
+from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
+from headscope.encoding.segment import Segment
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.errors import AttentionError, ModelError
+from headscope.models.anatomy import Anatomy, CallSite
+from headscope.models.losses import asked_logits
+
+Scope = Literal["head", "layer", "model"]
+"""What is changed at once: a single head, all heads of a layer, all heads of the model."""
+
+
+class EffectSource(LossSource):
+    """Run a model with its head over segments; hand out how much its predictions change with its heads.
+
+    A tile a layer, with `effects` and without weights. Of a batch, what every block returns is held, and the
+    logarithms of what the unchanged model predicts at the targets.
+
+    Args:
+        model, anatomy, vocabulary, batches, ask, padding_side: as `LossSource` takes them.
+        fits: make the interventions.
+        fitting: returns the batches of segments that interventions learn from; read at most once.
+        scopes: what is changed at once; single heads always are.
+        seed: of what interventions draw.
+
+    Attributes:
+        plan: the model's blocks.
+
+    Raises:
+        ModelError: as `LossSource`.
+    """
+
+    refusal = "its heads cannot be changed; choose another model"
+
+    def __init__(
+        self,
+        model: nn.Module,
+        anatomy: Anatomy,
+        vocabulary: Vocabulary,
+        batches: Iterable[list[Segment]],
+        ask: Ask,
+        *,
+        fits: Sequence[Fit],
+        fitting: Callable[[], Iterable[list[Segment]]] = lambda: (),
+        scopes: Sequence[Scope] = ("head",),
+        seed: int = 0,
+        padding_side: str = "right",
+    ) -> None:
+        super().__init__(model, anatomy, vocabulary, batches, ask, padding_side=padding_side)
+        self.plan = find_blocks(model, anatomy, vocabulary)
+        self.scopes = tuple(scopes)
+        self._projections = find_projections(model, anatomy, vocabulary)
+        self._sites = {(site.kind, site.layer): site for site in anatomy.calls if site is not None}
+        # Fitted once, by whoever asks first, for the copies that read a part of the batches too.
+        self._interventions = cache(lambda: self._fitted(fits, fitting, seed))
+
+    @property
+    def passes(self) -> float:
+        """How many forward passes an input takes with one intervention, those of the unchanged model among them."""
+        by_layer = {layer: self.plan.passes(layer) for layer in self._sites}
+        total = 1 + sum(len(self._sites[layer].groups) * part for layer, part in by_layer.items())
+        if "layer" in self.scopes:
+            total += sum(by_layer.values())
+        if "model" in self.scopes:
+            total += max(by_layer.values())
+        return total
+
+    def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
+        """Compute the batches one by one; see `TileSource`. Tiles hold effects alone."""
+        interventions = self._interventions()
+        passes = self._passes(consumer)
+        with passes.listening(), torch.inference_mode():
+            for segments in self.batches:
+                for questions in self.questions(segments):
+                    self._batch(questions, passes, interventions)
+
+    def _passes(self, consumer: TileConsumer) -> ChangedPasses:
+        shared = ModelPass(
+            self.model, self.anatomy, self.vocabulary, consumer, padding_side=self.padding_side
+        )
+        return ChangedPasses(shared, self.plan, self._projections)
+
+    def _batch(
+        self, questions: list[Question], passes: ChangedPasses, interventions: Sequence[Intervention]
+    ) -> None:
+        shared = passes.shared
+        with shared.batch(
+            [question.segment for question in questions], decoders_of(questions, self.anatomy)
+        ) as inputs:
+            targets = targets_of(questions, shared)
+            with asked_logits(self.model, targets != NO_TARGET):
+                predictions = Predictions(passes.unchanged(inputs).logits, targets)
+                self._check(predictions.losses, shared)
+                self.count(questions, predictions.losses)
+
+                def effect(heads: Heads) -> Tensor:
+                    by_intervention = [
+                        predictions.against(passes.changed(inputs, each.changes(heads)).logits)
+                        for each in interventions
+                    ]
+                    return torch.stack(by_intervention, dim=1)
+
+                whole = effect(self._all_heads) if "model" in self.scopes else None
+                for layer in self.plan.layers:
+                    effects = self._of_layer(layer, predictions.losses, effect, whole)
+                    self._check(effects.heads, shared, layer)
+                    shared.consumer.update(self._tile(layer, effects, passes))
+
+    @property
+    def _all_heads(self) -> dict[Layer, range]:
+        return {layer: range(len(site.groups)) for layer, site in self._sites.items()}
+
+    def _of_layer(
+        self, layer: Layer, losses: Tensor, effect: Callable[[Heads], Tensor], whole: Tensor | None
+    ) -> HeadEffects:
+        numbers = range(len(self._sites[layer].groups))
+        return HeadEffects(
+            loss=losses,
+            heads=torch.stack([effect({layer: [head]}) for head in numbers], dim=1),
+            layer=effect({layer: numbers}) if "layer" in self.scopes else None,
+            model=whole,
+        )
+
+    def _check(self, values: Tensor, shared: ModelPass, layer: Layer | None = None) -> None:
+        """Stop at a loss that is no number.
+
+        Args:
+            values: of the unchanged model, `[batch]`, or with the heads of a layer changed, `[batch, head, ...]`.
+            shared: knows the segments.
+            layer: whose heads were changed.
+
+        Raises:
+            AttentionError: names the head and the document.
+        """
+        wrong = ~torch.isfinite(values)
+        if not wrong.any():
+            return
+        item, *head = wrong.nonzero()[0].tolist()
+        segment = shared.sides["encoder"]
+        changed = (
+            "" if layer is None else f"with {layer[0]} head {head_label(layer[1] + 1, head[0] + 1)} changed, "
+        )
+        raise AttentionError(
+            f"{changed}the loss is NaN or infinite in segment {segment.indices[item] + 1} of document "
+            f"{segment.documents[item]}; the weights or the input overflow: try --dtype float32, and check the "
+            "checkpoint"
+        )
+
+    def _tile(self, layer: Layer, effects: HeadEffects, passes: ChangedPasses) -> AttentionTile:
+        site: CallSite = self._sites[layer]
+        return AttentionTile(
+            kind=site.kind,
+            layer=site.layer,
+            start=0,
+            queries=passes.shared.queries(site),
+            keys=passes.shared.keys(site),
+            visibility=passes.visibility(layer),
+            groups=site.groups,
+            effects=effects,
+        )
+
+    def _fitted(
+        self, fits: Sequence[Fit], fitting: Callable[[], Iterable[list[Segment]]], seed: int
+    ) -> tuple[Intervention, ...]:
+        """Make the interventions.
+
+        Raises:
+            ModelError: one replaces what heads write, and an output projection was not found.
+        """
+        batches = [[q for segment in batch if (q := self.ask(segment)) is not None] for batch in fitting()]
+        inputs = FittingInputs(
+            questions=[question for batch in batches for question in batch],
+            vocabulary=self.vocabulary,
+            encoder_decoder=self.anatomy.encoder_decoder,
+            visit=lambda visitor: self._visit(batches, visitor),
+            seed=seed,
+        )
+        interventions = tuple(fit(inputs) for fit in fits)
+        if any(intervention.writes for intervention in interventions):
+            self._check_projections()
+        return interventions
+
+    def _visit(self, batches: Sequence[list[Question]], visitor: OutputVisitor) -> None:
+        """Run the unchanged model and hand on what each layer's heads write."""
+        self._check_projections()
+        passes = self._passes(_NoTiles())
+
+        def look(rows: LayerRows, outputs: Tensor) -> None:
+            visitor(rows, outputs)
+
+        changes = Changes(outputs=dict.fromkeys(self._sites, look))
+        with passes.listening(), torch.inference_mode():
+            for batch in batches:
+                for questions in lists_together(batch, self.anatomy):
+                    with passes.shared.batch(
+                        [question.segment for question in questions], decoders_of(questions, self.anatomy)
+                    ) as inputs:
+                        targets = targets_of(questions, passes.shared)
+                        with asked_logits(self.model, targets != NO_TARGET):
+                            passes.unchanged(inputs, changes=changes)
+
+    def _check_projections(self) -> None:
+        """Refuse to change what heads write where the output projection of a layer was not found.
+
+        Raises:
+            ModelError: names the layer, and says why.
+        """
+        for (kind, layer), why in self._projections.missing.items():
+            raise ModelError(
+                f"{kind} layer {layer + 1}: {why}; what its heads write cannot be changed: choose intervention uniform "
+                "or sink, or another model"
+            )
+
+
+class _NoTiles:
+    """Takes no tiles: the model is run for what its heads write."""
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+
+    def update(self, tile: AttentionTile) -> None:
+        """Take a tile."""
+
+    def end(self, batch: Batch) -> None:
+        """Close the batch."""

@@ -1,0 +1,74 @@
+"""What a model predicts with its heads as they are and changed, compared at the same targets."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from headscope.encoding.questions.loss_questions import NO_TARGET
+
+MEASURES = ("loss", "kl")
+"""The change of the loss, and KL(p || p changed), both in nats, the mean over a segment's targets."""
+
+
+@dataclass(frozen=True, eq=False)
+class HeadEffects:
+    """How much the predictions of a batch change with the heads of one layer.
+
+    Attributes:
+        loss: of each segment with all heads as they are, the mean over its targets in nats, `[batch]`.
+        heads: with one head changed, `[batch, head, intervention, MEASURES]`.
+        layer: with all heads of the layer changed, `[batch, intervention, MEASURES]`; None where it was not asked for.
+        model: with all heads of the model changed, `[batch, intervention, MEASURES]`; the same for every layer.
+    """
+
+    loss: Float[Tensor, " batch"]
+    heads: Float[Tensor, "batch head intervention measure"]
+    layer: Float[Tensor, "batch intervention measure"] | None = None
+    model: Float[Tensor, "batch intervention measure"] | None = None
+
+
+class Predictions:
+    """What the unchanged model predicts at the targets of a batch.
+
+    Args:
+        logits: of every token at the targets, row by row, `[asked, token]`, or at every position.
+        targets: the right tokens, `NO_TARGET` where nothing is asked, `[batch, position]`.
+    """
+
+    def __init__(self, logits: Tensor, targets: Int[Tensor, "batch position"]) -> None:
+        self._has_target = targets != NO_TARGET
+        self._right = targets[self._has_target][:, None]
+        self._owner = self._has_target.nonzero()[:, 0]
+        self._number = self._has_target.sum(1)
+        self._logs = self._log_softmax(logits)
+        self._of_right = self._logs.gather(1, self._right)[:, 0]
+
+    @property
+    def losses(self) -> Float[Tensor, " batch"]:
+        """The cross entropy of each segment, the mean over its targets, nats."""
+        return self._means(-self._of_right)
+
+    def against(self, logits: Tensor) -> Float[Tensor, "batch measure"]:
+        """Return how much loss is added, and KL(p || q), `[batch, MEASURES]`, where the changed model predicts q.
+
+        Args:
+            logits: of the changed model, as those of the unchanged one.
+        """
+        changed = self._log_softmax(logits)
+        added = self._of_right - changed.gather(1, self._right)[:, 0]
+        # The difference of logarithms first: the sums of p log p and p log q agree in most of their digits.
+        divergence = changed.sub_(self._logs).neg_().mul_(self._logs.exp()).sum(-1)
+        return torch.stack([self._means(added), self._means(divergence)], dim=-1)
+
+    def _log_softmax(self, logits: Tensor) -> Tensor:
+        scores = logits if logits.ndim == 2 else logits[self._has_target]
+        exact = scores if scores.dtype == torch.float64 else scores.float()
+        return torch.log_softmax(exact, dim=-1)
+
+    def _means(self, values: Float[Tensor, " asked"]) -> Float[Tensor, " batch"]:
+        sums = values.new_zeros(len(self._number), dtype=torch.float64).index_add(
+            0, self._owner, values.double()
+        )
+        return sums / self._number.clamp(min=1)

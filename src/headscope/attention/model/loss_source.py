@@ -1,0 +1,154 @@
+"""A model with its head, run over segments with something to predict: what all sources of losses have in common."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from headscope.attention.model.model_pass import ModelPass, TileConsumer
+from headscope.encoding.batching import of_one_length
+from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
+from headscope.encoding.segment import Segment
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.errors import ModelError
+from headscope.models.anatomy import Anatomy
+from headscope.models.left_padding import check_padding
+
+
+@dataclass
+class LossCounts:
+    """What the loss was taken of; filled while a `LossSource` runs.
+
+    Attributes:
+        segments: segments with something to predict.
+        targets: tokens predicted.
+        nothing: segments without a target.
+        total: sum over segments of the mean loss over their targets, nats.
+    """
+
+    segments: int = 0
+    targets: int = 0
+    nothing: int = 0
+    total: float = 0.0
+
+    @property
+    def mean(self) -> float:
+        """Mean over segments of the loss, nats; NaN before the first."""
+        return self.total / self.segments if self.segments else float("nan")
+
+    def merge(self, other: "LossCounts") -> None:
+        """Add what another counted."""
+        for name, value in vars(other).items():
+            setattr(self, name, getattr(self, name) + value)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the counts as named arrays."""
+        return {name: np.array(value) for name, value in vars(self).items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Take up what `state()` returned."""
+        for name in vars(self):
+            setattr(self, name, state[name].item())
+
+
+class LossSource(ABC):
+    """Questions in batches for a model that returns logits.
+
+    The loss of a batch is the sum over its segments of the mean over a segment's targets: what is told of a segment is
+    of its own loss, whatever the batch.
+
+    Args:
+        model: a transformers model that returns logits.
+        anatomy: what `examine` found of this very model.
+        vocabulary: of the tokenizer, for the classes of tokens: those of the tokens that the model reads, so that a
+            hidden period is no period.
+        batches: groups of segments to compute together.
+        ask: makes what is to be predicted of a segment.
+        padding_side: where short segments are filled up, `right` or `left`.
+
+    Attributes:
+        counts: what the loss was taken of so far.
+        refusal: what follows for a model whose attention cannot be read at the interface, in an error.
+
+    Raises:
+        ModelError: the model does not hand its attention to the tap, or padding on the left changes its numbers.
+    """
+
+    refusal: ClassVar[str]
+
+    def __init__(
+        self,
+        model: nn.Module,
+        anatomy: Anatomy,
+        vocabulary: Vocabulary,
+        batches: Iterable[list[Segment]],
+        ask: Ask,
+        *,
+        padding_side: str = "right",
+    ) -> None:
+        if anatomy.path == "fallback":
+            raise ModelError(
+                f"{type(model).__name__} does not hand its attention to transformers' attention interface, so "
+                f"{self.refusal}"
+            )
+        check_padding(model, anatomy, vocabulary, padding_side)
+        self.model = model
+        self.anatomy = anatomy
+        self.layout = anatomy.layout
+        self.vocabulary = vocabulary
+        self.batches = batches
+        self.ask = ask
+        self.padding_side = padding_side
+        self.counts = LossCounts()
+
+    @abstractmethod
+    def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
+        """Compute the batches one by one; see `TileSource`."""
+
+    def questions(self, segments: Sequence[Segment]) -> Iterator[list[Question]]:
+        """Yield the questions of a batch in lists that the model may read together.
+
+        Segments of which nothing can be asked are left out, and counted.
+        """
+        per_segment = [self.ask(segment) for segment in segments]
+        questions = [question for question in per_segment if question is not None]
+        self.counts.nothing += len(per_segment) - len(questions)
+        yield from lists_together(questions, self.anatomy)
+
+    def count(self, questions: Sequence[Question], losses: Tensor) -> None:
+        """Count questions that were answered, with each one's mean loss, `[batch]`."""
+        self.counts.segments += len(questions)
+        self.counts.targets += sum(question.number for question in questions)
+        self.counts.total += float(losses.detach().double().sum())
+
+
+def lists_together(questions: Sequence[Question], anatomy: Anatomy) -> Iterator[list[Question]]:
+    """Yield questions in lists that a model may read together, none of them empty."""
+    for together in of_one_length(questions, together=anatomy.together, lengths=_lengths):
+        if together:
+            yield together
+
+
+def decoders_of(questions: Sequence[Question], anatomy: Anatomy) -> list[Segment] | None:
+    """Return what the decoder behind an encoder reads; None for other models."""
+    if not anatomy.encoder_decoder:
+        return None
+    return [question.decoder for question in questions if question.decoder is not None]
+
+
+def targets_of(questions: Sequence[Question], shared: ModelPass) -> Tensor:
+    """Lay out what is to be predicted at each position of the batch that a pass has begun, `[batch, position]`."""
+    predicting = shared.on_host["decoder"].valid.numpy()
+    targets = np.full(predicting.shape, NO_TARGET, dtype=np.int64)
+    targets[predicting] = np.concatenate([question.targets for question in questions])
+    return torch.from_numpy(targets).to(shared.device)
+
+
+def _lengths(question: Question) -> tuple[int, int]:
+    """Return how long what an encoder and a decoder read is."""
+    return len(question.segment), 0 if question.decoder is None else len(question.decoder)

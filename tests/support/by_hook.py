@@ -1,0 +1,72 @@
+"""Heads changed in transformers' own code: hooks on output projections that are found by transformers' names alone."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import torch
+from torch import Tensor, nn
+
+from headscope.attention.head_id import HeadId
+from headscope.encoding.questions.loss_questions import NO_TARGET, Question
+from headscope.models.anatomy import Anatomy
+from headscope.models.forward_inputs import model_inputs
+from support.inputs import vocabulary
+
+# What transformers calls the module that takes a layer's attention: by kind of attention, the end of its name.
+_PROJECTIONS = {
+    "cross": ("EncDecAttention.o", "encoder_attn.out_proj"),
+    "encoder": ("attention.output.dense", "attention.out_lin", "attention.dense", "attn.Wo", "SelfAttention.o",
+                "self_attn.out_proj"),
+    "decoder": ("attn.c_proj", "self_attn.o_proj", "attention.dense", "SelfAttention.o", "self_attn.out_proj"),
+}  # fmt: skip
+OutputOf = Callable[[Tensor], Tensor]
+"""From what one head writes, `[batch, row, width]`, to what it shall write."""
+
+
+def named_projections(model: nn.Module, kind: str, *, both: bool) -> list[nn.Module]:
+    """The modules of a kind in the order of layers, by transformers' names alone."""
+    return [
+        part
+        for name, part in model.named_modules()
+        if name.endswith(_PROJECTIONS[kind]) and (not both or kind == "cross" or f"{kind}." in name)
+    ]
+
+
+@contextmanager
+def hooked(model: nn.Module, anatomy: Anatomy, changes: dict[HeadId, OutputOf]) -> Iterator[None]:
+    """Change the heads' slices of what the model's own projections take."""
+    hooks = []
+    for head, change in changes.items():
+        size = next(part.heads for part in anatomy.layout if part.kind == head.kind)
+        layer, number = head.position
+        module = named_projections(model, head.kind, both=len(anatomy.layout) > 1)[layer]
+
+        def before(part, arguments, number=number, size=size, change=change):
+            by_head = arguments[0].clone().unflatten(-1, (size, -1))
+            by_head[..., number, :] = change(by_head[..., number, :])
+            return (by_head.flatten(-2),)
+
+        hooks.append(module.register_forward_pre_hook(before))
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def logs_of(model: nn.Module, anatomy: Anatomy, question: Question) -> Tensor:
+    """Logarithms of what a model predicts at a question's targets, `[asked, token]`: one input, unpadded, eager."""
+    decoders = None if question.decoder is None else [question.decoder]
+    _, inputs, _ = model_inputs([question.segment], anatomy, vocabulary(), decoders=decoders)
+    model.set_attn_implementation("eager")
+    with torch.no_grad():
+        logits = model(**inputs).logits[0]
+    return torch.log_softmax(logits.double(), dim=-1)[torch.from_numpy(question.targets) != NO_TARGET]
+
+
+def effect_of(logs: Tensor, changed: Tensor, question: Question) -> tuple[float, float]:
+    """How much loss is added, and KL(p || q), the mean over a question's targets."""
+    right = torch.from_numpy(question.targets[question.targets != NO_TARGET])[:, None]
+    added = (logs.gather(1, right) - changed.gather(1, right)).mean()
+    divergence = (logs.exp() * (logs - changed)).sum(-1).mean()
+    return float(added), float(divergence)

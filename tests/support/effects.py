@@ -1,0 +1,26 @@
+"""An accumulator that keeps the effects of heads on each segment."""
+
+
+class KeepEffects:
+    """Keep the effects on every segment: {(document, index, kind, layer): [head, intervention, measure]}."""
+
+    span, needs = "rows", frozenset()
+
+    def __init__(self):
+        self.heads, self.layers, self.models, self.losses = {}, {}, {}, {}
+
+    def begin(self, batch):
+        self.names = [(segment.document, segment.index) for segment in batch.segments]
+
+    def update(self, tile):
+        for item, name in enumerate(self.names):
+            key = (*name, tile.kind, tile.layer)
+            self.heads[key] = tile.effects.heads[item].numpy()
+            self.losses[name] = float(tile.effects.loss[item])
+            if tile.effects.layer is not None:
+                self.layers[key] = tile.effects.layer[item].numpy()
+            if tile.effects.model is not None:
+                self.models[name] = tile.effects.model[item].numpy()
+
+    def end(self, batch):
+        pass
