@@ -4,9 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.app.cli.progress_lines import describe, duration
+from headscope.app.cli.progress_lines import ProgressPrinter, Stage, describe, duration
 from headscope.atlas.atlas_files import run_report
+from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
+from headscope.prepare.prepared_run import prepare
+from headscope.running.stages import watched_stages
 from headscope.scans.progress import Progress
 
 
@@ -45,11 +48,34 @@ def test_a_state_in_one_line(progress, line):
 
 def test_no_bar_is_full_while_anything_is_left():
     done = Progress("reading heads", 120, 120, 700, None, 10.0)
-    shares = [replace(done, step=step, steps=3).share_of_all for step in (1, 2, 3)]
-    assert shares == sorted(shares)
-    assert shares[-1] < 1.0
-    assert Progress("drawing", step=3, steps=3).share_of_all == pytest.approx(2 / 3)
+    parts = ((0.0, 0.1), (0.1, 0.8), (0.8, 1.0))
+    shares = [replace(done, begins=begins, ends=ends).share_of_all for begins, ends in parts]
+    assert shares == pytest.approx([0.099, 0.793, 0.998])
     assert Progress("loading the model").share_of_all is None
+
+
+def test_a_stage_that_is_done_says_how_long_the_run_will_take(capsys):
+    """Three quarters of the run's time took half a minute: ten seconds are left."""
+    stage = Stage(2, 4, "jobs", began=110.0, ends=0.75)
+    assert stage.done(130.0, began=100.0) == "stage 2 of 4, jobs: done in 20 s, about 10 s left in all"
+    with ProgressPrinter() as watch:
+        for step, begins in ((1, 0.0), (1, 0.0), (2, 0.5)):
+            watch(Progress("stats", step=step, steps=2, begins=begins, ends=begins + 0.5))
+    assert capsys.readouterr().err == ("headscope: stage 1 of 2, stats: done in 0 s, about 0 s left in all\n")
+
+
+def test_the_parts_of_a_run_follow_from_the_costs_of_its_stages(tmp_path):
+    text = tmp_path / "my.txt"
+    text.write_text("The cat sat.\n\n" * 3)
+    run = prepare(RunOptions(text=(str(text),), stages=("stats", "distances"), packing="single"))
+    told = []
+    for _, watch in watched_stages(run, told.append):
+        watch(Progress("reading"))
+    costs = [STAGES["stats"].cost, STAGES["distances"].cost]
+    assert [(each.begins, each.ends) for each in told] == [
+        (0.0, pytest.approx(costs[0] / sum(costs))),
+        (pytest.approx(costs[0] / sum(costs)), pytest.approx(1.0)),
+    ]
 
 
 def test_a_run_tells_what_it_loads_measures_and_draws(tmp_path):

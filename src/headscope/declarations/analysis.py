@@ -41,6 +41,7 @@ class Stage:
         by_name: whether it is measured only where it is requested by name.
         order: of its request among all requests, which signatures keep; what says none stands behind, and stages of
             equal order go by the report's.
+        cost: about how many seconds it takes on the demonstration, from which a run's time left is estimated.
         refusal: why it cannot be measured over saved maps, and what to do; empty where it can.
     """
 
@@ -57,6 +58,7 @@ class Stage:
     required_options: tuple[str, ...] = ()
     by_name: bool = False
     order: int = 100
+    cost: int = 5
     refusal: str = ""
 
     @property

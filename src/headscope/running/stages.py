@@ -32,6 +32,10 @@ def stages_of(run: Run) -> list[Stage]:
     ]
 
 
+_DRAWING_COST = 12
+"""About how many seconds figures and pages of the demonstration take, as `Stage.cost`."""
+
+
 def watched_stages(
     run: Run, watch: Watcher | None, *, further: int = 0
 ) -> Iterator[tuple[Stage, Watcher | None]]:
@@ -43,8 +47,11 @@ def watched_stages(
         further: how many steps follow the stages, such as drawing.
     """
     stages = stages_of(run)
+    passed = 0.0
+    total = sum(stage.cost for stage in stages) + further * _DRAWING_COST
     for number, stage in enumerate(stages, 1):
-        yield stage, in_step(watch, number, len(stages) + further)
+        begins, passed = passed, passed + stage.cost / total
+        yield stage, in_step(watch, number, len(stages) + further, begins=begins, ends=passed)
 
 
 def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:

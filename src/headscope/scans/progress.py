@@ -20,6 +20,7 @@ class Progress:
         unit: what `segments` and `limit` count where the work is not by documents, as `sentences`; else None.
         step, steps: the 1-based number of the run's stage, and the number of stages with what follows them, such as
             drawing; None outside of stages.
+        begins, ends: which share of the run's time stages before this one take, and those up to it, by their costs.
         note: what the user should know before anything is measured; empty as a rule.
     """
 
@@ -33,6 +34,8 @@ class Progress:
     step: int | None = None
     steps: int | None = None
     note: str = ""
+    begins: float | None = None
+    ends: float = 1.0
 
     @property
     def share(self) -> float | None:
@@ -51,11 +54,11 @@ class Progress:
 
     @property
     def share_of_all(self) -> float | None:
-        """Share of all stages that is done, below 1 until the last ends; None where it is unknown."""
-        if self.step is None or self.steps is None:
+        """Share of the run's time that has passed, below 1 until the last stage ends; None where it is unknown."""
+        if self.begins is None:
             return None
         # After a stage has read everything, its tables are still to be computed.
-        return (self.step - 1 + min(self.share or 0.0, 0.99)) / self.steps
+        return self.begins + (self.ends - self.begins) * min(self.share or 0.0, 0.99)
 
 
 Watcher = Callable[[Progress], None]
@@ -73,11 +76,13 @@ def note_early(watch: Watcher | None, note: str) -> None:
         watch(Progress("loading the model", note=note))
 
 
-def in_step(watch: Watcher | None, step: int, steps: int) -> Watcher | None:
-    """Return a watcher that adds the number of the stage to every report."""
+def in_step(
+    watch: Watcher | None, step: int, steps: int, *, begins: float | None = None, ends: float = 1.0
+) -> Watcher | None:
+    """Return a watcher that adds the number of the stage, and its part of the run, to every report."""
     if watch is None:
         return None
-    return lambda progress: watch(replace(progress, step=step, steps=steps))
+    return lambda progress: watch(replace(progress, step=step, steps=steps, begins=begins, ends=ends))
 
 
 def scan_teller(

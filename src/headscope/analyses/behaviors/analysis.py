@@ -12,6 +12,7 @@ ANALYSIS = Analysis(
         # documents that did not choose it, and what heads show is corrected over them.
         Stage(
             name="behaviors",
+            cost=6,
             measure="measure:BehaviorsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),

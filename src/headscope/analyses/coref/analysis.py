@@ -13,6 +13,7 @@ ANALYSIS = Analysis(
         # examples come from fewer windows.
         Stage(
             name="coref",
+            cost=10,
             measure="measure:CoreferenceMeasurement",
             corpora=("coreference",),
             options=("spacing", "pooling", "controls", "windows", "singletons", "strict"),
@@ -22,6 +23,7 @@ ANALYSIS = Analysis(
         ),
         Stage(
             name="gap",
+            cost=3,
             measure="gap.measure:GapMeasurement",
             tables="tables:GAP_TABLES",
             corpora=("gap",),

@@ -15,6 +15,7 @@ ANALYSIS = Analysis(
         # documents and rows of a sample by the number of heads.
         Stage(
             name="distances",
+            cost=3,
             measure="measure:DistancesMeasurement",
             tables="tables:DISTANCE_TABLES",
             corpora=("text",),
@@ -27,6 +28,7 @@ ANALYSIS = Analysis(
         # 3: resamples have one draw fewer than documents.
         Stage(
             name="map",
+            cost=1,
             measure="measure_map:HeadMapMeasurement",
             tables="tables:MAP_TABLES",
             after=("distances", "stats", "syntax", "coref"),

@@ -30,6 +30,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="explanation",
+            cost=40,
             measure="measure:ExplanationMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),

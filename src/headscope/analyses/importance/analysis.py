@@ -14,6 +14,7 @@ ANALYSIS = Analysis(
         # itself.
         Stage(
             name="importance",
+            cost=3,
             measure="measure:ImportanceMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss"),

@@ -10,6 +10,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="pca",
+            cost=2,
             measure="measure:PcaMeasurement",
             corpora=("text",),
             # 3: columns and values have the names of the field.

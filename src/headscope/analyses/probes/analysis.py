@@ -11,6 +11,7 @@ ANALYSIS = Analysis(
         # 2: trained until their loss has stopped falling; intervals that keep their level, the table of differences.
         Stage(
             name="probes",
+            cost=100,
             measure="measure:ProbesMeasurement",
             corpora=("treebank", "treebank_train"),
             options=("spacing", "seeds", "vectors_hash", "fold_labels", "pooling", "compat"),

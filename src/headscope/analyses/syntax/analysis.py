@@ -14,6 +14,7 @@ ANALYSIS = Analysis(
         # controls read a quarter of the documents, examples come from fewer sentences.
         Stage(
             name="syntax",
+            cost=10,
             measure="measure:SyntaxMeasurement",
             corpora=("treebank",),
             options=(

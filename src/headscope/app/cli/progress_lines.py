@@ -3,6 +3,7 @@
 import sys
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ class ProgressPrinter:
         self._bar: Any = None
         self._said = 0.0
         self._share = 0.0
+        self._began = 0.0
+        self._stage: Stage | None = None
 
     def __enter__(self) -> "ProgressPrinter":
         return self
@@ -46,6 +49,7 @@ class ProgressPrinter:
         if progress.note:
             self._say(f"note: {progress.note}")
             return
+        self._follow(progress)
         if sys.stderr.isatty():
             self._draw(progress)
             return
@@ -54,6 +58,17 @@ class ProgressPrinter:
         if progress.begun and now - self._said >= _SECONDS_BETWEEN_LINES:
             self._said = now
             say_beside(describe(progress))
+
+    def _follow(self, progress: "Progress") -> None:
+        """Say of a stage that it is done when the next begins, and how long the rest of the run may take."""
+        now, stage = time.monotonic(), self._stage
+        if progress.step is None or (stage is not None and stage.step == progress.step):
+            return
+        if stage is None:
+            self._began = now
+        else:
+            self._say(stage.done(now, began=self._began))
+        self._stage = Stage(progress.step, progress.steps, progress.stage, now, progress.ends)
 
     def _say(self, line: str) -> None:
         """Print a line that stays, above the bar where there is one."""
@@ -87,6 +102,31 @@ class ProgressPrinter:
             completed=share,
             total=None if share is None else 1.0,
         )
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the run that began.
+
+    Attributes:
+        step, steps: its number, and how many there are.
+        name: as its first report has it.
+        began: when, in seconds of a clock.
+        ends: which share of the run's time has passed when it is done.
+    """
+
+    step: int
+    steps: int | None
+    name: str
+    began: float
+    ends: float
+
+    def done(self, now: float, *, began: float) -> str:
+        """Say that it is done, and the time that is left of a run that began when it did."""
+        line = f"stage {self.step} of {self.steps}, {self.name}: done in {duration(now - self.began)}"
+        if not 0 < self.ends < 1:
+            return line
+        return f"{line}, about {duration((now - began) * (1 - self.ends) / self.ends)} left in all"
 
 
 def describe(progress: "Progress") -> str:
