@@ -223,8 +223,8 @@ def test_first_token_entropy_is_compared_within_documents():
     inputs = put(inputs, "entropy", (1, None), value=3.0, ci_low=2.9, ci_high=3.1)
     inputs = put(inputs, "entropy_cls", (1, None), value=3.89, ci_low=3.8, ci_high=3.95)
     assert texts(inputs, "focus")[-2:] == [
-        "In the last layer [CLS] attends more broadly than the average token: its entropy is 0.89 nats (95% interval "
-        "0.83 to 0.95) higher.",
+        "In the last layer [CLS] attends more broadly than average, by 0.89 nats (95% interval 0.83 to "
+        "0.95) of entropy.",
         "The average entropy from [CLS] is 3.89 nats (95% interval 3.80 to 3.95), over all tokens 3.00 nats (2.90 to "
         "3.10).",
     ]
@@ -234,8 +234,8 @@ def test_first_token_entropy_is_compared_within_documents():
     )
     inputs = put(inputs, "entropy", (1, None), value=4.85, ci_low=4.75, ci_high=4.95)
     assert texts(inputs, "focus")[-2] == (
-        "In the last layer [CLS] attends less broadly than the average token: its entropy is 0.96 nats (95% interval "
-        "0.90 to 1.02) lower."
+        "In the last layer [CLS] attends less broadly than average, by 0.96 nats (95% interval 0.90 to "
+        "1.02) of entropy."
     )
 
 

@@ -270,7 +270,7 @@ def test_a_treebank_too_small_says_so(inputs):
     empty = with_parts(inputs, **{name: inputs.tables.get(name).iloc[:0] for name in names})
     page = Tables(section(empty))
     assert (
-        "Which head finds a relation was not tested: that needs a treebank with 100 cases of a relation or more"
+        "Which head finds a relation was not tested: no relation of this treebank has the 100 cases that are needed."
         in page.text
     )
     assert page.found == {}

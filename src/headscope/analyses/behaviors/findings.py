@@ -67,7 +67,8 @@ def norm_sentence(chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, whe
         ),
         sentence(
             topic,
-            f"{often}it is “{most.behavior.label}”, in {len(most.not_by_norm):,} of {count(len(most.heads), 'head')}: ",
+            f"{often}it is “{most.behavior.label}”, in {len(most.not_by_norm):,} of "
+            f"{count(len(most.heads), kind.noun)}: ",
             *listed(numbered(most.kind, layer, head) for layer, head in most.not_by_norm),
             ".",
             goes_on=True,

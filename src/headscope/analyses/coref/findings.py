@@ -11,7 +11,7 @@ import pandas as pd
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.report_kit.comparing import compared, comparisons
-from headscope.report_kit.linked_sentences import Sentence, sentence
+from headscope.report_kit.linked_sentences import HeadRef, Sentence, sentence
 from headscope.report_kit.numbers import accuracy_words, percent
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import NO_NUMBER, number
@@ -39,12 +39,13 @@ def coreference_findings(about: Context) -> list[Sentence]:
         return [
             sentence(
                 TOPIC,
-                "which head finds antecedents was not tested: a head is chosen on one half of the documents and scored "
-                f"on the other, and a test needs at least {FEWEST_DOCUMENTS} documents.",
+                "which head finds antecedents was not tested: it is selected and scored on different halves of at "
+                f"least {FEWEST_DOCUMENTS} documents.",
             )
         ]
     gaps = about.run.tables.get("coref_differences")
-    out = [*_main(table, best, gaps, about), *_types(best, gaps), *_control(table, gaps)]
+    head = about.kind(best.kind).head(best.layer, best.head)
+    out = [*_main(table, best, head, gaps), *_types(best, head, gaps), *_control(table, gaps)]
     if not best.cells["all"].has_interval:
         out.append(
             sentence(
@@ -56,42 +57,35 @@ def coreference_findings(about: Context) -> list[Sentence]:
     return out
 
 
-def _main(
-    table: Antecedents, best: SelectedHead, gaps: pd.DataFrame | None, about: Context
-) -> list[Sentence]:
+def _main(table: Antecedents, best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> list[Sentence]:
+    """The selected head's accuracy, then one sentence for each system that it is compared with."""
     accuracy = best.cells["all"]
-    sides: dict[str, list[str]] = {"more": [], "less": [], "same": [], "untested": []}
+    out = [
+        sentence(
+            TOPIC,
+            head,
+            f" picks a right antecedent for {accuracy_words(accuracy, long=True)} of "
+            f"{count(accuracy.n, 'coreferent mention')}.",
+        ),
+        sentence(TOPIC, head, " was scored on documents that did not select it.", goes_on=True),
+    ]
     for name, cells in table.systems.items():
         if "all" not in cells or not cells["all"].exists:
             continue
         gap = compared(gaps, system="head", than=name, mention_type="all")
-        label = f"{SYSTEMS.get(name, plain(name))} ({percent(cells['all'].value, 1)}"
+        system = f"{SYSTEMS.get(name, plain(name))} ({percent(cells['all'].value, 1)})"
         if gap is None or gap.verdict == "untested":
-            sides["untested"].append(f"{label})")
+            out.append(sentence(TOPIC, f"measured beside it, not tested: {system}.", goes_on=True))
+        elif gap.verdict == "same":
+            claim = f" cannot be told apart from {system}: {gap.at_most()}."
+            out.append(sentence(TOPIC, head, claim, goes_on=True))
         else:
-            gap_text = gap.at_most() if gap.verdict == "same" else gap.points(within=True)
-            sides[gap.verdict].append(f"{label}; {gap_text})")
-    out = [
-        sentence(
-            TOPIC,
-            about.kind(best.kind).head(best.layer, best.head),
-            f" picks a right antecedent for {accuracy_words(accuracy, long=True)} of "
-            f"{count(accuracy.n, 'coreferent mention')}, on documents that did not choose it"
-            + (f". It finds more than {join(sides['more'])}" if sides["more"] else "")
-            + ".",
-        )
-    ]
-    clauses = []
-    if sides["less"]:
-        clauses.append(f"it finds less than {join(sides['less'])}")
-    if sides["same"]:
-        clauses.append(f"it cannot be told apart from {join(sides['same'])}")
-    if sides["untested"]:
-        clauses.append(f"measured beside it, not tested: {join(sides['untested'])}")
-    return [*out, *([sentence(TOPIC, "; ".join(clauses) + ".")] if clauses else [])]
+            claim = f" finds {gap.verdict} than {system}: {gap.points()}."
+            out.append(sentence(TOPIC, head, claim, goes_on=True))
+    return out
 
 
-def _types(best: SelectedHead, gaps: pd.DataFrame | None) -> list[Sentence]:
+def _types(best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> list[Sentence]:
     """The best type of mention against the worst, where their difference is sure."""
     cells = {name: cell for name, cell in best.cells.items() if name != "all" and cell.exists}
     if len(cells) < 2:
@@ -107,9 +101,11 @@ def _types(best: SelectedHead, gaps: pd.DataFrame | None) -> list[Sentence]:
     return [
         sentence(
             TOPIC,
-            f"it does best on {TYPES.get(high, plain(high))}, {accuracy_words(cells[high])}, and worst on "
-            f"{TYPES.get(low, plain(low))}, {accuracy_words(cells[low])}: {gap.points()} between them.",
-        )
+            head,
+            f" does best on {TYPES.get(high, plain(high))}, {accuracy_words(cells[high])}, and worst on "
+            f"{TYPES.get(low, plain(low))}, {accuracy_words(cells[low])}.",
+        ),
+        sentence(TOPIC, f"between these types of mention lie {gap.points(signed=False)}.", goes_on=True),
     ]
 
 
@@ -122,22 +118,24 @@ def _control(table: Antecedents, gaps: pd.DataFrame | None) -> list[Sentence]:
         if runs.seeds > 1
         else ""
     )
+    out = [
+        sentence(
+            TOPIC,
+            f"with random weights the best head, selected in the same way, is right for {percent(runs.mean, 1)}{span}.",
+        )
+    ]
     gaps_by_seed = [
         gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")
     ]
-    above = ""
     if gaps_by_seed and all(gap.verdict == "more" for gap in gaps_by_seed):
         least = 100 * min(gap.low for gap in gaps_by_seed)
         by = (
-            gaps_by_seed[0].points(signed=False) + " above"
+            f"random weights by {gaps_by_seed[0].points(signed=False)}"
             if len(gaps_by_seed) == 1
-            else f"above each, by {least:.1f} points or more"
+            else f"each of the random weights by {least:.1f} points or more"
         )
-        above = f"; what training chooses lies {by}"
-    return [
-        sentence(TOPIC, f"with random weights the best head, chosen in the same way, is right for "
-                        f"{percent(runs.mean, 1)}{span}{above}.")
-    ]  # fmt: skip
+        out.append(sentence(TOPIC, f"what is selected after training exceeds {by}.", goes_on=True))
+    return out
 
 
 def lost(manifest: Mapping[str, Any]) -> list[str]:

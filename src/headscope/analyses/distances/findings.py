@@ -12,11 +12,11 @@ from headscope.analyses.distances.clusters import structure
 from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.distances.stability import STABLE
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence, numbered, sentence
-from headscope.report_kit.numbers import nats, p_words, span
+from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, numbered, sentence
+from headscope.report_kit.numbers import nats, p_words, span, two_decimals
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import number, records
-from headscope.report_kit.words import Words, count, join, plain
+from headscope.report_kit.words import Words, count, plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import SIGNIFICANT
 
@@ -39,73 +39,88 @@ def distances_findings(about: Context) -> list[Sentence]:
         heads = head_table[head_table["kind"] == kind.name]
         clusters = every[every["kind"] == kind.name]
         findings_of_kind = [
-            _layers(row, kind),
+            *_layers(row, kind),
             *_tree(row, clusters, kind),
-            *_by_role(heads, clusters, words),
+            *_by_role(heads, clusters, words, kind),
             *_nearest(pairs, kind),
         ]
         findings += kind.findings(findings_of_kind)
     return findings
 
 
-def _layers(row: dict[str, Any], kind: Kind) -> Sentence:
+def _layers(row: dict[str, Any], kind: Kind) -> list[Sentence]:
+    """Say whether heads of a layer are more alike than others, and how far apart heads are."""
     whose = f"{kind.noun}s"
     within, between, effect, p = (number(row[name]) for name in ("within", "between", "effect", "p"))
     if isnan(effect):
-        return sentence(
-            TOPIC, f"whether {whose} of a layer are alike cannot be said: {plain(row['reason'])}."
-        )
+        return [
+            sentence(TOPIC, f"whether {whose} of a layer are alike cannot be said: {plain(row['reason'])}.")
+        ]
     low, high = number(row["ci_low"]), number(row["ci_high"])
-    distances = (
-        f"two of a layer are {nats(within)} nats apart on average, two of different layers {nats(between)}"
-    )
-    ends = f" (95% interval of the difference {span(low, high)})" if not isnan(low) else ""
     if p < SIGNIFICANT and effect > 0 and not low <= 0:
-        return sentence(
+        ends = "" if isnan(low) else f" (95% interval {span(low, high)})"
+        claim = f"are more alike than heads of different layers, by {nats(effect)} nats{ends}"
+    else:
+        ends = "" if isnan(low) else f" (95% interval of the difference {span(low, high)})"
+        claim = f"are not shown to be more alike than heads of different layers{ends}"
+    return [
+        sentence(TOPIC, f"{whose} of a layer {claim}."),
+        sentence(
             TOPIC,
-            f"{whose} of a layer are more alike than heads of different layers: {distances}, {nats(effect)} more{ends}"
-            f"; {p_words(p)} over permutations of the heads’ layers.",
-        )
-    return sentence(
-        TOPIC,
-        f"{whose} of a layer are not shown to be more alike than heads of different layers: {distances}{ends}; "
-        f"{p_words(p)} over permutations of the heads’ layers.",
-    )
+            f"on average two {whose} of a layer are {nats(within)} nats apart, two of different layers "
+            f"{nats(between)}.",
+            goes_on=True,
+        ),
+        sentence(TOPIC, f"For the test the layers of {whose} were permuted: {p_words(p)}.", goes_on=True),
+    ]
 
 
 def _tree(row: dict[str, Any], clusters: pd.DataFrame, kind: Kind) -> list[Sentence]:
     if len(clusters) < 2:
         return []
-    sizes = [str(int(size)) for size in clusters["size"]]
-    text = f"the tree of {kind.noun}s, cut where the silhouette is best, has {len(sizes)} clusters, "
-    text += f"of {join(sizes)} heads"
+    silhouette = number(row["silhouette"])
+    weak = structure(silhouette)
+    verdict = f", which shows {weak}" if weak else ""
+    out = [
+        sentence(TOPIC, f"{trust(clusters, of=f' of {kind.noun}s')}."),
+        sentence(
+            TOPIC,
+            f"The tree of {kind.noun}s is cut where the mean silhouette is best, at "
+            f"{two_decimals(silhouette)}{verdict}.",
+            goes_on=True,
+        ),
+    ]
     rand = number(row["adjusted_rand"])
     if not isnan(rand):
         low, high = number(row["adjusted_rand_low"]), number(row["adjusted_rand_high"])
-        ends = f"{rand:.2f} (95% of resamples {low:.2f} to {high:.2f})"
-        text += (
-            f"; on resampled documents the clusters agree with these with an adjusted Rand index of {ends}"
+        agreement = (
+            f"Clusters of {kind.noun}s agree on resampled documents: adjusted Rand index {rand:.2f} (95% of resamples "
+            f"{low:.2f} to {high:.2f})."
         )
-    silhouette = number(row["silhouette"])
-    weak = structure(silhouette)
-    verdict = f"; a mean silhouette of {silhouette:.2f} shows {weak}" if weak else ""
-    return [sentence(TOPIC, f"{text}; {trust(clusters)}{verdict}.")]
+        out.append(sentence(TOPIC, agreement, goes_on=True))
+    return out
 
 
-def trust(clusters: pd.DataFrame) -> str:
-    """Return a sentence on how many clusters of a kind are stable over documents, or that this was not tested."""
-    stable, number = trusted(clusters), len(clusters)
+def trust(clusters: pd.DataFrame, *, of: str = "") -> str:
+    """Say how many clusters of a kind are stable over documents, or that this was not tested.
+
+    Args:
+        clusters: of one kind.
+        of: what they are clusters of, ` of heads`.
+    """
+    stable, number = trusted(clusters), f"{count(len(clusters), 'cluster')}{of}"
     if clusters["stability"].isna().all():
         return (
-            "whether other documents would give them again was not tested, which needs at least "
+            f"whether other documents would give the {number} again was not tested, which needs at least "
             f"{FEWEST_DOCUMENTS} documents"
         )
     why = f"a stability of {STABLE:g} or more"
     if not stable:
-        return f"none of them has {why}, so that none is to be trusted"
-    if len(stable) == number:
-        return f"all of them have {why}"
-    return f"{len(stable):,} of them {'has' if len(stable) == 1 else 'have'} {why}, the others are not to be trusted"
+        return f"none of {number} is to be trusted: none has {why}"
+    if len(stable) == len(clusters):
+        return f"all {number} have {why}"
+    have = "has" if len(stable) == 1 else "have"
+    return f"{len(stable):,} of {number} {have} {why}; the others are not to be trusted"
 
 
 def trusted(clusters: pd.DataFrame) -> set[int]:
@@ -117,10 +132,10 @@ def trusted(clusters: pd.DataFrame) -> set[int]:
     }
 
 
-def _by_role(heads: pd.DataFrame, clusters: pd.DataFrame, words: Words) -> list[Sentence]:
-    """Return a sentence on clusters whose heads mostly share a role, which is the paper's question.
+def _by_role(heads: pd.DataFrame, clusters: pd.DataFrame, words: Words, kind: Kind) -> list[Sentence]:
+    """Return a sentence on each cluster whose heads mostly share a role, which is the paper's question.
 
-    Stable clusters are named. The others are counted, with the reason why they are not named.
+    Stable clusters are named, three at most. The others are counted, with the reason why they are not named.
     """
     if len(clusters) < 2:
         return []  # all heads together are no group of a role
@@ -136,23 +151,26 @@ def _by_role(heads: pd.DataFrame, clusters: pd.DataFrame, words: Words) -> list[
             unnamed += 1
             continue
         name = words.roles.get(str(role), plain(role))
-        share = f"all {len(members)} heads" if most == len(members) else f"{most} of {len(members)} heads"
-        named.append(f"cluster {cluster} ({share}: {name})")
-    if clusters["stability"].isna().all():
-        why = f"their stability was not tested, which needs at least {FEWEST_DOCUMENTS} documents"
-    else:
-        why = f"a stability below {STABLE:g} is not to be trusted"
-    are = "is" if unnamed == 1 else "are"
-    if named:
-        rest = f"; {count(unnamed, 'more cluster')} {are} not named, for {why}" if unnamed else ""
-        return [
-            sentence(TOPIC, f"{join(named)} {'is' if len(named) == 1 else 'are'} mostly of one role{rest}.")
-        ]
+        share = f"{most:,} of {len(members):,} {kind.noun}s"
+        named.append(sentence(TOPIC, f"cluster {cluster} is mostly of one role: {name}, in {share}."))
+    out = named[:MOST_LISTED]
+    of = f" of {kind.noun}s" if kind.prefix else ""
+    if more := len(named) - len(out):
+        are = "is" if more == 1 else "are"
+        out.append(
+            sentence(TOPIC, f"{count(more, 'more cluster')}{of} {are} mostly of one role.", goes_on=True)
+        )
     if unnamed:
-        return [
-            sentence(TOPIC, f"{count(unnamed, 'cluster')} {are} mostly of one role, and not named: {why}.")
-        ]
-    return []
+        why = f"{'its' if unnamed == 1 else 'their'} stability "
+        if clusters["stability"].isna().all():
+            why += f"was not tested, which needs at least {FEWEST_DOCUMENTS} documents"
+        else:
+            why += f"lies below {STABLE:g}"
+        are = "is" if unnamed == 1 else "are"
+        other = "more cluster" if named else "cluster"
+        text = f"{count(unnamed, other)}{of} {are} mostly of one role, and not named: {why}."
+        out.append(sentence(TOPIC, text, goes_on=bool(named)))
+    return out
 
 
 def _nearest(pairs: pd.DataFrame | None, kind: Kind) -> list[Sentence]:

@@ -38,7 +38,7 @@ def render_results(distances: StageResult, mapped: StageResult) -> Iterator[Grid
         yield _clusters(clusters_of_kind, heads)
         yield cut_line(effect)
         if len(clusters_of_kind) > 1:
-            yield f"clusters: {trust(clusters_of_kind)}"
+            yield trust(clusters_of_kind)
         nearest = nearest_pairs(pairs, kind=kind, most=MOST_PAIRS)
         if len(nearest):
             yield _pairs(nearest)

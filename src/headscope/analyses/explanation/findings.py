@@ -48,7 +48,7 @@ def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series) -> list[Sent
         ),
         sentence(
             TOPIC,
-            f"The share is of text that fitted nothing, over {count(len(trained), 'head')}; least explained: ",
+            f"The share is of text that fitted nothing, over {count(len(trained), kind.noun)}; least explained: ",
             *listed(heads),
             ".",
             goes_on=True,

@@ -22,8 +22,6 @@ from headscope.report_kit.words import layer_list
 from headscope.study.study import Study
 
 TOPIC = "importance"
-TESTED = "Both compare weights on the same documents, by the 95% interval of the difference."
-UNTESTED = "Both are as measured, not tested: an interval of a difference needs at least 10 documents."
 _BY = {"gradient": "the gradient", "weight_times_gradient": "weight × gradient"}
 
 
@@ -109,6 +107,7 @@ def _on_sinks(about: Context, kind: Kind, name: str) -> list[Sentence]:
     # The finding that holds for most layers comes first.
     for (tested, verdicts), layers in sorted(groups.items(), key=lambda item: (-len(item[1]), item[1])):
         where = f"{layer_list(layers, most=MOST_LISTED)}{kind.of_kind}"
+        # What it needs to be tested is said of the whole run.
         measured = "" if tested else "as measured, "
         findings = [
             sentence(TOPIC, f"{measured}{_claim(verdicts, target(name, words))} in {where}."),
@@ -116,12 +115,11 @@ def _on_sinks(about: Context, kind: Kind, name: str) -> list[Sentence]:
                 sentence(
                     TOPIC,
                     f"by {_BY[measure]}, a weight on {target(name, words)} "
-                    f"{_counts([known[layer][index] for layer in layers])}.",
+                    f"{_counts([known[layer][index] for layer in layers])}{kind.of_kind}.",
                     goes_on=True,
                 )
                 for index, measure in enumerate(MEASURES)
             ),
-            sentence(TOPIC, TESTED if tested else UNTESTED, goes_on=True),
         ]
         out += kind.findings(findings) if kind.prefix else findings
     return out
@@ -149,7 +147,7 @@ def _counts(layers: Sequence[Compared]) -> str:
     ratios = _range([comparison.value / comparison.other for comparison in layers])
     if verdict == "more":
         return f"counts {ratios} times more than one on other tokens"
-    return f"is not shown to count differently: {ratios} times as much as others"
+    return f"is not shown to count differently ({ratios} times as much)"
 
 
 def _range(values: Sequence[float]) -> str:

@@ -74,7 +74,7 @@ def _of_kind(table: pd.DataFrame, kind: Kind, *, topic: str, where: str, beside:
         )
         return [sentence(topic, words)]
     many = first[first["jobs"] > 1].sort_values(["jobs", "layer", "head"], ascending=[False, True, True])
-    counted = f"Heads active in at least {FEWEST_ROWS} rows{where} are counted{beside}."
+    counted = f"Heads{of} active in at least {FEWEST_ROWS} rows{where} are counted{beside}."
     condition = sentence(topic, counted, goes_on=True)
     if many.empty:
         words = f"no head of {len(first):,}{of} is shown to have several jobs{where}."

@@ -54,14 +54,7 @@ def _of_kind(kind: Kind, heads: Sequence[Activity]) -> list[Sentence]:
             TOPIC,
             f"no head of {len(tested):,}{of} is inactive: none has an output norm below {share} of its layer’s mean.",
         )
-    findings = [
-        first,
-        sentence(
-            TOPIC,
-            "An inactive head’s whole 95% interval lies below the threshold (false discovery rate 5%).",
-            goes_on=True,
-        ),
-    ]
+    findings = [first]
     if on_sink:
         findings += _on_sink(kind, on_sink)
     if inactive_off_sink:
@@ -86,20 +79,15 @@ def _on_sink(kind: Kind, on_sink: Sequence[Activity]) -> list[Sentence]:
     start += "on a sink token, "
     listed_active = _listed(active, kind, descending=True)
     if not active:
-        out = [sentence(TOPIC, start, f"and {'it' if single else 'each'} is inactive.")]
-    elif len(active) == len(on_sink):
+        return [sentence(TOPIC, start, f"and {'it' if single else 'each'} is inactive.")]
+    if len(active) == len(on_sink):
         verdict = f"yet {'it is not' if single else 'none is'} inactive: "
-        out = [sentence(TOPIC, start, verdict, *listed_active, ".")]
-    else:
-        number = len(on_sink) - len(active)
-        out = [
-            sentence(TOPIC, start, f"and {number:,} of them {'is' if number == 1 else 'are'} inactive."),
-            sentence(TOPIC, "The others are not inactive: ", *listed_active, ".", goes_on=True),
-        ]
-    meaning = (
-        "A sink token is the first token, a separator or a learned sink; its share is taken as measured."
-    )
-    return [*out, sentence(TOPIC, meaning, goes_on=True)]
+        return [sentence(TOPIC, start, verdict, *listed_active, ".")]
+    number = len(on_sink) - len(active)
+    return [
+        sentence(TOPIC, start, f"and {number:,} of them {'is' if number == 1 else 'are'} inactive."),
+        sentence(TOPIC, "The others are not inactive: ", *listed_active, ".", goes_on=True),
+    ]
 
 
 def _listed(heads: Sequence[Activity], kind: Kind, *, descending: bool = False) -> list[HeadRef | str]:

@@ -29,9 +29,11 @@ WHY = (
     "nothing changes nothing. Here is the length of what each head adds to the stream."
 )
 CAPTION = (
-    "A point is a head, in its role’s color and shape. Further right: more attention on sink tokens. Lower: a smaller "
-    f"output norm; below the dashed line a head writes less than {percent(INACTIVE_BELOW)} of what its layer’s mean "
-    "head does. Named are heads on which weights and outputs disagree. Click a point to open its card."
+    "A point is a head, in its role’s color and shape. Further right: more attention on sink tokens (the first token, "
+    "a separator or a learned sink), as measured. Lower: a smaller output norm; below the dashed line a head writes "
+    f"less than {percent(INACTIVE_BELOW)} of what its layer’s mean head does, and is inactive where its whole 95% "
+    "interval lies there (false discovery rate 5%). Named are heads on which weights and outputs disagree. Click a "
+    "point to open its card."
 )
 TERMS = (
     ("Output", "the length of the vector that a head adds to the stream at a row, |Σ a f|, with f the value times the "

@@ -9,11 +9,11 @@ import pandas as pd
 from headscope.analyses.probes.probe_lines import ProbeLine, line_of, probe_lines
 from headscope.counted import count
 from headscope.report_kit.comparing import Comparison, compared
-from headscope.report_kit.linked_sentences import HeadRef, Sentence, listed, sentence
+from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, Sentence, listed, sentence
 from headscope.report_kit.numbers import accuracy_words, points, two_decimals, with_ends
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import cell_of, number, records
-from headscope.report_kit.words import join, plain
+from headscope.report_kit.words import plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.study.study import Study
 
@@ -22,8 +22,6 @@ DETAIL = "probes_detail"
 ON_WEIGHTS = "probes_weights"
 ON_LAYERS = "probes_layers"
 """Topics: for the first screen and the head of the section; what belongs below table 3; on the heads; on the layers."""
-
-MOST_HEADS = 5
 
 
 def probe_findings(about: Context) -> list[Sentence]:
@@ -46,24 +44,25 @@ def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]
         return []
     best = over_attention[0]
     inputs = "attention and its words’ vectors" if best.probe == "attention and words" else "attention alone"
-    clauses = [
-        f"a parser over {inputs} finds the head word of {accuracy_words(best.score, long=True)} of "
-        f"{count(best.score.n, 'word')}"
+    out = [
+        sentence(
+            TOPIC,
+            f"a parser over {inputs} finds the head word of {accuracy_words(best.score, long=True)} of "
+            f"{count(best.score.n, 'word')}.",
+        )
     ]
     if len(over_attention) > 1:
-        clauses.append(f"over attention alone of {accuracy_words(over_attention[1].score)}")
-    comparisons = (
-        ("distances and words", "trained", "without attention, from the words and their distance, {}"),
-        (best.probe, "control", "with random weights in the model {}"),
-        ("right-branching", "trained", "always the next word {}"),
+        alone = accuracy_words(over_attention[1].score)
+        out.append(sentence(TOPIC, f"A parser over attention alone finds {alone}.", goes_on=True))
+    beside = (
+        ("distances and words", "trained", "Words and their distance, without attention, give {}."),
+        (best.probe, "control", "Random weights in the model give {}."),
+        ("right-branching", "trained", "Always the next word gives {}."),
     )
-    for probe, model, text in comparisons:
+    for probe, model, text in beside:
         if line := line_of(lines, probe, model):
-            clauses.append(text.format(accuracy_words(line.score)))
-    return [
-        sentence(TOPIC, f"{clauses[0]}; {join(clauses[1:])}." if len(clauses) > 1 else clauses[0] + "."),
-        *_better(lines, gaps),
-    ]
+            out.append(sentence(TOPIC, text.format(accuracy_words(line.score)), goes_on=True))
+    return [*out, *_better(lines, gaps)]
 
 
 def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]:
@@ -108,23 +107,27 @@ def _selective(lines: list[ProbeLine]) -> list[Sentence]:
             continue
         cell = line.cells["selectivity"]
         control = line.cells.get("control accuracy")
-        beside = f" (control task {accuracy_words(control)})" if control is not None else ""
         measured = f"{line.system.name}: selectivity {with_ends(cell, points)} points"
         if not cell.has_interval:
-            untested = (
-                f"{measured}{beside}; whether that is more than it learns by heart was not tested: that needs at least "
-                f"{FEWEST_DOCUMENTS} documents."
-            )
+            untested = f"{measured}, not tested: that needs at least {FEWEST_DOCUMENTS} documents."
             out.append(sentence(DETAIL, untested))
-            continue
-        meaning = (
-            "more than it learns by heart"
-            if cell.ci_low > 0
-            else "no more than it learns by heart"
-            if cell.ci_high < 0
-            else "not shown to be more than it learns by heart"
-        )
-        out.append(sentence(DETAIL, f"{measured}, {meaning}{beside}."))
+        else:
+            meaning = (
+                "more than it learns by heart"
+                if cell.ci_low > 0
+                else "no more than it learns by heart"
+                if cell.ci_high < 0
+                else "not shown to be more than it learns by heart"
+            )
+            out.append(sentence(DETAIL, f"{measured}, {meaning}."))
+        if control is not None:
+            out.append(
+                sentence(
+                    DETAIL,
+                    f"{line.system.name}: the control task has {accuracy_words(control)}.",
+                    goes_on=True,
+                )
+            )
     return out
 
 
@@ -132,12 +135,15 @@ def _tree(lines: list[ProbeLine]) -> list[Sentence]:
     line = line_of(lines, "attention and words") or line_of(lines, "attention")
     if line is None:
         return []
-    parts = []
-    if "UAS tree" in line.cells:
-        parts.append(f"as a whole tree (Chu–Liu/Edmonds) it finds {accuracy_words(line.cells['UAS tree'])}")
-    if "LAS" in line.cells:
-        parts.append(f"with the right label too {accuracy_words(line.cells['LAS'])}")
-    return [sentence(DETAIL, f"{line.system.name}: {join(parts)}.")] if parts else []
+    measures = (
+        ("UAS tree", "as a whole tree (Chu–Liu/Edmonds) it finds"),
+        ("LAS", "with the right label too it finds"),
+    )
+    return [
+        sentence(DETAIL, f"{line.system.name}: {words} {accuracy_words(line.cells[measure])}.")
+        for measure, words in measures
+        if measure in line.cells
+    ]
 
 
 def _largest_weights(about: Context) -> list[Sentence]:
@@ -153,9 +159,14 @@ def _largest_weights(about: Context) -> list[Sentence]:
         sentence(
             ON_WEIGHTS,
             "the parser over attention alone gives the most weight to ",
-            *listed(refs[:MOST_HEADS]),
-            "; weights of heads that are alike share out, so no single one is a score.",
-        )
+            *listed(refs[:MOST_LISTED]),
+            ".",
+        ),
+        sentence(
+            ON_WEIGHTS,
+            "Weights of heads that are alike share out, so no single one is a score.",
+            goes_on=True,
+        ),
     ]
 
 
@@ -164,18 +175,18 @@ def _layers(run: Study, lines: Sequence[ProbeLine]) -> list[Sentence]:
     if line is None:
         return []
     spearman = line.cells.get("Spearman")
-    beside = (
-        f", and distances that correlate with the tree’s at {with_ends(spearman, two_decimals)}"
-        if spearman
-        else ""
-    )
+    vectors = plain(line.vectors)
     out = [
         sentence(
             ON_LAYERS,
-            f"words’ vectors of {plain(line.vectors)}, chosen on held-out sentences of train, hold "
-            f"{accuracy_words(line.score)} of {count(line.score.n, 'undirected arc')}{beside}.",
-        )
+            f"words’ vectors of {vectors} hold {accuracy_words(line.score)} of "
+            f"{count(line.score.n, 'undirected arc')}.",
+        ),
+        sentence(ON_LAYERS, f"{vectors} was selected on held-out sentences of train.", goes_on=True),
     ]
+    if spearman:
+        text = f"Distances of these vectors correlate with the tree’s at {with_ends(spearman, two_decimals)}."
+        out.append(sentence(ON_LAYERS, text, goes_on=True))
     rows = {
         int(row["layer"]): cell_of(row, "value")
         for row in records(run.tables.get("probe_layers"))

@@ -107,7 +107,7 @@ def norm_finding(run: Study, kind: Kind, words: Words) -> list[Sentence]:
         sentence(
             "roles",
             f"{often}the role changes from {words.roles[before]} to {words.roles[after]}, in "
-            f"{count(len(most), 'head')}: ",
+            f"{count(len(most), kind.noun)}: ",
             *listed(numbered(row.kind, row.layer, row.head) for row in most),
             ".",
             goes_on=True,

@@ -101,9 +101,9 @@ def focus_sentences(
         )
         if light and len(broad) > 1:
             these = (
-                "none of the broad heads puts 10% or more"
+                f"none of the broad {kind.noun}s puts 10% or more"
                 if light == len(broad)
-                else f"{light:,} of the broad heads {'puts' if light == 1 else 'put'} less than 10%"
+                else f"{light:,} of the broad {kind.noun}s {'puts' if light == 1 else 'put'} less than 10%"
             )
             out.append(sentence("focus", f"{these} on any one token on average.", goes_on=True))
     narrow_heads = (
@@ -148,10 +148,10 @@ def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None) -> l
     start = f"in the last layer{kind.of_kind}"
     nearest = min(abs(gap.low), abs(gap.high))
     distance = f"{abs(gap.difference):.2f} nats (95% interval {nearest:.2f} to {gap.bound:.2f})"
-    broadly = "broadly than the average token: its entropy is"
+    broadly = "broadly than average, by"
     claim = {
-        "less": f"{words.cls} attends less {broadly} {distance} lower",
-        "more": f"{words.cls} attends more {broadly} {distance} higher",
+        "less": f"{words.cls} attends less {broadly} {distance} of entropy",
+        "more": f"{words.cls} attends more {broadly} {distance} of entropy",
         "same": f"no difference in entropy larger than {gap.bound:.2f} nats is seen between {words.cls} and the "
         "average token",
     }[gap.verdict]

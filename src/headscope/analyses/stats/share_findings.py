@@ -169,7 +169,9 @@ def _of_layers(kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Wor
     these = "this layer" if len(layers) == 1 else "these layers"
     return [
         sentence("special", f"{on} {verb} {amount} of attention in {where}."),
-        sentence("special", f"Uniform attention would give {on} {even} in {these}.", goes_on=True),
+        sentence(
+            "special", f"Uniform attention would give {on} {even} in {these}{kind.of_kind}.", goes_on=True
+        ),
     ]
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 from headscope.analyses.syntax.noop_findings import noop_findings
 from headscope.analyses.syntax.relations import Relation, relations_of, share_of, single
 from headscope.report_kit.comparing import Comparison, comparisons
-from headscope.report_kit.linked_sentences import HeadRef, Sentence, sentence
+from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, sentence
 from headscope.report_kit.numbers import accuracy_words, offset_words, percent
 from headscope.report_kit.relation_names import OVERALL, found_words, short
 from headscope.report_kit.report_parts import Context
@@ -24,12 +24,10 @@ TOPIC = "syntax"
 DETAIL = "syntax_detail"
 """Topics: of the first screen and the section's beginning; of details below table 1."""
 
-MOST_NAMED = 8
-
 
 def names(relations: Sequence[Relation]) -> str:
-    """Return labels as a list, the first eight and how many more."""
-    labels = [short(relation.name) for relation in relations[:MOST_NAMED]]
+    """Return labels as a list, the first three and how many more."""
+    labels = [short(relation.name) for relation in relations[:MOST_LISTED]]
     more = len(relations) - len(labels)
     return f"{', '.join(labels)} and {more:,} more" if more else join(labels)
 
@@ -42,10 +40,10 @@ def syntax_findings(about: Context) -> list[Sentence]:
     relations = relations_of(run)
     chosen = single(relations)
     if not chosen:
-        return [_nothing_chosen(relations)]
+        return _nothing_chosen(relations)
     out = [
         *_widest_margin(chosen, about),
-        _beating_count(chosen),
+        *_beating_count(chosen),
         *_direction(chosen),
         *_control(chosen, run.tables.get("syntax_differences")),
     ]
@@ -57,19 +55,30 @@ def syntax_findings(about: Context) -> list[Sentence]:
     return out
 
 
-def _nothing_chosen(relations: Sequence[Relation]) -> Sentence:
+def _nothing_chosen(relations: Sequence[Relation]) -> list[Sentence]:
     """Say why no head was chosen on documents of its own, and what would let one be."""
     untested = [relation for relation in relations if not relation.overall]
     if not untested:
-        return sentence(
-            TOPIC,
-            "which head finds a relation was not tested: that needs a treebank with "
-            f"{FEWEST_ARCS} cases of a relation or more, and this one has no such relation.",
-        )
+        return [
+            sentence(
+                TOPIC,
+                f"which head finds a relation was not tested: no relation of this treebank has the {FEWEST_ARCS} cases "
+                "that are needed.",
+            )
+        ]
+    return [
+        _untested(len(untested)),
+        sentence(
+            TOPIC, "A head is selected on one half of the documents and scored on the other.", goes_on=True
+        ),
+    ]
+
+
+def _untested(relations: int) -> Sentence:
     return sentence(
         TOPIC,
-        f"whether a head beats the best fixed offset was not tested for {_these(len(untested))}: a head is chosen on "
-        f"one half of the documents and scored on the other, and a test needs at least {FEWEST_DOCUMENTS} documents.",
+        f"whether a head beats the best fixed offset was not tested for {_these(relations)}: that needs at least "
+        f"{FEWEST_DOCUMENTS} documents.",
     )
 
 
@@ -80,47 +89,55 @@ def _widest_margin(chosen: Sequence[Relation], about: Context) -> list[Sentence]
     widest = max(beating, key=lambda relation: relation.held_out.margin if relation.held_out else 0.0)
     best = widest.held_out
     assert best is not None
-    against = (
-        f"{Comparison.of(best.gap).points(signed=False)} above the best fixed offset, {offset_words(best.offset)} "
-        f"({percent(best.baseline.value, 1)})"
-    )
+    head = about.kind(best.kind).head(best.layer, best.head)
+    margin = Comparison.of(best.gap).points(signed=False)
     return [
         sentence(
             TOPIC,
-            about.kind(best.kind).head(best.layer, best.head),
-            f" finds {found_words(widest.name)} in {accuracy_words(best.accuracy, long=True)} of {widest.n:,} cases, "
-            f"{against}, on documents that did not choose it.",
-        )
+            head,
+            f" finds {found_words(widest.name)} in {accuracy_words(best.accuracy, long=True)} of {widest.n:,} cases.",
+        ),
+        sentence(
+            TOPIC,
+            head,
+            f" lies {margin} above the best fixed offset, {offset_words(best.offset)} "
+            f"({percent(best.baseline.value, 1)}), on documents that did not select it.",
+            goes_on=True,
+        ),
     ]
 
 
-def _beating_count(chosen: Sequence[Relation]) -> Sentence:
+def _beating_count(chosen: Sequence[Relation]) -> list[Sentence]:
+    """Say for how many relations a head beats every offset, for which that is not shown, and which were not tested."""
     tested = [relation for relation in chosen if relation.held_out and relation.held_out.tested]
     beating = [relation for relation in tested if relation.held_out and relation.held_out.beats]
     if not tested:
-        return sentence(
-            TOPIC,
-            f"whether a head beats the best fixed offset was not tested for {_these(len(chosen))}: that needs at least "
-            f"{FEWEST_DOCUMENTS} documents.",
-        )
-    left = [relation for relation in chosen if relation not in tested]
-    untested = f" Not tested, for want of {FEWEST_DOCUMENTS} documents: {names(left)}." if left else ""
+        return [_untested(len(chosen))]
+    selected = "a head selected on other documents"
     if not beating:
-        return sentence(
-            TOPIC,
-            f"for none of {count(len(tested), 'relation')} that were tested is choosing a head on other documents "
-            f"shown to beat every fixed offset (q < 0.05).{untested}",
-        )
-    start = (
-        f"for {share_of(len(beating), len(tested))} choosing a head on other documents beats every fixed offset "
-        "(q < 0.05)"
-    )
-    others = [relation for relation in tested if relation not in beating]
-    if not others:
-        return sentence(TOPIC, f"{start}.{untested}")
-    below = [relation for relation in others if relation.held_out and relation.held_out.margin < 0]
-    lower = f"; measured below it: {names(below)}" if below else ""
-    return sentence(TOPIC, f"{start}. Not shown for {names(others)}{lower}.{untested}")
+        out = [
+            sentence(
+                TOPIC,
+                f"for none of {count(len(tested), 'relation')} that were tested is {selected} shown to beat every "
+                "fixed offset (q < 0.05).",
+            )
+        ]
+    else:
+        out = [
+            sentence(
+                TOPIC,
+                f"for {share_of(len(beating), len(tested))} {selected} beats every fixed offset (q < 0.05).",
+            )
+        ]
+        others = [relation for relation in tested if relation not in beating]
+        below = [relation for relation in others if relation.held_out and relation.held_out.margin < 0]
+        out += [sentence(TOPIC, f"Not shown for {names(others)}.", goes_on=True)] if others else []
+        out += [sentence(TOPIC, f"Measured below the offset: {names(below)}.", goes_on=True)] if below else []
+    left = [relation for relation in chosen if relation not in tested]
+    if left:
+        text = f"Not tested, for want of {FEWEST_DOCUMENTS} documents: {names(left)}."
+        out.append(sentence(TOPIC, text, goes_on=True))
+    return out
 
 
 def _these(relations: int) -> str:
@@ -140,14 +157,16 @@ def _direction(chosen: Sequence[Relation]) -> list[Sentence]:
     ]
     if not straight:
         return []
-    ending = f"; for {names(turned)} the head word attends to the dependent" if turned else ""
-    return [
+    out = [
         sentence(
             DETAIL,
-            f"in the best heads of {share_of(len(straight), len(chosen))} the dependent attends to its head word"
-            f"{ending}.",
+            f"in the best heads of {share_of(len(straight), len(chosen))} the dependent attends to its head word.",
         )
     ]
+    if turned:
+        text = f"for {names(turned)} the head word attends to the dependent."
+        out.append(sentence(DETAIL, text, goes_on=True))
+    return out
 
 
 def _control(chosen: Sequence[Relation], gaps: pd.DataFrame | None) -> list[Sentence]:
@@ -169,19 +188,18 @@ def _control(chosen: Sequence[Relation], gaps: pd.DataFrame | None) -> list[Sent
         name: verdicts for name, verdicts in verdicts_of.items() if verdicts and "untested" not in verdicts
     }
     above = [name for name, verdicts in tested.items() if set(verdicts) == {"more"}]
-    over = "that of the random weights" if seeds == 1 else f"each of the {seeds} random weights"
-    trials = (
-        f"; the choice lies above {over} for {share_of(len(above), len(tested))}, each by its own 95% interval"
-        if tested
-        else ""
-    )
-    return [
+    out = [
         sentence(
             TOPIC,
-            f"chosen on other documents the best heads average {percent(average, 1)} over these relations, those of "
-            f"random weights, chosen in the same way, {percent(mean, 1)}{trials}.",
+            f"heads selected on other documents average {percent(average, 1)} over these relations, those of random "
+            f"weights {percent(mean, 1)}.",
         )
     ]
+    if tested:
+        over = "random weights" if seeds == 1 else f"each of the {seeds} random weights"
+        text = f"The heads lie above {over} for {share_of(len(above), len(tested))} (95% interval of each)."
+        out.append(sentence(TOPIC, text, goes_on=True))
+    return out
 
 
 def _overall(relations: Sequence[Relation], about: Context) -> list[Sentence]:
@@ -201,15 +219,21 @@ def _overall(relations: Sequence[Relation], about: Context) -> list[Sentence]:
     condition = (
         "punctuation and the root left aside" if name == "all_but_punct_root" else "the root always wrong"
     )
-    fragments: list[str | HeadRef] = [
-        f"over all relations together ({condition}) the best head is ",
-        about.kind(best.kind).head(best.layer, best.head),
-        f" with {accuracy_words(best.accuracy)}, where the best offset ({offset_words(best.offset)}) has "
-        f"{accuracy_words(best.baseline)}: {Comparison.of(best.gap).points()}",
+    out = [
+        sentence(
+            TOPIC,
+            f"over all relations together ({condition}) the best head is ",
+            about.kind(best.kind).head(best.layer, best.head),
+            f" with {accuracy_words(best.accuracy)}.",
+        ),
+        sentence(
+            TOPIC,
+            f"The best offset ({offset_words(best.offset)}) has {accuracy_words(best.baseline)}; the difference is "
+            f"{Comparison.of(best.gap).points()}.",
+            goes_on=True,
+        ),
     ]
-    if sides:
-        fragments.append(f"; {join(sides)}")
-    return [sentence(TOPIC, *fragments, ".")]
+    return [*out, sentence(TOPIC, f"{join(sides)}.", goes_on=True)] if sides else out
 
 
 def _special(run: Study, words: Words) -> list[Sentence]:

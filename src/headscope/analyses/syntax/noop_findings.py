@@ -55,42 +55,58 @@ def noop_findings(about: Context) -> list[Sentence]:
         tested = [(row, gap) for row, gap in rows if gap.exists and gap.has_interval]
         less = [(row, gap) for row, gap in tested if gap.ci_low > 0]
         more = [gap for _, gap in tested if gap.ci_high < 0]
-        claim = (
-            f"{_who({str(row['direction']) for row, _ in rows})} give {key_words(key_class, about.words)} less of "
-            "their attention than all other words do in the head that finds the relation"
-        )
+        directions = {str(row["direction"]) for row, _ in rows}
+        token = key_words(key_class, about.words)
+        claim = f"{_who(directions)} give {token} less attention than other words do"
         if not tested:
-            untested = (
-                f"whether {claim} was not tested: an interval needs at least 10 documents with such words."
-            )
-            out.append(sentence(NOOP, untested))
+            out += [
+                sentence(NOOP, f"whether {claim} was not tested."),
+                sentence(NOOP, "An interval needs at least 10 documents with such words.", goes_on=True),
+            ]
             continue
-        tail = f"; for {len(more):,} they give it more" if more else ""
+        if less:
+            text = f"for {share_of(len(less), len(tested))} {claim} (whole 95% interval of each)."
+        else:
+            relations = count(len(tested), "relation")
+            text = f"for none of {relations} is it shown that {claim} (by 95% intervals)."
+        out.append(sentence(NOOP, text))
+        out.append(sentence(NOOP, _measured_in(directions), goes_on=True))
+        if less:
+            row, _ = max(less, key=lambda pair: pair[1].ci_low)
+            out.append(
+                sentence(
+                    NOOP,
+                    "The clearest is ",
+                    about.kind(str(row["kind"])).head(row["layer"], row["head"]),
+                    f": {percent(number(row['attending']), 1)} from "
+                    f"{attending(str(row['relation']), str(row['direction']))}, "
+                    f"{percent(number(row['others']), 1)} from others.",
+                    goes_on=True,
+                )
+            )
+        if more:
+            out.append(sentence(NOOP, f"For {len(more):,} they give {token} more.", goes_on=True))
         if left := len(rows) - len(tested):
-            tail += f"; {left:,} more {'was' if left == 1 else 'were'} not tested, for want of documents"
-        if not less:
-            start = f"it is shown for none of {count(len(tested), 'relation')} that "
-            out.append(sentence(NOOP, f"{start}{claim} (by the 95% interval of each){tail}."))
-            continue
-        row, _ = max(less, key=lambda pair: pair[1].ci_low)
-        out.append(
-            sentence(
-                NOOP,
-                f"for {share_of(len(less), len(tested))} {claim}, each by its own 95% interval{tail}. The clearest is ",
-                about.kind(str(row["kind"])).head(row["layer"], row["head"]),
-                f": {percent(number(row['attending']), 1)} from "
-                f"{attending(str(row['relation']), str(row['direction']))}, "
-                f"{percent(number(row['others']), 1)} from all other words.",
-            )
-        )
-    return out
+            text = f"For {left:,} more {token} was not tested, for want of documents."
+            out.append(sentence(NOOP, text, goes_on=True))
+    # In which heads that is, is said once for all tokens.
+    return list(dict.fromkeys(out))
+
+
+_ALONE = {"dependent->head": "the dependents", "head->dependent": "the dependents’ head words"}
 
 
 def _who(directions: set[str]) -> str:
     """Say which words attend, of relations whose best heads have these directions."""
-    alone = {"dependent->head": "the dependents", "head->dependent": "the dependents’ head words"}
     (only,) = directions if len(directions) == 1 else ("",)
-    return alone.get(only, "the words that attend (the dependents, or where they attend the head words)")
+    return _ALONE.get(only, "the words that attend")
+
+
+def _measured_in(directions: set[str]) -> str:
+    """Say in which heads that is, and where directions differ who attends."""
+    if len(directions) == 1 and directions <= set(_ALONE):
+        return "Measured in the head that finds each relation."
+    return "Measured in the head that finds each relation; dependents attend, or where they attend the head words."
 
 
 def _mean(values: Sequence[float]) -> float:

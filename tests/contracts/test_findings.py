@@ -1,0 +1,123 @@
+"""What holds for every finding of every analysis: short, one claim, each number with its interval, never twice."""
+
+import re
+from dataclasses import fields
+from functools import cache
+
+import numpy as np
+import pytest
+
+from headscope.analyses.for_report import every_part
+from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef
+from headscope.report_kit.report_parts import Context, Parts
+from headscope.reporting.every_finding import all_findings, headline
+from headscope.reporting.story import groups_of_page
+from support import mock_inputs
+from support.measured import about, with_parts
+from support.mock_behaviors import with_behaviors
+from support.mock_distances import with_distances
+from support.mock_explanation import with_explanation
+from support.mock_importance import FACTOR, with_importance
+from support.mock_jobs import with_jobs_in_trees
+from support.mock_norms import with_norms
+from support.mock_probes import with_probes
+
+MOST_WORDS, MOST_INTERVALS = 25, 2
+INTERVAL = re.compile(r"\([^()]*\d to [−\d][^()]*\)")
+
+
+def everything(run, *, documents=40):
+    """The run with the tables of every analysis that has findings, or as it is on so few documents."""
+    tested = documents >= 10
+    run = with_probes(with_importance(run, intervals=tested), documents=documents)
+    run = with_behaviors(with_norms(run, intervals=tested), interval=tested)
+    return with_jobs_in_trees(with_explanation(with_distances(run)))
+
+
+def nothing_shown():
+    """No relation beats its offset, no head shows a behavior, no cluster is stable, the measures disagree."""
+    run = with_importance(mock_inputs.section_4(4, 8), weighted={**FACTOR, "cls": 5.0})
+    run = with_distances(with_behaviors(run, shown=False))
+    return with_parts(
+        run,
+        syntax_best=run.tables.get("syntax_best").assign(q_value=0.2),
+        coref_differences=run.tables.get("coref_differences").assign(ci_low=-0.1, ci_high=0.1),
+        head_clusters=run.tables.get("head_clusters").assign(stability=0.5),
+        layer_effect=run.tables.get("layer_effect").assign(p=0.5),
+    )
+
+
+def all_sinks():
+    """Every other layer rests on every special token: lists of layers are as long as they get."""
+    run = mock_inputs.two_kinds()
+    stats = run.stats.copy()
+    means = stats["head"].isna() & stats["statistic"].isin(["cls", "sep", "period_comma"])
+    odd = means & (stats["layer"] % 2 == 1)
+    stats.loc[odd, ["value", "ci_low", "ci_high", "uniform", "n_inputs"]] = [0.4, 0.35, 0.45, 0.01, 200]
+    return with_importance(with_parts(run, stats=stats))
+
+
+RUNS = {
+    "encoder": lambda: everything(mock_inputs.section_4(6, 12)),
+    "decoder": lambda: everything(mock_inputs.decoder(4, 8)),
+    "three kinds": lambda: everything(mock_inputs.t5()),
+    "two kinds": lambda: everything(mock_inputs.two_kinds()),
+    "random weights": lambda: everything(mock_inputs.random_weights()),
+    "few documents": lambda: everything(mock_inputs.section_4(2, 3, documents=4), documents=4),
+    "nothing shown": nothing_shown,
+    "all sinks": all_sinks,
+}
+
+
+@cache
+def of_run(name):
+    """The run with its findings."""
+    context = Context.of(RUNS[name]())
+    return about(context.run, found=all_findings(context))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", RUNS)
+def test_a_finding_is_a_short_sentence_with_few_numbers(run):
+    findings = of_run(run).findings
+    assert len(findings) > 8
+    for each in findings:
+        assert len(each.text.split()) <= MOST_WORDS, each.text
+        assert len(INTERVAL.findall(each.text)) <= MOST_INTERVALS, each.text
+        assert each.text.endswith("."), each.text
+        # One sentence: what is a condition, or more, stands in another that goes on from it.
+        assert not re.search(r"[a-z)%]\. [A-Z]", each.text), each.text
+        assert sum(isinstance(part, HeadRef) for part in each.parts) <= MOST_LISTED, each.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("run", RUNS)
+def test_no_finding_stands_twice_and_none_that_goes_on_stands_first(run):
+    context = of_run(run)
+    texts = [each.text for each in context.findings]
+    assert sorted(set(texts)) == sorted(texts)
+    first = headline(context.findings)
+    leads = [group.lead for group in groups_of_page(context, first) if group.lead is not None]
+    assert first
+    assert not [each.text for each in (*first, *leads) if each.goes_on]
+    before = set()
+    for each in context.findings:
+        # It goes on from one on the same, of the same kind.
+        assert not each.goes_on or (each.topic, each.kind) in before, each.text
+        before.add((each.topic, each.kind))
+
+
+@pytest.mark.slow
+def test_every_analysis_that_has_findings_is_among_them():
+    (none,) = [field.default for field in fields(Parts) if field.name == "findings"]
+    runs = [of_run(name) for name in RUNS]
+    for parts in every_part():
+        if parts.findings is not none:
+            assert any(parts.findings(run) for run in runs), parts.terms
+
+
+def test_the_search_for_intervals_finds_them():
+    text = "Head 1-2 has 41.0% (95% interval 40.1 to 42.0), then −1.0 points (−2.0 to −0.1), of 12 (3 to 4 seeds)."
+    assert len(INTERVAL.findall(text)) == 3
+    assert INTERVAL.findall("Heads of layers 2 to 5 (q < 0.05).") == []
+    assert np.isfinite(MOST_LISTED)
