@@ -67,6 +67,41 @@ def test_figures_for_slides(cli, study, tmp_path):
     assert (folder / "figure-2.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
+def test_figures_in_the_style_of_a_conference(cli, study, tmp_path):
+    """As wide as its text, in a type like Times, in no font of type 3, which conferences refuse."""
+    code, _, err = cli(
+        "export", study.path, "--figures", "one", "--style", "neurips", "--out", tmp_path / "a"
+    )
+    assert (code, err) == (0, "")
+    folder = tmp_path / "a" / "figures-one"
+    for path in folder.glob("*.svg"):
+        text = path.read_text(encoding="utf-8")
+        assert 'width="396pt"' in text, path.name
+        assert "STIXGeneral" in text, path.name
+    for path in folder.glob("*.pdf"):
+        assert b"/Subtype /Type3" not in path.read_bytes(), path.name
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (("--style", "acl"), "--style is of figures; give --figures one or two with it"),
+        (
+            ("--figures", "screen", "--style", "acl"),
+            "--style is of a paper; leave it out beside --figures screen",
+        ),
+        (
+            ("--figures", "one", "--style", "neurip"),
+            "--style 'neurip' is not known; choose one of plain, neurips, acl; did you mean neurips?",
+        ),
+    ],
+)
+def test_another_style_is_refused(cli, study, tmp_path, given, words):
+    assert cli("export", study.path, *given, "--out", tmp_path / "a") == (2, "", f"headscope: {words}\n")
+    assert not (tmp_path / "a").exists()
+
+
 def test_another_width_is_refused(cli, study, tmp_path):
     assert cli("export", study.path, "--figures", "3", "--out", tmp_path) == (
         2, "", "headscope: --figures is '3'; expected one, two (columns of a page) or screen\n"

@@ -9,7 +9,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
 
 from headscope.analyses.for_report import every_part
-from headscope.figures.paper import PAGE_INCHES, WIDTHS, on_paper
+from headscope.figures.paper import PAGE_INCHES, STYLES, on_paper
 from headscope.figures.settling import settle
 from headscope.figures.style import house_style
 from headscope.report_kit.report_parts import Context
@@ -41,8 +41,9 @@ RUNS = {
     "hostile": lambda: with_distances(mock_inputs.hostile_section_4()),
 }
 CASES = [
-    ("encoder", None), ("encoder", "one"), ("encoder", "two"), ("deep", "one"), ("two kinds", "one"),
-    ("three kinds", "two"), ("hostile", "one"),
+    ("encoder", "plain", None), ("encoder", "plain", "one"), ("encoder", "plain", "two"), ("deep", "plain", "one"),
+    ("two kinds", "plain", "one"), ("three kinds", "plain", "two"), ("hostile", "plain", "one"),
+    ("encoder", "acl", "one"), ("deep", "neurips", "one"),
 ]  # fmt: skip
 """Every width, and what differs between runs at the width where it has the least room."""
 
@@ -93,11 +94,11 @@ def troubles(figure, drawn):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("run", "columns"), CASES)
-def test_no_label_lies_over_another_or_leaves_the_figure(run, columns):
-    shown, width = about(run), WIDTHS.get(columns)
+@pytest.mark.parametrize(("run", "style", "columns"), CASES)
+def test_no_label_lies_over_another_or_leaves_the_figure(run, style, columns):
+    shown, width = about(run), STYLES[style].widths.get(columns)
     seen = {}
-    with on_paper(width):
+    with on_paper(width, font=STYLES[style].font):
         for name, figure in written_figures(shown):
             settle(figure)
             drawn = drawn_texts(figure)

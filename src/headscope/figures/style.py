@@ -19,7 +19,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.path import Path as Outline
 
-from headscope.figures.paper import paper_width
+from headscope.figures.paper import paper_font, paper_width
 from headscope.palette import palette
 
 INK = palette().page["ink"].light
@@ -58,7 +58,7 @@ def _defaults() -> dict[str, Any]:
 def house_style() -> Iterator[None]:
     """Matplotlib's settings for every figure, while the figure is built or written."""
     settings: dict[str, Any] = _defaults() | {
-        "font.family": _fonts(),
+        "font.family": [name for name in (paper_font(), *_fonts()) if name],
         "font.size": 10,
         "text.color": INK,
         "text.parse_math": False,
@@ -84,6 +84,7 @@ def house_style() -> Iterator[None]:
         "axes.facecolor": "none",
         "savefig.facecolor": "none",
         "svg.fonttype": "none",
+        "pdf.fonttype": 42,  # conferences refuse the bitmapped-like type 3
         "svg.hashsalt": "headscope",
         "path.simplify": False,
     }

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from headscope.declarations.option import choose
 from headscope.errors import OptionError
-from headscope.figures.paper import WIDTHS
+from headscope.figures.paper import STYLES, WIDTHS
 from headscope.report_kit.report_parts import Context
 from headscope.reporting.export import check_export_folder
 from headscope.reporting.parts import write_figures
@@ -18,18 +19,18 @@ SCREEN_FORMS = ("pdf", "png")
 """Their SVG lies in the run's own folder."""
 
 
-def export_figures(study: Study, out: Path, *, columns: str) -> list[Path]:
+def export_figures(study: Study, out: Path, *, columns: str, style: str | None = None) -> list[Path]:
     """Write every figure of a study into `out/figures-one`, `-two` or `-screen`, and return their paths.
 
     Args:
         study: a finished run.
         out: a folder; made where there is none, files of the same names in it are written over.
-        columns: of a paper, as PDF and SVG. `one`: 3.3 inches across, or `two`: 6.9. Text has 7 to 9 points, and what
-            is higher than a page goes on in `figure-1-2` and on. Or `screen`: as wide as in the run's own folder, as
-            PNG and PDF.
+        columns: of a paper, as PDF and SVG: `one` or `two`. Text has 7 to 9 points, and what is higher than a page goes
+            on in `figure-1-2` and on. Or `screen`: as wide as in the run's own folder, as PNG and PDF.
+        style: of the paper, of `STYLES`: its widths and its type; `plain` where it is None: 3.3 and 6.9 inches.
 
     Raises:
-        OptionError: another number of columns.
+        OptionError: another number of columns, or another style; or a style for `screen`.
         OutputError: `out` is a file, or the folder of a run, or another run writes there.
         InputError: a table's file is gone or changed.
     """
@@ -37,8 +38,12 @@ def export_figures(study: Study, out: Path, *, columns: str) -> list[Path]:
         raise OptionError(
             f"--figures is {columns!r}; expected {', '.join(WIDTHS)} (columns of a page) or {SCREEN}"
         )
+    if style is not None and columns == SCREEN:
+        raise OptionError(f"--style is of a paper; leave it out beside --figures {SCREEN}")
+    paper = STYLES[choose("--style", style or "plain", tuple(STYLES))]
     check_export_folder(out)
     folder = out / f"figures-{columns}"
     with place_held(folder):
         forms = SCREEN_FORMS if columns == SCREEN else FORMS
-        return write_figures(Context.of(study), folder, width=WIDTHS.get(columns), forms=forms)
+        width = paper.widths.get(columns)
+        return write_figures(Context.of(study), folder, width=width, font=paper.font, forms=forms)

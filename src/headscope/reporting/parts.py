@@ -12,7 +12,12 @@ from headscope.report_kit.report_parts import Context, Term
 
 
 def write_figures(
-    about: Context, folder: Path, *, width: float | None = None, forms: Sequence[str] = ("svg",)
+    about: Context,
+    folder: Path,
+    *,
+    width: float | None = None,
+    font: str = "",
+    forms: Sequence[str] = ("svg",),
 ) -> list[Path]:
     """Write every analysis's figures, each where there is something to draw, and return their files' paths.
 
@@ -20,10 +25,11 @@ def write_figures(
         about: the run.
         folder: of the files.
         width: of every figure, in inches, for a paper; by default each is as wide as it likes.
+        font: of their text; by default that of pages.
         forms: of `svg`, `png` and `pdf`; a page needs the first alone, and each takes its time.
     """
     paths: list[Path] = []
-    with on_paper(width):
+    with on_paper(width, font=font):
         for file, draw in drawings_of(about).items():
             paths += save(draw(), folder, file, forms=forms)
     return sorted(paths)

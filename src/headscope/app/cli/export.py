@@ -20,15 +20,21 @@ _FIGURES = Option(
     group="other",
     help="Figures: one or two (columns of a page: 3.3 or 6.9 inches) as PDF and SVG, or screen, as PNG and PDF.",
 )
+_STYLE = Option(
+    name="style",
+    group="other",
+    help="With --figures: the widths and the type of neurips, acl or plain; plain where nothing is said.",
+)
 _OUT = replace(OUT_FOLDER, help="Folder of the files; by default DIR-export, beside DIR.")
 
 
-@o.takes(_FORM, _FIGURES, _OUT)
+@o.takes(_FORM, _FIGURES, _STYLE, _OUT)
 def command(
     study: Annotated[Path, o.argument("DIR", "Folder of a headscope report.", group="corpora")],
     *,
     form: str | None,
     figures: str | None,
+    style: str | None,
     out: Path | None,
 ) -> None:
     """Write a report's tables and figures for a paper.
@@ -38,15 +44,18 @@ def command(
     figures alone are written.
     """
     from headscope.counted import count
+    from headscope.errors import OptionError
     from headscope.reporting.export import export
     from headscope.study.study import open_study
 
+    if style is not None and figures is None:
+        raise OptionError("--style is of figures; give --figures one or two with it")
     folder = study.resolve()
     opened, folder_out = open_study(study), out or folder.with_name(f"{folder.name}-export")
     if figures is not None:
         from headscope.reporting.paper_figures import export_figures
 
-        drawn = export_figures(opened, folder_out, columns=figures)
+        drawn = export_figures(opened, folder_out, columns=figures, style=style)
         said = f"{count(len(drawn), 'file')} in {drawn[0].parent}" if drawn else "the run has nothing to draw"
         say(f"figures: {said}")
         if form is None:
