@@ -1,5 +1,7 @@
 """`headscope prune` and `hs.prune`: a checkpoint without some heads, that plain transformers loads."""
 
+import re
+
 import pandas as pd
 import pytest
 import torch
@@ -64,6 +66,94 @@ def test_a_model_without_a_head_and_python(model, tmp_path):
     # The weakest of a run goes first.
     less = hs.prune(bare, keep=0.75, study=study, by="norms.output_norm", out=tmp_path / "less")
     assert less.removed == (HeadId("encoder", 2, 2),)
+
+
+TEXT = "The cat sat on the mat.\nIt slept there.\n\nA dog came by.\nIt left the cat alone.\n\n" * 8
+
+
+@pytest.mark.parametrize("intervention", ["zero", "mean"])
+def test_the_loss_before_and_after_is_printed_and_stands_in_the_card(
+    cli, model, heads, tmp_path, intervention
+):
+    (tmp_path / "my.txt").write_text(TEXT)
+    given = [
+        "--model",
+        model,
+        "--heads",
+        heads,
+        "--text",
+        tmp_path / "my.txt",
+        "--intervention",
+        intervention,
+    ]
+    code, printed, err = cli("prune", *given, "--out", tmp_path / "pruned")
+    assert (code, err) == (0, "")
+    first, second = printed.splitlines()
+    assert first == f"wrote {tmp_path / 'pruned'}: without 2 of 4 heads (1-2, 2-1)"
+    # Half of the 16 documents fit means, and the others measure.
+    number = 16 if intervention == "zero" else 8
+    form = r"([+-]?\d+\.\d{3})"
+    says = re.fullmatch(
+        rf"loss on the hidden words of {number} inputs: {form} nats before, {form} after "
+        rf"\({form} nats, 95% interval {form} to {form}\)"
+        if number >= 10
+        else rf"loss on the hidden words of {number} inputs: {form} nats before, {form} after \({form} nats\)",
+        second,
+    )
+    assert says, second
+    before, after, added, *ends = map(float, says.groups())
+    assert added == pytest.approx(after - before, abs=0.0011)
+    assert not ends or ends[0] <= added <= ends[1]
+    card = (tmp_path / "pruned" / "README.md").read_text()
+    assert second[1:] in card
+    assert ("in the projection's bias" in card) == (intervention == "mean")
+
+
+def test_the_loss_is_that_of_the_written_checkpoint(model, tmp_path):
+    """Before of the pruned model is after of the model: the same inputs, read back."""
+    (tmp_path / "my.txt").write_text(TEXT)
+    text = tmp_path / "my.txt"
+    first = hs.prune(model, heads=["1-2"], text=text, out=tmp_path / "first")
+    second = hs.prune(tmp_path / "first", heads=["2-1"], text=text, out=tmp_path / "second")
+    assert second.loss.before == pytest.approx(first.loss.after, rel=1e-6)
+    both = hs.prune(model, heads=["1-2", "2-1"], text=text, out=tmp_path / "both")
+    assert both.loss.after == pytest.approx(second.loss.after, rel=1e-6)
+    assert both.loss.before == first.loss.before
+    assert first.loss.after != first.loss.before
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"intervention": "mean"},
+            "--intervention mean takes the mean over a text; give one with --text",
+        ),
+        (
+            {"intervention": "means"},
+            "--intervention 'means' is not known; choose one of zero, mean; did you mean mean?",
+        ),
+        (
+            {"intervention": "mean", "text": "The cat sat."},
+            "means are fitted on half of the documents and measured on the others, and this text has one; expected two "
+            "or more, apart by blank lines",
+        ),
+    ],
+)
+def test_a_text_that_is_needed(model, tmp_path, given, words):
+    with pytest.raises(hs.HeadscopeError) as refused:
+        hs.prune(model, heads=["1-2"], out=tmp_path / "out", **given)
+    assert str(refused.value) == words
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_model_without_a_vocabulary_head_has_no_loss(tmp_path):
+    bare = save_tiny_bert(tmp_path / "bare")
+    with pytest.raises(hs.HeadscopeError) as refused:
+        hs.prune(bare, heads=["1-2"], text="The cat sat.", out=tmp_path / "out")
+    assert str(refused.value) == (
+        "bare is saved as BertModel, which predicts no tokens, so that its loss is not known; leave --text out"
+    )
 
 
 def measured(values):

@@ -6,11 +6,13 @@ from torch import nn
 
 from headscope.attention.head_id import HeadId
 from headscope.attention.model.examination import examine
+from headscope.attention.model.projection_means import projection_means
 from headscope.attention.model.projections import find_projections
 from headscope.attention.model.removed_heads import remove_heads
 from headscope.errors import ModelError, OptionError
+from headscope.models.forward_inputs import model_inputs
 from support.by_hook import hooked
-from support.inputs import vocabulary
+from support.inputs import made_up_segments, vocabulary
 from support.task_models import TAPPED, tiny_task_model
 from support.tiny_models import tiny_model
 
@@ -43,6 +45,73 @@ def test_the_saved_model_is_the_masked_one(family, tmp_path):
     written = type(model).from_pretrained(tmp_path, dtype=torch.float64).eval()
     with torch.inference_mode():
         torch.testing.assert_close(written(**inputs).logits, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "opt", "bart"])
+def test_the_mean_goes_into_the_bias(family, tmp_path):
+    """Plain transformers reads back the model in which each head writes its mean, taken by a hook on the same text."""
+    model, words = tiny_task_model(family, dtype=torch.float64), vocabulary()
+    bare = getattr(model, "base_model", model)
+    anatomy = examine(bare, words)
+    heads = [HeadId.at(part.kind, 1, head) for part in anatomy.layout for head in (0, 2)]
+    segments = made_up_segments(4, seed=3, longest=11)
+    seen = {head: [] for head in heads}
+
+    def keep(head):
+        def look(slices):
+            seen[head].append(slices.reshape(-1, slices.shape[-1]).clone())
+            return slices
+
+        return look
+
+    with hooked(model, anatomy, {head: keep(head) for head in heads}), torch.inference_mode():
+        for segment in segments:
+            _, inputs, _ = model_inputs([segment], anatomy, words)
+            model(**inputs)
+    means = {head: torch.cat(rows).mean(0) for head, rows in seen.items()}
+
+    def constant(head):
+        return lambda slices: means[head].expand_as(slices)
+
+    ids = torch.randint(5, 40, (2, 7), generator=torch.Generator().manual_seed(2))
+    inputs = {"input_ids": ids} | ({"decoder_input_ids": ids.flip(1)} if anatomy.encoder_decoder else {})
+    with hooked(model, anatomy, {head: constant(head) for head in heads}), torch.inference_mode():
+        expected = model(**inputs).logits
+    projections = find_projections(bare, anatomy, words)
+    found = projection_means(bare, anatomy, words, projections, segments)
+    remove_heads(projections, anatomy.layout, heads, means=found)
+    model.save_pretrained(tmp_path)
+    written = type(model).from_pretrained(tmp_path, dtype=torch.float64).eval()
+    with torch.inference_mode():
+        torch.testing.assert_close(written(**inputs).logits, expected, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("family", "words"),
+    [
+        (
+            "llama",
+            "decoder layer 1: its output projection has no bias, which would take the mean of what removed heads "
+            "write; choose --intervention zero",
+        ),
+        (
+            "albert",
+            "encoder layer 1: its output projection serves other layers too, whose heads write other means; choose "
+            "--intervention zero",
+        ),
+    ],
+)
+def test_a_mean_without_a_place_is_refused_before_anything_changes(family, words):
+    model = tiny_model(family)
+    projections, layout = prepared(model)
+    before = {name: each.clone() for name, each in model.state_dict().items()}
+    means = {site: torch.ones(each.factor.shape[:2]) for site, each in projections.layers.items()}
+    heads = [HeadId(layout[0].kind, layer, 3) for layer in (1, 2, 3)]
+    with pytest.raises(ModelError) as refused:
+        remove_heads(projections, layout, heads, means=means)
+    assert str(refused.value) == words
+    for name, each in model.state_dict().items():
+        assert torch.equal(before[name], each)
 
 
 def prepared(model):

@@ -2,12 +2,24 @@
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from headscope.attention.head_id import HeadId
+from headscope.corpora.document import Document
+from headscope.corpora.given import given_text
+from headscope.corpora.reading import read_corpus
+from headscope.declarations.option import choose
 from headscope.errors import OptionError
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.whole_checkpoint import load_checkpoint
-from headscope.running.pruning import HeadsToRemove, Pruned, WeakestHeads, read_head_names, write_pruned
+from headscope.running.pruning import (
+    INTERVENTIONS,
+    HeadsToRemove,
+    Pruned,
+    WeakestHeads,
+    read_head_names,
+    write_pruned,
+)
 from headscope.study.study import Study, open_study
 
 
@@ -20,6 +32,8 @@ def prune(
     keep: float | None = None,
     study: Study | str | Path | None = None,
     by: str | None = None,
+    text: Any = None,
+    intervention: str = "zero",
     replace: bool = False,
 ) -> Pruned:
     """Write a model's checkpoint without some of its heads; see `write_pruned`.
@@ -32,14 +46,34 @@ def prune(
         keep: in place of `heads`, the share that stays.
         study: a run of the same model, for `keep`.
         by: the column of `study.heads` that orders the heads, for `keep`.
+        text: on which the loss is measured before and after, as `hs.report` takes it.
+        intervention: of `INTERVENTIONS`; `mean` needs a text.
         replace: whether what stands at `out` gives way.
 
     Raises:
         HeadscopeError: options that do not go together, or what `write_pruned` and `load_checkpoint` raise.
     """
     chosen = _chosen(heads, keep, study, by)  # before any weight is loaded
+    choose("--intervention", intervention, INTERVENTIONS)
+    documents = _documents(text)
+    if intervention == "mean" and not documents:
+        raise OptionError("--intervention mean takes the mean over a text; give one with --text")
     loaded = model if isinstance(model, LoadedModel) else load_checkpoint(model, revision=revision)
-    return write_pruned(loaded, Path(out), heads=chosen, replace=replace)
+    return write_pruned(
+        loaded, Path(out), heads=chosen, intervention=intervention, documents=documents, replace=replace
+    )
+
+
+def _documents(text: Any) -> list[Document]:
+    """Return the documents of a text, whether it is in memory or in files."""
+    documents: list[Document] = []
+    paths: list[str] = []
+    for each in given_text(text):
+        if isinstance(each, str):
+            paths.append(each)
+        else:
+            documents.append(each)
+    return [*documents, *read_corpus(paths)] if paths else documents
 
 
 def _chosen(

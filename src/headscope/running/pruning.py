@@ -9,8 +9,10 @@ import pandas as pd
 
 from headscope.attention.head_id import HeadId
 from headscope.attention.model.examination import examine
+from headscope.attention.model.projection_means import projection_means
 from headscope.attention.model.projections import find_projections
 from headscope.attention.model.removed_heads import check_head, remove_heads
+from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, OptionError
@@ -18,11 +20,15 @@ from headscope.models.anatomy import KindLayout
 from headscope.models.loading.in_memory import without_head
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.quiet import quiet_libraries
+from headscope.running.pruning_text import LossChange, PruningText
 from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.lock import placed
 from headscope.suggestion import did_you_mean
 from headscope.version import __version__
+from headscope.visible import capital
 
+INTERVENTIONS = ("zero", "mean")
+"""What stands in place of what removed heads write: nothing, or its mean over a text."""
 _MOST_BYTES = 1 << 20  # of a file that lists heads
 
 
@@ -34,46 +40,64 @@ class Pruned:
         path: its folder.
         removed: the heads that write nothing in it, in order.
         heads: how many the model has in all.
+        loss: before and after, where a text was given.
     """
 
     path: Path
     removed: tuple[HeadId, ...]
     heads: int
+    loss: LossChange | None = None
 
 
 def write_pruned(
-    loaded: LoadedModel, out: Path, *, heads: "HeadsToRemove | WeakestHeads", replace: bool = False
+    loaded: LoadedModel,
+    out: Path,
+    *,
+    heads: "HeadsToRemove | WeakestHeads",
+    intervention: str = "zero",
+    documents: Sequence[Document] = (),
+    replace: bool = False,
 ) -> Pruned:
     """Write a model's checkpoint with the rows of the output projection of some heads set to zero.
 
-    Shapes and configuration stay, so that every program that reads the model reads the new one.
+    Shapes and configuration stay, so that every program that reads the model reads the new one. With the intervention
+    `mean` what the heads write on average goes into the projection's bias: fitted on half of the documents, while the
+    loss is of the others.
 
     Args:
         loaded: the whole model, as `load_checkpoint` returns it; its weights are changed.
         out: the new folder.
         heads: which to remove.
+        intervention: of `INTERVENTIONS`.
+        documents: the text on which the loss is measured; needed for means.
         replace: whether what stands at `out` gives way.
 
     Raises:
         OptionError: there is no such head, or none is left to remove.
-        ModelError: a layer's output projection cannot be changed.
+        ModelError: a layer's output projection cannot be changed, or the model predicts no tokens of a text.
+        InputError: nothing can be predicted of the text.
         OutputError: something stands at `out`.
     """
-    bare = without_head(loaded).model
-    vocabulary = Encoder(loaded.tokenizer).vocabulary
-    anatomy = examine(bare, vocabulary)
+    bare, encoder = without_head(loaded).model, Encoder(loaded.tokenizer)
+    anatomy = examine(bare, encoder.vocabulary)
     removed = heads.of(anatomy.layout)
+    fits = intervention == "mean"
+    text = PruningText(loaded, anatomy, encoder, documents, fitting=fits) if documents else None
     with placed(out, replace=replace) as part:
-        remove_heads(find_projections(bare, anatomy, vocabulary), anatomy.layout, removed)
+        projections = find_projections(bare, anatomy, encoder.vocabulary)
+        means, before = None, None if text is None else text.losses()
+        if text is not None and fits:
+            means = projection_means(bare, anatomy, encoder.vocabulary, projections, text.fitting)
+        remove_heads(projections, anatomy.layout, removed, means=means)
+        loss = None if text is None or before is None else text.change(before, text.losses())
         with quiet_libraries():
             # What the checkpoint lacks (a pooler) is random here, and is lacking in the new one, too.
             weights = {k: v for k, v in loaded.model.state_dict().items() if k not in loaded.untrained}
             loaded.model.save_pretrained(part, state_dict=weights)
             loaded.tokenizer.save_pretrained(part)
-        pruned = Pruned(
-            path=out, removed=removed, heads=sum(each.layers * each.heads for each in anatomy.layout)
-        )
-        (part / "README.md").write_text(_model_card(loaded, pruned), encoding="utf-8")
+        number = sum(each.layers * each.heads for each in anatomy.layout)
+        pruned = Pruned(path=out, removed=removed, heads=number, loss=loss)
+        (part / "README.md").write_text(_model_card(loaded, pruned, means=fits), encoding="utf-8")
     return pruned
 
 
@@ -169,11 +193,13 @@ def read_head_names(path: Path) -> list[str]:
     return [part for part in parts if part]
 
 
-def _model_card(loaded: LoadedModel, pruned: Pruned) -> str:
+def _model_card(loaded: LoadedModel, pruned: Pruned, *, means: bool) -> str:
     names = ", ".join(str(head) for head in pruned.removed)
+    kept = "What they wrote on average is in the projection's bias. " if means else ""
+    loss = "" if pruned.loss is None else f"\n{capital(str(pruned.loss))}.\n"
     return (
         f"# {loaded.name} without {count(len(pruned.removed), 'head')}\n\n"
         f"{count(len(pruned.removed), 'attention head')} of {pruned.heads:,} of {loaded.name} write nothing: their "
-        f"rows of the output projection are zero (headscope {__version__}). All else is as it was.\n\n"
-        f"Removed: {names}.\n"
+        f"rows of the output projection are zero (headscope {__version__}). {kept}All else is as it was.\n\n"
+        f"Removed: {names}.\n{loss}"
     )

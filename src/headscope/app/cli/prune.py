@@ -30,6 +30,23 @@ _STUDY = Option(
     group="corpora",
     help="Folder of a finished run of the same model, for --keep.",
 )
+_TEXT = Option(
+    name="text",
+    kind=tuple[str, ...],
+    default=(),
+    group="corpora",
+    placeholder="FILE",
+    help="Text on which the loss is measured before and after; may be repeated.",
+)
+_INTERVENTION = Option(
+    name="intervention",
+    kind=str,
+    default="zero",
+    choices=("zero", "mean"),
+    group="other",
+    help="What stands in place of what the heads write: zero, or its mean over half of the text, in the projection's "
+    "bias.",
+)
 _BY = Option(
     name="by",
     group="other",
@@ -37,7 +54,7 @@ _BY = Option(
 )
 
 
-@o.takes(RUN["model"], RUN["revision"], _HEADS, _KEEP, _STUDY, _BY, _OUT, FORCE)
+@o.takes(RUN["model"], RUN["revision"], _HEADS, _KEEP, _STUDY, _BY, _INTERVENTION, _TEXT, _OUT, FORCE)
 def command(
     *,
     model: str | None,
@@ -46,6 +63,8 @@ def command(
     keep: float | None,
     study: Path | None,
     by: str | None,
+    intervention: str,
+    text: list[str] | None,
     out: Path,
     force: bool,
 ) -> None:
@@ -53,15 +72,26 @@ def command(
 
     It is a checkpoint that plain transformers loads: the rows of the output projection that a removed head writes
     through become zero; shapes and configuration stay. Which heads go is said by --heads, or by --keep with a finished
-    run and one of its measures.
+    run and one of its measures. With --text the loss before and after is printed, and stands in the model card.
     """
     from headscope.app.pruning import prune
 
     pruned = prune(
-        model, revision=revision, heads=heads, keep=keep, study=study, by=by, out=out, replace=force
+        model,
+        revision=revision,
+        heads=heads,
+        keep=keep,
+        study=study,
+        by=by,
+        text=[Path(each) for each in text or ()] or None,
+        intervention=intervention,
+        out=out,
+        replace=force,
     )
     names = ", ".join(str(head) for head in pruned.removed[:12])
     more = f" and {len(pruned.removed) - 12:,} more" if len(pruned.removed) > 12 else ""
     say(
         f"wrote {pruned.path}: without {len(pruned.removed):,} of {count(pruned.heads, 'head')} ({names}{more})"
     )
+    if pruned.loss is not None:
+        say(str(pruned.loss))

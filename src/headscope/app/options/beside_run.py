@@ -130,6 +130,9 @@ VIEW = (
     ),
 )
 
+TEXT_MEASURED = replace(
+    TEXT, help="Text on which the loss is measured before and after, as `report` takes it."
+)
 PRUNE = (
     Option(
         name="heads",
@@ -142,6 +145,15 @@ PRUNE = (
     ),
     Option(name="study", kind=Any, help="With `keep`: a finished run of the same model, or its folder."),
     Option(name="by", help="With `keep`: the column of `study.heads` whose largest values stay."),
+    TEXT_MEASURED,
+    Option(
+        name="intervention",
+        kind=str,
+        default="zero",
+        choices=("zero", "mean"),
+        help="What stands in place of what the heads write: zero, or its mean over half of the text, in the "
+        "projection's bias.",
+    ),
     Option(name="out", kind=str | Path | None, help="Folder of the new checkpoint: new or empty."),
     Option(name="replace", kind=bool, default=False, help="Whether what stands at `out` gives way."),
 )

@@ -1,9 +1,13 @@
-"""Heads taken out of a model's weights: their rows of the output projection become zero, so that they write nothing."""
+"""Heads taken out of a model's weights: their rows of the output projection become zero, so that they write nothing.
+
+What they write on average can go into the projection's bias in their place.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
@@ -13,8 +17,17 @@ from headscope.attention.model.projections import Projections
 from headscope.errors import ModelError, OptionError
 from headscope.models.anatomy import KindLayout
 
+Inputs = Mapping[tuple[str, int], Float[Tensor, "head width"]]
+"""The mean of what each layer's output projection takes, by kind and layer."""
 
-def remove_heads(projections: Projections, layout: Sequence[KindLayout], heads: Iterable[HeadId]) -> None:
+
+def remove_heads(
+    projections: Projections,
+    layout: Sequence[KindLayout],
+    heads: Iterable[HeadId],
+    *,
+    means: Inputs | None = None,
+) -> None:
     """Set the rows of the output projection that heads write through to zero, in place.
 
     What the projection takes of these heads is multiplied by zero from then on: the model computes what it does where
@@ -25,11 +38,12 @@ def remove_heads(projections: Projections, layout: Sequence[KindLayout], heads: 
         projections: the output projection of every layer, as `find_projections` finds them.
         layout: the model's heads.
         heads: those to remove.
+        means: of what the projections take: what the heads write of them is added to the projection's bias.
 
     Raises:
         OptionError: the model has no such head.
-        ModelError: a layer's projection was not found, holds no plain weights, or serves other layers as well; nothing
-            was changed.
+        ModelError: a layer's projection was not found, holds no plain weights, or serves other layers as well; or has
+            no bias to take a mean. Nothing was changed.
     """
     by_site: dict[tuple[str, int], set[int]] = defaultdict(set)
     for head in heads:
@@ -38,9 +52,16 @@ def remove_heads(projections: Projections, layout: Sequence[KindLayout], heads: 
         by_site[head.kind, layer].add(number)
     rows = {site: _head_rows(projections, site) for site in by_site}
     _check_sharing(projections.layers, by_site)
+    biases = {} if means is None else {site: _bias(projections, site) for site in by_site}
     with torch.no_grad():
         for site, numbers in by_site.items():
-            rows[site][sorted(numbers)] = 0
+            removed = sorted(numbers)
+            if means is not None:
+                written = torch.einsum(
+                    "hw,hwm->m", means[site][removed].double(), rows[site][removed].double()
+                )
+                biases[site] += written.to(biases[site].dtype)
+            rows[site][removed] = 0
 
 
 def check_head(head: HeadId, layout: Sequence[KindLayout]) -> None:
@@ -67,6 +88,23 @@ def _head_rows(projections: Projections, site: tuple[str, int]) -> Tensor:
     heads, width = projection.factor.shape[:2]
     rows = _input_rows(projection, site)
     return rows.view(heads, width, rows.shape[1])
+
+
+def _bias(projections: Projections, site: tuple[str, int]) -> Tensor:
+    """Return the bias of a layer's projection, which no other layer has."""
+    module = projections.layers[site].module
+    where = f"{site[0]} layer {site[1] + 1}"
+    if not isinstance(module.bias, Tensor):
+        raise ModelError(
+            f"{where}: its output projection has no bias, which would take the mean of what removed heads write; "
+            "choose --intervention zero"
+        )
+    if sum(each.module is module for each in projections.layers.values()) > 1:
+        raise ModelError(
+            f"{where}: its output projection serves other layers too, whose heads write other means; choose "
+            "--intervention zero"
+        )
+    return module.bias
 
 
 def _input_rows(projection: Projection, site: tuple[str, int]) -> Tensor:

@@ -1,0 +1,57 @@
+"""What the output projection of each layer takes on average over a text: what its heads make of their values."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from headscope.attention.model.projections import Projections
+from headscope.encoding.segment import Segment
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.models.anatomy import Anatomy
+from headscope.models.forward_inputs import model_inputs, no_cache
+
+
+def projection_means(
+    model: nn.Module,
+    anatomy: Anatomy,
+    vocabulary: Vocabulary,
+    projections: Projections,
+    segments: Iterable[Segment],
+) -> dict[tuple[str, int], Float[Tensor, "head width"]]:
+    """Return the mean over all tokens of a text, by kind and layer.
+
+    A gate or a norm before the projection has done its part in it. One input at a time, so that no padding is read.
+
+    Args:
+        model: a transformers model.
+        anatomy: what `examine` found.
+        vocabulary: of the tokenizer.
+        projections: as `find_projections` finds them.
+        segments: the text.
+    """
+    sums: dict[tuple[str, int], Tensor] = {}
+    numbers: dict[tuple[str, int], int] = {}
+    hooks = []
+    for site, projection in projections.layers.items():
+
+        def keep(part: nn.Module, arguments: tuple[Any, ...], site: tuple[str, int] = site) -> None:
+            rows = arguments[0].flatten(0, -2).double()
+            sums[site] = sums.get(site, 0) + rows.sum(0)
+            numbers[site] = numbers.get(site, 0) + len(rows)
+
+        hooks.append(projection.module.register_forward_pre_hook(keep))
+    device = next(model.parameters()).device
+    try:
+        with torch.inference_mode():
+            for segment in segments:
+                _, inputs, _ = model_inputs([segment], anatomy, vocabulary)
+                model(**{name: tensor.to(device) for name, tensor in inputs.items()}, **no_cache(anatomy))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return {
+        site: (sums[site] / numbers[site]).reshape(projections.layers[site].factor.shape[:2]) for site in sums
+    }

@@ -1,0 +1,59 @@
+"""The loss of a model on each of some questions: what it predicts of inputs, and how well."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from headscope.attention.model.loss_source import decoders_of, lists_together
+from headscope.encoding.questions.loss_questions import NO_TARGET, Question
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.models.anatomy import Anatomy
+from headscope.models.forward_inputs import model_inputs, no_cache
+from headscope.models.losses import asked_logits, segment_losses
+
+
+def question_losses(
+    model: nn.Module,
+    anatomy: Anatomy,
+    vocabulary: Vocabulary,
+    questions: Sequence[Question],
+    *,
+    batch_size: int,
+) -> NDArray[np.float64]:
+    """Return the cross entropy of each question, the mean over its targets, in nats, `[question]`.
+
+    Args:
+        model: a transformers model whose answer has logits of tokens.
+        anatomy: what `examine` found of it, or of its base model.
+        vocabulary: of the tokenizer.
+        questions: inputs with their targets.
+        batch_size: inputs computed together at most.
+    """
+    losses = np.zeros(len(questions))
+    indices = {id(question): index for index, question in enumerate(questions)}
+    by_length = sorted(questions, key=lambda question: len(question.segment))
+    device = next(model.parameters()).device
+    with torch.inference_mode():
+        for start in range(0, len(by_length), batch_size):
+            for together in lists_together(by_length[start : start + batch_size], anatomy):
+                batch, inputs, decoder = model_inputs(
+                    [question.segment for question in together],
+                    anatomy,
+                    vocabulary,
+                    decoders=decoders_of(together, anatomy),
+                )
+                valid = (batch if decoder is None else decoder).info.valid
+                targets = torch.full(valid.shape, NO_TARGET)
+                targets[valid] = torch.from_numpy(np.concatenate([each.targets for each in together]))
+                targets = targets.to(device)
+                with asked_logits(model, targets != NO_TARGET):
+                    on_device = {name: tensor.to(device) for name, tensor in inputs.items()}
+                    logits = model(**on_device, **no_cache(anatomy)).logits
+                scores = logits if logits.ndim == 2 else logits[targets != NO_TARGET]
+                losses[[indices[id(question)] for question in together]] = (
+                    segment_losses(scores, targets).double().cpu().numpy()
+                )
+    return losses

@@ -1,0 +1,142 @@
+"""The text that a checkpoint is pruned by: half of it may fit means, the rest has the loss before and after."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import nn
+
+from headscope.attention.interventions.intervention import halves_of
+from headscope.attention.model.question_losses import question_losses
+from headscope.corpora.document import Document
+from headscope.counted import count
+from headscope.declarations.compat import DEFAULT_PACKING
+from headscope.encoding.encoder import Encoder
+from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.questions.loss_questions import Question
+from headscope.encoding.segment import Segment
+from headscope.errors import InputError, ModelError
+from headscope.models.anatomy import Anatomy
+from headscope.models.loading.load_model import LoadedModel, longest_input
+from headscope.models.losses import ask_of, loss_of
+from headscope.prepare.input_sizes import auto_batch_size
+from headscope.statistics.inference.confidence import difference_interval
+from headscope.statistics.sums.groups import group_numbers
+
+MOST_INPUTS = 400
+"""Inputs that the loss is measured on, spread over the documents."""
+_LENGTH = 128
+_TARGETS = {"mlm": "hidden words", "clm": "next tokens", "denoise": "left-out spans"}
+
+
+@dataclass(frozen=True)
+class LossChange:
+    """The loss of a model before and after, on the same inputs.
+
+    Attributes:
+        targets: what the model predicts, in words.
+        before, after: mean over inputs of the mean over their targets, nats.
+        low, high: 95% interval of after less before, over documents; NaN with fewer than 10.
+        n_inputs: how many inputs.
+    """
+
+    targets: str
+    before: float
+    after: float
+    low: float
+    high: float
+    n_inputs: int
+
+    def __str__(self) -> str:
+        added = f"{self.after - self.before:+.3f} nats"
+        interval = "" if np.isnan(self.low) else f", 95% interval {self.low:+.3f} to {self.high:+.3f}"
+        return (
+            f"loss on the {self.targets} of {count(self.n_inputs, 'input')}: {self.before:.3f} nats before, "
+            f"{self.after:.3f} after ({added}{interval})"
+        )
+
+
+class PruningText:
+    """Inputs of a text, with what the model is to predict of them.
+
+    Args:
+        loaded: the model with the head of its loss.
+        anatomy: what `examine` found of it, or of its base model.
+        encoder: wraps its tokenizer.
+        documents: the text.
+        fitting: whether half of the documents are kept apart, to learn from.
+
+    Attributes:
+        fitting: the inputs to learn from.
+        questions: those that measure.
+
+    Raises:
+        ModelError: the model predicts no tokens.
+        InputError: nothing can be predicted of the text, or there is one document where two are needed.
+    """
+
+    def __init__(
+        self,
+        loaded: LoadedModel,
+        anatomy: Anatomy,
+        encoder: Encoder,
+        documents: Iterable[Document],
+        *,
+        fitting: bool,
+    ) -> None:
+        if loaded.model.get_output_embeddings() is None:
+            raise ModelError(
+                f"{loaded.name} is saved as {type(loaded.model).__name__}, which predicts no tokens, so that its loss "
+                "is not known; leave --text out"
+            )
+        self._loaded, self._anatomy, self._encoder = loaded, anatomy, encoder
+        segments = self._segments(list(documents))
+        halves = halves_of([segment.document for segment in segments]) if fitting else {}
+        if fitting and len(halves) < 2:
+            raise InputError(
+                "means are fitted on half of the documents and measured on the others, and this text has one; expected "
+                "two or more, apart by blank lines"
+            )
+        self.fitting = [segment for segment in segments if halves.get(segment.document) == 0]
+        self._loss = loss_of(anatomy)
+        ask = ask_of(self._loss, loaded.tokenizer, anatomy)
+        measuring = [segment for segment in segments if halves.get(segment.document) != 0]
+        self.questions: list[Question] = [each for each in map(ask, measuring) if each is not None]
+        if not self.questions:
+            raise InputError(
+                "nothing can be predicted of the text: every input is of special tokens alone, or of one token; give "
+                "longer text"
+            )
+
+    def losses(self) -> NDArray[np.float64]:
+        """Return the loss of the model, as it is now, on each of the questions, nats."""
+        model: nn.Module = self._loaded.model
+        size = auto_batch_size(_LENGTH, self._anatomy, self._loaded)
+        return question_losses(
+            model, self._anatomy, self._encoder.vocabulary, self.questions, batch_size=size
+        )
+
+    def change(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> LossChange:
+        """Return the change between two states of the model, paired by document."""
+        groups = group_numbers([question.segment.document for question in self.questions])
+        counts = np.bincount(groups)
+        sums = [np.bincount(groups, weights=losses) for losses in (after, before)]
+        interval = difference_interval(sums[0], counts, sums[1], counts)
+        return LossChange(
+            targets=_TARGETS[self._loss],
+            before=float(before.mean()),
+            after=float(after.mean()),
+            low=float(interval.low),
+            high=float(interval.high),
+            n_inputs=len(before),
+        )
+
+    def _segments(self, documents: list[Document]) -> list[Segment]:
+        reads_pairs = any(part.kind == "encoder" for part in self._anatomy.layout)
+        packing = DEFAULT_PACKING if reads_pairs else "joined"
+        if any(len(document.lines) <= 1 for document in documents):
+            packing = "single"  # a line alone is no pair
+        length = min(_LENGTH, longest_input(self._loaded, self._anatomy))
+        packer = Packer(self._encoder, packing=packing, max_length=length)
+        return list(packer.pack(documents, max_inputs=MOST_INPUTS))
