@@ -30,7 +30,14 @@ _SMALLEST = """() => {
     }
     return [Math.round(10 * least) / 10, what];
 }"""
-_WORDS = r"selector => (document.querySelector(selector)?.innerText.match(/\S+/g) || []).length"
+# Words that are to be seen: of a list to choose from, the one that is chosen.
+_WORDS = r"""selector => {
+    const part = document.querySelector(selector);
+    const words = text => (text.match(/\S+/g) || []).length;
+    const others = [...part.querySelectorAll('option:not(:checked)')]
+        .filter(each => each.closest('select').checkVisibility());
+    return words(part.innerText) - others.reduce((total, each) => total + words(each.textContent), 0);
+}"""
 _UNFOLD = "() => document.querySelectorAll('details').forEach(fold => { fold.open = true; })"
 
 

@@ -161,6 +161,6 @@ def _panel(
     low, high = float(rows["uniform"].min()), float(rows["uniform"].max())
     uniform = percent(low) if percent(low) == percent(high) else f"{percent(low)}–{percent(high)}"
     ax.text(
-        0, 1, f"uniform {uniform}", transform=ax.transAxes, color=SOFT, fontsize=7.5, ha="left", va="bottom"
+        0, 1, f"uniform {uniform}", transform=ax.transAxes, color=SOFT, fontsize=8, ha="left", va="bottom"
     )
-    grid_axes(ax, layers, width, most=6, labelsize=7.5, pad=2)
+    grid_axes(ax, layers, width, most=6, labelsize=8, pad=2)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 from hashlib import blake2b
+from math import ceil
 
 import matplotlib.figure
 
@@ -17,8 +18,8 @@ from headscope.views.markup import Html, el, raw, text
 
 PIXELS_PER_POINT = 1.36
 """Ten-point text of a figure comes out a little smaller than the page's sixteen-pixel text."""
-LEAST_PIXELS_PER_POINT = 1.23
-"""Nine-point text has 11 pixels on the narrowest screen, where a figure scrolls in its box."""
+LEAST_PIXELS = 11
+"""No text of a figure is smaller on any screen: where there is no room for it, the figure scrolls in its box."""
 
 
 def inline(figure: matplotlib.figure.Figure, *, name: str, label: str) -> Html:
@@ -87,13 +88,15 @@ def _inlined(markup: str, *, name: str, label: str) -> Html:
     body = _GROUP.sub(_hoist, body)
     body = re.sub(r"<[^>]*>", lambda tag: _tag(tag.group(), name), body)
     body = re.sub(r">\s+<", "><", body)
-    size = f"--natural:{width * PIXELS_PER_POINT:.0f}px;--least:{width * LEAST_PIXELS_PER_POINT:.0f}px"
+    least = ceil(width * LEAST_PIXELS / min(map(float, _FONT_SIZE.findall(body)), default=LEAST_PIXELS))
+    size = f"--natural:{max(round(width * PIXELS_PER_POINT), least)}px;--least:{least}px"
     return raw(
         f'<svg class="figure" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{text(label)}" '
         f'style="{size}" stroke-linejoin="round">{body.strip()}</svg>'
     )
 
 
+_FONT_SIZE = re.compile(r"font(?:-size)?: (?:[a-z]+ |\d+ )*([\d.]+)px")
 _POINT = re.compile(r'<a xlink:href="#\w+-(\d+-\d+)"[^>]*>\s*<(path|use)([^>]*)/>\s*</a>')
 _GROUP = re.compile(r'<g id="(heads--[^">]*)"[^>]*>.*?</g>(?=\s*<)', re.DOTALL)
 _STYLE = re.compile(r' style="([^"]*)"')

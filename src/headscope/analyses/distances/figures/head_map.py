@@ -32,7 +32,9 @@ from headscope.palette import palette
 from headscope.statistics.role_catalog import ROLES
 
 COLORINGS = ("role", "layer")
-NUMBERED = 200
+LEAST_ON_PAGE = 8.0
+"""Points of the smallest text of a figure that is no paper's."""
+NUMBERED = 100
 """Up to this number of heads, a mark shows its layer's number."""
 MOST_NAMED = 10
 
@@ -159,7 +161,7 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
 def _by_layer(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane) -> None:
     layers = int(heads["layer"].max())
     size = 1.25 * mark_size(len(heads))
-    number = 0.68 * size**0.5
+    number = max(0.68 * size**0.5, 0.0 if paper_width() else LEAST_ON_PAGE)
     if len(heads) <= NUMBERED and (paper_width() is None or number >= LEAST_POINTS - 0.5):
         # Discs are drawn one at a time, so that a disc also covers the number of a disc below it.
         for index, (_, point) in enumerate(heads.groupby(["layer", "head"], sort=False)):
