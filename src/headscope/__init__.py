@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from headscope.attention.head_id import HeadId
     from headscope.corpora.reading import read_corpus
+    from headscope.declarations.text_feature import TextFeature
     from headscope.errors import HeadscopeError
     from headscope.models.loading.load_model import load_model
     from headscope.statistics.sums.accumulator import Accumulator
@@ -40,6 +41,7 @@ _PUBLIC = {
     "HeadId": "headscope.attention.head_id",
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.study.study",
+    "TextFeature": "headscope.declarations.text_feature",
     "head_atlas": "headscope.app.api",
     "head_view": "headscope.app.api",
     "heatmap": "headscope.app.api",
@@ -58,6 +60,7 @@ __all__ = [
     "HeadId",
     "HeadscopeError",
     "Study",
+    "TextFeature",
     "__version__",
     "attention",
     "head_atlas",

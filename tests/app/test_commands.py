@@ -13,7 +13,7 @@ from headscope.app.cli import measuring, printing
 from headscope.app.cli.program import app
 from headscope.app.cli.program_commands import HEADINGS
 from headscope.app.options.taken import stages_measured
-from headscope.declarations.analysis import Analysis, Stage
+from headscope.declarations.analysis import FEATURES_HASH, Analysis, Stage
 from headscope.declarations.analysis_list import ANALYSES, STAGES
 from headscope.declarations.command import Command, OutputFile
 from headscope.declarations.option import GROUPS, Option, option, options_of
@@ -107,7 +107,10 @@ def test_a_command_takes_what_its_stages_read_and_what_every_run_takes(program, 
 @pytest.mark.parametrize("name", OF_ANALYSES)
 def test_a_function_takes_what_its_command_does(program, name):
     taken = {*parameters(program.commands[name])} - {"files", "quiet"}
-    assert {*signature(FUNCTIONS[name]).parameters} == {*taken, "out", "tokenizer", "watch"}
+    features = (
+        {"features"} if any(FEATURES_HASH in stage.options for stage in OF_ANALYSES[name].stages) else set()
+    )
+    assert {*signature(FUNCTIONS[name]).parameters} == {*taken, *features, "out", "tokenizer", "watch"}
 
 
 @pytest.mark.parametrize("name", OF_ANALYSES)

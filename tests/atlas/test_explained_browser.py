@@ -24,6 +24,8 @@ def test_a_card_shows_what_is_attended_to_and_what_is_predicted(visit):
         "Predicted worst, from “ished”: worse than uniform attention",
         "Predicted worst, from “ished”: 10% explained",
     ]
+    told = visit("explained").locator(".at-explained .at-told").all_inner_texts()
+    assert told == ["In the treebank: 84% explained: attends to the direct object of a verb (84)."]
     worst = rows.nth(1)
     assert worst.locator(".at-side-name").all_inner_texts() == ["attends to", "predicted"]
     for number, weights in enumerate((ATTENTION, PREDICTED)):

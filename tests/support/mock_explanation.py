@@ -16,7 +16,7 @@ def example_rows(of, words):
     for prediction, rank, explained in (("best", 1, 0.97), ("worst", 1, -0.5), ("worst", 2, 0.1)):
         predicted = ATTENTION if prediction == "best" else PREDICTED
         yield {
-            **{"kind": of["kind"], "layer": of["layer"], "head": of["head"]},
+            **{"corpus": "text", "kind": of["kind"], "layer": of["layer"], "head": of["head"]},
             **{"prediction": prediction, "rank": rank, "explained": explained, "to_explain": 2.5},
             **{"document": "made-up", "segment": 0, "row": 30 if rank == 2 else 9, "row_token": words[3]},
             **{"positions": list(POSITIONS), "tokens": list(words), "continues_word": [3]},
@@ -28,14 +28,23 @@ def explained_share(layer, head):
     return round(0.9 - 0.05 * layer - 0.01 * head, 4)
 
 
-def with_explanation(inputs, *, words=WORDS):
-    """Add the explanation of every head to a run, with one group each, and three rows of these words."""
+def with_explanation(inputs, *, words=WORDS, annotated=()):
+    """Add the explanation of every head to a run, with one group each, and three rows of these words.
+
+    Args:
+        inputs: the run.
+        words: of the rows.
+        annotated: corpora in which heads are explained too, in the other sentence.
+    """
     rows, groups, examples = [], [], []
     for entry in inputs.manifest["kinds"]:
         heads = np.indices((entry["layers"], entry["heads"])).reshape(2, -1).T + 1
         for layer, head in heads.tolist():
-            for model, share in (("trained", explained_share(layer, head)), ("control", 0.02)):
+            share = explained_share(layer, head)
+            of_text = [("text", "trained", share), ("text", "control", 0.02)]
+            for corpus, model, share in (*of_text, *((corpus, "trained", share) for corpus in annotated)):
                 of = {
+                    "corpus": corpus,
                     "kind": entry["kind"],
                     "layer": layer,
                     "head": head,
@@ -43,15 +52,16 @@ def with_explanation(inputs, *, words=WORDS):
                     "model": model,
                 }
                 ends = {"ci_low": share - 0.02, "ci_high": share + 0.02}
-                text = f"{100 * share:.0f}% explained: attends to [CLS] ({100 * share:.0f})"
+                target = "[CLS]" if corpus == "text" else "the direct object of a verb"
+                text = f"{100 * share:.0f}% explained: attends to {target} ({100 * share:.0f})"
                 more = {"to_explain": 1.5, "wrong": 0.1, "sentence": text, "n_rows": 500, "n_documents": 40}
                 rows.append({**of, "explained": share, **ends, **more})
-                if model == "trained":
+                if corpus == "text" and model == "trained":
                     examples += example_rows(of, words)
                 groups.append(
                     {
                         **of,
-                        "group": "cls",
+                        "group": "cls" if corpus == "text" else "dependents",
                         "rank": 1,
                         "share": share,
                         **ends,

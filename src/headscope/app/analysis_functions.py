@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headscope.app.options.keywords import check_choices, offering, positional
 from headscope.app.options.run_arguments import run_options_of
-from headscope.app.options.taken import in_python, options_taken, pop_files, write_files
+from headscope.app.options.taken import in_python, options_taken, pop_files, stages_measured, write_files
 from headscope.declarations.analysis import Analysis
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.command import Command
@@ -43,7 +43,7 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
     """
     # The whole run's folder is `out`, whatever file the command line writes there.
     files = [each for each in command.files if each.option.name != "out"]
-    taken = in_python([*command.reworded, *options_taken(analysis, command)])
+    taken = in_python([*command.reworded, *options_taken(analysis, command)], stages_measured(analysis))
     offered = [*taken, *(each.option for each in files)]
 
     def run(model: Any = None, **arguments: Any) -> Study:

@@ -23,12 +23,13 @@ from headscope.app.options.keywords import (
 )
 from headscope.app.options.run_arguments import loaded_model, run_options_of
 from headscope.app.options.taken import in_python
+from headscope.declarations.analysis_list import STAGES
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
     from headscope.study.study import Study
 
-_OF_A_RUN = in_python(RUN.values())
+_OF_A_RUN = in_python(RUN.values(), STAGES.values())
 
 
 @offering(*_OF_A_RUN, first=[positional("model", Any)], returns="Study")

@@ -15,6 +15,8 @@ _ALL = ("max_length", "token_types", "dtype", "max_inputs")
 PACKING = ("packing", "too_long")
 # The same, with the option that fixes which random cuts are drawn.
 TEXT_INPUTS = (*PACKING, "compat")
+FEATURES_HASH = "features_hash"
+"""The option of stages that a user's features shape, which Python alone can give."""
 # Options that need a model: saved maps have no controls, and their words are joined already.
 _OF_MODELS = ("spacing", "controls", "shuffled")
 # Corpora that saved maps can hold: there are no mentions in them.

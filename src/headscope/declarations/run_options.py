@@ -19,6 +19,7 @@ from headscope.declarations.compat import (
 )
 from headscope.declarations.option import documented, option, options_of
 from headscope.declarations.requests import BY_NAME, SKIPPABLE, check_requests, requests_of
+from headscope.declarations.text_feature import TextFeature, hash_of_features
 from headscope.declarations.vectors_file import hash_of_vectors
 from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, POOLINGS, SPACING, TOKEN_TYPES, TOO_LONG
 from headscope.errors import OptionError
@@ -130,6 +131,8 @@ class RunOptions:
     # A model and documents in memory, from Python, in place of `model` and `text`.
     loaded_model: "LoadedModel | None" = field(default=None, repr=False)
     documents_in_memory: "tuple[Document, ...]" = field(default=(), repr=False)
+    # Features of a user's, by which heads are explained; from Python alone.
+    features: tuple[TextFeature, ...] = field(default=(), repr=False)
     treebank: tuple[str, ...] = option(
         (),
         group="corpora",
@@ -277,6 +280,11 @@ class RunOptions:
     def vectors_hash(self) -> str | None:
         """Hash of the file of word vectors, which replaces its path in the signature."""
         return None if self.vectors is None else hash_of_vectors(self.vectors)
+
+    @cached_property
+    def features_hash(self) -> str | None:
+        """Hash of the features, which stands for them in the signature."""
+        return hash_of_features(self.features)
 
     @cached_property
     def shaping(self) -> dict[str, object]:

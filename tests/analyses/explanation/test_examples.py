@@ -19,6 +19,7 @@ from support.measured import with_parts
 from support.mock_explanation import with_explanation
 from support.planted_explanations import IDS, NAMES, inputs, planted, sample_of
 
+OF = {"corpus": "text", "kind": "encoder", "layer": 1}
 STONE = IDS["stone"]
 
 
@@ -72,7 +73,9 @@ def test_the_rows_are_predicted_as_they_say(sample, head):
 
 def test_the_row_that_no_feature_tells_is_predicted_worst(sample, head):
     rows = list(
-        example_records({"kind": "encoder", "layer": 1}, [head], sample=sample, tokenizer=NamesOnly())
+        example_records(
+            {"corpus": "text", "kind": "encoder", "layer": 1}, [head], sample=sample, tokenizer=NamesOnly()
+        )
     )
     assert [(row["prediction"], row["rank"]) for row in rows] == [(BEST, 1), (WORST, 1), (WORST, 2)]
     check_table(EXPLANATION_EXAMPLES, EXPLANATION_EXAMPLES.frame(rows))
@@ -129,7 +132,9 @@ def test_a_learned_sink_has_a_name_and_no_position(sample, head):
         cells[:, -1] = True
     seen = type(sample)(**{**vars(sample), "visible": visible})
     changed = type(head)(**{**vars(head), "examples": [type(best)(**with_sink)]})
-    (row,) = example_records({"kind": "encoder", "layer": 1}, [changed], sample=seen, tokenizer=NamesOnly())
+    (row,) = example_records(
+        {"corpus": "text", "kind": "encoder", "layer": 1}, [changed], sample=seen, tokenizer=NamesOnly()
+    )
     assert (row["positions"][-1], row["tokens"][-1], row["attention"][-1]) == (SINK_LOGIT, SINK_NAME, 0.5)
 
 

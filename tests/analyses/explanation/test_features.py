@@ -243,6 +243,10 @@ def same_entity(v, w):
 ANNOTATED = {
     "tag_NOUN": lambda i, j: WORDS[j] >= 0 and TAGS[WORDS[j]] == "NOUN",
     "tag_VERB": lambda i, j: WORDS[j] >= 0 and TAGS[WORDS[j]] == "VERB",
+    "tag_NOUN_from_VERB": lambda i, j: (
+        WORDS[i] >= 0 and TAGS[WORDS[i]] == "VERB" and WORDS[j] >= 0 and TAGS[WORDS[j]] == "NOUN"
+    ),
+    "tag_DET_from_NOUN": words(lambda v, w: (TAGS[v], TAGS[w]) == ("NOUN", "DET")),
     "head": words(lambda v, w: HEADS[v] == w),
     "dependent": words(lambda v, w: HEADS[w] == v),
     "head_nsubj": words(lambda v, w: HEADS[v] == w and RELATIONS[v] == "nsubj"),

@@ -7,6 +7,9 @@ from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.colors import COLORS, color_of
 from headscope.analyses.explanation.figures import stacked
 from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
+from headscope.analyses.explanation.in_terminal import render_results
+from headscope.analyses.explanation.section import explanation_section
+from headscope.analyses.stage_result import StageResult
 from headscope.reporting.every_finding import all_findings, headline
 from headscope.reporting.payload import data_block
 from support import mock_inputs
@@ -64,3 +67,32 @@ def test_a_bar_has_what_each_color_adds_and_leaves_out_what_takes_away():
 
 def test_every_group_has_a_color_that_is_stacked():
     assert {color_of(group) for group in (*GROUPS, "own")} == set(COLORS)
+
+
+def test_the_page_and_the_terminal_have_each_corpus():
+    run = with_explanation(mock_inputs.section_4(4, 8), annotated=("treebank", "coreference"))
+    (section,) = explanation_section(about(run))
+    html = str(section.html)
+    for corpus in ("", "-treebank", "-coreference"):
+        assert f'<table id="table-explanation-encoder{corpus}">' in html
+    lines = list(render_results(StageResult(name="explanation", tables=dict(run.tables))))
+    medians = [line for line in lines if isinstance(line, str)]
+    shares = sorted(explained_share(layer, head) for layer in range(1, 5) for head in range(1, 9))
+    said = f"{50 * (shares[15] + shares[16]):.0f}% of what the median encoder head attends to is explained"
+    assert medians[:3] == [
+        f"{said}; with random weights 2.0%",
+        f"in the treebank, with its trees, {said}",
+        f"in the coreference corpus, with its mentions, {said}",
+    ]
+    for sentence in medians[1:3]:
+        assert f"<p>I{sentence[1:]}.</p>" in html
+    grids = [line for line in lines if not isinstance(line, str)]
+    assert [len(grid.rows) for grid in grids] == [32, 32, 32]
+    assert "the direct object of a verb" in grids[1].rows[0][-1]
+
+
+def test_a_corpus_that_is_not_read_has_no_table(explained):
+    (section,) = explanation_section(explained)
+    assert "treebank" not in str(section.html)
+    run = with_explanation(mock_inputs.encoder(2, 3))
+    assert len(list(render_results(StageResult(name="explanation", tables=dict(run.tables))))) == 3

@@ -110,13 +110,14 @@ def tables_of(accumulator):
     explanations, groups, examples = [], [], []
     for layer, by_measure in enumerate(explain(design, range(2))):
         for measure, heads in by_measure.items():
-            of = {"kind": "encoder", "layer": layer + 1, "measure": measure, "model": "trained"}
+            of = {"corpus": "text", "kind": "encoder", "layer": layer + 1, "measure": measure}
+            of["model"] = "trained"
             rows, parts = head_rows(
                 of, heads, columns=design.columns, texts=vocabulary.texts, special=Special()
             )
             explanations += rows
             groups += parts
-            of = {"kind": "encoder", "layer": layer + 1, "measure": measure}
+            of = {"corpus": "text", "kind": "encoder", "layer": layer + 1}
             examples += example_records(of, heads, sample=design, tokenizer=Numbered())
     return explanation_tables(explanations, groups, examples)
 

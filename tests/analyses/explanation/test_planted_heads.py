@@ -23,9 +23,11 @@ MIXTURES = {
     "previous and induction": {"previous": 3.0, "behind_copy": 6.0},
     "itself and separator": {"current": 4.0, "sep": 4.0},
     "sink and itself": {"cls": 4.0, "current": 3.0},
+    "sink, not punctuation": {"cls": 3.0, "period_comma": -5.0},
 }
 GROUPS = {"favors": TOKENS, **{name: FEATURES[name].group for name in FEATURES}}
 FROM_MARKS, NOISE = "separator from punctuation, previous from others", "noise"
+AVOIDS = "not three words"
 
 
 def columns(name):
@@ -50,6 +52,7 @@ def explanations():
         for each in inputs()
     ]
     heads = {name: attention_of(scores) for name, scores in MIXTURES.items()}
+    heads[AVOIDS] = attention_of({"cls": 2.0, "favors": -5.0})
     heads[FROM_MARKS] = attention_of({"sep_from_marks": 5.0})
     heads[NOISE] = [weights / weights.sum(1, keepdims=True) for weights in noise]
     return dict(zip(heads, explained(list(heads.values())), strict=True))
@@ -78,6 +81,17 @@ def test_a_planted_head_is_explained_by_what_was_planted(explanations, name):
 def test_the_favored_words_are_named(explanations):
     sentence = explanations["three words"][0]["sentence"]
     assert set(sentence.split("favors ")[1].split(" (")[0].split(", ")) == {"“not”", "“no”", "“never”"}
+
+
+@pytest.mark.slow
+def test_what_a_head_avoids_is_said_so(explanations):
+    assert "avoids periods and commas (" in explanations["sink, not punctuation"][0]["sentence"]
+    row, groups = explanations[AVOIDS]
+    # The penalty on biases of tokens, which keeps noise out, keeps some of what is avoided, too.
+    assert row["explained"] > 0.85
+    assert set(groups) == {"cls", TOKENS}
+    sentence = row["sentence"]
+    assert set(sentence.split("avoids ")[1].split(" (")[0].split(", ")) == {"“not”", "“no”", "“never”"}
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import pytest
 
 from headscope.analyses.explanation.catalog import CATALOG, FEATURES, GROUPS
 from headscope.analyses.explanation.feature import TOKENS, WHAT_ATTENDS, Feature
-from headscope.analyses.explanation.sentence import Part, explanation_sentence, phrase_of
+from headscope.analyses.explanation.sentence import Part, explanation_sentence, is_avoided, phrase_of
 from headscope.errors import OptionError
 from headscope.statistics.statistic import Special
 
@@ -67,21 +67,49 @@ def form(**pulls):
 
 
 @pytest.mark.parametrize(
-    ("part", "phrase"),
+    ("part", "phrase", "avoided"),
     [
-        (form(capital=(2.0, 0.8), digit=(0.1, 0.1)), "capitalized tokens"),
-        (form(capital=(2.0, 0.5), digit=(1.0, 0.4)), "capitalized tokens and digits"),
-        (form(length=(-2.0, 0.5), digit=(1.0, 0.1)), "short tokens"),
-        (form(digit=(-2.0, 0.5)), "tokens other than digits"),
-        (form(), "tokens by their form"),
-        (form(digit=(1.0, -0.5)), "tokens by their form"),
+        (form(capital=(2.0, 0.8), digit=(0.1, 0.1)), "capitalized tokens", False),
+        (form(capital=(2.0, 0.5), digit=(1.0, 0.4)), "capitalized tokens and digits", False),
+        (form(capital=(2.0, 0.5), digit=(-1.0, 0.4)), "capitalized tokens", False),
+        (form(length=(-2.0, 0.5), digit=(1.0, 0.1)), "short tokens", False),
+        (form(digit=(-2.0, 0.5)), "digits", True),
+        (form(digit=(-2.0, 0.5), capital=(-2.0, 0.4)), "digits and capitalized tokens", True),
+        (form(digit=(-2.0, 0.5), length=(-2.0, 0.4)), "digits", True),
+        (form(), "tokens by their form", False),
+        (form(digit=(1.0, -0.5)), "tokens by their form", False),
         (Part(group="current", share=0.1, coefficients={"current": -1.0}, pulls={"current": 0.3}),
-         "tokens other than the token itself"),
-        (Part(group="sep", share=0.1, coefficients={"sep": 1.0}, pulls={"sep": 0.3}), "{sep}"),
+         "the token itself", True),
+        (Part(group="sep", share=0.1, coefficients={"sep": 1.0}, pulls={"sep": 0.3}), "{sep}", False),
     ],
 )  # fmt: skip
-def test_a_group_is_called_by_its_strongest_features(part, phrase):
+def test_a_group_is_called_by_its_strongest_features(part, phrase, avoided):
     assert phrase_of(part) == phrase
+    assert is_avoided(part) is avoided
+
+
+def test_what_is_kept_away_from_is_avoided():
+    parts = [
+        Part(group="cls", share=0.4),
+        form(digit=(-2.0, 0.5)),
+        Part(
+            group="current",
+            share=0.2,
+            coefficients={"current": -1.0},
+            pulls={"current": 0.3},
+            exchangeable=("distance",),
+        ),
+        Part(group="attending_place", share=0.05),
+    ]
+    assert explanation_sentence(0.75, parts) == (
+        "75% explained: attends to [CLS] (40), avoids the token itself (20) and digits (10) and depends on what "
+        "attends (5)"
+    )
+
+
+def test_tokens_are_avoided_where_they_keep_more_attention_away_than_they_draw():
+    parts = [Part(group=TOKENS, share=0.3, tokens=("the", "a"), avoids_tokens=True)]
+    assert explanation_sentence(0.3, parts) == "30% explained: avoids “the”, “a” (30)"
 
 
 def vowels(rows):

@@ -1,8 +1,7 @@
 """The stage of section 4.3: which head finds antecedents."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from functools import cached_property, partial
 from itertools import islice
 from typing import Any
@@ -11,17 +10,16 @@ import pandas as pd
 
 from headscope.analyses.coref.accumulator import CoreferenceAccumulator, CoreferenceOptions
 from headscope.analyses.coref.mention_rules.head_rule import rule_agreement
-from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
+from headscope.analyses.coref.mention_windows import MentionCounts
 from headscope.analyses.coref.questions import coreference_questions
 from headscope.analyses.coref.result_tables import CoreferenceResult
+from headscope.analyses.coref.run_windows import MentionWindows, WindowReader
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.model.model_source import TileSource
 from headscope.attention.scan import scan
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.counted import count
-from headscope.encoding.packing.spread import spread
-from headscope.encoding.segment import Segment
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.examples.arc_examples import (
@@ -33,7 +31,7 @@ from headscope.examples.arc_examples import (
 from headscope.examples.example_inputs import example_inputs
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.segment_cache import SegmentCache
-from headscope.scans.scan_declaration import Scan, ScanCorpus, ScanSums
+from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.control_documents import ControlDocuments
 
@@ -55,9 +53,9 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
         def sums() -> CoreferenceAccumulator:
             return CoreferenceAccumulator(self.run.layout, bench.options)
 
-        yield Scan(MentionWindows(bench, bench.trained), [sums()], label="coreference heads")
+        yield Scan(MentionWindows(bench.windows, bench.trained), [sums()], label="coreference heads")
         for number in range(controls):
-            corpus = MentionWindows(bench, partial(bench.control, number))
+            corpus = MentionWindows(bench.windows, partial(bench.control, number))
             label = f"coreference, control {number + 1} of {controls}"
             yield Scan(corpus, [sums()], f"control-{number}", label=label)
 
@@ -113,43 +111,21 @@ class _CoreferenceBench:
     def __init__(self, run: ModelRun) -> None:
         assert run.corpora.coreference is not None
         self.run, self.corpus = run, run.corpora.coreference
+        self.windows = WindowReader(run)
         self.counts, self.known = MentionCounts(), KnownPieces(run.encoder, "coreference corpus")
         self.name = self.corpus.name
         self.options = CoreferenceOptions(pooling=run.options.pooling, strict=run.options.strict)
-        self._drawn: dict[int, frozenset[tuple[str, int]]] = {}
         self._segment_cache = SegmentCache()
         limit, documents = run.options.max_inputs, self.corpus.documents
         self.control_documents = ControlDocuments(documents if limit is None else min(documents, limit))
 
-    def segments(self, counts: MentionCounts, *, max_length: int | None = None) -> Iterator[Segment]:
-        options, length = self.run.options, max_length or self.run.options.max_length
-
-        def cut(counts: MentionCounts, drawn: Container[tuple[str, int]] | None) -> Iterator[Segment]:
-            return coreference_segments(
-                self.corpus.read(),
-                self.run.encoder,
-                max_length=length,
-                first_only=options.windows == "first",
-                singletons=options.singletons,
-                counts=counts,
-                drawn=drawn,
-            )
-
-        if options.max_inputs is None:
-            return cut(counts, None)
-        # The draw is made once, for the trained model and all controls.
-        if length not in self._drawn:
-            windows = [(segment.document, segment.index) for segment in cut(MentionCounts(), None)]
-            self._drawn[length] = spread(windows, limit=options.max_inputs, seed=options.seed)
-        return cut(counts, self._drawn[length])
-
     def trained(self) -> TileSource:
         """Return the stream of tiles over all windows, by the trained model."""
-        return self.run.over(self._segment_cache.watch(self.known.watch(self.segments(self.counts))))
+        return self.run.over(self._segment_cache.watch(self.known.watch(self.windows.segments(self.counts))))
 
     def control(self, number: int) -> TileSource:
         """Return the stream of tiles over the windows of a control's documents, by a model with random weights."""
-        segments = self._segment_cache.again(lambda: self.segments(MentionCounts()))
+        segments = self._segment_cache.again(lambda: self.windows.segments(MentionCounts()))
         return self.run.over(self.control_documents.segments(segments), control=number)
 
     def examples(self, result: CoreferenceResult) -> pd.DataFrame:
@@ -160,7 +136,7 @@ class _CoreferenceBench:
         examples = ArcExamples(wanted, coreference_questions, special=special, pooling=self.options.pooling)
         short = (
             segment
-            for segment in self.segments(MentionCounts(), max_length=_EXAMPLE_TOKENS)
+            for segment in self.windows.segments(MentionCounts(), max_length=_EXAMPLE_TOKENS)
             if FEWEST_WORDS <= len(segment.words) <= MOST_WORDS
         )
         if wanted:
@@ -194,40 +170,6 @@ class _CoreferenceBench:
             "head_rule": rule,
             "strict": self.run.options.strict,
         }
-
-
-@dataclass(frozen=True)
-class MentionWindows(ScanCorpus):
-    """The windows of a coreference corpus as the corpus of a scan.
-
-    Attributes:
-        bench: the corpus.
-        read: opens the stream of their tiles.
-    """
-
-    bench: _CoreferenceBench
-    read: Callable[[], TileSource]
-
-    def source(self) -> TileSource:
-        """Return the stream of tiles."""
-        return self.read()
-
-    def documents_read(self, inputs: int) -> int:
-        """Return about how many documents so many windows make up."""
-        corpus = self.bench.corpus
-        # The estimate of the number of windows follows from the number of words.
-        windows = max(1, corpus.words * 4 // (3 * self.bench.run.options.max_length))
-        return min(corpus.documents, corpus.documents * inputs // windows)
-
-    @property
-    def total(self) -> int:
-        """The number of documents."""
-        return self.bench.corpus.documents
-
-    @property
-    def limit(self) -> int | None:
-        """The largest number of windows."""
-        return self.bench.run.options.max_inputs
 
 
 def _nothing(name: str, counts: MentionCounts) -> str:

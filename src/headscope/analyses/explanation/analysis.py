@@ -1,15 +1,24 @@
 """The explanation of heads, declared."""
 
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.declarations.analysis import FEATURES_HASH, TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
 from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 
-_SUFFIXES = {"weight": "", "norm": NORM_WEIGHTED, "non_sink": "non_sink"}
+_LABELS = {
+    ("text", "weight"): "HEAD_LABELS",
+    ("text", "norm"): "HEAD_LABELS",
+    ("text", "non_sink"): "NON_SINK_LABELS",
+    ("treebank", "weight"): "TREEBANK_LABELS",
+    ("coreference", "weight"): "COREFERENCE_LABELS",
+}
+"""What is measured: the corpus, and which attention; with the labels of its explained share."""
 
 
-def _measures_of(measure: str) -> tuple[HeadMeasures, HeadMeasures]:
-    """Return the numbers of heads by a measure: the explained share, and what stands beside it."""
-    where, suffix = {"measure": measure, "model": "trained"}, _SUFFIXES[measure]
+def _measures_of(corpus: str, measure: str) -> tuple[HeadMeasures, HeadMeasures]:
+    """Return the numbers of heads in a corpus by a measure: the explained share, and what stands beside it."""
+    where = {"corpus": corpus, "measure": measure, "model": "trained"}
+    of_text = {"weight": "", "norm": NORM_WEIGHTED}.get(measure, measure)
+    suffix = of_text if corpus == "text" else corpus
     return (
         HeadMeasures(
             table="explanation",
@@ -18,7 +27,7 @@ def _measures_of(measure: str) -> tuple[HeadMeasures, HeadMeasures]:
             measure="explained",
             suffix=suffix,
             topic="Explained",
-            labels="tables:NON_SINK_LABELS" if measure == "non_sink" else "tables:HEAD_LABELS",
+            labels=f"tables:{_LABELS[corpus, measure]}",
         ),
         HeadMeasures(table="explanation", values=("to_explain", "wrong"), where=where, suffix=suffix),
     )
@@ -33,8 +42,9 @@ ANALYSIS = Analysis(
             cost=40,
             measure="measure:ExplanationMeasurement",
             corpora=("text",),
-            options=(*TEXT_INPUTS, "controls"),
-            # 4: a table of example rows.
+            optional_corpora=("treebank", "coreference"),
+            options=(*TEXT_INPUTS, "controls", "spacing", "windows", "singletons", FEATURES_HASH),
+            # 4: a table of example rows, and rows of annotated corpora.
             version=4,
             order=8,
             by_name=True,
@@ -49,8 +59,11 @@ ANALYSIS = Analysis(
         help=(
             "Explain every head in a sentence, with its held-out share.\n\n"
             "Attention is predicted from features with names: where the key is, what it is, whether it is a copy. "
-            "Half of the documents select and fit them, the other half measure."
+            "Half of the documents select and fit them, the other half measure. With --treebank and --coref their "
+            "sentences are read as well, where trees and mentions have features, too."
         ),
     ),
-    head_measures=tuple(measures for measure in _SUFFIXES for measures in _measures_of(measure)),
+    head_measures=tuple(
+        measures for corpus, measure in _LABELS for measures in _measures_of(corpus, measure)
+    ),
 )

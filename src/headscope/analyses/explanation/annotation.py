@@ -12,6 +12,8 @@ from headscope.analyses.coref.mention_table import FIELD, Mentions
 from headscope.corpora.trees.universal_tags import universal_tag
 from headscope.encoding.packing.tree_fields import arcs_of_fields, tags_of_fields
 
+_OF_TREES = ("heads", "relns", "tags")
+_OF_MENTIONS = ("starts", "ends", "heads", "entities")
 CLAUSES = ("root", "csubj", "ccomp", "xcomp", "advcl", "acl", "parataxis", "rcmod", "pcomp", "partmod")
 """Relations of words that head a clause of their own."""
 
@@ -50,11 +52,23 @@ class Annotation:
         return clauses
 
 
-def annotation_of(fields: Mapping[str, Any], words: int, *, origin: str) -> Annotation:
-    """Read the annotation out of an input's fields.
+def kept_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of an input's fields that hold annotation, as JSON can hold them.
 
     Args:
         fields: as packers of treebanks and of coreference put them there.
+    """
+    kept: dict[str, Any] = {name: list(fields[name]) for name in _OF_TREES if name in fields}
+    if isinstance(mentions := fields.get(FIELD), Mentions):
+        kept[FIELD] = {name: getattr(mentions, name).tolist() for name in _OF_MENTIONS}
+    return kept
+
+
+def annotation_of(fields: Mapping[str, Any], words: int, *, origin: str) -> Annotation:
+    """Read the annotation out of what is kept of an input's fields.
+
+    Args:
+        fields: of `kept_fields`.
         words: number of words.
         origin: names the input in errors.
 
@@ -64,16 +78,19 @@ def annotation_of(fields: Mapping[str, Any], words: int, *, origin: str) -> Anno
     tags = tags_of_fields(fields, words, origin)
     heads = relations = entities = heads_mention = None
     if "heads" in fields:
-        numbers, labels = arcs_of_fields(fields, words, origin)
-        heads = np.array(numbers, dtype=np.int64) - 1
+        governors, labels = arcs_of_fields(fields, words, origin)
+        heads = np.array(governors, dtype=np.int64) - 1
         heads[heads >= words] = -1
         relations = tuple(label.partition(":")[0] for label in labels)
-    if isinstance(mentions := fields.get(FIELD), Mentions):
+    if FIELD in fields:
+        starts, ends, mention_heads, numbers = (
+            np.array(fields[FIELD][name], dtype=np.int64) for name in _OF_MENTIONS
+        )
         entities, heads_mention = np.full(words, -1, dtype=np.int64), np.zeros(words, dtype=bool)
         # Shorter mentions are written over longer ones.
-        for at in np.argsort(mentions.starts - mentions.ends, kind="stable"):
-            entities[mentions.starts[at] : mentions.ends[at]] = mentions.entities[at]
-        heads_mention[mentions.heads] = True
+        for mention in np.argsort(starts - ends, kind="stable"):
+            entities[starts[mention] : ends[mention]] = numbers[mention]
+        heads_mention[mention_heads[mention_heads < words]] = True
     return Annotation(
         tags=tuple(map(universal_tag, tags)) if tags else None,
         heads=heads,

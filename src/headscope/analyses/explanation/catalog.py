@@ -13,6 +13,7 @@ from headscope.analyses.explanation.features import (
     nearby,
     neighbors,
     position,
+    tag_pairs,
     tree,
     word_structure,
 )
@@ -28,6 +29,7 @@ _MODULES = (
     nearby,
     attending,
     tree,
+    tag_pairs,
     mentions,
 )
 _WHAT_ATTENDS = Group(

@@ -150,6 +150,6 @@ def _predict(
         result.pulls.setdefault(group, []).append(pulls[part])
         result.alternatives.setdefault(group, []).append(alternatives)
         if group == TOKENS:
-            favored = np.where(whole[part] > 0, pulls[part], 0.0)
-            result.tokens.append(dict(zip(half.token_ids.tolist(), favored.tolist(), strict=True)))
+            signed = np.copysign(np.maximum(pulls[part], 0.0), whole[part])
+            result.tokens.append(dict(zip(half.token_ids.tolist(), signed.tolist(), strict=True)))
     return Prediction(selected.groups, np.stack(logits[::-1]))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.feature import TOKENS
 from headscope.analyses.explanation.greedy import LEAST_GAIN
 from headscope.analyses.explanation.held_out import HeadExplanation
@@ -25,6 +26,7 @@ def head_rows(
     columns: Mapping[str, Sequence[str]],
     texts: Sequence[str],
     special: Special,
+    catalog: Catalog = CATALOG,
 ) -> tuple[Rows, Rows]:
     """Return the rows of both tables for the heads of a layer by one measure.
 
@@ -34,6 +36,7 @@ def head_rows(
         columns: names of the features of each group.
         texts: how each token id is written.
         special: names of the special tokens.
+        catalog: the features and groups.
     """
     explanations, groups = [], []
     for number, head in enumerate(heads):
@@ -70,7 +73,7 @@ def head_rows(
                 }
             )
         named = [part for part in parts if part.share >= LEAST_GAIN]
-        sentence = explanation_sentence(float(explained.value), named, special=special)
+        sentence = explanation_sentence(float(explained.value), named, special=special, catalog=catalog)
         explanations.append({**row, **ends_of(explained, (), "explained"), "sentence": sentence})
     return explanations, groups
 
@@ -85,14 +88,16 @@ def _part(
     """Return a group as the sentence reads it: averages over the halves that selected it."""
     alternatives = head.alternatives[group]
     exchangeable = [name for name in alternatives[0] if all(name in of_half for of_half in alternatives)]
-    tokens: list[str] = []
-    if group == TOKENS:
-        pulls: dict[int, float] = {}
-        for of_half in head.tokens:
-            for token, pull in of_half.items():
-                pulls[token] = pulls.get(token, 0.0) + pull
-        best = sorted(pulls, key=lambda token: (-pulls[token], token))[:_SHOWN_TOKENS]
-        tokens = [texts[token] if token < len(texts) else f"⟨{token}⟩" for token in best if pulls[token] > 0]
+    pulls: dict[int, float] = {}
+    for of_half in head.tokens if group == TOKENS else ():
+        for token, pull in of_half.items():
+            pulls[token] = pulls.get(token, 0.0) + pull
+    avoided = sum(pulls.values()) < 0
+    sign = -1 if avoided else 1
+    best = sorted(pulls, key=lambda token: (-sign * pulls[token], token))[:_SHOWN_TOKENS]
+    tokens = [
+        texts[token] if token < len(texts) else f"⟨{token}⟩" for token in best if sign * pulls[token] > 0
+    ]
     names = columns.get(group, ())
     coefficients, pulls_of_features = (
         dict(zip(names, np.mean(values, axis=0).tolist(), strict=True)) if names else {}
@@ -104,6 +109,7 @@ def _part(
         coefficients=coefficients,
         pulls=pulls_of_features,
         tokens=tokens,
+        avoids_tokens=avoided,
         exchangeable=exchangeable,
     )
 

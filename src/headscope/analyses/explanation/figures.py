@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
 from headscope.analyses.explanation.colors import COLORS, color_of, label_of
-from headscope.analyses.explanation.tables import TRAINED, WEIGHT
+from headscope.analyses.explanation.tables import TEXT, TRAINED, WEIGHT
 from headscope.figures.head_points import draw_points
 from headscope.figures.paper import LEAST_POINTS, PAGE_INCHES, narrow, paper_width
 from headscope.figures.style import LINE, house_style, new_figure
@@ -54,7 +54,8 @@ def draw_bars(
         explanation, groups: its tables.
     """
     of_weight = [
-        table[(table["measure"] == WEIGHT) & (table["model"] == TRAINED)] for table in (explanation, groups)
+        table[(table["corpus"] == TEXT) & (table["measure"] == WEIGHT) & (table["model"] == TRAINED)]
+        for table in (explanation, groups)
     ]
     for kind in about.kinds:
         heads, parts = (table[table["kind"] == kind.name] for table in of_weight)

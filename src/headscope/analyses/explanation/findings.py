@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from headscope.analyses.explanation.tables import CONTROL, TRAINED, WEIGHT
+from headscope.analyses.explanation.tables import CONTROL, TEXT, TRAINED, WEIGHT
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import percent
@@ -28,12 +28,12 @@ def explanation_findings(about: Context) -> list[Sentence]:
     return findings
 
 
-def of_weight(run: Study, kind: Kind) -> pd.DataFrame:
-    """Return the explanations of attention weights of a kind; no row where the run has none."""
+def of_weight(run: Study, kind: Kind, corpus: str = TEXT) -> pd.DataFrame:
+    """Return the explanations of attention weights of a kind in a corpus; no row where the run has none."""
     table = run.tables.get("explanation")
     if table is None:
         return pd.DataFrame({"model": [], "explained": []})
-    return table[(table["measure"] == WEIGHT) & (table["kind"] == kind.name)]
+    return table[(table["corpus"] == corpus) & (table["measure"] == WEIGHT) & (table["kind"] == kind.name)]
 
 
 def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series) -> list[Sentence]:
@@ -56,9 +56,9 @@ def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series) -> list[Sent
     ]
 
 
-def head_sentences(run: Study, kind: Kind) -> dict[int, str]:
-    """Return the sentence that explains each head of a kind, by the head's index."""
-    rows = of_weight(run, kind)
+def head_sentences(run: Study, kind: Kind, corpus: str = TEXT) -> dict[int, str]:
+    """Return the sentence that explains each head of a kind in a corpus, by the head's index."""
+    rows = of_weight(run, kind, corpus)
     return {
         kind.head_index(row["layer"], row["head"]): str(row["sentence"])
         for row in records(rows[rows["model"] == TRAINED])

@@ -25,7 +25,7 @@ class HeadExplanation:
         pulls: how far each column draws attention: its coefficient times its mean under the attention less that under
             uniform attention, in the halves that selected its group.
         alternatives: the groups that would have done as well as a group, in the halves that selected it.
-        tokens: pulls of particular tokens, 0 where one is avoided, by id, in the halves that selected them.
+        tokens: pulls of particular tokens by id, below 0 where one is avoided, in the halves that selected them.
         examples: rows that are predicted best and worst, of both halves, where examples are measured.
     """
 

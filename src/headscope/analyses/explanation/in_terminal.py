@@ -7,7 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.explanation.tables import CONTROL, TRAINED, WEIGHT
+from headscope.analyses.explanation.tables import (
+    CONTROL,
+    COREFERENCE,
+    CORPORA,
+    TEXT,
+    TRAINED,
+    TREEBANK,
+    WEIGHT,
+)
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import HYPHEN, formatted, joined, percent, share
@@ -15,14 +23,33 @@ from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
+IN_CORPUS: Mapping[str, str] = {
+    TEXT: "",
+    TREEBANK: "in the treebank, with its trees, ",
+    COREFERENCE: "in the coreference corpus, with its mentions, ",
+}
+"""What begins a sentence on a corpus."""
+
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:
-    """Yield the median of the explained shares, then the sentence of every head."""
+    """Yield the median of the explained shares, then the sentence of every head; first in the text."""
     table = result.tables["explanation"]
     weights = table[table["measure"] == WEIGHT]
-    for kind, rows in weights.groupby("kind", sort=False):
-        yield median_words(str(kind), rows)
-    trained = weights[weights["model"] == TRAINED]
+    for corpus in CORPORA:
+        of_corpus = weights[weights["corpus"] == corpus]
+        if not len(of_corpus):
+            continue
+        for kind, rows in of_corpus.groupby("kind", sort=False):
+            yield median_words(str(kind), rows, corpus=corpus)
+        yield _grid(of_corpus[of_corpus["model"] == TRAINED])
+    yield (
+        "explained: the share of the divergence from uniform attention (nats) that features with names predict, on "
+        "documents that did not fit them; in brackets what each group adds, in points; wrong: what the predictions of "
+        "the layer's other heads explain, their median"
+    )
+
+
+def _grid(trained: pd.DataFrame) -> Grid:
     prefix = kind_prefixes(trained["kind"])
     lines = []
     for row in records(trained):
@@ -35,12 +62,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         ("nats", "right"),
         ("wrong", "right"),
     ]
-    yield Grid([*columns, ("what it attends to", "left")], lines)
-    yield (
-        "explained: the share of the divergence from uniform attention (nats) that features with names predict, on "
-        "documents that did not fit them; in brackets what each group adds, in points; wrong: what the predictions of "
-        "the layer's other heads explain, their median"
-    )
+    return Grid([*columns, ("what it attends to", "left")], lines)
 
 
 def head_cells(row: Mapping[str, Any], *, missing: str) -> tuple[str, ...]:
@@ -60,11 +82,19 @@ def head_cells(row: Mapping[str, Any], *, missing: str) -> tuple[str, ...]:
     )
 
 
-def median_words(kind: str, rows: pd.DataFrame) -> str:
-    """Return what is explained of the median head of a kind, and with random weights."""
+def median_words(kind: str, rows: pd.DataFrame, *, corpus: str = TEXT) -> str:
+    """Return what is explained of the median head of a kind, and with random weights.
+
+    Args:
+        kind: of attention.
+        rows: of a corpus, in the table of explanations.
+        corpus: its name.
+    """
+    where = IN_CORPUS[corpus]
     of_model = {model: rows[rows["model"] == model]["explained"].dropna() for model in (TRAINED, CONTROL)}
     if not len(of_model[TRAINED]):
-        return f"no {kind} head is explained, which needs {FEWEST_DOCUMENTS} documents"
+        return f"{where}no {kind} head is explained, which needs {FEWEST_DOCUMENTS} documents"
     control = of_model[CONTROL]
     beside = f"; with random weights {percent(control.median())}" if len(control) else ""
-    return f"{percent(of_model[TRAINED].median())} of what the median {kind} head attends to is explained{beside}"
+    median = percent(of_model[TRAINED].median())
+    return f"{where}{median} of what the median {kind} head attends to is explained{beside}"

@@ -23,7 +23,7 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class KeptSegment:
-    """The tokens of both axes of an input, the same object in self-attention, and the fields of its corpus entry."""
+    """The tokens of both axes of an input, the same object in self-attention, and the annotation of its words."""
 
     queries: Tokens
     keys: Tokens

@@ -1,26 +1,34 @@
-"""The stage of explanations: a scan of the text, a scan of some of it with random weights, and the tables."""
+"""The stage of explanations: scans of the text, of some of it with random weights, of annotated corpora; and tables."""
 
 from collections.abc import Iterator
 from functools import cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
-from headscope.analyses.explanation.annotation import annotation_of
-from headscope.analyses.explanation.catalog import FEATURES
+from headscope.analyses.coref.run_windows import MentionWindows, WindowReader
+from headscope.analyses.explanation.catalog import Catalog
+from headscope.analyses.explanation.contexts import contexts_of
 from headscope.analyses.explanation.example_tables import example_records
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import Rows, explanation_tables, head_rows
-from headscope.analyses.explanation.row_context import RowContext
-from headscope.analyses.explanation.row_sample import RowSampleAccumulator, SampledRows
-from headscope.analyses.explanation.sample_design import ContextOf, sample_design
-from headscope.analyses.explanation.tables import CONTROL, MEASURES, TRAINED, WEIGHT
+from headscope.analyses.explanation.kept_rows import MOST_ROWS
+from headscope.analyses.explanation.row_sample import RowSampleAccumulator
+from headscope.analyses.explanation.sample_design import sample_design
+from headscope.analyses.explanation.tables import (
+    CONTROL,
+    COREFERENCE,
+    MEASURES,
+    TEXT,
+    TRAINED,
+    TREEBANK,
+    WEIGHT,
+)
+from headscope.analyses.explanation.text_features import catalog_with
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.segment import Segment
 from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.model_run import ModelRun
+from headscope.prepare.trees import TreesCorpus, trees_of
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.statistic import Special
@@ -31,7 +39,7 @@ _CONTROL = "control-0"
 
 
 class ExplanationMeasurement(Measurement[ModelRun]):
-    """What every head attends to, explained by features, and the same for a model with random weights."""
+    """What every head attends to, explained by features, in the text and in the annotated corpora that are given."""
 
     @cached_property
     def control_inputs(self) -> list[Segment]:
@@ -39,93 +47,97 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         return self.run.sample(CONTROL_INPUTS)
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of the text, and that of a part of it with random weights."""
-        run, seed = self.run, self.run.options.seed
-        yield Scan(RunText(run), [RowSampleAccumulator(run.layout, seed=seed)], label="explanation")
+        """Yield the scan of the text, that of a part of it with random weights, and those of annotated corpora.
+
+        That of a treebank raises `InputError` where it has no tree; a feature whose name is taken, `OptionError`.
+        """
+        run, _ = self.run, self._catalog
+        yield Scan(RunText(run), [self._sample()], label="explanation")
         if run.options.controls:
             inputs = DrawnInputs(run, lambda: self.control_inputs, control=0)
-            rows = RowSampleAccumulator(run.layout, seed=seed, most=CONTROL_ROWS)
-            yield Scan(inputs, [rows], _CONTROL, label="explanation: control")
+            yield Scan(inputs, [self._sample(CONTROL_ROWS)], _CONTROL, label="explanation: control")
+        if run.options.treebank:
+            trees = trees_of(run)
+            corpus = TreesCorpus(run, trees, trees.source)
+            yield Scan(corpus, [self._sample()], TREEBANK, label="explanation: treebank")
+        # Files of GAP alone are no corpus of entities.
+        if run.corpora.coreference is not None and run.options.coref:
+            windows = WindowReader(run)
+            mentions = MentionWindows(windows, windows.source)
+            yield Scan(mentions, [self._sample()], COREFERENCE, label="explanation: coreference")
+
+    def _sample(self, most: int = MOST_ROWS) -> RowSampleAccumulator:
+        return RowSampleAccumulator(self.run.layout, seed=self.run.options.seed, most=most)
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Return the tables."""
         from threadpoolctl import threadpool_limits
 
         rows = sums.of(RowSampleAccumulator)
+        samples = {(TEXT, TRAINED): rows}
+        if _CONTROL in sums:
+            samples[TEXT, CONTROL] = sums.of(RowSampleAccumulator, _CONTROL)
+        for corpus in (TREEBANK, COREFERENCE):
+            if corpus in sums:
+                samples[corpus, TRAINED] = sums.of(RowSampleAccumulator, corpus)
+        state = rows.state()
+        tables: tuple[Rows, Rows, Rows] = ([], [], [])
         # A head has few rows, for which threads cost more than they save.
         with threadpool_limits(1):
-            tables = self._explained(rows, TRAINED, MEASURES)
-            if _CONTROL in sums:
-                control = self._explained(sums.of(RowSampleAccumulator, _CONTROL), CONTROL, (WEIGHT,))
-                for table, more in zip(tables, control, strict=True):
+            for (corpus, model), sample in samples.items():
+                for table, more in zip(tables, self._explained(sample, corpus, model), strict=True):
                     table += more
-        explanations = tables[0]
-        documents = max((row["n_documents"] for row in explanations), default=0)
+                if corpus != TEXT:
+                    state |= {f"{corpus}.{name}": array for name, array in sample.state().items()}
+        documents = max((row["n_documents"] for row in tables[0] if row["corpus"] == TEXT), default=0)
         return StageResult(
             name="explanation",
             tables=explanation_tables(*tables),
             notes=notes_on("explanation", too_few(documents)),
-            state=rows.state(),
+            state=state,
         )
 
-    def _explained(
-        self, sample: RowSampleAccumulator, model: str, measures: tuple[str, ...]
-    ) -> tuple[Rows, Rows, Rows]:
+    def _explained(self, sample: RowSampleAccumulator, corpus: str, model: str) -> tuple[Rows, Rows, Rows]:
         """Return the rows of the tables.
 
         Args:
-            sample: the rows.
-            model: whose they are.
-            measures: that are explained.
+            sample: the rows of attention.
+            corpus: what they are of.
+            model: whose they are; all measures are explained of the trained model in the text.
         """
         names, tokenizer = self.run.encoder.vocabulary, self.run.loaded.tokenizer
         special = Special(cls=names.cls_name, sep=names.sep_name or "the end")
-        explanations: Rows = []
-        groups: Rows = []
-        examples: Rows = []
+        measures = MEASURES if (corpus, model) == (TEXT, TRAINED) else (WEIGHT,)
+        tables: tuple[Rows, Rows, Rows] = ([], [], [])
         for part in self.run.layout:
             samples = sample.compute()[part.kind]
             if not samples:
                 continue
+            contexts = contexts_of(samples, self._vocabulary)
             design = sample_design(
-                samples, list(FEATURES.values()), self._contexts(samples), seed=self.run.options.seed
+                samples, list(self._catalog.features.values()), contexts, seed=self.run.options.seed
             )
             for layer, by_measure in enumerate(explain(design, range(part.layers), measures)):
-                of_layer = {"kind": part.kind, "layer": layer + 1}
+                of_layer = {"corpus": corpus, "kind": part.kind, "layer": layer + 1}
                 for measure, heads in by_measure.items():
-                    both = head_rows(
+                    explanations, groups = head_rows(
                         {**of_layer, "measure": measure, "model": model},
                         heads,
                         columns=design.columns,
                         texts=self._vocabulary.texts,
                         special=special,
+                        catalog=self._catalog,
                     )
-                    explanations += both[0]
-                    groups += both[1]
+                    tables[0].extend(explanations)
+                    tables[1].extend(groups)
                     if measure == WEIGHT and model == TRAINED:
-                        examples += example_records(of_layer, heads, sample=design, tokenizer=tokenizer)
-        return explanations, groups, examples
+                        tables[2].extend(example_records(of_layer, heads, sample=design, tokenizer=tokenizer))
+        return tables
+
+    @cached_property
+    def _catalog(self) -> Catalog:
+        return catalog_with(self.run.options.features)
 
     @cached_property
     def _vocabulary(self) -> VocabularyFacts:
         return VocabularyFacts.of_tokenizer(self.run.loaded.tokenizer)
-
-    def _contexts(self, samples: list[SampledRows]) -> ContextOf:
-        """Return what makes the context of features, with the frequencies of tokens in the sampled inputs."""
-        counts = np.bincount(np.concatenate([sample.segment.keys.ids for sample in samples]))
-        vocabulary = self._vocabulary.with_counts(counts)
-
-        def context_of(sample: SampledRows, visible: NDArray[np.bool_]) -> RowContext:
-            segment = sample.segment
-            words = int(segment.keys.word_ids.max(initial=-1)) + 1
-            origin = f"segment {sample.index + 1} of document {sample.document}"
-            return RowContext(
-                rows=sample.rows,
-                visible=visible,
-                queries=segment.queries,
-                keys=segment.keys,
-                vocabulary=vocabulary,
-                annotation=annotation_of(segment.fields, words, origin=origin),
-            )
-
-        return context_of

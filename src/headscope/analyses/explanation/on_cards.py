@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from headscope.analyses.explanation.example_rows import PREDICTIONS, WORST
+from headscope.analyses.explanation.findings import head_sentences
+from headscope.analyses.explanation.tables import CORPORA, TEXT
 from headscope.report_kit.card_words import CardWords
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.tables.cells import records
@@ -22,18 +24,20 @@ def explanation_cards(run: Study, kind: Kind) -> dict[str, Any]:
     It has `words`: every token as it is drawn, and in full where that differs; and `rows`: by the head's index, those
     predicted best, then those predicted worst. Each has `prediction`, `explained`, `token` (the word that attends),
     `at` (which of the words it is, -1 if none), `words` as `CardWords.row` numbers them, `gaps` (the words before which
-    tokens are left out), and `attention` and `predicted` of each word.
+    tokens are left out), and `attention` and `predicted` of each word. `annotated` has the sentences of heads by corpus
+    with annotation, and the head's index.
     """
     examples = run.tables.get("explanation_examples")
     if examples is None:
         return {"explanation": None}
     words, rows = CardWords(), dict[int, list[dict[str, Any]]]()
-    of_kind = examples[examples["kind"] == kind.name]
+    of_kind = examples[(examples["corpus"] == TEXT) & (examples["kind"] == kind.name)]
     if kind.size > MANY_HEADS:
         of_kind = of_kind[(of_kind["prediction"] == WORST) & (of_kind["rank"] == 1)]
     for row in sorted(records(of_kind), key=lambda row: (PREDICTIONS.index(row["prediction"]), row["rank"])):
         rows.setdefault(kind.head_index(row["layer"], row["head"]), []).append(_row(row, words))
-    return {"explanation": {"words": words.drawn(), "rows": rows}}
+    annotated = {corpus: head_sentences(run, kind, corpus) for corpus in CORPORA if corpus != TEXT}
+    return {"explanation": {"words": words.drawn(), "rows": rows, "annotated": annotated}}
 
 
 def _row(row: Mapping[str, Any], words: CardWords) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """A sample of rows of the stream, the same for all heads, with what every head attends to in them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from headscope.analyses.explanation.annotation import kept_fields
 from headscope.analyses.explanation.kept_rows import MOST_BYTES, MOST_ROWS, KeptRows, KeptSegment, RowKey
 from headscope.analyses.explanation.row_context import Tokens
 from headscope.attention.tile import AttentionTile
@@ -40,7 +41,7 @@ class SampledRows:
 
 
 class RowSampleAccumulator(Accumulator):
-    """Keeps the rows with the smallest hashes, with the attention of all heads.
+    """Keeps the rows with the smallest hashes, with the attention of all heads and the annotation of their inputs.
 
     Rows of all tokens take part, special tokens among them, as in the statistics of attention. How many are kept
     follows from the bytes that they take.
@@ -61,6 +62,7 @@ class RowSampleAccumulator(Accumulator):
     ) -> None:
         self.seed, self.most, self.bound = seed, most, bound
         self._admitted: dict[str, list[list[RowKey]]] = {}
+        self._fields: dict[tuple[str, int], Mapping[str, Any]] = {}
         super().__init__(layout)
 
     def declare(self) -> Declared:
@@ -73,6 +75,7 @@ class RowSampleAccumulator(Accumulator):
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
         self._admitted = {}
+        self._fields = {(segment.document, segment.index): segment.fields for segment in batch.segments}
 
     def update(self, tile: AttentionTile) -> None:
         """Keep the attention of a layer in a tile's sampled rows."""
@@ -105,7 +108,7 @@ class RowSampleAccumulator(Accumulator):
             if name in admitted:
                 of_rows = _tokens(queries, item)
                 of_keys = of_rows if tile.square else _tokens(keys, item)
-                kept.segments[name] = KeptSegment(of_rows, of_keys, {})
+                kept.segments[name] = KeptSegment(of_rows, of_keys, kept_fields(self._fields[name]))
         return [admitted.get(name, []) for name in names]
 
     def _keep(self, tile: AttentionTile, item: int, rows: Sequence[RowKey], kept: KeptRows) -> None:
@@ -136,7 +139,7 @@ class RowSampleAccumulator(Accumulator):
 
     def end(self, batch: Batch) -> None:
         """Forget the batch."""
-        self._admitted = {}
+        self._admitted, self._fields = {}, {}
 
     def kept(self, kind: str) -> KeptRows:
         """Return the store of a kind of attention."""

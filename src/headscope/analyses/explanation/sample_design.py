@@ -100,7 +100,7 @@ def sample_design(
 
     Args:
         samples: rows of a kind of attention.
-        features: the catalog; what needs more than a context has is left out.
+        features: the catalog; what needs more than a context has is left out, and what is 0 of all keys.
         context_of: makes the context of features.
         seed: of the order of documents.
     """
@@ -111,12 +111,15 @@ def sample_design(
         visible.append(cells)
         contexts.append(context_of(sample, cells[:, :-1]))
     available = [feature for feature in features if all(feature.needs <= context.has for context in contexts)]
-    groups = dict.fromkeys(feature.group for feature in available)
-    columns = {group: [feature for feature in available if feature.group == group] for group in groups}
-    blocks = {
-        group: Block(dense=np.stack([_cells_of(feature, contexts, visible) for feature in of_group]))
-        for group, of_group in columns.items()
-    }
+    columns: dict[str, list[str]] = {}
+    dense: dict[str, list[Singles]] = {}
+    for feature in available:
+        cells_of_feature = _cells_of(feature, contexts, visible)
+        # What no key of the sample has, such as the relations of another treebank, explains nothing.
+        if cells_of_feature.any():
+            columns.setdefault(feature.group, []).append(feature.name)
+            dense.setdefault(feature.group, []).append(cells_of_feature)
+    blocks = {group: Block(dense=np.stack(dense.pop(group))) for group in columns}
     lengths = np.concatenate([cells.sum(1) for cells in visible])
     starts = np.cumsum(lengths) - lengths
     n_cells = int(lengths.sum())
@@ -139,7 +142,7 @@ def sample_design(
     return SampleDesign(
         samples=samples,
         design=Design(starts=starts, n_cells=n_cells, blocks=blocks),
-        columns={group: [feature.name for feature in of_group] for group, of_group in columns.items()},
+        columns=columns,
         documents=documents,
         names=names,
         key_ids=np.concatenate(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from headscope.analyses.explanation.figures import draw_bars
 from headscope.analyses.explanation.findings import of_weight
 from headscope.analyses.explanation.in_terminal import head_cells, median_words
-from headscope.analyses.explanation.tables import TRAINED
+from headscope.analyses.explanation.tables import CORPORA, TEXT, TRAINED, TREEBANK
+from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import kind_links
 from headscope.report_kit.numbers import DASH
 from headscope.report_kit.pictures.drawing import placed
@@ -37,25 +38,30 @@ def explanation_section(about: Context) -> list[Section]:
         return []
     blocks: list[Html | None] = []
     for kind in about.kinds:
-        rows = of_weight(about.run, kind)
-        blocks += [*kind.heading(), el("p", f"{capital(median_words(kind.name, rows))}.")]
+        blocks += [*kind.heading(), _median(about, kind, TEXT)]
         label = f"What explains each {kind.name} head, as a stacked bar; the table below has its numbers."
         blocks += placed(about, FIGURE, label, ending=kind.ending)
-        lines = [head_cells(row, missing=DASH) for row in records(rows[rows["model"] == TRAINED])]
-        blocks.append(
-            Table(
-                summary=f"Table: the explained share of each {kind.name} head",
-                header=(
-                    "head",
-                    "explained %",
-                    "95% interval",
-                    "to explain, nats",
-                    "wrong %",
-                    "what it attends to",
-                ),
-                rows=tuple(lines),
-                name=f"table-explanation-{kind.name}",
-            ).html()
-        )
+        blocks.append(_table(about, kind, TEXT))
+        for corpus in CORPORA[1:]:
+            if len(of_weight(about.run, kind, corpus)):
+                blocks += [_median(about, kind, corpus), _table(about, kind, corpus)]
     files = kind_links(about, FIGURE, "The explained share of every head, drawn for this model")
     return section("explanation", "Explained attention", WHY, blocks, captions=(CAPTION,), files=files)
+
+
+def _median(about: Context, kind: Kind, corpus: str) -> Html:
+    rows = of_weight(about.run, kind, corpus)
+    return el("p", f"{capital(median_words(kind.name, rows, corpus=corpus))}.")
+
+
+def _table(about: Context, kind: Kind, corpus: str) -> Html:
+    rows = of_weight(about.run, kind, corpus)
+    where = (
+        "" if corpus == TEXT else f" in the {corpus}" if corpus == TREEBANK else f" in the {corpus} corpus"
+    )
+    return Table(
+        summary=f"Table: the explained share of each {kind.name} head{where}",
+        header=("head", "explained %", "95% interval", "to explain, nats", "wrong %", "what it attends to"),
+        rows=tuple(head_cells(row, missing=DASH) for row in records(rows[rows["model"] == TRAINED])),
+        name=f"table-explanation-{kind.name}" + ("" if corpus == TEXT else f"-{corpus}"),
+    ).html()

@@ -26,7 +26,8 @@ class Part:
         coefficients: of its features, by name.
         pulls: how far each of them draws attention: its coefficient times its mean under the attention less that under
             uniform attention. What a group gains is, to first order, the sum of them.
-        tokens: the tokens that it favors, the most favored first, as they are written.
+        tokens: the particular tokens with the largest pulls, as they are written.
+        avoids_tokens: whether these are avoided, not favored.
         exchangeable: names of groups in place of which it costs less than a point.
     """
 
@@ -35,13 +36,14 @@ class Part:
     coefficients: Mapping[str, float] = field(default_factory=dict)
     pulls: Mapping[str, float] = field(default_factory=dict)
     tokens: Sequence[str] = ()
+    avoids_tokens: bool = False
     exchangeable: Sequence[str] = ()
 
 
 def explanation_sentence(
     explained: float, parts: Sequence[Part], *, special: Special | None = None, catalog: Catalog = CATALOG
 ) -> str:
-    """Return `95% explained: attends to [CLS] (61), the previous token (22) and pieces of the same word (12)`.
+    """Return `95% explained: attends to [CLS] (61) and the previous token (22) and avoids digits (12)`.
 
     Args:
         explained: the explained share.
@@ -51,55 +53,70 @@ def explanation_sentence(
     """
     special = Special() if special is None else special
     largest = sorted(parts, key=lambda part: -part.share)[:MOST_GROUPS]
-    clauses = []
-    of_attending = [part for part in largest if catalog.groups[part.group].family == ATTENDING]
-    attended = [
-        f"{_target(part, special, catalog)} ({_points(part.share)})"
-        for part in largest
-        if part.group != TOKENS and part not in of_attending
-    ]
-    if attended:
-        clauses.append(f"attends to {join(attended)}")
-    clauses += [f"favors {_tokens(part)} ({_points(part.share)})" for part in largest if part.group == TOKENS]
-    if of_attending:
-        share = sum(part.share for part in of_attending)
-        clauses.append(f"depends on what attends ({_points(share)})")
+    said: dict[str, list[str]] = {verb: [] for verb in ("attends to", "favors", "avoids")}
+    of_attending = 0.0
+    for part in largest:
+        if catalog.groups[part.group].family == ATTENDING:
+            of_attending += part.share
+            continue
+        avoided = is_avoided(part, catalog)
+        verb = "avoids" if avoided else "favors" if part.group == TOKENS else "attends to"
+        phrase = _tokens(part) if part.group == TOKENS else _keys(part, special, catalog, avoided=avoided)
+        said[verb].append(f"{phrase} ({_points(part.share)})")
+    clauses = [f"{verb} {join(phrases)}" for verb, phrases in said.items() if phrases]
+    if any(catalog.groups[part.group].family == ATTENDING for part in largest):
+        clauses.append(f"depends on what attends ({_points(of_attending)})")
     if not clauses:
         return f"{percent(explained)} explained: no group of features adds a point"
     return f"{percent(explained)} explained: {join(clauses)}"
 
 
+def is_avoided(part: Part, catalog: Catalog = CATALOG) -> bool:
+    """Return whether a group keeps attention away: its strongest feature does, and has no word for its opposite."""
+    if part.group == TOKENS:
+        return part.avoids_tokens
+    strongest = _strongest(part)
+    return bool(strongest) and _keeps_away(part, strongest[0], catalog)
+
+
 def phrase_of(part: Part, catalog: Catalog = CATALOG) -> str:
     """Return what the keys of a group are: its strongest features where one or two of them stand for it.
+
+    Of a group that keeps attention away these are the keys that are avoided.
 
     Args:
         part: of the explanation.
         catalog: the features and groups.
     """
-    group = catalog.groups[part.group]
-    whole = sum(pull for pull in part.pulls.values() if pull > 0)
-    strongest = [
-        name
-        for name in sorted(part.pulls, key=lambda name: (-part.pulls[name], name))[:MOST_FEATURES]
-        if part.pulls[name] > 0 and part.pulls[name] >= LEAST_PULL * whole
-    ]
-    phrases = [_feature_phrase(part, name, catalog) for name in strongest]
+    group, avoided = catalog.groups[part.group], is_avoided(part, catalog)
+    # Features that draw attention and features that keep it away make no list.
+    alike = [name for name in _strongest(part) if _keeps_away(part, name, catalog) == avoided]
+    phrases = [_feature_phrase(part, name, catalog) for name in alike]
     if group.by_feature and phrases:
         return join(list(dict.fromkeys(phrases)))
-    # A group whose strongest feature keeps attention away is called by what it is not.
-    return phrases[0] if strongest and part.coefficients[strongest[0]] < 0 else group.phrase
+    return phrases[0] if avoided else group.phrase
+
+
+def _strongest(part: Part) -> list[str]:
+    """Return the features that stand for their group, the one with the largest pull first."""
+    whole = sum(pull for pull in part.pulls.values() if pull > 0)
+    order = sorted(part.pulls, key=lambda name: (-part.pulls[name], name))[:MOST_FEATURES]
+    return [name for name in order if part.pulls[name] > 0 and part.pulls[name] >= LEAST_PULL * whole]
+
+
+def _keeps_away(part: Part, name: str, catalog: Catalog) -> bool:
+    return part.coefficients[name] < 0 and not catalog.features[name].opposite
 
 
 def _feature_phrase(part: Part, name: str, catalog: Catalog) -> str:
     feature = catalog.features[name]
-    if part.coefficients[name] > 0:
-        return feature.sentence
-    return feature.opposite or f"tokens other than {feature.sentence}"
+    return feature.opposite if part.coefficients[name] < 0 and feature.opposite else feature.sentence
 
 
-def _target(part: Part, special: Special, catalog: Catalog) -> str:
-    phrases = [phrase_of(part, catalog), *(catalog.groups[name].phrase for name in part.exchangeable)]
-    return special.fill(either(phrases))
+def _keys(part: Part, special: Special, catalog: Catalog, *, avoided: bool) -> str:
+    # Whether what stands for keys that are avoided is avoided, too, is not known.
+    others = () if avoided else part.exchangeable
+    return special.fill(either([phrase_of(part, catalog), *(catalog.groups[name].phrase for name in others)]))
 
 
 def _tokens(part: Part) -> str:

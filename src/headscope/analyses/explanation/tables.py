@@ -1,6 +1,5 @@
 """The tables of explanations."""
 
-from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.example_rows import PREDICTIONS
 from headscope.declarations.head_measures import SHARE, MeasureLabel
 from headscope.statistics.tables.columns import (
@@ -19,7 +18,14 @@ from headscope.statistics.tables.table_schema import Column, TableSchema
 WEIGHT, NORM, NON_SINK = MEASURES = ("weight", "norm", "non_sink")
 """The attention weight, norm-weighted attention, and the weight on non-sink keys, by the prediction of the weight."""
 TRAINED, CONTROL = MODELS = ("trained", "control")
+TEXT, TREEBANK, COREFERENCE = CORPORA = ("text", "treebank", "coreference")
+_CORPUS = text(
+    "corpus",
+    "which the rows are of: the text, or an annotated corpus, whose annotation has features, too",
+    choices=CORPORA,
+)
 _OF = (
+    _CORPUS,
     *PLACE,
     text(
         "measure",
@@ -29,7 +35,7 @@ _OF = (
     ),
     text("model", "whose heads: the model's, or those of one with random weights", choices=MODELS),
 )
-_KEY = ("kind", "layer", "head", "measure", "model")
+_KEY = ("corpus", "kind", "layer", "head", "measure", "model")
 _NOT = f"{FEW}, or nothing to explain"
 
 EXPLANATION = TableSchema(
@@ -66,7 +72,7 @@ EXPLANATION_GROUPS = TableSchema(
     "selected; the shares of a head add up to its explained share.",
     columns=(
         *_OF,
-        text("group", "group of features", choices=tuple(GROUPS)),
+        text("group", "group of features: of the catalog, or of those that a user adds"),
         Column("rank", "by share, from 1", "int64", bounds=FROM_ONE),
         number("share", "what the group adds to the explained share", unit="share"),
         *ends("share", unit="share"),
@@ -84,6 +90,7 @@ EXPLANATION_EXAMPLES = TableSchema(
     "predicted best, of those with as much to explain as the median row, and two rows of different documents predicted "
     "worst. Shown are the tokens around the row, and the keys that have most by either.",
     columns=(
+        _CORPUS,
         *PLACE,
         text("prediction", "which rows they are: predicted best, or worst", choices=PREDICTIONS),
         Column("rank", "which of these, from 1", "int64", bounds=FROM_ONE),
@@ -111,9 +118,11 @@ EXPLANATION_EXAMPLES = TableSchema(
         Column("attention", "weight on each of `tokens`", "list of float64", unit="share"),
         Column("predicted", "what is predicted of each weight", "list of float64", unit="share"),
     ),
-    key=(*("kind", "layer", "head"), "prediction", "rank"),
+    key=(*("corpus", "kind", "layer", "head"), "prediction", "rank"),
 )
 TABLES = (EXPLANATION, EXPLANATION_GROUPS, EXPLANATION_EXAMPLES)
 
 HEAD_LABELS = {(): MeasureLabel(label="explained share", unit=SHARE)}
+TREEBANK_LABELS = {(): MeasureLabel(label="explained share in the treebank", unit=SHARE)}
+COREFERENCE_LABELS = {(): MeasureLabel(label="explained share in the coreference corpus", unit=SHARE)}
 NON_SINK_LABELS = {(): MeasureLabel(label="explained share of non-sink attention", unit=SHARE)}

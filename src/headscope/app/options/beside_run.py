@@ -30,6 +30,11 @@ OUT = Option(
     group="corpora",
     help="Folder of the run: new, empty, or of the same run; a temporary one when not given (`study.path`).",
 )
+FEATURES = Option(
+    name="features",
+    kind=Any,
+    help="A list of `hs.TextFeature`, by which heads are explained beside the features of the catalog.",
+)
 WATCH = Option(name="watch", kind=Any, help="Told of progress.", group="machine")
 # These exist on the command line alone.
 QUIET = switch("quiet", "Show no progress.", group="machine", flags=("--quiet", "-q"))

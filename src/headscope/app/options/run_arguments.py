@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.options.beside_run import RUN
+from headscope.app.options.beside_run import FEATURES, RUN
 from headscope.app.options.keywords import check_model, checked
 from headscope.corpora.given import given_text
 from headscope.declarations.option import Option
 from headscope.declarations.run_options import RunOptions
+from headscope.declarations.text_feature import check_features
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
@@ -55,12 +56,14 @@ def run_options_of(
     in_memory = bool(texts) and not isinstance(texts[0], str)
     if in_memory and "packing" not in values and any(len(each.lines) <= 1 for each in texts):
         values["packing"] = "single"  # a line alone is no pair, and would be left out
+    features = check_features(values.pop(FEATURES.name, ()))
     beside = {name: values.pop(name) for name in list(values) if name not in RUN}
     run_options = RunOptions(
         model=named,
         text=() if in_memory else texts,
         loaded_model=loaded,
         documents_in_memory=texts if in_memory else (),
+        features=features,
         stages=stages,
         **values,
     )

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from headscope.app.options.beside_run import OUT, RUN, TEXT, TOKENIZER, WATCH
-from headscope.declarations.analysis import Analysis, Stage
+from headscope.app.options.beside_run import FEATURES, OUT, RUN, TEXT, TOKENIZER, WATCH
+from headscope.declarations.analysis import FEATURES_HASH, Analysis, Stage
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.command import Command, OutputFile
 from headscope.declarations.option import GROUPS, Option
@@ -59,10 +59,16 @@ def in_order(options: Iterable[Option], *, first: Iterable[str] = ()) -> list[Op
     return [*head, *sorted(by_name.values(), key=lambda each: _GROUPS.index(each.group))]
 
 
-def in_python(options: Iterable[Option]) -> list[Option]:
-    """Return options of a run as functions offer them: the text may be in memory; the model stands before them."""
+def in_python(options: Iterable[Option], stages: Iterable[Stage]) -> list[Option]:
+    """Return options of a run as functions offer them: the text may be in memory; the model stands before them.
+
+    Args:
+        options: of the run.
+        stages: that it may measure.
+    """
     declared = {each.name: TEXT if each.name == "text" else each for each in options if each.name != "model"}
-    offered = [*declared.values(), OUT, TOKENIZER, WATCH]
+    features = [FEATURES] if any(FEATURES_HASH in stage.options for stage in stages) else []
+    offered = [*declared.values(), *features, OUT, TOKENIZER, WATCH]
     return in_order(offered, first=["text"] if "text" in declared else [])
 
 

@@ -32,7 +32,7 @@ GROUPS = (
     ),
     Group(name="clause", family="treebank", label="clause", phrase="the row’s own clause"),
 )
-_NAMES = {
+TAG_NAMES = {
     "ADJ": "adjectives", "ADP": "adpositions", "ADV": "adverbs", "AUX": "auxiliaries", "CCONJ": "conjunctions",
     "DET": "determiners", "INTJ": "interjections", "NOUN": "nouns", "NUM": "numbers", "PART": "particles",
     "PRON": "pronouns", "PROPN": "proper nouns", "PUNCT": "punctuation", "SCONJ": "subordinating conjunctions",
@@ -102,8 +102,8 @@ FEATURES = (
         Feature(
             name=f"tag_{tag}",
             group="tag",
-            label=_NAMES[tag],
-            sentence=_NAMES[tag],
+            label=TAG_NAMES[tag],
+            sentence=TAG_NAMES[tag],
             compute=_tag(tag),
             needs=_TAGS,
         )

@@ -61,6 +61,11 @@ export function explainedOf(kind, index) {
   return (rows[index] || []).map((one) => ({ ...one, best: one.prediction === "best", token: words[one.token], ...rowOf(words, one.words) }));
 }
 
+// What explains a head in a corpus with annotation, `treebank` or `coreference`, in a sentence; null where it has none.
+export function explainedIn(kind, index, corpus) {
+  return partsOf(kind).explanation?.annotated[corpus]?.[index] || null;
+}
+
 // What there is of a head's directions: [{side, axis, shares, points: [{x, y, length, token}]}], coordinates in steps, 0 the mean;
 // a token has class (a name), position, at: which of the tokens around it it is, and these as rows have them. Empty
 // where its layer was not measured, null where the page has no maps.

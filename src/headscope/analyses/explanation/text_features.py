@@ -1,0 +1,112 @@
+"""Features of a user's: what their functions are given, and how what they return becomes a feature of the catalog."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.explanation.catalog import CATALOG, Catalog
+from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats
+from headscope.analyses.explanation.row_context import RowContext
+from headscope.declarations.text_feature import TextFeature
+from headscope.encoding.vocabulary import KeyClass
+from headscope.errors import OptionError
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AnnotatedTokens:
+    """The tokens of an input, and what is known of them.
+
+    Attributes:
+        tokens: the text of each token without its marks, as it is written; empty for special tokens.
+        ids: token ids, `[token]`.
+        special: which are special tokens, or the first token of all, `[token]`.
+        word_ids: index of each token's word, -1 for special tokens, `[token]`.
+        words: the text of each word in lower case, pieces joined, by its index.
+        tags: universal part of speech of each word; None without a treebank.
+        heads: index of the word that each word depends on, -1 for the root, `[word]`; None without a treebank.
+        relations: relation of each word to its head; None without a treebank.
+        entities: number of the entity of each word, -1 for none, `[word]`; None without coreference.
+    """
+
+    tokens: tuple[str, ...]
+    ids: NDArray[np.int64]
+    special: NDArray[np.bool_]
+    word_ids: NDArray[np.int64]
+    words: dict[int, str]
+    tags: tuple[str, ...] | None
+    heads: NDArray[np.int64] | None
+    relations: tuple[str, ...] | None
+    entities: NDArray[np.int64] | None
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+
+def catalog_with(features: Iterable[TextFeature]) -> Catalog:
+    """Return the catalog with a user's features.
+
+    Raises:
+        OptionError: a name is taken.
+    """
+    return CATALOG.plus([_feature_of(each) for each in features])
+
+
+def _feature_of(feature: TextFeature) -> Feature:
+    def compute(rows: RowContext) -> Floats:
+        values = feature.compute(_tokens_of(rows))
+        return _rows_of(feature.name, values, rows)
+
+    return Feature(
+        name=feature.name,
+        group=feature.group or feature.name,
+        label=feature.label or feature.name.replace("_", " "),
+        sentence=feature.sentence,
+        opposite=feature.opposite,
+        compute=compute,
+        needs=SAME_AXIS,
+    )
+
+
+def _tokens_of(rows: RowContext) -> AnnotatedTokens:
+    keys, annotation = rows.keys, rows.annotation
+    return AnnotatedTokens(
+        tokens=tuple(rows.texts_of(keys)),
+        ids=keys.ids,
+        special=np.isin(keys.classes, (KeyClass.CLS, KeyClass.SEP)),
+        word_ids=keys.word_ids,
+        words=rows.words,
+        tags=annotation.tags,
+        heads=annotation.heads,
+        relations=annotation.relations,
+        entities=annotation.entities,
+    )
+
+
+def _rows_of(name: str, values: object, rows: RowContext) -> Floats:
+    """Return what a function returned at the rows, `[row, key]`.
+
+    Raises:
+        OptionError: it is not a number for each key, or for each pair.
+    """
+    n = len(rows.keys)
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"feature {name!r} returned a {type(values).__name__} that holds other things than numbers; expected "
+            f"{n} numbers, one a token, or {n} x {n}"
+        ) from None
+    if numbers.shape not in ((n,), (n, n)):
+        shape = " x ".join(map(str, numbers.shape)) or "1"
+        raise OptionError(
+            f"feature {name!r} returned {shape} numbers for a text of {n} tokens; expected {n}, one a key, or "
+            f"{n} x {n}, [query, key]"
+        )
+    if not np.isfinite(numbers).all():
+        raise OptionError(
+            f"feature {name!r} returned a number that is not finite; expected finite numbers: leave out what a token "
+            "has not as 0"
+        )
+    return rows.of_keys(numbers) if numbers.ndim == 1 else numbers[rows.rows]

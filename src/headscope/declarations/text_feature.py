@@ -1,0 +1,106 @@
+"""A feature of a user's, by which heads are explained: a name, words, and a function of a text."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
+from types import CodeType, FunctionType
+from typing import Any
+
+from headscope.errors import OptionError
+
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextFeature:
+    """A feature of keys, or of pairs of tokens, by which `hs.explanation` explains heads beside those of its catalog.
+
+    Attributes:
+        name: in tables; small letters, digits and `_`.
+        sentence: what the keys are for which it is 1, or large, as sentences say it: `tokens that end in -ing`.
+        compute: returns it for all tokens of a text, an `AnnotatedTokens`: a number for each key, `[key]`, or for each
+            pair, `[query, key]`. It is called once for each sampled input; numbers are finite, and best between -10 and
+            10.
+        group: which features are added to an explanation together; the feature alone when empty.
+        label: in headings; the name when empty.
+        opposite: what the keys are where it is small, for one that is no yes or no: `short tokens`.
+
+    Raises:
+        OptionError: the name has other characters, or there are no words for it, or `compute` cannot be called.
+    """
+
+    name: str
+    sentence: str
+    compute: Callable[[Any], Any]
+    group: str = ""
+    label: str = ""
+    opposite: str = ""
+
+    def __post_init__(self) -> None:
+        for what, name in (("name", self.name), ("group", self.group or self.name)):
+            if not isinstance(name, str) or not _NAME.fullmatch(name):
+                raise OptionError(
+                    f"the {what} of a feature is {name!r}; expected small letters, digits and _, as ends_in_ing"
+                )
+        if not isinstance(self.sentence, str) or not self.sentence.strip():
+            raise OptionError(
+                f"feature {self.name!r} has no sentence; expected what its keys are, as 'tokens that end in -ing'"
+            )
+        if not callable(self.compute):
+            raise OptionError(
+                f"compute of feature {self.name!r} is a {type(self.compute).__name__}; expected a function of a text "
+                "that returns a number for each of its tokens"
+            )
+
+
+def check_features(features: Any) -> tuple[TextFeature, ...]:
+    """Return features as a tuple.
+
+    Raises:
+        OptionError: one is none, or two have one name.
+    """
+    if isinstance(features, TextFeature) or not isinstance(features, Iterable):
+        raise OptionError(
+            f"features is a {type(features).__name__}; expected a list of hs.TextFeature, as [my_feature]"
+        )
+    checked: dict[str, TextFeature] = {}
+    for feature in features:
+        if not isinstance(feature, TextFeature):
+            raise OptionError(
+                f"features has a {type(feature).__name__}; expected hs.TextFeature(name=..., sentence=..., compute=...)"
+            )
+        if feature.name in checked:
+            raise OptionError(f"two features are named {feature.name!r}; give each a name of its own")
+        checked[feature.name] = feature
+    return tuple(checked.values())
+
+
+def hash_of_features(features: Sequence[TextFeature]) -> str | None:
+    """Return a hash of features, their functions among them, for the signature; None where there are none.
+
+    Of a function it is that of its code, and of what it was given beside: what it reads from elsewhere is not seen.
+    """
+    if not features:
+        return None
+    digest = blake2b(digest_size=8)
+    for each in features:
+        words = (each.name, each.sentence, each.group, each.label, each.opposite)
+        digest.update(repr((words, _facts(each.compute))).encode())
+    return digest.hexdigest()
+
+
+def _facts(value: Any) -> Any:
+    """Return what tells a function from another, in another process, too."""
+    if isinstance(value, FunctionType):
+        inside = [_facts(cell.cell_contents) for cell in value.__closure__ or ()]
+        return _facts(value.__code__), value.__defaults__, inside
+    if isinstance(value, CodeType):
+        return value.co_code, value.co_names, [_facts(each) for each in value.co_consts]
+    if isinstance(value, partial):
+        return _facts(value.func), [_facts(each) for each in value.args], sorted(value.keywords.items())
+    method = type(value).__call__ if callable(value) else None
+    if isinstance(method, FunctionType):
+        return type(value).__qualname__, _facts(method), sorted(vars(value).items())
+    return repr(value)
