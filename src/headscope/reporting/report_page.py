@@ -141,6 +141,7 @@ def _first_screen(about: Context, title: str, first: Sequence[Sentence], atlas: 
             el("div", el("h2", "Every head"), el("div", class_="tabs", id="kinds"),
                el("a", "Head atlas", href=atlas, id="atlas-link") if atlas else None,
                el("div", id="color-by"), class_="bar"),
+            el("div", id="pinned", class_="pinned"),
             el("div", id="grid", class_="grid-box"),
             el("p", id="readout", class_="readout", aria_live="polite"),
             el("div", id="legend", class_="legend"),

@@ -40,10 +40,11 @@ export function findLines(kind, index) {
   );
 }
 
-export function showCard(box, kind, index) {
+// `kept`: the token of the pinned sentence that the reader keeps: the head is then drawn on that sentence.
+export function showCard(box, kind, index, kept = null) {
   const role = roleOf(kind, index);
   const title = headTitle(kind, index);
-  const sentence = firstSentence(kind, index);
+  const sentence = kept === null ? firstSentence(kind, index) : null;
   const map = sentence ? mapOfSentence(sentence) : mapOf(kind, index);
   const { atlas: address } = box.dataset;
   const link = address && el("a", { href: `${address}#${anchorOf(kind, index)}` }, "This head in the atlas");
@@ -54,7 +55,7 @@ export function showCard(box, kind, index) {
     link ? el("p", { class: "at-link-line" }, link, ": sentences, relations, nearest heads") : "",
     sentence ? el("p", { class: "shown" }, el("b", {}, upper(labelOf(sentence))), ": ", tellSentence(sentence, role)) : "",
     map
-      ? lineDiagram(map, sentence ? sentence.role : role.name, `${title} on an example sentence: what each token attends to. Up and down arrows move.`, sentence ? sentence.arcs : [])
+      ? lineDiagram(map, sentence ? sentence.role : role.name, `${title} on an example sentence: what each token attends to. Up and down arrows move.`, sentence ? sentence.arcs : [], kept)
       : el("p", { class: "caption" }, "This run kept no example sentence for this head."),
     strips(kind, index),
     el("p", { class: "caption" }, "Gray: every head, taller where several fall together. Dashed: uniform attention. Bar: 95% interval. Point at a token to see its attention alone."),

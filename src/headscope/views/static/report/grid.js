@@ -36,9 +36,11 @@ export class HeadGrid {
     this.cells = [];
     this.opened = null;
     this.second = null;
+    this.lit = null; // a share for each head, while a token is pointed at
   }
 
   show(kind) {
+    this.lit = null;
     this.kind = kind;
     this.opened = null;
     this.second = null;
@@ -98,7 +100,24 @@ export class HeadGrid {
       button.replaceChildren(...(statistic ? [] : [shape(role.name), ...found]));
     });
     this.name(this.opened);
+    if (this.lit) this.light(this.lit);
     return top;
+  }
+
+  // Light the cells by a share for each head, null for one that has none; without shares they are as they were.
+  light(shares) {
+    const before = this.lit;
+    this.lit = shares;
+    if (!shares) {
+      if (before) this.paint();
+      return;
+    }
+    const top = Math.max(...shares.filter((share) => share !== null), 1e-9);
+    this.cells.forEach((button, index) => {
+      button.className = "amount";
+      button.style.setProperty("--amount", `${Math.round((100 * (shares[index] ?? 0)) / top)}%`);
+      button.replaceChildren();
+    });
   }
 
   // Mark the opened head, and the one that it is compared with.

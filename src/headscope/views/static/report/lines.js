@@ -7,8 +7,9 @@ const LEFT = 126;
 const RIGHT = 274;
 const FAINTEST = 0.012;
 
-// `marked`: pairs [query, key] whose lines are drawn heavier, and their tokens bold.
-export function lineDiagram(map, role, title, marked = []) {
+// `marked`: pairs [query, key] whose lines are drawn heavier, and their tokens bold. `kept`: the key that is alone while no
+// token is pointed at.
+export function lineDiagram(map, role, title, marked = [], kept = null) {
   const { queries, keys, weights } = map;
   const rows = Math.max(queries.length, keys.length);
   const step = rows > 24 ? 16 : rows > 16 ? 18 : 20;
@@ -44,6 +45,11 @@ export function lineDiagram(map, role, title, marked = []) {
     for (const text of [...notes.query, ...notes.key]) text.textContent = "";
   }
 
+  function rest() {
+    clear();
+    if (kept !== null) isolate("key", kept);
+  }
+
   function token(side, place, [drawn, whole]) {
     const row = side === "query" ? weights[place] : weights.map((line) => line[place]);
     const names = side === "query" ? keys : queries;
@@ -60,9 +66,9 @@ export function lineDiagram(map, role, title, marked = []) {
         role: "img",
         "aria-label": `${drawn}: ${told || "no weight of 2% or more"}`,
         onmouseenter: () => isolate(side, place),
-        onmouseleave: clear,
+        onmouseleave: rest,
         onfocus: () => isolate(side, place),
-        onblur: clear,
+        onblur: rest,
         onclick: () => text.focus(),
       },
       drawn,
@@ -90,7 +96,7 @@ export function lineDiagram(map, role, title, marked = []) {
       Home: sides[side][0],
       End: sides[side].at(-1),
     }[event.key];
-    if (event.key === "Escape") clear();
+    if (event.key === "Escape") rest();
     if (!to) return;
     event.preventDefault();
     event.target.setAttribute("tabindex", "-1");
@@ -98,6 +104,7 @@ export function lineDiagram(map, role, title, marked = []) {
     to.focus();
   }
 
+  rest();
   const drawing = svg(
     "svg",
     { class: `lines role-${role}`, viewBox: `0 0 ${WIDTH} ${rows * step}`, role: "group", "aria-label": title, onkeydown: walk },

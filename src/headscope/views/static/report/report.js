@@ -5,6 +5,7 @@ import { Dock } from "./dock.js";
 import { HeadGrid, legend } from "./grid.js";
 import { HeadScatter } from "./head_scatter.js";
 import { followSections, placeWritten, readPlace } from "./place.js";
+import { PinnedSentence } from "./pinned.js";
 import { namePoints } from "./points.js";
 import { foldRail, unfold } from "./rail.js";
 import { HeadTable } from "./table.js";
@@ -25,8 +26,11 @@ const markTab = kindTabs(at("kinds"), (kind) => {
 
 const scatter = new HeadScatter(at("head-scatter"), (kind, index) => visit({ kind, index }));
 
+const pinned = new PinnedSentence(at("pinned"), (shares) => grid.light(shares), () => showCard(card, grid.kind, grid.opened, pinned.pinned));
+
 function showKind(kind) {
   grid.show(kind);
+  pinned.show(kind);
   scatter.show(kind);
   legend(at("legend"), grid);
   markTab(kind);
@@ -35,7 +39,7 @@ function showKind(kind) {
 function open(kind, index, { reveal = false }) {
   if (grid.kind !== kind) showKind(kind);
   grid.open(index);
-  showCard(card, kind, index);
+  showCard(card, kind, index, pinned.pinned);
   if (dock.docked) card.prepend(dock.close);
   if (reveal) dock.show();
 }
