@@ -99,6 +99,7 @@ bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/job_worlds.py $(if $(QUICK),--quick)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/explanation_worlds.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/scan_overhead.py
+	$(BIN)/python benchmarks/half_precision.py
 	$(BIN)/python benchmarks/long_inputs.py
 	$(BIN)/python benchmarks/long_memory.py
 	$(BIN)/python benchmarks/gpu.py

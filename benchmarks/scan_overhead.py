@@ -68,7 +68,7 @@ def compare(name: str, *, segments: int, batch: int, rounds: int) -> float:
 
     # Where the outputs go is found once a model, as a run does.
     source = ModelSource(model, anatomy, vocabulary, batches)
-    source.run(_Nobody(), {"statistics", "written"})
+    source.run(Nobody(), {"statistics", "written"})
 
     def look() -> None:
         scan(source, [StatsAccumulator(anatomy.layout)])
@@ -93,7 +93,7 @@ def compare(name: str, *, segments: int, batch: int, rounds: int) -> float:
     return median_ratio(times, "scan", "bare sdpa")
 
 
-class _Nobody:
+class Nobody:
     """Takes tiles and does nothing with them."""
 
     def begin(self, batch: Batch) -> None:

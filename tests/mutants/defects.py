@@ -92,7 +92,7 @@ DEFECTS = [
         "number = sums[..., -1].clamp(min=1)", "attention/test_learned_sinks.py"),
     _in("attention/visibility.py", "(at[None, None, :] <= at[rows_of_part]", "(at[None, None, :] < at[rows_of_part]",
         "attention/test_long_inputs.py::test_what_rows_see_is_counted_in_blocks"),
-    _in("attention/fused/statistics_pass.py", "statistics[:, :, 0, RowQuantity.PREVIOUS] = 0.0",
+    _in("attention/fused/band.py", "statistics[:, :, 0, RowQuantity.PREVIOUS] = 0.0",
         "statistics[:, :, -1, RowQuantity.PREVIOUS] = 0.0", "attention/test_families.py"),
     _in("attention/head_id.py", "return self.layer - 1, self.head - 1", "return self.layer, self.head - 1",
         "attention/test_head_id.py"),

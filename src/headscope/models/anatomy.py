@@ -64,6 +64,7 @@ class Anatomy:
         together: which inputs may share a batch: any, `padded` to one length; those of `equal` length alone, where
             padding changes a model's numbers (convolutions reach into it); or none, where the rest of a batch does.
         map_layers: of each kind, which of the layers that `output_attentions=True` gives are maps of all keys.
+        path_note: how attention is computed, in a sentence, where it is not the fused path in the model's precision.
         notes: what of the model's attention is not read.
     """
 
@@ -77,4 +78,5 @@ class Anatomy:
     first_position: int = 0
     together: Together = "padded"
     map_layers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    path_note: str | None = None
     notes: tuple[str, ...] = ()

@@ -94,10 +94,8 @@ class ReadingModel:
             notes.insert(0, "the decoder reads the encoder's text again, shifted right by its start token")
         if low := precision_note(dtype_of(self.loaded)):
             notes.append(low)
-        if self.anatomy.path == "fallback":
-            notes.append(
-                "the model does not use transformers' attention interface: output_attentions was used"
-            )
+        if self.anatomy.path_note is not None:
+            notes.append(self.anatomy.path_note)
         return notes
 
 

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from headscope.attention.fused.block_parts import WidenedParts, computed_in
 from headscope.attention.fused.blocks import Block
-
-_ALIGNED = 16
 
 
 class BlockScores:
@@ -20,6 +19,7 @@ class BlockScores:
 
     Attributes:
         most: the number of scores of the largest block.
+        dtype: of the scores.
     """
 
     def __init__(
@@ -32,15 +32,16 @@ class BlockScores:
         scaling: float,
         blocks: Sequence[Block],
     ) -> None:
-        self.query, self.mask, self.bias, self.scaling = query, mask, bias, scaling
-        self.key = key.contiguous()  # products of strided keys are slow, and every block needs one
+        self.mask, self.bias, self.scaling = mask, bias, scaling
         self.most = max(block.scores for block in blocks)
-        self._memory = query.new_empty(self.most)
+        self.dtype = computed_in(query.dtype)
+        self._queries, self._keys = WidenedParts(query), WidenedParts(key, contiguous=True)
+        self._memory = query.new_empty(self.most, dtype=self.dtype)
 
     def __call__(self, block: Block) -> Tensor:
         """Return the scores of a block, `[item, head, row, key]`; the next call overwrites them."""
-        query = self.query[block.items, block.heads, block.rows]
-        key = self.key[block.items, block.groups, block.keys]
+        query = self._queries(block.items, block.heads, block.rows)
+        key = self._keys(block.items, block.groups, block.keys)
         scores = self._memory[: block.scores].view(*query.shape[:3], key.shape[2])
         _multiply(query, key.transpose(2, 3), out=scores, factor=self.scaling)
         if self.bias is not None:
@@ -66,19 +67,9 @@ def emptied(weights: Tensor, block: Block) -> Tensor:
     return rows[..., block.keys]
 
 
-def aligned(columns: Sequence[Tensor]) -> Tensor:
-    """Concatenate columns `[batch, head, key, column]`, and pad them with zeros to a multiple of 16.
-
-    Products with fewer columns take up to three times as long on processors that compute 16 at a time.
-    """
-    width = sum(each.shape[3] for each in columns)
-    first = columns[0]
-    return torch.cat([*columns, first.new_zeros((*first.shape[:3], -width % _ALIGNED))], dim=3)
-
-
 def store(target: Tensor, left: Tensor, right: Tensor) -> None:
     """Write the product of a block's weights and the columns at its keys into `target`, `[item, head, row, column]`."""
-    if target.is_contiguous():
+    if target.is_contiguous() and target.dtype == left.dtype:
         _multiply(left, right, out=target)
     else:
         result = left.new_empty(target.shape)

@@ -82,20 +82,21 @@ def cut_in_blocks(
     row_reach, shared = reach(), heads // groups
     height = max(size.scores // (shared * row_reach.widest), -(-size.few // shared))
     height = min(height, rows, size.low if row_reach.varies else rows)
+    parts = []
+    for first in range(0, rows, height):
+        rows_of_block = slice(first, min(first + height, rows))
+        span, plain = row_reach.of_rows(rows_of_block)
+        plain = slice(plain.start - span.start, plain.stop - span.start)
+        number = (rows_of_block.stop - rows_of_block.start) * (span.stop - span.start) * shared
+        step = max(1, size.scores // number)
+        for group in range(0, groups, step):
+            of_groups = slice(group, min(group + step, groups))
+            of_heads = slice(of_groups.start * shared, of_groups.stop * shared)
+            parts.append((of_heads, of_groups, rows_of_block, span, plain))
+    if (
+        not row_reach.varies
+    ):  # blocks of the same keys follow each other: what is made of the keys is made once
+        parts.sort(key=lambda part: part[0].start)
     for item in range(batch):
-        for first in range(0, rows, height):
-            rows_of_block = slice(first, min(first + height, rows))
-            span, plain = row_reach.of_rows(rows_of_block)
-            plain = slice(plain.start - span.start, plain.stop - span.start)
-            number = (rows_of_block.stop - rows_of_block.start) * (span.stop - span.start) * shared
-            step = max(1, size.scores // number)
-            for group in range(0, groups, step):
-                part = slice(group, min(group + step, groups))
-                yield Block(
-                    slice(item, item + 1),
-                    slice(part.start * shared, part.stop * shared),
-                    part,
-                    rows_of_block,
-                    span,
-                    plain,
-                )
+        for part in parts:
+            yield Block(slice(item, item + 1), *part)

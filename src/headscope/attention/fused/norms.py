@@ -5,6 +5,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from headscope.attention.entropy import finish_entropy
+from headscope.attention.fused import band
 from headscope.attention.fused.blocks import Block
 from headscope.attention.row_quantities import BY_CLASS, CLASSES, ROW_STATISTICS, RowQuantity
 from headscope.attention.row_statistics import class_indicators, write_positions
@@ -58,9 +59,9 @@ class FusedNorms:
         statistics = self.statistics[block.items, block.heads, block.rows]
         t = self._memory[: e.numel()].view(e.shape)
         torch.mul(e, self.norms[block.items, block.heads, None, block.keys], out=t)
-        write_positions(
-            statistics, t, start=self.start + block.rows.start - block.keys.start, square=self.square
-        )
+        if band.BEYOND:
+            start = self.start + block.rows.start - block.keys.start
+            write_positions(statistics, t, start=start, square=self.square, quantities=band.BEYOND)
         torch.amax(t, dim=-1, out=statistics[..., RowQuantity.MAX_WEIGHT])
 
     def weigh_logarithms(self, block: Block, es: Float[Tensor, "item head row key"]) -> None:
@@ -69,8 +70,21 @@ class FusedNorms:
         statistics = self.statistics[block.items, block.heads, block.rows]
         statistics[..., RowQuantity.ENTROPY] = (es @ norms[..., None])[..., 0]
 
-    def finish(self, sums: Float[Tensor, "batch head row column"]) -> None:
-        """Take e times `columns`, and divide by each row's sum; a row that writes nothing becomes NaN."""
+    def finish(
+        self,
+        sums: Float[Tensor, "batch head row column"],
+        *,
+        positions: Float[Tensor, "batch head row quantity"],
+    ) -> None:
+        """Divide by each row's sum; a row that writes nothing becomes NaN.
+
+        Args:
+            sums: e times `columns`.
+            positions: statistics of e, unnormalized, of which the band is read.
+        """
+        self.statistics[..., band.BAND] = band.times_norms(
+            positions[..., band.BAND], self.norms, start=self.start
+        )
         self.statistics[..., BY_CLASS] = sums[..., :_TOTAL]
         weighted = self.statistics[..., RowQuantity.ENTROPY]
         weighted += sums[..., _LOGARITHMS]

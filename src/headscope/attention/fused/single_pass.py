@@ -45,7 +45,8 @@ def fused_attention(
 
     With s the scores less their row maximum, e = exp s and z = sum e: the weights are e / z, the largest
     is 1 / z, and the entropy -sum (e/z) ln(e/z) = ln z - (sum e s) / z, nats. A learned sink is one more score, with
-    nothing at its key.
+    nothing at its key. Of queries and keys in half precision all of it is computed in float32; only the output is
+    rounded to the model's precision.
 
     Args:
         query: `[batch, head, row, width]`.
@@ -80,14 +81,15 @@ def fused_attention(
         )
     )
     scores_of = BlockScores(query, key, mask=mask, bias=bias, scaling=scaling, blocks=blocks)
+    dtype = scores_of.dtype
     layer = FusedLayer(
         blocks=blocks,
         scores_of=scores_of,
         value=value,
         output=query.new_empty((batch, rows, heads, width)),
-        weights=query.new_empty((batch, heads, rows, n_keys)) if need_weights else None,
-        logits=None if sink is None else sink.to(query.dtype).expand(batch, heads, rows),
-        sunk=None if sink is None else query.new_empty((batch, heads, rows)),
+        weights=query.new_empty((batch, heads, rows, n_keys), dtype=dtype) if need_weights else None,
+        logits=None if sink is None else sink.to(dtype).expand(batch, heads, rows),
+        sunk=None if sink is None else query.new_empty((batch, heads, rows), dtype=dtype),
     )
     if need_weights and not need_statistics:
         return softmax_pass(layer)

@@ -2,6 +2,7 @@
 
 import torch
 
+from headscope.attention.fused.block_parts import WidenedParts
 from headscope.attention.fused.block_products import emptied, store
 from headscope.attention.fused.fused_layer import FusedLayer
 from headscope.attention.fused.fused_result import FusedResult
@@ -10,6 +11,7 @@ from headscope.attention.fused.fused_result import FusedResult
 def softmax_pass(layer: FusedLayer) -> FusedResult:
     """Compute the weights and outputs of a layer, which has memory for the weights."""
     assert layer.weights is not None
+    values = WidenedParts(layer.value)
     for block in layer.blocks:
         s = layer.scores_of(block)
         part = torch.softmax(s, dim=-1)
@@ -22,6 +24,6 @@ def softmax_pass(layer: FusedLayer) -> FusedResult:
         store(
             layer.output.transpose(1, 2)[block.items, block.heads, block.rows],
             part,
-            layer.value[block.items, block.groups, block.keys],
+            values(block.items, block.groups, block.keys),
         )
     return FusedResult(output=layer.output, statistics=None, weights=layer.weights, sink=layer.sunk)

@@ -1,22 +1,22 @@
 """Row statistics along with the softmax, block by block, without ever writing the normalized weights."""
 
+from functools import partial
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from headscope.attention.entropy import finish_entropy
-from headscope.attention.fused.block_products import aligned, emptied, store, underflow
+from headscope.attention.fused.band import write_band
+from headscope.attention.fused.block_parts import CarriedColumns, aligned
+from headscope.attention.fused.block_products import emptied, store, underflow
 from headscope.attention.fused.blocks import Block
 from headscope.attention.fused.fused_layer import FusedLayer
 from headscope.attention.fused.fused_result import FusedResult
 from headscope.attention.fused.norms import FusedNorms
-from headscope.attention.row_quantities import BY_CLASS, CLASSES, OFFSETS, ROW_STATISTICS, RowQuantity
-from headscope.attention.row_statistics import class_indicators, write_positions
+from headscope.attention.row_quantities import BY_CLASS, CLASSES, ROW_STATISTICS, RowQuantity
+from headscope.attention.row_statistics import class_indicators
 from headscope.encoding.segment import SegmentInfo
-
-# The main diagonal and the two beside it are read together, as a strided band.
-_BAND = slice(RowQuantity.PREVIOUS, RowQuantity.NEXT + 1)
-_BEYOND = [quantity for quantity in OFFSETS if quantity not in range(_BAND.start, _BAND.stop)]
 
 
 class StatisticsPass:
@@ -44,36 +44,31 @@ class StatisticsPass:
         self.layer, self.start, self.square, self.masked = layer, start, square, masked
         batch, rows, heads, self.width = layer.output.shape
         groups, self.n_keys = layer.value.shape[1:3]
-        most, scores = layer.scores_of.most, layer.scores_of.query
-        self.statistics = scores.new_empty((batch, heads, rows, len(ROW_STATISTICS)))
+        most, dtype = layer.scores_of.most, layer.scores_of.dtype
+        memory = partial(layer.output.new_empty, dtype=dtype)
+        self.statistics = memory((batch, heads, rows, len(ROW_STATISTICS)))
         # A spare element on either side allows reading the three diagonals as a strided band.
-        self.spare = scores.new_empty(most + 2)
-        self.lowest, self.smallest = underflow(scores.dtype)
+        self.spare = memory(most + 2)
+        self.lowest, self.smallest = underflow(dtype)
         self.written = (
             None
             if norms is None
-            else FusedNorms(
-                norms.to(scores.dtype), keys.classes, rows=rows, most=most, start=start, square=square
-            )
+            else FusedNorms(norms.to(dtype), keys.classes, rows=rows, most=most, start=start, square=square)
         )
         # Columns for the classes and for the normalizer ride along with the values, and those of what is written.
-        of_class = class_indicators(keys.classes, dtype=layer.value.dtype)[:, None]
-        riders = [
-            layer.value,
-            of_class.expand(batch, groups, self.n_keys, -1),
-            layer.value.new_ones((batch, groups, self.n_keys, 1)),
-        ]
+        of_class = class_indicators(keys.classes, dtype=dtype)[:, None].expand(batch, groups, self.n_keys, -1)
+        riders = [of_class, of_class.new_ones((batch, groups, self.n_keys, 1))]
         self.separate = None
         if self.written is not None and groups == heads:
             riders.append(self.written.columns)
         elif self.written is not None:  # heads that share values do not share what they write of them
             self.separate = aligned([self.written.columns])
-        self.carrier = aligned(riders)
-        self.product = scores.new_empty((batch, heads, rows, self.carrier.shape[3]))
+        self.carried = CarriedColumns(layer.value, riders)
+        self.product = memory((batch, heads, rows, self.carried.number))
         self.total = self.width + len(CLASSES)
         self.sums = self.product[..., self.total + 1 :]
         if self.separate is not None:
-            self.sums = scores.new_empty((batch, heads, rows, self.separate.shape[3]))
+            self.sums = memory((batch, heads, rows, self.separate.shape[3]))
 
     def run(self) -> FusedResult:
         """Compute all blocks."""
@@ -100,12 +95,13 @@ class StatisticsPass:
             for run in block.masked:
                 torch.threshold_(e[..., run], self.smallest, 0.0)
         product = self.product[rows_of_block]
-        store(product, e, self.carrier[block.items, block.groups, block.keys])
+        store(product, e, self.carried(block.items, block.groups, block.keys))
         if self.separate is not None:
             store(self.sums[rows_of_block], e, self.separate[block.items, block.heads, block.keys])
         if written is not None:
             written.weigh(block, e)
-        self._write_positions(block, statistics, e)
+        start = self.start + block.rows.start - block.keys.start
+        write_band(statistics, self.spare, e, start=start, square=self.square)
         torch.sum(s.mul_(e), dim=-1, out=statistics[..., RowQuantity.ENTROPY])
         if written is not None:
             written.weigh_logarithms(block, s)
@@ -118,22 +114,10 @@ class StatisticsPass:
         if layer.weights is not None:
             torch.div(e, product[..., self.total : self.total + 1], out=emptied(layer.weights, block))
 
-    def _write_positions(self, block: Block, statistics: Tensor, e: Tensor) -> None:
-        n_keys, square = self.n_keys, self.square
-        if not (square and e.shape[2:] == (n_keys, n_keys)):
-            start = self.start + block.rows.start - block.keys.start
-            write_positions(statistics, e, start=start, square=square)
-            return
-        square_size = n_keys * n_keys
-        strides = e.shape[1] * square_size, square_size, n_keys + 1, 1
-        statistics[..., _BAND] = self.spare.as_strided((*e.shape[:3], 3), strides)
-        if _BEYOND:
-            write_positions(statistics, e, start=0, square=square, quantities=_BEYOND)
-        statistics[:, :, 0, RowQuantity.PREVIOUS] = 0.0  # the first token has no previous
-        statistics[:, :, -1, RowQuantity.NEXT] = 0.0  # the last no next
-
     def _finish(self) -> FusedResult:
         layer, statistics = self.layer, self.statistics
+        if self.written is not None:
+            self.written.finish(self.sums, positions=statistics)
         inverse = self.product[..., self.total].reciprocal()
         statistics[..., BY_CLASS] = self.product[..., self.width : self.total]
         statistics[..., : RowQuantity.MAX_WEIGHT] *= inverse[..., None]
@@ -144,8 +128,6 @@ class StatisticsPass:
             layer.sunk.mul_(inverse)
         statistics[..., RowQuantity.SINK_LOGIT] = 0.0 if layer.sunk is None else layer.sunk
         torch.mul(self.product[..., : self.width], inverse[..., None], out=layer.output.transpose(1, 2))
-        if self.written is not None:
-            self.written.finish(self.sums)
         return FusedResult(
             output=layer.output,
             statistics=statistics,

@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from headscope.attention.fused.block_parts import computed_in
 from headscope.attention.model.shared_batches import which_together
 from headscope.attention.model.tap_trial import TapTrial, run_tapped
 from headscope.attention.model.trial_batch import TrialBatch
@@ -16,8 +17,6 @@ from headscope.models.anatomy import Anatomy, CallSite, KindLayout, Path
 from headscope.models.folder.shown import shown
 from headscope.models.loading.refusals import check_reads_text
 
-_TOLERANCE = 1e-6
-
 
 def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = None) -> Anatomy:
     """Run a trial batch and choose the path.
@@ -25,8 +24,8 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
     Args:
         model: a transformers model, on its device.
         vocabulary: of its tokenizer.
-        path: insist on this path; None takes the first of fused, eager and fallback that gives transformers'
-            own eager weights to 1e-6.
+        path: insist on this path; None takes the first of fused, eager and fallback that gives transformers' own
+            eager weights, the fused path to 1e-6 and what float32 rounds off large scores (`fused_check`).
 
     Raises:
         ModelError: the model gives no attention weights, or not on the path insisted upon.
@@ -61,25 +60,51 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
     anatomy = replace(
         anatomy, map_layers=trial.map_layers, notes=trial.notes(), together=which_together(trial, expected)
     )
-    tried = []
+    troubles: dict[str, str] = {}
     layers: Mapping[str, Sequence[Any]]
     for candidate in (path,) if path else ("fused", "eager", "fallback"):
         if candidate == "fallback":
-            tapped, sinks, layers = TapTrial((), 0.0, {}), trial.short, trial.map_layers
+            tapped, sinks, layers = TapTrial((), None, {}), trial.short, trial.map_layers
         else:
             tapped = run_tapped(trial, candidate, expected)
-            sinks, layers = _sinks(tapped.calls or ()), tapped.model_layers
-        calls = tapped.calls
-        if calls is not None and tapped.off <= _TOLERANCE:
+            sinks, layers = _sinks(tapped.calls), tapped.model_layers
+        if tapped.trouble is None:
             layout = _layout(expected, sinks, _model_numbers(layers))
-            notes = (*anatomy.notes, *_numbering(layout))
-            return replace(anatomy, layout=layout, path=candidate, calls=calls, notes=notes)
-        tried.append(
-            f"{candidate}: " + ("the tap saw no call" if calls is None else f"off by {tapped.off:.1e}")
-        )
+            return replace(
+                anatomy,
+                layout=layout,
+                path=candidate,
+                calls=tapped.calls,
+                path_note=_path_note(candidate, troubles, expected),
+                notes=(*anatomy.notes, *_numbering(layout)),
+            )
+        troubles[candidate] = tapped.trouble
+    tried = "; ".join(f"{name}: {trouble}" for name, trouble in troubles.items())
     raise ModelError(
-        f"{type(model).__name__} cannot be read on the path asked for ({'; '.join(tried)}); leave the choice open"
+        f"{type(model).__name__} cannot be read on the path asked for ({tried}); leave the choice open"
     )
+
+
+def _path_note(path: Path, troubles: Mapping[str, str], expected: Mapping[str, list[Tensor]]) -> str | None:
+    """Say how attention is computed, where not by the fused path in the model's own precision.
+
+    Args:
+        path: the one that is taken.
+        troubles: why those before it are not.
+        expected: the model's weights, in its precision.
+    """
+    if path == "fallback":
+        why = troubles.get("eager")
+        return "attention is what output_attentions gives" + (f": {why}" if why else "")
+    if path == "eager":
+        why = troubles.get("fused")
+        slower = "attention is computed by the model's own function, which takes longer than the fused path"
+        return slower + (f": {why}" if why else "")
+    dtype = next(weights.dtype for layers in expected.values() for weights in layers)
+    if computed_in(dtype) == dtype:
+        return None
+    name = str(dtype).removeprefix("torch.")
+    return f"scores, softmax and statistics are computed in float32 of the model's {name} queries and keys"
 
 
 def _layout(

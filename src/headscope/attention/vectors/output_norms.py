@@ -63,18 +63,30 @@ def key_norms(
         value: as the model's own code made it; consecutive heads share a group.
         factor: of `Projection`.
     """
-    shared = factor.shape[0] // value.shape[1]
-    by_head = value if shared == 1 else value.repeat_interleave(shared, dim=1)
-    lengths: Tensor = torch.linalg.vector_norm(by_head.to(factor.dtype) @ factor, dim=-1)
-    return lengths
+    return _lengths(value.transpose(0, 1), factor)
 
 
 def output_norms(
     output: Float[Tensor, "batch row head width"], factor: Float[Tensor, "head width rank"]
 ) -> Float[Tensor, "batch head row"]:
     """Return `|sum_j a_ij f_j|` of each head and row, from the attention's output as the model gets it."""
-    lengths: Tensor = torch.linalg.vector_norm(output.to(factor.dtype).transpose(1, 2) @ factor, dim=-1)
-    return lengths
+    return _lengths(output.permute(2, 0, 1, 3), factor)
+
+
+def _lengths(
+    vectors: Float[Tensor, "group batch row width"], factor: Float[Tensor, "head width rank"]
+) -> Float[Tensor, "batch head row"]:
+    """Return how long each group's vectors are times the factors of its heads."""
+    groups, batch, rows, width = vectors.shape
+    heads = factor.shape[0]
+    # A group's heads stand side by side, so that vectors are neither repeated for them nor copied twice.
+    of_group = factor.reshape(groups, -1, *factor.shape[1:]).transpose(1, 2).reshape(groups, width, -1)
+    flat = vectors.to(factor.dtype, memory_format=torch.contiguous_format).reshape(
+        groups, batch * rows, width
+    )
+    product = (flat @ of_group).view(groups, batch, rows, heads // groups, -1)
+    lengths: Tensor = torch.linalg.vector_norm(product, dim=-1)
+    return lengths.permute(1, 0, 3, 2).reshape(batch, heads, rows)
 
 
 def pair_norms(

@@ -5,7 +5,7 @@ DTYPES = ("float32", "float64", "bfloat16", "float16")
 # `benchmarks/precision.py`: the embedded model over its own text against float64.
 _MEASURED = {
     "bfloat16": "up to 0.02 nats off a head's mean entropy and 0.001 off a share of attention",
-    "float16": "up to 0.002 nats off a head's mean entropy and 0.0001 off a share of attention",
+    "float16": "up to 0.001 nats off a head's mean entropy and 0.0001 off a share of attention",
 }
 
 
