@@ -15,6 +15,7 @@ from support.measured import about, with_parts
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
+from support.mock_effects import with_effects
 from support.mock_explanation import with_explanation
 from support.mock_importance import with_importance
 from support.mock_norms import with_norms
@@ -165,6 +166,7 @@ def test_the_figures_that_are_written_are_those_declared(tmp_path):
         with_distribution,
         with_pca,
         with_explanation,
+        with_effects,
     ):
         everything = more(everything)
     # What nobody has made up yet is made of its schema.

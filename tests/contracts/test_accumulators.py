@@ -20,6 +20,8 @@ from headscope.analyses.coref.gap.gap_segments import GapQuestion
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
+from headscope.analyses.effects.accumulator import EffectsAccumulator
+from headscope.analyses.effects.measure import effects_table
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
@@ -163,6 +165,15 @@ def importance_frame(results) -> pd.DataFrame:
     return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
 
 
+def effects_frame(results) -> pd.DataFrame:
+    """Every effect with its interval, and the spread over documents."""
+    rows = [
+        (result.kind, str(at), value) for result in results for at, value in np.ndenumerate(result.spread)
+    ]
+    spread = pd.DataFrame(rows, columns=["kind", "place", "spread"])
+    return pd.concat([effects_table(results, "mean"), spread], ignore_index=True)
+
+
 def row_sample_frame(samples) -> pd.DataFrame:
     """What every head attends to in every sampled row, by key, and the tokens of both axes."""
     rows: list[tuple[str, str, str, float]] = []
@@ -236,6 +247,7 @@ FAMILY = {
     "coreference": (CoreferenceAccumulator, hits_frame),
     "gap": (GapAccumulator, marks_frame),
     "importance": (ImportanceAccumulator, importance_frame),
+    "effects": (EffectsAccumulator, effects_frame),
     "distribution": (lambda layout: DistributionAccumulator(layout, groups=GROUPS), counts_frame),
     "pca": (lambda layout: PcaAccumulator(layout, most=9), pca_frame),
     "row_examples": (ExampleAccumulator, examples_frame),
@@ -529,9 +541,9 @@ def by_model(family: str, side: str, size: int) -> dict[str, pd.DataFrame]:
     anatomy = shared_anatomy(family)
     segments = dressed(7, seed=9, longest=15)
     groups = [segments[i : i + size] for i in range(0, len(segments), size)]
-    # Gradients have a source, and such a test, of their own.
+    # Gradients and effects have sources, and such tests, of their own.
     every = all_of(anatomy.layout).items()
-    accumulators = {name: one for name, one in every if "gradient" not in one.needs}
+    accumulators = {name: one for name, one in every if not one.needs & {"gradient", "effects"}}
     source = ModelSource(model, anatomy, vocab, groups, padding_side=side)
     scan(source, list(accumulators.values()))
     return {name: answer(name, accumulator) for name, accumulator in accumulators.items()}

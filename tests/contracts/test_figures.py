@@ -17,6 +17,7 @@ from support import mock_inputs
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
+from support.mock_effects import with_effects
 from support.mock_explanation import with_explanation
 from support.mock_importance import with_importance
 from support.mock_norms import with_norms
@@ -30,14 +31,14 @@ POINT = 1.0
 
 def whole(inputs):
     inputs = with_norms(with_behaviors(with_distances(with_probes(with_importance(inputs)))))
-    return with_explanation(with_pca(with_distribution(inputs)))
+    return with_effects(with_explanation(with_pca(with_distribution(inputs))))
 
 
 RUNS = {
     "encoder": lambda: whole(mock_inputs.section_4(4, 8)),
     "deep": lambda: whole(mock_inputs.section_4(12, 12)),
     "two kinds": lambda: with_distances(mock_inputs.two_kinds()),
-    "three kinds": lambda: with_norms(with_behaviors(with_importance(mock_inputs.t5()))),
+    "three kinds": lambda: with_norms(with_behaviors(with_effects(with_importance(mock_inputs.t5())))),
     "hostile": lambda: with_distances(mock_inputs.hostile_section_4()),
 }
 CASES = [

@@ -16,6 +16,7 @@ from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
+from support.mock_effects import with_effects
 from support.mock_explanation import with_explanation
 from support.mock_importance import FACTOR, with_importance
 from support.mock_jobs import with_jobs_in_trees
@@ -31,7 +32,8 @@ def everything(run, *, documents=40):
     tested = documents >= 10
     run = with_probes(with_importance(run, intervals=tested), documents=documents)
     run = with_behaviors(with_norms(run, intervals=tested), interval=tested)
-    return with_jobs_in_trees(with_explanation(with_distances(run)))
+    run = with_effects(with_explanation(with_distances(run)), intervals=tested)
+    return with_jobs_in_trees(run)
 
 
 def nothing_shown():

@@ -123,14 +123,16 @@ def test_what_is_left_out_unless_it_is_named():
     for wrong in ("direction", "stats"):
         with pytest.raises(OptionError) as refused:
             RunOptions(include=("pca", wrong))
-        assert str(refused.value) == f"include {wrong!r} is not known; choose one of pca, explanation"
+        assert (
+            str(refused.value) == f"include {wrong!r} is not known; choose one of pca, explanation, effects"
+        )
     with pytest.raises(OptionError) as refused:
         RunOptions(include=("pca",), maps=Path("a"))
     assert str(refused.value) == (
         "saved maps hold no queries, keys or outputs; give a model and text in place of --maps to find their directions"
     )
     # A run with it and one without are two.
-    assert RunOptions(include=BY_NAME).shaping["stages"][-2:] == list(BY_NAME)
+    assert RunOptions(include=BY_NAME).shaping["stages"][-len(BY_NAME) :] == list(BY_NAME)
     assert "pca" not in RunOptions().shaping["stages"]
 
 

@@ -18,7 +18,7 @@ from support.small_runs import sharded_options
 
 pytestmark = pytest.mark.slow
 
-STAGES = ("stats", "norms", "explanation", "importance", "syntax", "coref", "distances")
+STAGES = ("stats", "norms", "explanation", "importance", "effects", "syntax", "coref", "distances")
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
+from headscope.attention.interventions.outcome import HeadEffects
 from headscope.attention.tile import AttentionTile
 from headscope.attention.vectors.head_vectors import HeadVectors
 from headscope.attention.vectors.output_norms import Written
@@ -47,6 +48,13 @@ class HandMadeSource:
     def gradient_of(weights: torch.Tensor) -> torch.Tensor:
         """A gradient that depends on the weight alone, of either sign."""
         return torch.sin(40 * weights)
+
+    @staticmethod
+    def effects_of(weights: torch.Tensor) -> HeadEffects:
+        """Effects that depend on a layer's whole weights alone, of either sign; padding holds rubbish here too."""
+        heads = torch.nan_to_num(weights).square().sum((2, 3))
+        both = torch.stack([torch.sin(heads), heads], dim=-1)
+        return HeadEffects(loss=heads.sum(1), heads=both[:, :, None])
 
     @staticmethod
     def written_of(weights: torch.Tensor, ids: torch.Tensor, rows: slice) -> Written:
@@ -124,6 +132,7 @@ class HandMadeSource:
                             vectors=self.vectors_of(info.ids, layer, heads, rows)
                             if "vectors" in needs
                             else None,
+                            effects=self.effects_of(full) if "effects" in needs else None,
                         )
                     )
             consumer.end(batch)

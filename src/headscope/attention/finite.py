@@ -19,8 +19,8 @@ class FiniteChecks:
 
     def add(self, tile: AttentionTile) -> None:
         """Take a tile's rows of weights, and of the gradient where it has one; the tile itself is not kept."""
-        if tile.effects is not None:  # who changes heads looks at the losses
-            return
+        if tile.effects is not None and tile.given_weights is None:
+            return  # who changes heads looks at the losses, and gives nothing else
         bare = replace(tile, given_weights=None, given_statistics=None, given_gradient=None)
         statistics = tile.given_statistics
         rows = tile.weights.sum(-1) if statistics is None else statistics[..., OF_ALL_WEIGHTS].sum(-1)

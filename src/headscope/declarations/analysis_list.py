@@ -19,6 +19,7 @@ _FOLDERS = (
     "pca",
     "explanation",
     "importance",
+    "effects",
     "syntax",
     "coref",
     "arc_examples",

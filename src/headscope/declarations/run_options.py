@@ -21,7 +21,16 @@ from headscope.declarations.option import documented, option, options_of
 from headscope.declarations.requests import BY_NAME, SKIPPABLE, check_requests, requests_of
 from headscope.declarations.text_feature import TextFeature, hash_of_features
 from headscope.declarations.vectors_file import hash_of_vectors
-from headscope.encoding.choices import DOCUMENTS, LOSSES, PACKINGS, POOLINGS, SPACING, TOKEN_TYPES, TOO_LONG
+from headscope.encoding.choices import (
+    DOCUMENTS,
+    INTERVENTIONS,
+    LOSSES,
+    PACKINGS,
+    POOLINGS,
+    SPACING,
+    TOKEN_TYPES,
+    TOO_LONG,
+)
 from headscope.errors import OptionError
 from headscope.models.loading.dtypes import DTYPES
 
@@ -210,6 +219,15 @@ class RunOptions:
         choices=("none", *LOSSES),
         help="Whose gradient says how much attention matters: mlm (encoders), clm (decoders), denoise "
         "(encoder-decoders), or none to leave it out.",
+    )
+    intervention: str = option(
+        "mean",
+        choices=INTERVENTIONS,
+        help="What is done to a head: it writes its mean, nothing (zero) or a row of another document (resample), or "
+        "looks at all keys alike (uniform) or at a sink alone.",
+    )
+    effect_inputs: int = option(
+        96, least=1, help="So many inputs at most for the effects of heads, spread over the documents."
     )
 
     def __post_init__(self) -> None:

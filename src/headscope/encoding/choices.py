@@ -14,3 +14,5 @@ POOLINGS = ("mean", "first", "max")
 """How the attention of a word that was cut is made of its pieces'."""
 LOSSES = ("mlm", "clm", "denoise")
 """What a model is asked to foretell: hidden tokens, the next one, or hidden spans."""
+INTERVENTIONS = ("mean", "zero", "resample", "uniform", "sink")
+"""What is done to a head: to what it writes (mean, zero, resample), or to where it looks (uniform, sink)."""

@@ -14,7 +14,6 @@ from headscope.analyses.importance.accumulator import (
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.loss_source import LossCounts
 from headscope.encoding.questions.loss_questions import GivenLabels
@@ -22,9 +21,9 @@ from headscope.encoding.segment import Segment
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel
-from headscope.models.loading.task_heads import given_task_model, load_task_model
 from headscope.models.losses import ask_of, choose_loss
 from headscope.prepare.input_sizes import auto_batch_size
+from headscope.prepare.loss_model import loss_model
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.inference.confidence import mapped, too_few
@@ -54,25 +53,15 @@ class LossText(TextOfRun):
 
     def source(self) -> GradientSource:
         """Return the stream of tiles, with the gradient of the loss by each weight."""
-        run, options, name = self.run, self.run.options, self.run.loaded.name
-        self.loss = loss = choose_loss(options.loss, run.anatomy, name=name)
+        run, options = self.run, self.run.options
         if self.labels is not None and not run.anatomy.encoder_decoder:
             raise OptionError(
-                f"labels are what the decoder behind an encoder writes, and {name} has none; leave them out"
+                f"labels are what the decoder behind an encoder writes, and {run.loaded.name} has none; leave them out"
             )
-        if options.loaded_model is not None:
-            loaded = given_task_model(options.loaded_model, loss=loss)
-        else:
-            loaded = load_task_model(
-                options.model,
-                loss=loss,
-                revision=options.revision,
-                dtype=options.dtype,
-                device=options.device,
-            )
-        anatomy = examine(loaded.model, run.encoder.vocabulary)
+        model = loss_model(run)
+        self.loss, loaded, anatomy = model.loss, model.loaded, model.anatomy
         if self.labels is None:
-            ask = ask_of(loss, loaded.tokenizer, anatomy, seed=options.seed)
+            ask = ask_of(self.loss, loaded.tokenizer, anatomy, seed=options.seed)
         else:
             assert anatomy.decoder_start is not None
             ask = GivenLabels(self.labels, start=anatomy.decoder_start)

@@ -1,5 +1,6 @@
 """A model run over segments with one head after another changed, handed out as what each change does to its loss."""
 
+import time
 from collections.abc import Callable, Iterable, Sequence, Set
 from functools import cache
 from typing import Literal
@@ -46,6 +47,7 @@ class EffectSource(LossSource):
         fitting: returns the batches of segments that interventions learn from; read at most once.
         scopes: what is changed at once; single heads always are.
         seed: of what interventions draw.
+        after_batch: called after each batch with the passes that an input takes, the effects by layer, and seconds.
 
     Attributes:
         plan: the model's blocks.
@@ -68,11 +70,13 @@ class EffectSource(LossSource):
         fitting: Callable[[], Iterable[list[Segment]]] = lambda: (),
         scopes: Sequence[Scope] = ("head",),
         seed: int = 0,
+        after_batch: Callable[[float, list[HeadEffects], float], object] = lambda *_: None,
         padding_side: str = "right",
     ) -> None:
         super().__init__(model, anatomy, vocabulary, batches, ask, padding_side=padding_side)
         self.plan = find_blocks(model, anatomy, vocabulary)
-        self.scopes = tuple(scopes)
+        self.scopes, self._number = tuple(scopes), len(fits)
+        self.after_batch = after_batch
         self._projections = find_projections(model, anatomy, vocabulary)
         self._sites = {(site.kind, site.layer): site for site in anatomy.calls if site is not None}
         # Fitted once, by whoever asks first, for the copies that read a part of the batches too.
@@ -80,14 +84,14 @@ class EffectSource(LossSource):
 
     @property
     def passes(self) -> float:
-        """How many forward passes an input takes with one intervention, those of the unchanged model among them."""
+        """How many forward passes an input takes, that of the unchanged model among them."""
         by_layer = {layer: self.plan.passes(layer) for layer in self._sites}
-        total = 1 + sum(len(self._sites[layer].groups) * part for layer, part in by_layer.items())
+        changed = sum(len(self._sites[layer].groups) * part for layer, part in by_layer.items())
         if "layer" in self.scopes:
-            total += sum(by_layer.values())
+            changed += sum(by_layer.values())
         if "model" in self.scopes:
-            total += max(by_layer.values())
-        return total
+            changed += max(by_layer.values())
+        return 1 + self._number * changed
 
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Compute the batches one by one; see `TileSource`. Tiles hold effects alone."""
@@ -96,7 +100,9 @@ class EffectSource(LossSource):
         with passes.listening(), torch.inference_mode():
             for segments in self.batches:
                 for questions in self.questions(segments):
-                    self._batch(questions, passes, interventions)
+                    began = time.perf_counter()
+                    effects = self._batch(questions, passes, interventions)
+                    self.after_batch(self.passes, effects, time.perf_counter() - began)
 
     def _passes(self, consumer: TileConsumer) -> ChangedPasses:
         shared = ModelPass(
@@ -106,8 +112,9 @@ class EffectSource(LossSource):
 
     def _batch(
         self, questions: list[Question], passes: ChangedPasses, interventions: Sequence[Intervention]
-    ) -> None:
-        shared = passes.shared
+    ) -> list[HeadEffects]:
+        """Compute a batch, and return the effects by layer."""
+        shared, by_layer = passes.shared, []
         with shared.batch(
             [question.segment for question in questions], decoders_of(questions, self.anatomy)
         ) as inputs:
@@ -129,6 +136,8 @@ class EffectSource(LossSource):
                     effects = self._of_layer(layer, predictions.losses, effect, whole)
                     self._check(effects.heads, shared, layer)
                     shared.consumer.update(self._tile(layer, effects, passes))
+                    by_layer.append(effects)
+        return by_layer
 
     @property
     def _all_heads(self) -> dict[Layer, range]:

@@ -125,7 +125,7 @@ def check_several(inputs: FittingInputs, name: str) -> None:
     Raises:
         InputError: says so.
     """
-    if len(inputs.documents) < 2:
+    if len(inputs.documents) == 1:
         raise InputError(
             f"intervention {name} takes what heads write in other documents, and this text has one; expected two or "
             "more: give --intervention zero, or more text"

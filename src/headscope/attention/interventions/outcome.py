@@ -60,7 +60,8 @@ class Predictions:
         added = self._of_right - changed.gather(1, self._right)[:, 0]
         # The difference of logarithms first: the sums of p log p and p log q agree in most of their digits.
         divergence = changed.sub_(self._logs).neg_().mul_(self._logs.exp()).sum(-1)
-        return torch.stack([self._means(added), self._means(divergence)], dim=-1)
+        # No divergence is below 0, but for rounding.
+        return torch.stack([self._means(added), self._means(divergence).clamp(min=0)], dim=-1)
 
     def _log_softmax(self, logits: Tensor) -> Tensor:
         scores = logits if logits.ndim == 2 else logits[self._has_target]

@@ -1,0 +1,1 @@
+"""What changes in the model's predictions when a head is changed? (Michel et al. 2019)"""

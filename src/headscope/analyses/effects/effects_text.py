@@ -1,0 +1,105 @@
+"""Some inputs of a run, read by the model with its head while one head after another is changed."""
+
+from collections.abc import Mapping
+from functools import cached_property
+
+from headscope.analyses.effects.forecast import Forecast
+from headscope.attention.interventions.effect_source import EffectSource
+from headscope.attention.interventions.intervention import Fit
+from headscope.attention.interventions.looking_elsewhere import Sink, Uniform
+from headscope.attention.interventions.resampled import Resample
+from headscope.attention.interventions.written_changes import Mean, Zero
+from headscope.attention.model.loss_source import LossCounts
+from headscope.encoding import shards
+from headscope.encoding.batching import length_buckets
+from headscope.encoding.segment import Segment
+from headscope.models.anatomy import Anatomy
+from headscope.models.loading.load_model import LoadedModel
+from headscope.models.losses import ask_of
+from headscope.prepare.input_sizes import auto_batch_size
+from headscope.prepare.loss_model import loss_model
+from headscope.prepare.model_run import ModelRun
+from headscope.scans.progress import Watcher
+from headscope.scans.scan_declaration import ScanCorpus
+
+_NUMBERS_AT_ONCE = 1 << 27  # scores of tokens in one batch, four times over: 512 MiB of float32
+FITS: Mapping[str, Fit] = {
+    "mean": Mean.fitted,
+    "zero": lambda _: Zero(),
+    "resample": Resample.fitted,
+    "uniform": lambda _: Uniform(),
+    "sink": lambda _: Sink(),
+}
+"""What makes each intervention, by its name."""
+
+
+class EffectsText(ScanCorpus):
+    """Inputs of a run's text, spread over its documents; the model is loaded when they are read.
+
+    Args:
+        run: whose text it is.
+        watch: told of what it takes.
+
+    Attributes:
+        loss: the name of the loss, `passes` how many forward passes an input takes, `whole` why passes are whole ones
+            (empty where they are not), and `counts` what the loss was taken of; known once the source is opened.
+    """
+
+    def __init__(self, run: ModelRun, watch: Watcher | None) -> None:
+        self.run, self.watch = run, watch
+        self.loss, self.passes, self.whole, self.counts = "", 0.0, "", LossCounts()
+
+    @cached_property
+    def inputs(self) -> list[Segment]:
+        """The inputs."""
+        return self.run.sample(self.run.options.effect_inputs)
+
+    def source(self) -> EffectSource:
+        """Return the stream of tiles, with the effects of every head."""
+        run, options = self.run, self.run.options
+        model = loss_model(run)
+        size = options.batch_size or effect_batch_size(options.max_length, model.anatomy, model.loaded)
+        source = EffectSource(
+            model.loaded.model,
+            model.anatomy,
+            run.encoder.vocabulary,
+            (),
+            ask_of(model.loss, model.loaded.tokenizer, model.anatomy, seed=options.seed),
+            fits=[FITS[options.intervention]],
+            fitting=lambda: length_buckets(self.inputs, batch_size=size),
+            seed=options.seed,
+            after_batch=Forecast(self.watch, self.limit),
+        )
+        # A head costs a pass or a part of it: shards are so much smaller that as little is lost with one.
+        tokens = max(1, int(shards.SHARD_TOKENS / source.passes))
+        source.batches = shards.ShardedBatches(shards.shards(self.inputs, tokens=tokens), batch_size=size)
+        self.loss, self.passes, self.whole = model.loss, source.passes, source.plan.missing
+        self.counts = source.counts
+        return source
+
+    def documents_read(self, inputs: int) -> int:
+        """Return about how many documents so many of the inputs make up."""
+        return self.total * inputs // max(1, self.limit)
+
+    @cached_property
+    def total(self) -> int:
+        """The number of documents that the inputs are of; every progress line needs it."""
+        return len({segment.document for segment in self.inputs})
+
+    @property
+    def limit(self) -> int:
+        """The number of inputs."""
+        return len(self.inputs)
+
+
+def effect_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
+    """Return the number of inputs per batch such that what the model predicts of all tokens fits into memory.
+
+    Args:
+        max_length: number of tokens in an input at most.
+        anatomy: of the model.
+        loaded: the model with its head.
+    """
+    vocabulary = int(loaded.model.get_input_embeddings().weight.shape[0])
+    fitting = _NUMBERS_AT_ONCE // (4 * max_length * vocabulary)
+    return max(1, min(auto_batch_size(max_length, anatomy, loaded), fitting))

@@ -1,0 +1,65 @@
+"""The figure of effects: the loss that each head adds, layer after layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator
+
+from headscope.analyses.effects.findings import HeadEffect, added_losses
+from headscope.analyses.effects.forecast import SMALL
+from headscope.figures.axes import interval_bars
+from headscope.figures.head_points import draw_points, panel_column, side_by_side
+from headscope.figures.style import LINE, SOFT, house_style
+from headscope.report_kit.report_parts import Context, Drawing
+
+_LINEAR = 1e-3
+"""Between this many nats on both sides of 0 the axis is linear, beyond logarithmic."""
+
+
+def draw_effects(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    """Yield the figure of each kind of attention.
+
+    Args:
+        about: the run.
+        table: `tables/effects.parquet`.
+    """
+    for kind in about.kinds:
+        if effects := added_losses(table, kind.name):
+            yield kind.ending, partial(effect_figure, effects, kind=kind.name, roles=about.run.roles)
+
+
+def effect_figure(effects: Sequence[HeadEffect], *, kind: str, roles: pd.DataFrame | None) -> Figure:
+    """Draw a point for each head at the loss that it adds, with its interval; a point links to its head's card.
+
+    Args:
+        effects: of every head.
+        kind: `encoder`, `decoder` or `cross`.
+        roles: `kind layer head role`, for colors and shapes.
+    """
+    ordered = sorted(effects, key=lambda effect: (effect.layer, effect.head))
+    heads = [(effect.layer, effect.head) for effect in ordered]
+    value, low, high = (
+        np.array([getattr(effect.added, name) for effect in ordered])
+        for name in ("value", "ci_low", "ci_high")
+    )
+    with house_style():
+        figure, (ax,) = panel_column(1, height=2.6)
+        x = side_by_side(ax, heads)
+        ax.set_yscale("symlog", linthresh=_LINEAR, linscale=0.6)
+        ends = np.concatenate([value, low[np.isfinite(low)], high[np.isfinite(high)], [-_LINEAR, 2 * SMALL]])
+        ax.set_ylim(1.3 * ends.min(), 1.3 * ends.max())
+        ax.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=_LINEAR))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}".replace("-", "−")))
+        ax.axhline(0, color=LINE, linewidth=1.0, zorder=1)
+        ax.axhline(SMALL, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
+        interval_bars(ax, x, low, high, color=SOFT, width=max(0.6, min(1.6, 120 / len(x))), alpha=0.8)
+        draw_points(
+            ax, heads, x, value, kind=kind, name="effects", roles=roles, s=max(10.0, min(46.0, 3000 / len(x))),
+        )  # fmt: skip
+        ax.set_ylabel("added loss, nats")
+        return figure

@@ -1,0 +1,136 @@
+"""Findings on which heads the model's predictions depend on, one at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from headscope.analyses.effects.forecast import SMALL
+from headscope.analyses.effects.wording import WORDINGS, Wording
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import HeadRef, Sentence, listed, numbered, sentence
+from headscope.report_kit.numbers import nats, span
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import Cell, cell_of, number, records
+from headscope.report_kit.words import count
+from headscope.statistics.inference.significance import SIGNIFICANT
+
+TOPIC = "effects"
+
+
+@dataclass(frozen=True)
+class HeadEffect:
+    """The loss that a model gains when one head is changed.
+
+    Attributes:
+        layer, head: the head, from 1.
+        added: nats, with its interval.
+        q_value: of the test that it is not 0; NaN where it was not tested.
+    """
+
+    layer: int
+    head: int
+    added: Cell
+    q_value: float
+
+    @property
+    def found(self) -> bool:
+        """Whether the loss changes, at a false discovery rate of 5% over all heads."""
+        return self.q_value < SIGNIFICANT
+
+
+def added_losses(table: pd.DataFrame, kind: str) -> list[HeadEffect]:
+    """Return the added loss of every head of a kind that has a value, the largest first.
+
+    Args:
+        table: `tables/effects.parquet`.
+        kind: `encoder`, `decoder` or `cross`.
+    """
+    rows = table[(table["kind"] == kind) & (table["measure"] == "loss") & table["value"].notna()]
+    effects = [
+        HeadEffect(int(row["layer"]), int(row["head"]), cell_of(row, "value"), number(row["q_value"]))
+        for row in records(rows)
+    ]
+    return sorted(effects, key=lambda effect: -effect.added.value)
+
+
+def wording_of(table: pd.DataFrame) -> Wording:
+    """Return how sentences speak of what was done to the heads."""
+    return WORDINGS[str(table["intervention"].iloc[0])]
+
+
+def effect_findings(about: Context) -> list[Sentence]:
+    """Say without which head the loss rises most, how many heads change it, and how many cost little."""
+    table = about.run.tables.get("effects")
+    if table is None or not len(table):
+        return []
+    findings: list[Sentence] = []
+    said: set[str] = set()
+    for kind in about.kinds:
+        of_kind = kind.findings(_of_kind(kind, added_losses(table, kind.name), wording_of(table)))
+        # What was done, and what it does not show, is the same for all kinds.
+        findings += [each for each in of_kind if each.text not in said]
+        said.update(each.text for each in of_kind)
+    return findings
+
+
+def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[Sentence]:
+    if not effects:
+        return []
+    if not effects[0].added.has_interval:
+        text = f"Which heads{kind.of_kind} change the loss was not tested: an interval needs at least 10 documents."
+        return [sentence(TOPIC, text)]
+    how = sentence(TOPIC, words.how, goes_on=True)
+    largest, changing = effects[0], [effect for effect in effects if effect.found]
+    findings = []
+    if largest.found and largest.added.value > 0:
+        cell = largest.added
+        findings += [
+            sentence(
+                TOPIC,
+                words.before,
+                kind.head(largest.layer, largest.head),
+                f"{words.after} the loss rises most: by {nats(cell.value)} nats (95% interval "
+                f"{span(cell.ci_low, cell.ci_high)}).",
+            ),
+            how,
+        ]
+    if changing:
+        verb, whole = ("changes", "it is") if len(changing) == 1 else ("change", "each is")
+        findings.append(
+            sentence(
+                TOPIC,
+                f"{count(len(changing), 'head')} of {len(effects):,}{kind.of_kind} {verb} the loss when {whole} "
+                "changed (false discovery rate 5%): ",
+                *_listed(changing, kind),
+                ".",
+            )
+        )
+    else:
+        none = f"no head of {len(effects):,}{kind.of_kind} is shown to change the loss (false discovery rate 5%)."
+        findings += [sentence(TOPIC, none), how]
+    cheap = [effect for effect in effects if effect.added.ci_high < SMALL]
+    if cheap:
+        findings += [
+            sentence(
+                TOPIC,
+                f"{count(len(cheap), 'head')} of {len(effects):,}{kind.of_kind} can go one at a time: the loss rises "
+                f"by less than {SMALL:g} nats (whole 95% intervals).",
+            ),
+            sentence(
+                TOPIC,
+                "Together they may cost more: heads that do the same make up for each other.",
+                goes_on=True,
+            ),
+        ]
+    if better := [effect for effect in changing if effect.added.value < 0]:
+        findings.append(
+            sentence(TOPIC, f"the loss falls {words.several} ", *_listed(better[::-1], kind), ".")
+        )
+    return findings
+
+
+def _listed(effects: Sequence[HeadEffect], kind: Kind) -> list[HeadRef | str]:
+    return listed(numbered(kind.name, effect.layer, effect.head) for effect in effects)

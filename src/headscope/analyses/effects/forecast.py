@@ -1,0 +1,71 @@
+"""What measuring effects takes, said after the first batch: passes, minutes, and documents for a small effect."""
+
+import math
+from collections.abc import Sequence
+
+import torch
+
+from headscope.attention.interventions.outcome import MEASURES, HeadEffects
+from headscope.counted import count
+from headscope.scans.progress import Watcher, note_early
+
+SMALL = 0.01
+"""An effect in nats below which a head is said to be missed by little."""
+_REACH = 1.96 + 0.84
+"""Standard errors that an effect must be away from 0, to be found in 80% of runs by a test at 5%."""
+
+
+class Forecast:
+    """Tells a watcher once, after the first batch, how long the whole takes.
+
+    Args:
+        watch: the watcher; None where nobody listens.
+        inputs: how many there are.
+    """
+
+    def __init__(self, watch: Watcher | None, inputs: int) -> None:
+        self._watch, self._inputs, self._told = watch, inputs, False
+
+    def __call__(self, passes: float, effects: Sequence[HeadEffects], seconds: float) -> None:
+        """Take what a batch took.
+
+        Args:
+            passes: forward passes that each input takes.
+            effects: of the batch, by layer.
+            seconds: that it took.
+        """
+        if self._told:
+            return
+        self._told = True
+        inputs = len(effects[0].loss)
+        minutes = seconds * self._inputs / inputs / 60
+        needed = documents_needed(_median_spread(effects))
+        more = "" if needed is None else f"; about {needed:,} documents show an effect of {SMALL:g} nats"
+        note_early(
+            self._watch,
+            f"effects take {passes:,.1f} forward passes of {count(self._inputs, 'input')}, about "
+            f"{minutes:,.1f} minutes by the first batch{more}",
+        )
+
+
+def documents_needed(spread: float, *, effect: float = SMALL) -> int | None:
+    """Return how many documents it takes to find an effect in 80% of runs, by a test at 5%.
+
+    Args:
+        spread: standard deviation of the effect over documents, nats.
+        effect: to be found, nats.
+
+    Returns:
+        None where the spread is not known.
+    """
+    if not math.isfinite(spread):
+        return None
+    return max(2, math.ceil((_REACH * spread / effect) ** 2))
+
+
+def _median_spread(effects: Sequence[HeadEffects]) -> float:
+    """Return the standard deviation over inputs of the loss that the median head adds; NaN of one input."""
+    if len(effects[0].loss) < 2:
+        return math.nan
+    added = [layer.heads[:, :, 0, MEASURES.index("loss")] for layer in effects]
+    return float(torch.cat([each.std(0) for each in added]).median())

@@ -1,0 +1,47 @@
+"""Effects of heads in the terminal: those with the largest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from headscope.analyses.effects.findings import added_losses, wording_of
+from headscope.analyses.effects.forecast import SMALL
+from headscope.analyses.stage_result import StageResult
+from headscope.attention.head_id import head_label, kind_prefixes
+from headscope.counted import count
+from headscope.report_kit.numbers import HYPHEN, joined, nats, q_words
+from headscope.report_kit.tables.cells import number, records
+from headscope.report_kit.tables.terminal import Grid
+
+
+def render_results(result: StageResult) -> Iterator[Grid | str]:
+    """Yield a line for each head, and what was done to it."""
+    table, facts = result.tables["effects"], result.facts["effects"]
+    prefix = kind_prefixes(table["kind"])
+    divergences = {
+        (row["kind"], row["layer"], row["head"]): number(row["value"])
+        for row in records(table[table["measure"] == "kl"])
+    }
+    rows = []
+    for kind in prefix:
+        for effect in added_losses(table, str(kind)):
+            cell = effect.added
+            rows.append(
+                [
+                    f"{prefix[kind]}{head_label(effect.layer, effect.head)}",
+                    nats(cell.value),
+                    joined(cell.ci_low, cell.ci_high, nats, between=" to ", missing=HYPHEN),
+                    q_words(effect.q_value),
+                    nats(divergences[kind, effect.layer, effect.head]),
+                ]
+            )
+    columns = [("head", "left"), ("added loss", "right"), ("95%", "right"), ("q", "right"), ("KL", "right")]
+    yield Grid(columns, rows)
+    yield wording_of(table).how
+    yield (
+        f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token with all heads as they are, over "
+        f"{count(facts['segments'], 'input')}, {count(facts['targets'], 'token')} predicted; added loss and "
+        "KL(p || p changed) in nats"
+    )
+    if facts["documents_needed"] is not None:
+        yield f"about {facts['documents_needed']:,} documents show an effect of {SMALL:g} nats of the median head"

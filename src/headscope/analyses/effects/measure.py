@@ -1,0 +1,126 @@
+"""The stage of effects: one head after another is changed, and the loss and the predictions are compared."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.effects.accumulator import EffectResult, EffectsAccumulator
+from headscope.analyses.effects.effects_text import EffectsText
+from headscope.analyses.effects.forecast import documents_needed
+from headscope.analyses.effects.tables import EFFECTS
+from headscope.analyses.measurement import Measurement
+from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.attention.interventions.outcome import MEASURES
+from headscope.errors import InputError
+from headscope.models.losses import choose_loss
+from headscope.prepare.model_run import ModelRun
+from headscope.scans.scan_declaration import Scan, ScanSums
+from headscope.statistics.inference.confidence import too_few
+from headscope.statistics.inference.significance import false_discovery
+from headscope.statistics.tables.head_table import head_table
+
+
+class EffectsMeasurement(Measurement[ModelRun]):
+    """How much the model's loss and predictions change with each head, over some inputs of the run's text.
+
+    The scan raises `ModelError` where the checkpoint has no trained head, or an output projection is not found;
+    `OptionError` for a loss for another kind of model; `InputError` where one document cannot learn of others.
+
+    Args:
+        run: a `ModelRun`; its option `loss` names the loss, and `none` leaves the choice to the model's kind.
+        **more: as `Measurement` takes it.
+    """
+
+    def __init__(self, run: ModelRun, **more: Any) -> None:
+        super().__init__(run, **more)
+        self.text = EffectsText(run, self.watch)
+
+    def check(self) -> None:
+        """Refuse a loss for another kind of model."""
+        choose_loss(self.run.options.loss, self.run.anatomy, name=self.run.loaded.name)
+
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of some of the text."""
+        yield Scan(self.text, [EffectsAccumulator()], label="effects")
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the table.
+
+        Raises:
+            InputError: there was nothing to predict.
+        """
+        text, effects = self.text, sums.of(EffectsAccumulator)
+        if not text.counts.segments:
+            raise InputError(
+                "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
+            )
+        results = effects.compute()
+        documents = max(result.n_documents for result in results)
+        return StageResult(
+            name="effects",
+            tables={"effects": effects_table(results, self.run.options.intervention)},
+            facts={"effects": self._facts(results)},
+            notes=notes_on(
+                "effects",
+                f"inputs left out because there is nothing to predict in them: {text.counts.nothing:,}"
+                if text.counts.nothing
+                else None,
+                f"every head takes a whole forward pass: {text.whole}" if text.whole else None,
+                too_few(documents),
+            ),
+            state=effects.state(),
+        )
+
+    def _facts(self, results: Sequence[EffectResult]) -> dict[str, Any]:
+        counts, spread = self.text.counts, np.concatenate([result.spread.reshape(-1) for result in results])
+        return {
+            "loss": self.text.loss,
+            "loss_mean": counts.mean,
+            "segments": counts.segments,
+            "targets": counts.targets,
+            "nothing_to_predict": counts.nothing,
+            "intervention": self.run.options.intervention,
+            "passes": round(self.text.passes, 3),
+            "documents_needed": documents_needed(float(np.median(spread))),
+        }
+
+
+def effects_table(results: Sequence[EffectResult], intervention: str) -> pd.DataFrame:
+    """Return effects as `effects.parquet`: a row for each head and measure; layers and heads are 1-based.
+
+    The false discovery rate is over all heads of the model.
+
+    Args:
+        results: of each kind of attention.
+        intervention: what was done to the heads.
+    """
+    sizes = [result.p.shape for result in results]
+    q_values = _like(false_discovery(np.concatenate([result.p.reshape(-1) for result in results])), sizes)
+    tables = []
+    for result, q in zip(results, q_values, strict=True):
+        both = (result.added_loss, result.divergence)
+        columns = {
+            "value": np.stack([interval.value for interval in both], -1),
+            "ci_low": np.stack([interval.low for interval in both], -1),
+            "ci_high": np.stack([interval.high for interval in both], -1),
+            "q_value": np.stack([q, np.full(q.shape, np.nan)], -1),
+        }
+        tables.append(
+            head_table(
+                columns,
+                {"measure": MEASURES},
+                kind=result.kind,
+                intervention=intervention,
+                n_inputs=result.n_inputs,
+            )
+        )
+    return pd.concat(tables, ignore_index=True)[EFFECTS.names]
+
+
+def _like(values: NDArray[np.float64], shapes: Sequence[tuple[int, ...]]) -> list[NDArray[np.float64]]:
+    """Cut values into arrays of these shapes."""
+    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
+    return [part.reshape(shape) for part, shape in zip(np.split(values, ends), shapes, strict=True)]

@@ -1,0 +1,106 @@
+"""Effects in the report: the loss that each head adds, and a table of all heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+
+from headscope.analyses.effects.figures import draw_effects
+from headscope.analyses.effects.findings import TOPIC
+from headscope.analyses.effects.forecast import SMALL
+from headscope.attention.head_id import head_label
+from headscope.counted import count
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.links import kind_links, linked
+from headscope.report_kit.numbers import DASH, joined, nats, q_words
+from headscope.report_kit.pictures.drawing import placed
+from headscope.report_kit.report_parts import Context, Figure, Section, section
+from headscope.report_kit.tables.cells import cell_of, number, rows_by_head
+from headscope.report_kit.tables.page_rows import Table
+from headscope.views.markup import Html, el
+
+WHY = (
+    "Neither where a head looks nor how much it writes says whether the model needs it. Here each head is changed "
+    "while the model predicts, and the loss is compared on the same targets."
+)
+CAPTION = (
+    "A point is a head, at the loss that is added when it alone is changed, with its 95% interval. The axis is linear "
+    f"next to 0 and logarithmic beyond; below the dashed line a head costs less than {SMALL:g} nats. Click a point to "
+    "open its card."
+)
+TERMS = (
+    ("Effect", "the loss that is added when one head is changed and all else is as it was, in nats, the mean over the "
+     "targets of an input, then over inputs; and KL(p || p changed) at the same targets. Later layers run again, so "
+     "that it is what is lost after they have made up for the head"),
+    ("Mean ablation", "a head writes, in every row, its mean over the rows of the same class ([CLS] or first token, "
+     "separator, other) in the half of the documents that does not measure"),
+)  # fmt: skip
+_LOSSES = {
+    "mlm": "masked language modeling",
+    "clm": "predicting the next token",
+    "denoise": "span denoising",
+}
+FIGURE = Figure(name="figure-effects", tables=("effects",), draw=draw_effects)
+
+
+def effect_section(about: Context) -> list[Section]:
+    """Build the section; none where the run changed no heads."""
+    table = about.run.tables.get("effects")
+    if table is None or not len(table):
+        return []
+    blocks: list[Html | None] = []
+    for kind in about.kinds:
+        label = (
+            f"The loss that each {kind.name} head adds when it is changed; the table below has the numbers."
+        )
+        blocks += [
+            *kind.heading(),
+            *linked(about.findings_on(TOPIC, kind=kind)),
+            el("div", placed(about, FIGURE, label, ending=kind.ending), class_="panels"),
+            head_table(table, kind).html(),
+        ]
+    captions = [" ".join(filter(None, [loss_line(about.run.manifest), CAPTION]))]
+    files = kind_links(about, FIGURE, "The added loss of every head, drawn for this model")
+    return section("effects", "What a head is worth to the loss", WHY, blocks, captions=captions, files=files)
+
+
+def head_table(table: pd.DataFrame, kind: Kind) -> Table:
+    """Tabulate every head's added loss with interval and q, and the divergence of the predictions."""
+    rows = []
+    for head, cells in rows_by_head(table[table["kind"] == kind.name], "measure"):
+        loss, divergence = (cell_of(cells[name,], "value") for name in ("loss", "kl"))
+        rows.append(
+            (
+                head_label(*head),
+                nats_cell(loss.value),
+                joined(loss.ci_low, loss.ci_high, nats_cell, between=" to ", missing=DASH),
+                q_words(number(cells["loss",]["q_value"])),
+                nats_cell(divergence.value),
+                joined(divergence.ci_low, divergence.ci_high, nats_cell, between=" to ", missing=DASH),
+            )
+        )
+    return Table(
+        summary=f"Table: what each head is worth to the loss, in nats{kind.in_brackets}",
+        groups=(("", 1), ("added loss", 3), ("KL(p || p changed)", 2)),
+        header=("head", "nats", "95% interval", "q", "nats", "95% interval"),
+        rows=tuple(rows),
+        name=f"table-effects-{kind.name}",
+    )
+
+
+def nats_cell(value: float) -> str:
+    """Return a number of nats as the page's tables print it."""
+    return nats(value).replace("-", "−")
+
+
+def loss_line(manifest: Mapping[str, Any]) -> str:
+    """Return a sentence on the loss, its mean, and on how much it was taken; empty where it is unknown."""
+    facts = manifest.get("effects")
+    if not facts:
+        return ""
+    return (
+        f"The loss is that of {_LOSSES[facts['loss']]}: {facts['loss_mean']:.2f} nats a token with all heads as they "
+        f"are, over {count(int(facts['segments']), 'input')}, {count(int(facts['targets']), 'token')} predicted."
+    )

@@ -1,0 +1,43 @@
+"""The model of a run with its head, whose loss is taken; it is loaded when it is needed."""
+
+from dataclasses import dataclass
+
+from headscope.attention.model.examination import examine
+from headscope.models.anatomy import Anatomy
+from headscope.models.loading.load_model import LoadedModel
+from headscope.models.loading.task_heads import given_task_model, load_task_model
+from headscope.models.losses import choose_loss
+from headscope.prepare.model_run import ModelRun
+
+
+@dataclass(frozen=True)
+class LossModel:
+    """A model that returns logits.
+
+    Attributes:
+        loss: its name, one of `encoding.choices.LOSSES`.
+        loaded: the model with its tokenizer.
+        anatomy: what `examine` found of it.
+    """
+
+    loss: str
+    loaded: LoadedModel
+    anatomy: Anatomy
+
+
+def loss_model(run: ModelRun) -> LossModel:
+    """Load the model of a run with its head, and examine it.
+
+    Raises:
+        OptionError: the option `loss` is for another kind of model.
+        ModelError: the checkpoint has no trained head for it.
+    """
+    options = run.options
+    loss = choose_loss(options.loss, run.anatomy, name=run.loaded.name)
+    if options.loaded_model is not None:
+        loaded = given_task_model(options.loaded_model, loss=loss)
+    else:
+        loaded = load_task_model(
+            options.model, loss=loss, revision=options.revision, dtype=options.dtype, device=options.device
+        )
+    return LossModel(loss, loaded, examine(loaded.model, run.encoder.vocabulary))

@@ -1,0 +1,149 @@
+"""Effects in the page and the terminal: sentences that their intervals support, a table read back, and the figure."""
+
+import numpy as np
+import pytest
+
+from headscope.analyses.effects.figures import effect_figure
+from headscope.analyses.effects.findings import added_losses, effect_findings
+from headscope.analyses.effects.in_terminal import render_results
+from headscope.analyses.effects.section import effect_section, loss_line
+from headscope.analyses.stage_result import StageResult
+from headscope.report_kit.tables.terminal import Grid
+from support import mock_inputs
+from support.measured import about, only, with_parts
+from support.mock_effects import added_loss, with_effects
+from support.page_tables import Tables
+
+
+def findings(inputs):
+    return effect_findings(about(inputs))
+
+
+@pytest.fixture(scope="module")
+def inputs():
+    return with_effects(mock_inputs.encoder(2, 4))
+
+
+def test_what_is_said(inputs):
+    said = findings(inputs)
+    assert [each.text for each in said] == [
+        "Without head 1-1 the loss rises most: by 0.200 nats (95% interval 0.198 to 0.202).",
+        "Each head in turn wrote its mean over tokens of the same class, taken on other documents.",
+        "8 heads of 8 change the loss when each is changed (false discovery rate 5%): 1-1, 1-2, 1-3 and 5 more.",
+        "3 heads of 8 can go one at a time: the loss rises by less than 0.01 nats (whole 95% intervals).",
+        "Together they may cost more: heads that do the same make up for each other.",
+        "The loss falls without 2-4.",
+    ]
+    assert [each.goes_on for each in said] == [False, True, False, False, True, False]
+    assert {each.topic for each in said} == {"effects"}
+    assert all(len(each.text.split()) <= 25 for each in said)
+
+
+def test_other_interventions_have_words_of_their_own():
+    for intervention, start, end in (
+        ("zero", "Without head 1-1 the loss rises", "Each head in turn wrote nothing."),
+        ("uniform", "With uniform attention in head 1-1", "Each head in turn attended to all tokens alike."),
+        ("sink", "With all attention of head 1-1 on a sink", "Each head in turn attended to a sink token alone."),
+    ):  # fmt: skip
+        said = findings(with_effects(mock_inputs.encoder(2, 4), intervention=intervention))
+        assert said[0].text.startswith(start)
+        assert said[1].text == end
+        assert all(len(each.text.split()) <= 25 for each in said)
+    last = findings(with_effects(mock_inputs.encoder(2, 4), intervention="sink"))[-1]
+    assert last.text == "The loss falls with all attention on a sink in 2-4."
+
+
+def test_where_nothing_is_shown_nothing_is_claimed():
+    said = [each.text for each in findings(with_effects(mock_inputs.encoder(2, 4), width=1.0))]
+    assert said == [
+        "No head of 8 is shown to change the loss (false discovery rate 5%).",
+        "Each head in turn wrote its mean over tokens of the same class, taken on other documents.",
+    ]
+
+
+def test_one_head_is_spoken_of_as_one():
+    said = [each.text for each in findings(with_effects(mock_inputs.encoder(2, 4), width=0.15))]
+    assert said[2] == "1 head of 8 changes the loss when it is changed (false discovery rate 5%): 1-1."
+
+
+def test_few_documents_are_said_to_be_few():
+    said = [each.text for each in findings(with_effects(mock_inputs.encoder(2, 4), intervals=False))]
+    assert said == ["Which heads change the loss was not tested: an interval needs at least 10 documents."]
+
+
+def test_kinds_are_told_apart():
+    said = findings(with_effects(mock_inputs.t5()))
+    assert {each.kind for each in said} == {"encoder", "decoder", "cross"}
+    assert any("heads of 12 of cross attention change the loss" in each.text for each in said)
+    assert all(len(each.text.split()) <= 25 for each in said)
+
+
+def test_a_run_without_effects_has_no_section():
+    plain = mock_inputs.encoder(2, 3)
+    assert effect_section(about(plain)) == []
+    assert findings(plain) == []
+    assert loss_line({}) == ""
+
+
+def test_the_table_is_the_frame(inputs):
+    found = findings(inputs)
+    markup = only(effect_section(about(inputs, found=found)))
+    page = Tables(markup)
+    rows = page.found["table-effects-encoder"]
+    assert rows[1] == ["head", "nats", "95% interval", "q", "nats", "95% interval"]
+    frame = inputs.tables.get("effects").set_index(["layer", "head", "measure"])
+    assert len(rows) == 2 + 8
+    for row in rows[2:]:
+        layer, head = map(int, row[0].split("-"))
+        loss, divergence = frame.loc[layer, head, "loss"], frame.loc[layer, head, "kl"]
+        read = [float(cell.replace("−", "-")) for cell in (row[1], *row[2].split(" to "), row[4])]
+        expected = [loss["value"], loss["ci_low"], loss["ci_high"], divergence["value"]]
+        assert read == pytest.approx(expected, rel=0.06, abs=5e-4)
+        assert row[3] == "0.001"
+    assert (
+        "The loss is that of masked language modeling: 3.46 nats a token with all heads as they are"
+        in page.text
+    )
+    assert "Without head 1-1 the loss rises most" in page.text
+
+
+def test_the_figure_has_a_point_a_head_at_its_effect(inputs):
+    effects = added_losses(inputs.tables.get("effects"), "encoder")
+    assert [each.added.value for each in effects] == sorted(
+        (each.added.value for each in effects), reverse=True
+    )
+    figure = effect_figure(effects, kind="encoder", roles=inputs.roles)
+    (ax,) = figure.axes
+    points = np.concatenate(
+        [each.get_offsets() for each in ax.collections if (each.get_gid() or "").startswith("heads--")]
+    )
+    drawn = sorted(points[:, 1].tolist())
+    expected = sorted(added_loss(layer, head, 4) for layer in (1, 2) for head in (1, 2, 3, 4))
+    np.testing.assert_allclose(drawn, expected)
+    low, high = ax.get_ylim()
+    assert low < min(expected)
+    assert high > max(expected)
+    assert ax.get_ylabel() == "added loss, nats"
+
+
+def test_in_the_terminal_the_largest_come_first(inputs):
+    tables = {"effects": inputs.tables.get("effects")}
+    facts = {"effects": inputs.manifest["effects"]}
+    grid, how, line, needed = render_results(StageResult(name="effects", tables=tables, facts=facts))
+    assert isinstance(grid, Grid)
+    assert [row[0] for row in grid.rows][:3] == ["1-1", "1-2", "1-3"]
+    assert grid.rows[0] == ["1-1", "0.200", "0.198 to 0.202", "0.001", "0.067"]
+    assert how == "Each head in turn wrote its mean over tokens of the same class, taken on other documents."
+    assert line.startswith(
+        "loss mlm: 3.46 nats a token with all heads as they are, over 96 inputs, 864 tokens predicted"
+    )
+    assert needed == "about 91 documents show an effect of 0.01 nats of the median head"
+    without = {"effects": {**facts["effects"], "documents_needed": None}}
+    assert len(list(render_results(StageResult(name="effects", tables=tables, facts=without)))) == 3
+
+
+def test_a_table_without_its_kind_has_no_finding():
+    inputs = with_effects(mock_inputs.t5())
+    table = inputs.tables.get("effects")
+    fewer = with_parts(inputs, effects=table[table["kind"] == "cross"])
+    assert {each.kind for each in findings(fewer)} == {"cross"}

@@ -1,0 +1,42 @@
+"""Made-up effects of the heads of a made-up run: a few large, most small, one below 0."""
+
+import numpy as np
+
+from headscope.analyses.effects.tables import EFFECTS
+from support.measured import with_parts
+from support.stand_ins import table_of
+
+INPUTS = 96
+
+
+def added_loss(layer, head, heads):
+    """The first head costs 0.2 nats, each after it half of the one before; the last of each second layer gains."""
+    number = (layer - 1) * heads + head - 1
+    return -0.004 if head == heads and layer % 2 == 0 else 0.2 * 0.5**number
+
+
+def with_effects(inputs, *, intervention="mean", intervals=True, width=0.002, loss="mlm"):
+    """Return the run with its table of effects; an effect is found where its interval leaves out 0."""
+    rows = []
+    for part in inputs.manifest["kinds"]:
+        for layer, head in np.ndindex(part["layers"], part["heads"]):
+            of = {"kind": part["kind"], "layer": layer + 1, "head": head + 1, "intervention": intervention}
+            value = added_loss(layer + 1, head + 1, part["heads"])
+            for measure, number in (("loss", value), ("kl", abs(value) / 3)):
+                low, high = (number - width, number + width) if intervals else (np.nan, np.nan)
+                q = 0.001 if low > 0 or high < 0 else 0.4
+                rows.append(
+                    {
+                        **of,
+                        "measure": measure,
+                        "value": number,
+                        "ci_low": max(low, 0.0) if measure == "kl" else low,
+                        "ci_high": high,
+                        "q_value": q if measure == "loss" and intervals else np.nan,
+                        "n_inputs": INPUTS,
+                    }
+                )
+    facts = {"loss": loss, "loss_mean": 3.456, "segments": INPUTS, "targets": 9 * INPUTS}
+    facts |= {"intervention": intervention, "passes": 43.0, "documents_needed": 91, "nothing_to_predict": 0}
+    manifest = {**inputs.manifest, "effects": facts}
+    return with_parts(inputs, effects=table_of(EFFECTS, rows), manifest=manifest)
