@@ -36,7 +36,7 @@ class HeadEffect:
     q_value: float
 
     @property
-    def found(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether the loss changes, at a false discovery rate of 5% over all heads."""
         return self.q_value < SIGNIFICANT
 
@@ -83,9 +83,9 @@ def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[
         text = f"Which heads{kind.of_kind} change the loss was not tested: an interval needs at least 10 documents."
         return [sentence(TOPIC, text)]
     how = sentence(TOPIC, words.how, goes_on=True)
-    largest, changing = effects[0], [effect for effect in effects if effect.found]
+    largest, changing = effects[0], [effect for effect in effects if effect.is_significant]
     findings = []
-    if largest.found and largest.added.value > 0:
+    if largest.is_significant and largest.added.value > 0:
         cell = largest.added
         findings += [
             sentence(
