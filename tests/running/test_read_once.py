@@ -20,8 +20,8 @@ SENTENCES = [
     "The cat {0} sat on mat {1} and looked at the rain.",
     "Then it slept for {0} hours and {1} minutes.",
 ]
-# Those that read the same once for each of what they train, and those that read what others have found.
-BY_THEMSELVES = {"probes"}
+# Those that read the same once for each of what they train or change, and those that read what others have found.
+BY_THEMSELVES = {"probes", "effects"}
 ASKED = sorted({stage.request_name for stage in STAGES.values() if not stage.after} - BY_THEMSELVES)
 
 

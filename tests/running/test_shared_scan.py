@@ -121,10 +121,11 @@ def same_but_for_rounding(out, other):
 
 def test_which_stages_share(sharing):
     assert len(sharing) > 1
-    of_others = {"controls", "spacing", "windows", "singletons"}
+    of_others = {"controls", "spacing", "windows", "singletons", "features_hash"}
     for name in sharing:
         # They read the same inputs: nothing but these options shapes a scan of the text. How many controls there are is
-        # no input; how words are spaced, and which windows and mentions are read, shapes annotated corpora alone.
+        # no input; how words are spaced, and which windows and mentions are read, shapes annotated corpora alone; what
+        # features a user adds is computed of the inputs.
         assert STAGES[name].corpora == ("text",)
         assert set(STAGES[name].options) - of_others == set(TEXT_INPUTS)
 

@@ -40,7 +40,9 @@ class Forecast:
         inputs = len(effects[0].loss)
         minutes = seconds * self._inputs / inputs / 60
         needed = documents_needed(_median_spread(effects))
-        more = "" if needed is None else f"; about {needed:,} documents show an effect of {SMALL:g} nats"
+        more = ""
+        if needed is not None:
+            more = f"; about {count(needed, 'document')} show an effect of {SMALL:g} nats"
         note_early(
             self._watch,
             f"effects take {passes:,.1f} forward passes of {count(self._inputs, 'input')}, about "

@@ -44,4 +44,5 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         "KL(p || p changed) in nats"
     )
     if facts["documents_needed"] is not None:
-        yield f"about {facts['documents_needed']:,} documents show an effect of {SMALL:g} nats of the median head"
+        needed = count(facts["documents_needed"], "document")
+        yield f"about {needed} show an effect of {SMALL:g} nats of the median head"
