@@ -83,6 +83,7 @@ def test_a_command_takes_what_its_stages_read_and_what_every_run_takes(program, 
     corpora = {corpus for stage in stages for corpus in (*stage.corpora, *stage.optional_corpora)}
     named = {option for stage in stages for option in stage.options}
     reworded = [each.name for each in analysis.command.reworded]
+    shown = [each.name for each in analysis.command.shown]
     written = [each.option.name for each in analysis.command.files]
     for each in OPTIONS.values():
         if each.holds:
@@ -97,6 +98,7 @@ def test_a_command_takes_what_its_stages_read_and_what_every_run_takes(program, 
     first = [
         *(["files"] if "files" in taken else []),
         *reworded,
+        *shown,
         *(["out"] if "out" not in written else []),
         *written,
     ]
@@ -106,7 +108,8 @@ def test_a_command_takes_what_its_stages_read_and_what_every_run_takes(program, 
 
 @pytest.mark.parametrize("name", OF_ANALYSES)
 def test_a_function_takes_what_its_command_does(program, name):
-    taken = {*parameters(program.commands[name])} - {"files", "quiet"}
+    shown = {each.name for each in OF_ANALYSES[name].command.shown}
+    taken = {*parameters(program.commands[name])} - {"files", "quiet"} - shown
     features = (
         {"features"} if any(FEATURES_HASH in stage.options for stage in OF_ANALYSES[name].stages) else set()
     )

@@ -47,7 +47,11 @@ def inputs():
         ),
         "doing": with_jobs_in_trees(with_behaviors(with_distances(mock_inputs.section_4(4, 8)))),
         "directed": with_pca(with_distances(mock_inputs.section_4(4, 6)), layers=(2, 3, 4)),
-        "explained": with_explanation(mock_inputs.encoder(2, 3), annotated=("treebank",)),
+        "explained": with_explanation(
+            mock_inputs.encoder(2, 3),
+            annotated=("treebank",),
+            sentences={(2, 1): "40% explained: favors “never” (31) and attends to rare tokens (9)"},
+        ),
         "explained tokens": with_explanation(
             mock_inputs.encoder(1, 2), words=("<b>", "<i>x", "\u05d0", "\u05d1", "&amp;")
         ),

@@ -53,3 +53,19 @@ def test_hostile_tokens_stay_text(visit):
     assert line.inner_text() == "<b> … <i>x \u05d0\u05d1 … &amp;"
     assert line.locator("b, i").count() == 0
     assert line.locator("bdi").inner_text() == "\u05d0\u05d1"
+
+
+def test_heads_are_found_by_what_explains_them(visit):
+    page = visit("explained")
+
+    def found(words):
+        page.fill(".at-search input", words)
+        page.keyboard.press("Enter")
+        return page.locator(".at-found").inner_text()
+
+    assert "2-1" in found("favors never")
+    assert page.locator(".at-card h2").last.inner_text().startswith("Head 2-1")
+    # What this run did not measure is said of heads by their sentences.
+    assert found("direct objects").startswith("6 heads: ")
+    assert found("rare").startswith("Nothing here is called “rare”.")
+    assert "a word of explanations (frequent, nearby)" in page.locator(".at-found").inner_text()

@@ -28,13 +28,14 @@ def explained_share(layer, head):
     return round(0.9 - 0.05 * layer - 0.01 * head, 4)
 
 
-def with_explanation(inputs, *, words=WORDS, annotated=()):
+def with_explanation(inputs, *, words=WORDS, annotated=(), sentences=None):
     """Add the explanation of every head to a run, with one group each, and three rows of these words.
 
     Args:
         inputs: the run.
         words: of the rows.
         annotated: corpora in which heads are explained too, in the other sentence.
+        sentences: what is said of some heads in the text in place of that, by layer and head.
     """
     rows, groups, examples = [], [], []
     for entry in inputs.manifest["kinds"]:
@@ -53,7 +54,8 @@ def with_explanation(inputs, *, words=WORDS, annotated=()):
                 }
                 ends = {"ci_low": share - 0.02, "ci_high": share + 0.02}
                 target = "[CLS]" if corpus == "text" else "the direct object of a verb"
-                text = f"{100 * share:.0f}% explained: attends to {target} ({100 * share:.0f})"
+                other = (sentences or {}).get((layer, head)) if corpus == "text" else None
+                text = other or f"{100 * share:.0f}% explained: attends to {target} ({100 * share:.0f})"
                 more = {"to_explain": 1.5, "wrong": 0.1, "sentence": text, "n_rows": 500, "n_documents": 40}
                 rows.append({**of, "explained": share, **ends, **more})
                 if corpus == "text" and model == "trained":

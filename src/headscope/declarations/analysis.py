@@ -152,9 +152,14 @@ class Analysis:
         schemas: tuple[TableSchema, ...] = self.load(stage.tables)
         return schemas
 
-    def render_results(self, *results: Any) -> Any:
-        """Return lines and tables of text on results of its stages, for a terminal."""
-        return () if self.terminal is None else self.load(self.terminal)(*results)
+    def render_results(self, *results: Any, **shown: Any) -> Any:
+        """Return lines and tables of text on results of its stages, for a terminal.
+
+        Args:
+            *results: of the stages.
+            **shown: values of the options of what is shown.
+        """
+        return () if self.terminal is None else self.load(self.terminal)(*results, **shown)
 
     @property
     def measured(self) -> tuple[str, ...]:

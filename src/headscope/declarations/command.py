@@ -32,6 +32,7 @@ class Command:
         stages: the requests that it measures, where they are not those of the analysis.
         reworded: options of a run whose help differs for this command; they come first.
         without: options that shape its stages' numbers and that it does not take.
+        shown: options of what is shown, which the function that renders takes by their names; none of a run's.
         files: that it can write.
         tells_run: whether it prints notes on the text.
     """
@@ -41,5 +42,6 @@ class Command:
     stages: tuple[str, ...] = ()
     reworded: tuple[Option, ...] = ()
     without: tuple[str, ...] = ()
+    shown: tuple[Option, ...] = ()
     files: tuple[OutputFile, ...] = ()
     tells_run: bool = False

@@ -175,6 +175,7 @@ class Parts:
         arcs: its table of sentences on which heads find something, with gold arcs; empty where it has none.
         role: the color of what its heads find.
         head_sentences: a sentence for each head of a kind, by the head's index, for cards whose head has no other name.
+        tints: the color, a name in the palette, of heads of a kind on the grid that have no role, by the head's index.
         cards: what it adds to the atlas's cards of the heads of a kind, by name.
         needed: what a run may lack of the cards: name -> (the table it is made of, what to do for it).
     """
@@ -194,5 +195,6 @@ class Parts:
     arcs: str = ""
     role: str = ""
     head_sentences: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
+    tints: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
     cards: Callable[[Study, Kind], Mapping[str, Any]] = lambda _, __: {}
     needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)

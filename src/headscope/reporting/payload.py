@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.for_report import functions_of, measures_of
+from headscope.analyses.for_report import every_part, functions_of, measures_of
 from headscope.declarations.head_measures import SHARE
 from headscope.figures.labels import label
 from headscope.figures.line_diagram import weights_of
@@ -33,7 +33,8 @@ def data_block(about: Context) -> dict[str, Any]:
     `relations` has every head's accuracy at what was looked for, and `measures` what analyses have of every head
     beside, both to color the grid by. `finds` of a kind is {place of a head: what it is best at}, each with its label,
     what that means, and its accuracy; `shows` likewise what it shows, and how much. `summaries` has the strongest
-    supported fact of every head in head order, its name and the rest of the line.
+    supported fact of every head in head order, its name and the rest of the line. Where analyses have them, `sentences`
+    are what they say of heads, and `tints` the colors of heads without a role, by the head's index.
     """
     kinds, words = about.kinds, about.words
     functions = functions_of(about.run)
@@ -85,10 +86,20 @@ def data_block(about: Context) -> dict[str, Any]:
                     for summary in summaries_of_kind(about.run, kind, functions, words)
                 ],
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
+                **_of_every_part(about, kind),
             }
             for kind in kinds
         ],
     }
+
+
+def _of_every_part(about: Context, kind: Kind) -> dict[str, Any]:
+    sentences: dict[int, str] = {}
+    tints: dict[int, str] = {}
+    for parts in every_part():
+        sentences |= parts.head_sentences(about.run, kind)
+        tints |= parts.tints(about.run, kind)
+    return {name: values for name, values in (("sentences", sentences), ("tints", tints)) if values}
 
 
 def _significant(values: np.ndarray) -> list[float | None]:

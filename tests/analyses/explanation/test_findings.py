@@ -5,10 +5,10 @@ import pytest
 
 from headscope.analyses.explanation.catalog import GROUPS
 from headscope.analyses.explanation.colors import COLORS, color_of
-from headscope.analyses.explanation.figures import stacked
 from headscope.analyses.explanation.findings import TOPIC, explanation_findings, head_sentences
 from headscope.analyses.explanation.in_terminal import render_results
 from headscope.analyses.explanation.section import explanation_section
+from headscope.analyses.explanation.shares import stacked
 from headscope.analyses.stage_result import StageResult
 from headscope.reporting.every_finding import all_findings, headline
 from headscope.reporting.payload import data_block
@@ -96,3 +96,24 @@ def test_a_corpus_that_is_not_read_has_no_table(explained):
     assert "treebank" not in str(section.html)
     run = with_explanation(mock_inputs.encoder(2, 3))
     assert len(list(render_results(StageResult(name="explanation", tables=dict(run.tables))))) == 3
+
+
+def test_the_terminal_shows_the_heads_whose_sentence_says_some_words():
+    sentences = {
+        (1, 2): "40% explained: favors “never” (31) and attends to rare tokens (9)",
+        (2, 3): "50% explained: attends to pieces of words (20), avoids the previous token (30)",
+    }
+    run = with_explanation(mock_inputs.encoder(2, 3), sentences=sentences)
+    result = StageResult(name="explanation", tables=dict(run.tables))
+
+    def found(words):
+        median, said, *rest, _ = render_results(result, find=words)
+        assert median.startswith("80% of what the median")
+        return said, [row[0] for grid in rest for row in grid.rows]
+
+    assert found("never") == ("“never” is said of 1 of 6 heads", ["1-2"])
+    assert found("previous tokens") == ("“previous tokens” is said of 1 of 6 heads", ["2-3"])
+    assert found("piece word") == ("“piece word” is said of 1 of 6 heads", ["2-3"])
+    assert found("rare") == ("“rare” is said of 0 of 6 heads", [])
+    assert found("[CLS]")[1] == ["1-1", "1-3", "2-1", "2-2"]
+    assert found(" ")[1] == []

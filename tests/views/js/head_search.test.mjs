@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { asksForHeads, isAskedFor, relationsAsked, showingsAsked, singular, statisticAsked, understand, unmeasuredAsked } from "../../../src/headscope/views/static/atlas/head_search.js";
+import { asksForHeads, isAskedFor, relationsAsked, showingsAsked, statisticAsked, understand, unmeasuredAsked } from "../../../src/headscope/views/static/atlas/head_search.js";
+import { groupsSaid, isSaid, phrasesSaid, singular } from "../../../src/headscope/views/static/report/said.js";
 
 const entry = (what, name, ...words) => ({ what, name, words });
 const VOCABULARY = [
@@ -120,4 +121,46 @@ test("hostile questions are only words", () => {
     assert.ok(ask(text), text.slice(0, 20));
   }
   assert.deepEqual(ask("constructor __proto__").terms, []);
+});
+
+const SENTENCES = {
+  "1-3": "95% explained: attends to [CLS] (61), the previous token (22) and pieces of the same word (12)",
+  "2-9": "80% explained: attends to the next token (76) and favors “not”, “(”, “no” (4) and depends on what attends (0)",
+  "3-1": "40% explained: attends to verbs (30) and rare tokens (9), avoids nouns (12)",
+  "3-4": "31% explained: favors “not”, “never” (31)",
+};
+const SAYING = HEADS.map((one) => ({ ...one, says: phrasesSaid([SENTENCES[one.number]].filter(Boolean)) }));
+const SAID = SAYING.flatMap(({ says }) => says);
+const askSaid = (text) => understand(text, VOCABULARY, SAID);
+const said = (text) => SAYING.filter((one) => isAskedFor(one, askSaid(text), FOUND)).map(({ number }) => number);
+
+test("a sentence is read group by group, with their points", () => {
+  assert.deepEqual(groupsSaid(SENTENCES["1-3"]), [["attends to [CLS]", 61], ["the previous token", 22], ["pieces of the same word", 12]]);
+  assert.deepEqual(groupsSaid(SENTENCES["2-9"]), [["attends to the next token", 76], ["favors “not”, “(”, “no”", 4], ["depends on what attends", 0]]);
+  assert.deepEqual(groupsSaid("-2.0% explained: no group of features adds a point"), []);
+  assert.deepEqual(phrasesSaid([SENTENCES["3-1"]]), ["attend to verb", "avoid noun"]);
+  assert.ok(isSaid(["the previous token"], "previous token"));
+  assert.ok(!isSaid(["the previous token"], "prev"));
+});
+
+test("heads are found by what their sentences say, of ten points and more", () => {
+  assert.deepEqual(said("piece"), ["1-3"]);
+  assert.deepEqual(said("pieces of words"), ["1-3"]);
+  assert.deepEqual(said("never"), ["3-4"]);
+  assert.deepEqual(said("favors not"), ["3-4"]);
+  assert.deepEqual(said("avoids nouns"), ["3-1"]);
+  assert.deepEqual(askSaid("rare").unknown, ["rare"]);
+});
+
+test("a role is meant by sentences, too; what was tested is not", () => {
+  assert.deepEqual(said("previous"), ["1-3", "5-5"]);
+  assert.deepEqual(said("previous or next"), ["1-3", "2-9", "5-5"]);
+  assert.deepEqual(said("subjects"), ["3-4"]);
+});
+
+test("words that any question may have are asked for where nothing else is", () => {
+  assert.deepEqual(said("verbs"), ["3-1"]);
+  assert.deepEqual(said("which head looks at verbs?"), ["3-1"]);
+  assert.deepEqual(said("the subject of a verb"), ["3-4"]);
+  assert.deepEqual(ask("verbs").terms, []);
 });

@@ -3,6 +3,7 @@
 from headscope.declarations.analysis import FEATURES_HASH, TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
 from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
+from headscope.declarations.option import Option
 
 _LABELS = {
     ("text", "weight"): "HEAD_LABELS",
@@ -56,6 +57,14 @@ ANALYSIS = Analysis(
     ),
     command=Command(
         name="explanation",
+        shown=(
+            Option(
+                name="find",
+                placeholder="WORDS",
+                group="output",
+                help="Show the heads whose explanation says these words, as 'previous token' or frequent.",
+            ),
+        ),
         help=(
             "Explain every head in a sentence, with its held-out share.\n\n"
             "Attention is predicted from features with names: where the key is, what it is, whether it is a copy. "

@@ -13,14 +13,14 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter
 
-from headscope.analyses.explanation.colors import COLORS, color_of, label_of
+from headscope.analyses.explanation.colors import COLORS, label_of
+from headscope.analyses.explanation.shares import stacked
 from headscope.analyses.explanation.tables import TEXT, TRAINED, WEIGHT
 from headscope.figures.head_points import draw_points
 from headscope.figures.paper import LEAST_POINTS, PAGE_INCHES, narrow, paper_width
 from headscope.figures.style import LINE, house_style, new_figure
 from headscope.palette import palette
 from headscope.report_kit.report_parts import Context, Drawing
-from headscope.report_kit.tables.cells import records
 from headscope.report_kit.words import Words
 
 _WIDTH, _ROW_INCHES, _OTHER_INCHES = 8.4, 1.25, 1.1
@@ -29,19 +29,6 @@ _BARS = 100
 _BARS_PER_INCH = 14
 _BELOW = -0.13
 """Where the point of a head stands, below its bar."""
-
-
-def stacked(groups: pd.DataFrame) -> dict[tuple[int, int], dict[str, float]]:
-    """Return the share of each color in each head, (layer, head); what takes away from a share is left out.
-
-    Args:
-        groups: rows of `tables/explanation_groups.parquet` of one kind, measure and model.
-    """
-    bars: dict[tuple[int, int], dict[str, float]] = {}
-    for row in records(groups[groups["share"] > 0]):
-        bar, color = bars.setdefault((int(row["layer"]), int(row["head"])), {}), color_of(str(row["group"]))
-        bar[color] = bar.get(color, 0.0) + float(row["share"])
-    return bars
 
 
 def draw_bars(

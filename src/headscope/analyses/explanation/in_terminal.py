@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.analyses.explanation.said import says
 from headscope.analyses.explanation.tables import (
     CONTROL,
     COREFERENCE,
@@ -21,6 +22,7 @@ from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import HYPHEN, formatted, joined, percent, share
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.terminal import Grid
+from headscope.report_kit.words import count
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 IN_CORPUS: Mapping[str, str] = {
@@ -31,8 +33,13 @@ IN_CORPUS: Mapping[str, str] = {
 """What begins a sentence on a corpus."""
 
 
-def render_results(result: StageResult) -> Iterator[Grid | str]:
-    """Yield the median of the explained shares, then the sentence of every head; first in the text."""
+def render_results(result: StageResult, *, find: str | None = None) -> Iterator[Grid | str]:
+    """Yield the median of the explained shares, then the sentence of every head; first in the text.
+
+    Args:
+        result: of the stage.
+        find: words that the sentences of the heads say that are shown; None for all heads.
+    """
     table = result.tables["explanation"]
     weights = table[table["measure"] == WEIGHT]
     for corpus in CORPORA:
@@ -41,7 +48,13 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
             continue
         for kind, rows in of_corpus.groupby("kind", sort=False):
             yield median_words(str(kind), rows, corpus=corpus)
-        yield _grid(of_corpus[of_corpus["model"] == TRAINED])
+        trained = of_corpus[of_corpus["model"] == TRAINED]
+        if find is not None:
+            said = trained[trained["sentence"].map(lambda sentence: says(sentence or "", find)).astype(bool)]
+            yield f"{IN_CORPUS[corpus]}“{find}” is said of {len(said)} of {count(len(trained), 'head')}"
+            trained = said
+        if len(trained):
+            yield _grid(trained)
     yield (
         "explained: the share of the divergence from uniform attention (nats) that features with names predict, on "
         "documents that did not fit them; in brackets what each group adds, in points; wrong: what the predictions of "

@@ -1,6 +1,6 @@
 """The command of an analysis, made of what it declares: its options, its run, what it shows and writes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,15 +29,18 @@ def command_of(
     taken = in_order(options_taken(analysis, command, options_of(declaring)))
     reads_text = any(option.name == "text" for option in taken)
 
-    @o.takes(*command.reworded, *folder_of_tables, *named, *taken, QUIET, files=reads_text)
+    @o.takes(*command.reworded, *command.shown, *folder_of_tables, *named, *taken, QUIET, files=reads_text)
     def run(**values: Any) -> None:
         files = pop_files(analysis, command.files, values)
+        shown = {option.name: values.pop(option.name) for option in command.shown}
         out, quiet = values.pop("out", None), values.pop("quiet")
         for option in command.reworded:
             if values[option.name] is None:
                 del values[option.name]
         run_options = o.run_options(declaring, **values, stages=analysis.measured)
-        for line in run_command(analysis, command, run_options, out=out, files=files, quiet=quiet):
+        for line in run_command(
+            analysis, command, run_options, out=out, files=files, quiet=quiet, shown=shown
+        ):
             say(line)
 
     run.__doc__ = command.help
@@ -52,6 +55,7 @@ def run_command(
     out: Path | None,
     files: WantedFiles,
     quiet: bool,
+    shown: Mapping[str, Any],
 ) -> list[str]:
     """Measure, write what is asked for, show what was found; return what is left to say.
 
@@ -62,6 +66,7 @@ def run_command(
         out: folder for all tables; None writes none.
         files: what else is written, and where.
         quiet: show no progress.
+        shown: values of the options of what is shown.
     """
     from headscope.app.cli.progress_lines import ProgressPrinter
     from headscope.prepare.prepared_run import prepare
@@ -79,7 +84,8 @@ def run_command(
     # Before anything is said: the reader of a pipe may leave at any line.
     written = write_files(analysis, files, by_name)
     stage_names = {stage.name for stage in analysis.stages}
-    show(analysis.render_results(*(result for result in results if result.name in stage_names)))
+    of_stages = [result for result in results if result.name in stage_names]
+    show(analysis.render_results(*of_stages, **shown))
     notes = [*(run.facts()["notes"] if command.tells_run else ()), *(n for r in results for n in r.notes)]
     where = [] if out is None else [f"tables: {out / 'tables'}"]
     return [*(f"note: {note}" for note in dict.fromkeys(notes)), *written, *where]

@@ -1,6 +1,7 @@
 // What the atlas knows beside the report's numbers: accuracies, places, nearest heads, sentences, words to ask with.
 import { bytesOfBase64 } from "../core/weights.js";
-import { block, cellOf, data, findsOf, headNumber, pick, roleOf, showsOf } from "../report/data.js";
+import { block, cellOf, data, findsOf, headNumber, pick, roleOf, sentenceOf, showsOf } from "../report/data.js";
+import { phrasesSaid } from "../report/said.js";
 import { rowOf } from "./atlas_words.js";
 
 const NO_ATLAS = { model: "", run: "", report: null, missing: {}, vocabulary: [], relations: [], showings: [], kinds: {} };
@@ -61,7 +62,10 @@ export function explainedOf(kind, index) {
   return (rows[index] || []).map((one) => ({ ...one, best: one.prediction === "best", token: words[one.token], ...rowOf(words, one.words) }));
 }
 
-// What explains a head in a corpus with annotation, `treebank` or `coreference`, in a sentence; null where it has none.
+// The corpora with annotation in which heads are explained, too.
+export const CORPORA = ["treebank", "coreference"];
+
+// What explains a head in such a corpus, in a sentence; null where it has none.
 export function explainedIn(kind, index, corpus) {
   return partsOf(kind).explanation?.annotated[corpus]?.[index] || null;
 }
@@ -195,6 +199,7 @@ export function allHeads() {
         role: roleOf(kind, index).name,
         finds: atlas.relations.filter(({ label }) => found.includes(label)).map(({ name }) => name),
         shows: showsOf(kind, index).map(({ id }) => id),
+        says: phrasesSaid([sentenceOf(kind, index), ...CORPORA.map((corpus) => explainedIn(kind, index, corpus))].filter(Boolean)),
         strongest: strongest(kind, index).map(({ name }) => name),
         best: best.filter((relation) => relation.best.kind === kind.kind && relation.best.index === index).map(({ name }) => name),
       };

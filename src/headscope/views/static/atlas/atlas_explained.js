@@ -1,8 +1,9 @@
 // What a head's explanation gets right and wrong: rows of it, the same words twice, marked by what is attended to and by
 // what is predicted.
 import { el } from "../core/dom.js";
-import { atlas, explainedIn, explainedOf } from "./atlas_data.js";
+import { atlas, CORPORA, explainedIn, explainedOf } from "./atlas_data.js";
 import { drawnToken, wordsOf } from "./atlas_words.js";
+import { explainedLine } from "../report/card.js";
 import { isolatedToken, rightToLeft } from "../core/token_text.js";
 
 const STRONGEST = 38;
@@ -49,12 +50,12 @@ function row(one) {
   );
 }
 
-const ANNOTATED = { treebank: "In the treebank", coreference: "In the coreference corpus" };
+const WHERE = { treebank: "In the treebank", coreference: "In the coreference corpus" };
 
-// The sentences of corpora with annotation.
-function annotated(kind, index) {
-  const said = Object.entries(ANNOTATED).map(([corpus, where]) => [where, explainedIn(kind, index, corpus)]);
-  return said.filter(([, sentence]) => sentence).map(([where, sentence]) => el("p", { class: "at-told" }, `${where}: ${sentence}.`));
+// Its sentence, where the card does not open with it, and those of corpora with annotation.
+function sentences(kind, index) {
+  const told = CORPORA.map((corpus) => [WHERE[corpus], explainedIn(kind, index, corpus)]).filter(([, sentence]) => sentence);
+  return [explainedLine(kind, index), told.map(([where, sentence]) => el("p", { class: "at-told" }, `${where}: ${sentence}.`))];
 }
 
 export function explainedPart(kind, index) {
@@ -63,7 +64,7 @@ export function explainedPart(kind, index) {
   if (!rows) return part(el("p", { class: "caption" }, `This run explained no heads: ${atlas.missing.explanation || "ask for the stage explanation"}.`));
   if (!rows.length) return part(el("p", { class: "caption" }, "Nothing is explained of this head: it takes 10 documents, and attention that is not uniform."));
   return part(
-    annotated(kind, index),
+    sentences(kind, index),
     el("ul", { class: "at-rows" }, rows.map(row)),
     el("p", { class: "caption" }, "The darker, the more weight; underlined: the token that attends. The prediction was fitted on other documents. Rows predicted worst are where to look for what has no name yet."),
   );

@@ -19,6 +19,7 @@ export class AtlasFilters {
     this.relations = new Set();
     this.showings = new Set();
     this.found = new Set(heads.flatMap((head) => [...head.finds, ...head.shows]));
+    this.said = heads.flatMap(({ says }) => says);
     this.asked = understand("", []);
     this.input = el("input", {
       type: "search",
@@ -57,7 +58,7 @@ export class AtlasFilters {
   }
 
   ask(text) {
-    this.asked = understand(text, atlas.vocabulary);
+    this.asked = understand(text, atlas.vocabulary, this.said);
     this.changed();
   }
 
@@ -160,7 +161,7 @@ export class AtlasFilters {
 
   askable() {
     const relations = atlas.relations.filter(({ overall }) => !overall).slice(0, 4).map(({ says, label }) => (says ? `${says} (${label})` : label));
-    const parts = ["a role (previous, next, comma, broad)", (atlas.showings || []).length ? "a behavior (induction, duplicate, brackets)" : null, relations.length ? `what is found (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
+    const parts = ["a role (previous, next, comma, broad)", (atlas.showings || []).length ? "a behavior (induction, duplicate, brackets)" : null, this.said.length ? "a word of explanations (frequent, nearby)" : null, relations.length ? `what is found (${relations.join(", ")})` : null, "a layer (layer 3)", "a head (2-5)"];
     return `Ask for ${parts.filter(Boolean).join(", ").replace(/, ([^,]*)$/, " or $1")}.`;
   }
 }

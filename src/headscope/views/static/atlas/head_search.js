@@ -1,4 +1,5 @@
 // What a question asks for: "which head finds objects?", "previous", "comma", "layer 3", "8-10".
+import { isSaid, phraseOf, singular, wordsOf } from "../report/said.js";
 
 const IDLE = new Set(
   ("a all an and any are as at attend attends attending attention by do does find finds finding for from give gives has have head heads i in is it its look " +
@@ -7,20 +8,10 @@ const IDLE = new Set(
 const LONGEST_PHRASE = 4;
 const FEWEST_LETTERS = 3;
 
-// One word, its plural as its singular.
-export function singular(word) {
-  if (word.length > 4 && word.endsWith("ies")) return `${word.slice(0, -3)}y`;
-  if (word.length > 4 && /(?:ss|x|ch|sh)es$/.test(word)) return word.slice(0, -2);
-  if (word.length > 3 && word.endsWith("s") && !word.endsWith("ss") && !word.endsWith("us")) return word.slice(0, -1);
-  return word;
-}
-
-const wordsOf = (text) => text.toLowerCase().match(/[\p{L}\p{N}:'’#]+(?:-[\p{L}]+)*/gu) || [];
-const phraseOf = (words) => words.map(singular).join(" ");
-
-// Read a question. `vocabulary`: entries {what: role | relation | showing | statistic | unmeasured, name, words}.
+// Read a question. `vocabulary`: entries {what: role | relation | showing | statistic | unmeasured, name, words}; `said`:
+// phrases of the sentences on all heads, whose words are understood too, as meanings {what: "said", name: phrase}.
 // Returns {heads: [{kind, layer, head}], layers, terms: [{term, meanings}], unknown}: each term means any of its entries.
-export function understand(query, vocabulary) {
+export function understand(query, vocabulary, said = []) {
   const asked = { heads: [], layers: [], terms: [], unknown: [] };
   let rest = query.toLowerCase();
   // "L3H1", "layer 3 head 1", "layer 3, head 1"; and the other way round.
@@ -52,17 +43,38 @@ export function understand(query, vocabulary) {
   for (let at = 0; at < words.length; ) {
     const taken = longestKnown(words.slice(at, at + LONGEST_PHRASE), phrases);
     if (taken) {
-      asked.terms.push({ term: words.slice(at, at + taken.length).join(" "), meanings: measured(taken.meanings) });
+      const meant = words.slice(at, at + taken.length);
+      asked.terms.push({ term: meant.join(" "), meanings: withSaid(measured(taken.meanings), phraseOf(meant), said) });
       at += taken.length;
       continue;
     }
     const word = words[at++];
     if (IDLE.has(word)) continue;
-    const meanings = word.length >= FEWEST_LETTERS ? beginningWith(singular(word), phrases) : [];
-    if (meanings.length) asked.terms.push({ term: word, meanings: measured(meanings) });
+    const own = singular(word);
+    const meanings = word.length >= FEWEST_LETTERS ? beginningWith(own, phrases) : [];
+    if (meanings.length) asked.terms.push({ term: word, meanings: withSaid(measured(meanings), own, said) });
+    else if (isSaid(said, own)) asked.terms.push({ term: word, meanings: [{ what: "said", name: own }] });
     else asked.unknown.push(word);
   }
+  if (!asked.terms.length && !asked.unknown.length && !asked.heads.length && !asked.layers.length) saidAlone(words, said, asked);
   return asked;
+}
+
+// "verbs": words that a question may have beside what it asks for, where nothing else is asked for.
+function saidAlone(words, said, asked) {
+  for (const word of words.filter((one) => one.length >= FEWEST_LETTERS)) {
+    const own = singular(word);
+    if (isSaid(said, own)) asked.terms.push({ term: word, meanings: [{ what: "said", name: own }] });
+  }
+}
+
+// What is meant by a role is meant by the sentences that say it, too; relations and behaviors are tested, and stand alone
+// where they were measured.
+function withSaid(meanings, phrase, said) {
+  const known = isSaid(said, phrase);
+  if (known && meanings.every(({ what }) => what === "unmeasured")) return [{ what: "said", name: phrase }];
+  const may = meanings.some(({ what }) => what === "role" || what === "statistic") && !meanings.some(({ what }) => what === "relation" || what === "showing");
+  return may && known ? [...meanings, { what: "said", name: phrase }] : meanings;
 }
 
 // Where a word also means something that the run measured, that is meant.
@@ -100,13 +112,15 @@ function groupsOf(asked) {
   for (const { meanings } of asked.terms) {
     const useful = meanings.filter(({ what }) => what !== "statistic");
     if (!useful.length) continue;
-    const sort = [...new Set(useful.map(({ what }) => what))].sort().join();
+    const sorts = [...new Set(useful.map(({ what }) => what))].filter((what) => what !== "said");
+    // Each word that sentences alone say must hold.
+    const sort = sorts.length ? sorts.sort().join() : `said ${useful[0].name}`;
     groups.set(sort, [...(groups.get(sort) || []), ...useful]);
   }
   return [...groups.values()];
 }
 
-// Whether a head {kind: {kind}, number, layer, role, finds, best, shows, strongest} is asked for. Where no head finds a
+// Whether a head {kind: {kind}, number, layer, role, finds, best, shows, strongest, says} is asked for. Where no head finds a
 // relation beyond its baseline, `found` says so (a set of names) and the head that is best at it stands in; likewise the
 // strongest one for what no head shows.
 export function isAskedFor(head, asked, found) {
@@ -116,6 +130,7 @@ export function isAskedFor(head, asked, found) {
   const holds = ({ what, name }) => {
     if (what === "unmeasured") return false;
     if (what === "role") return head.role === name;
+    if (what === "said") return isSaid(head.says, name);
     const [own, standing] = what === "showing" ? [head.shows, head.strongest] : [head.finds, head.best];
     return (found.has(name) ? own : standing).includes(name);
   };

@@ -1,6 +1,6 @@
 // A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, findsOf, headTitle, mapOf, roleOf, showsOf } from "./data.js";
+import { anchorOf, findsOf, headTitle, mapOf, roleOf, sentenceOf, showsOf } from "./data.js";
 import { tableInterval, tableNumber, upper } from "../core/format.js";
 import { hasRole, summaryOf } from "./head_fact.js";
 import { lineDiagram } from "./lines.js";
@@ -17,6 +17,12 @@ export function roleBadge(kind, index) {
 export function summaryLine(kind, index) {
   const [name, rest] = summaryOf(kind, index);
   return [el("strong", {}, name), `${rest}.`];
+}
+
+// What explains it, where that is not the first line.
+export function explainedLine(kind, index) {
+  const sentence = sentenceOf(kind, index);
+  return sentence && upper(sentence) !== summaryOf(kind, index)[0] ? el("p", { class: "explained" }, `${upper(sentence)}.`) : null;
 }
 
 // "Finds obj 74.8% (71.9–77.7) direct object", a line a relation; then what it shows: "shows induction 62.0% (58.1–66.0), of
@@ -52,6 +58,7 @@ export function showCard(box, kind, index, kept = null) {
     el("h2", {}, title, roleBadge(kind, index)),
     el("p", { class: "role" }, summaryLine(kind, index)),
     findLines(kind, index) || "",
+    explainedLine(kind, index) || "",
     link ? el("p", { class: "at-link-line" }, link, ": sentences, relations, nearest heads") : "",
     sentence ? el("p", { class: "shown" }, el("b", {}, upper(labelOf(sentence))), ": ", tellSentence(sentence, role)) : "",
     map

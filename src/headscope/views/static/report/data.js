@@ -57,6 +57,11 @@ export function showsOf(kind, index) {
   return (kind.shows && kind.shows[index]) || [];
 }
 
+// What an analysis says of a head in a sentence; null where none does.
+export function sentenceOf(kind, index) {
+  return (kind.sentences || {})[index] || null;
+}
+
 export function anythingFound() {
   return data.kinds.some((kind) => Object.keys(kind.finds || {}).length > 0);
 }

@@ -23,6 +23,9 @@ function briefly(kind, index, role) {
   return names.length > 1 ? `${short.slice(0, 4)}+` : short;
 }
 
+// The role of heads without one, which are tinted by what explains them.
+const UNNAMED = "mixed";
+
 export class HeadGrid {
   // `ids`: whether cells carry their heads' anchors, so that an address scrolls to them.
   constructor(box, readout, onOpen, { ids = true } = {}) {
@@ -93,7 +96,9 @@ export class HeadGrid {
       const cell = statistic && cellOf(kind, statistic, index);
       const marks = [...new Set(findsOf(kind, index).map((one) => one.role))];
       const off = (this.role !== null && this.role !== role.name && !marks.includes(this.role)) || (this.keep !== null && !this.keep(index));
-      button.className = `${statistic ? "amount" : `role-${role.name}`}${off ? " off" : ""}`;
+      const tint = statistic || role.name !== UNNAMED ? null : (kind.tints || {})[index];
+      button.className = `${statistic ? "amount" : `role-${role.name}`}${tint ? " tinted" : ""}${off ? " off" : ""}`;
+      button.style.setProperty("--tint", tint ? `var(--fill-${tint})` : "");
       button.style.setProperty("--amount", cell ? `${Math.round((100 * cell.value) / top)}%` : "0%");
       button.setAttribute("aria-label", describe(kind, index, statistic));
       const found = marks.map((name) => el("span", { class: `found role-${name}` }, shape(name), el("span", { class: "found-name", "data-brief": briefly(kind, index, name) })));
@@ -211,6 +216,7 @@ export function legend(box, grid) {
           )
         : null,
     ).filter(Boolean),
+    ...(kind.roles.some((role, index) => data.roles[role].name === UNNAMED && (kind.tints || {})[index]) ? [el("span", { class: "tint-key" }, "Tinted: what explains at least a third of a mixed head")] : []),
   );
 }
 

@@ -1,6 +1,7 @@
 // The table of all heads: sorted and filtered as data, written to the page a hundred rows at a time.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, anythingFound, cellOf, data, findsOf, headNumber, roleOf } from "./data.js";
+import { anchorOf, anythingFound, cellOf, data, findsOf, headNumber, roleOf, sentenceOf } from "./data.js";
+import { isSaid, phraseOf, phrasesSaid, wordsOf } from "./said.js";
 import { tableInterval, tableNumber } from "../core/format.js";
 
 const CHUNK = 100;
@@ -28,6 +29,7 @@ export class HeadTable {
         order: place * 1e6 + index,
         role: roleOf(kind, index),
         finds: findsOf(kind, index),
+        says: phrasesSaid([sentenceOf(kind, index)].filter(Boolean)),
         cells: data.statistics.map((statistic) => cellOf(kind, statistic.name, index)),
       })),
     );
@@ -49,7 +51,7 @@ export class HeadTable {
     const options = (every, all) => [el("option", { value: "" }, all), ...every.map(([value, label]) => el("option", { value }, label))];
     const roles = data.roles.filter((role) => this.rows.some((row) => row.role === role)).map((role) => [role.name, role.label]);
     box.replaceChildren(
-      el("label", {}, "Find ", el("input", { type: "search", id: "find-head", placeholder: "3- or 3-7", oninput: change("text") })),
+      el("label", {}, "Find ", el("input", { type: "search", id: "find-head", placeholder: this.rows.some(({ says }) => says.length) ? "3-7 or frequent" : "3- or 3-7", oninput: change("text") })),
       el("label", {}, "Role ", el("select", { id: "filter-role", onchange: change("role") }, options(roles, "all"))),
     );
     if (this.several) {
@@ -92,7 +94,7 @@ export class HeadTable {
       (!role || row.role.name === role) &&
       (!kind || row.kind.kind === kind) &&
       (!wanted || headNumber(row.kind, row.index).startsWith(wanted) || row.role.label.toLowerCase().includes(wanted) ||
-        row.finds.some((one) => one.name.toLowerCase().includes(wanted)));
+        row.finds.some((one) => one.name.toLowerCase().includes(wanted)) || isSaid(row.says, phraseOf(wordsOf(wanted))));
     const key = {
       head: (row) => row.order,
       role: (row) => data.roles.indexOf(row.role),
