@@ -138,7 +138,7 @@ def test_what_is_asked_for_beside_is_known(cli, text):
         (
             "--dtype",
             "float8",
-            "--dtype 'float8' is not known; choose one of float32, float64, bfloat16, float16; did "
+            "--dtype 'float8' is not known; choose one of auto, float32, float64, bfloat16, float16; did "
             "you mean float64?",
         ),
         ("--batch-size", "many", "--batch-size 'many' is not known; give a number from 1, or auto"),

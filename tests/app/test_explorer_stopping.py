@@ -161,7 +161,7 @@ def test_a_port_in_use(cli, folder):
         (["--revision", "main"], "--revision is of one model; give one --model with it"),
         (
             ["--dtype", "int8"],
-            "--dtype 'int8' is not known; choose one of float32, float64, bfloat16, float16",
+            "--dtype 'int8' is not known; choose one of auto, float32, float64, bfloat16, float16",
         ),
         (
             ["--study", "nowhere"],

@@ -219,7 +219,7 @@ def test_unknown_options_name_the_known_ones(folder):
         load_model(folder, dtype="float8")
     assert (
         str(refused.value)
-        == "--dtype 'float8' is not known; choose one of float32, float64, bfloat16, float16"
+        == "--dtype 'float8' is not known; choose one of auto, float32, float64, bfloat16, float16"
     )
     with pytest.raises(
         OptionError, match=r"^--device 'warp' is not there \(.*\); choose auto, cpu, cuda or cuda:0 \.\.\.$"
@@ -236,6 +236,8 @@ def test_half_precision_checkpoints_are_computed_in_float32(folder, tmp_path):
     assert save
     assert {p.dtype for p in load_model(tmp_path).model.parameters()} == {torch.float32}
     assert {p.dtype for p in load_model(tmp_path, dtype="bfloat16").model.parameters()} == {torch.bfloat16}
+    assert {p.dtype for p in load_model(tmp_path, dtype="auto").model.parameters()} == {torch.float16}
+    assert {p.dtype for p in load_model(folder, dtype="auto").model.parameters()} == {torch.float32}
 
 
 def test_the_hash_knows_the_weights_and_not_the_random_pooler():

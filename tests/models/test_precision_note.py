@@ -1,10 +1,12 @@
 """What a run says of the precision that it was computed in."""
 
 import pytest
+import torch
 
 from headscope.declarations.run_options import RunOptions
 from headscope.models.loading.dtypes import DTYPES, precision_note
 from headscope.prepare.prepared_run import prepare_model_run
+from support.model_folders import save_tiny_bert
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -13,6 +15,30 @@ def test_low_precisions_are_said_with_their_error(dtype, tmp_path):
     run = prepare_model_run(RunOptions(text=(str(tmp_path / "my.txt"),), stages=("stats",), dtype=dtype))
     said = [note for note in run.facts()["notes"] if note.startswith("computed in")]
     assert said == ([precision_note(dtype)] if dtype in ("bfloat16", "float16") else [])
+
+
+def test_auto_is_the_precision_of_the_checkpoint_by_its_name(tmp_path):
+    """The signature knows no `auto`: a run is the one that names the precision."""
+    from transformers import AutoModel
+
+    folder = save_tiny_bert(tmp_path / "tiny")
+    AutoModel.from_pretrained(folder, dtype=torch.bfloat16).save_pretrained(folder)
+    (tmp_path / "my.txt").write_text("The cat sat.\nIt slept.\n")
+    runs = {
+        dtype: prepare_model_run(
+            RunOptions(
+                model=str(folder),
+                text=(str(tmp_path / "my.txt"),),
+                stages=("stats",),
+                dtype=dtype,
+                max_length=16,
+            )
+        )
+        for dtype in ("auto", "bfloat16", "float32")
+    }
+    assert [run.signature["options"]["dtype"] for run in runs.values()] == ["bfloat16", "bfloat16", "float32"]
+    assert runs["auto"].signature["id"] == runs["bfloat16"].signature["id"] != runs["float32"].signature["id"]
+    assert precision_note("bfloat16") in runs["auto"].facts()["notes"]
 
 
 def test_the_note_in_words():

@@ -32,7 +32,7 @@ from headscope.encoding.choices import (
     TOO_LONG,
 )
 from headscope.errors import OptionError
-from headscope.models.loading.dtypes import DTYPES
+from headscope.models.loading.dtypes import DTYPE_CHOICES
 
 if TYPE_CHECKING:
     from headscope.corpora.document import Document
@@ -114,8 +114,8 @@ class RunOptions:
     dtype: str = option(
         "float32",
         group="machine",
-        choices=DTYPES,
-        help="Precision: float32, float64, bfloat16 or float16.",
+        choices=DTYPE_CHOICES,
+        help="Precision: auto (the checkpoint's), float32, float64, bfloat16 or float16.",
     )
     seed: int = option(0, group="machine", least=0, help="Of every random choice.")
     shard_minutes: int = option(

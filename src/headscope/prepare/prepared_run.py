@@ -1,6 +1,7 @@
 """The interface of a prepared run, for analyses: a model over corpora, or saved maps."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Protocol, runtime_checkable
 
 from headscope.attention.model.model_source import TileSource
@@ -9,6 +10,7 @@ from headscope.encoding.segment import Segment
 from headscope.examples.collector import ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
+from headscope.models.loading.in_memory import dtype_of
 from headscope.prepare.default_packing import with_packing
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
@@ -88,7 +90,9 @@ def prepare_model_run(
     if options.loaded_model is None:
         tell(watch, "loading the model")
     model = open_model(options)
-    run = ModelRun(with_packing(options, model.anatomy), corpora=corpora, model=model)
+    # What the options leave to the model is known now, and is what the signature names.
+    options = replace(with_packing(options, model.anatomy), dtype=dtype_of(model.loaded))
+    run = ModelRun(options, corpora=corpora, model=model)
     for note in run.early_notes():
         note_early(watch, note)
     return run

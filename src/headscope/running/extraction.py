@@ -24,6 +24,7 @@ from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsWriter
 from headscope.maps.pickle_conversion import NO_PLACE_FOR_SINKS, maps_to_pickle
 from headscope.models.anatomy import Anatomy
+from headscope.models.loading.in_memory import dtype_of
 from headscope.models.loading.load_model import LoadedModel, load_model
 from headscope.models.loading.stand_in import load_debug_model
 from headscope.prepare.default_packing import with_packing
@@ -115,7 +116,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
     encoder = Encoder(tokenizer, token_types=options.token_types)
     anatomy = examine(loaded.model, encoder.vocabulary)
     check_length(options.max_length, loaded, encoder, anatomy)
-    options = with_packing(options, anatomy)
+    options = replace(with_packing(options, anatomy), dtype=dtype_of(loaded))
     if how.pickle and len(anatomy.layout) != 1:
         kinds = ", ".join(part.kind for part in anatomy.layout)
         raise OptionError(

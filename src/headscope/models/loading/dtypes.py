@@ -1,6 +1,8 @@
 """The precisions that a model can be computed in, by torch's names, and what the low ones cost; loads nothing."""
 
 DTYPES = ("float32", "float64", "bfloat16", "float16")
+DTYPE_CHOICES = ("auto", *DTYPES)
+"""What may be asked for: `auto` is the precision of the checkpoint."""
 
 # `benchmarks/precision.py`: the embedded model over its own text against float64.
 _MEASURED = {

@@ -66,4 +66,5 @@ def without_head(loaded: LoadedModel) -> LoadedModel:
 
 def dtype_of(loaded: LoadedModel) -> str:
     """Return the precision that a model computes in, as `float32`."""
-    return str(next(loaded.model.parameters()).dtype).removeprefix("torch.")
+    floating = (each.dtype for each in loaded.model.parameters() if each.is_floating_point())
+    return str(next(floating)).removeprefix("torch.")

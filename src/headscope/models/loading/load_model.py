@@ -13,7 +13,7 @@ from headscope.models.folder.missing_packages import missing_package
 from headscope.models.folder.prompts import nothing_asks
 from headscope.models.folder.shown import shown
 from headscope.models.loading.devices import choose_device
-from headscope.models.loading.dtypes import DTYPES
+from headscope.models.loading.dtypes import DTYPE_CHOICES
 from headscope.models.loading.locating import locate, origin_of
 from headscope.models.loading.quiet import quiet_libraries
 from headscope.models.loading.refusals import check_reads_text, in_words
@@ -60,7 +60,7 @@ def load_model(
     Args:
         name: a hub name (`google-bert/bert-base-uncased`), a local folder, or None for the embedded model.
         revision: branch, tag or commit on the hub.
-        dtype: the precision to compute in; `float32` whatever the precision of the checkpoint is.
+        dtype: the precision to compute in; `float32` whatever the precision of the checkpoint is, which `auto` keeps.
         device: `auto` (cuda, else cpu) or a torch device.
 
     Raises:
@@ -93,8 +93,8 @@ def read_model(
         ModelError: as `load_model`, except that weights may be missing: they are `untrained`.
         OptionError: an unknown dtype or device.
     """
-    if dtype not in DTYPES:
-        raise OptionError(f"--dtype {dtype!r} is not known; choose one of {', '.join(DTYPES)}")
+    if dtype not in DTYPE_CHOICES:
+        raise OptionError(f"--dtype {dtype!r} is not known; choose one of {', '.join(DTYPE_CHOICES)}")
     target = choose_device(device)
     with quiet_libraries(), nothing_asks():
         folder, label, weight_files = locate(name, revision=revision)
@@ -110,7 +110,7 @@ def read_model(
                 check_implied(cls, config, folder, weight_files)
             model, info = cls.from_pretrained(
                 folder,
-                dtype=getattr(torch, dtype),
+                dtype=dtype if dtype == "auto" else getattr(torch, dtype),
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
