@@ -144,7 +144,13 @@ def test_clusters_in_a_sentence(inputs, stability, told):
     )
     said = texts(one)
     first = said.index(told)
-    assert said[first + 1 : first + 3] == [
+    unstable = [str(number) for number, value in enumerate(stability, 1) if value < 0.75]
+    named = [text for text in said if text.startswith("Not to be trusted: ")]
+    # Where none is to be trusted none is named.
+    clusters = "cluster" if len(unstable) == 1 else "clusters"
+    expected = [f"Not to be trusted: {clusters} {' and '.join(unstable)}."] if 0 < len(unstable) < 3 else []
+    assert named == expected
+    assert said[first + 1 + len(named) : first + 3 + len(named)] == [
         "The tree of heads is cut where the mean silhouette is best, at 0.51.",
         "Clusters of heads agree on resampled documents: adjusted Rand index 0.79 (95% of resamples 0.61 to 1.00).",
     ]

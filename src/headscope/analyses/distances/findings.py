@@ -16,7 +16,7 @@ from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, numbere
 from headscope.report_kit.numbers import nats, p_words, span, two_decimals
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import number, records
-from headscope.report_kit.words import Words, count, plain
+from headscope.report_kit.words import Words, count, join, plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.inference.significance import SIGNIFICANT
 
@@ -83,6 +83,7 @@ def _tree(row: dict[str, Any], clusters: pd.DataFrame, kind: Kind) -> list[Sente
     verdict = f", which shows {weak}" if weak else ""
     out = [
         sentence(TOPIC, f"{trust(clusters, of=f' of {kind.noun}s')}."),
+        *_untrusted(clusters, kind),
         sentence(
             TOPIC,
             f"The tree of {kind.noun}s is cut where the mean silhouette is best, at "
@@ -99,6 +100,21 @@ def _tree(row: dict[str, Any], clusters: pd.DataFrame, kind: Kind) -> list[Sente
         )
         out.append(sentence(TOPIC, agreement, goes_on=True))
     return out
+
+
+def _untrusted(clusters: pd.DataFrame, kind: Kind) -> list[Sentence]:
+    """Name clusters that are not stable, where others are; a single head is no cluster."""
+    stable = trusted(clusters)
+    tested = clusters[(clusters["size"] > 1) & clusters["stability"].notna()]
+    others = [int(label) for label in tested["cluster"] if int(label) not in stable]
+    if not stable or not others:
+        return []
+    named = [str(label) for label in others[:MOST_LISTED]]
+    more = len(others) - len(named)
+    labels = join([*named, f"{more:,} more"] if more else named)
+    what = "cluster" if len(others) == 1 else "clusters"
+    of = f" of {kind.noun}s" if kind.prefix else ""
+    return [sentence(TOPIC, f"Not to be trusted{of}: {what} {labels}.", goes_on=True)]
 
 
 def trust(clusters: pd.DataFrame, *, of: str = "") -> str:
