@@ -17,6 +17,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.row_quantities import BY_CLASS, CLASSES, RowQuantity
 from headscope.encoding.batching import collate
 from support.inputs import made_up_segments, vocabulary
+from support.kept_tiles import KeptTiles
 from support.tiny_models import shared_tiny_model
 
 N, BATCH, HEADS, WIDTH = 19, 2, 4, 8
@@ -172,21 +173,8 @@ def test_models_in_half_precision_take_the_fused_path(family, dtype):
         f"scores, softmax and statistics are computed in float32 of the model's {name} queries and keys"
     )
 
-    class Keep:
-        def __init__(self):
-            self.tiles = []
-
-        def begin(self, batch):
-            pass
-
-        def update(self, tile):
-            self.tiles.append(tile)
-
-        def end(self, batch):
-            pass
-
     source = ModelSource(model, anatomy, vocabulary(), [made_up_segments(3, longest=12)])
-    keep = Keep()
+    keep = KeptTiles()
     source.run(keep, {"weights", "statistics", "written"})
     for tile in keep.tiles:
         assert tile.weights.dtype == tile.statistics.dtype == torch.float32

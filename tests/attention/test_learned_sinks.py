@@ -22,6 +22,7 @@ from headscope.maps.index import MapsIndex
 from headscope.maps.maps_source import MapsSource, MapsWriter
 from headscope.maps.pickle_conversion import maps_to_pickle
 from support.inputs import PAD, eager_maps, made_up_segments, vocabulary
+from support.kept_tiles import KeptTiles
 from support.tiny_models import VOCABULARY, shared_tiny_model
 
 _SIZES = {
@@ -61,24 +62,10 @@ def model_with_sinks(family):
     return model
 
 
-class Keep:
-    def __init__(self):
-        self.tiles = []
-
-    def begin(self, batch):
-        pass
-
-    def update(self, tile):
-        self.tiles.append(tile)
-
-    def end(self, batch):
-        pass
-
-
 def read(model, segments, *, path, side="right", needs=frozenset({"weights", "statistics"})):
     words = vocabulary(has_cls=False)
     anatomy = examine(model, words, path=path)
-    keep = Keep()
+    keep = KeptTiles()
     ModelSource(model, anatomy, words, [segments], padding_side=side, tile_limit=400).run(keep, needs)
     return anatomy, keep.tiles
 

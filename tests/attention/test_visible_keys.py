@@ -8,29 +8,16 @@ from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.row_quantities import RowQuantity
 from support.inputs import PAD, made_up_segments, vocabulary
+from support.kept_tiles import KeptTiles
 from support.tiny_models import VOCABULARY, shared_tiny_model
 
 WINDOW = 4
 
 
-class Keep:
-    def __init__(self):
-        self.tiles = []
-
-    def begin(self, batch):
-        pass
-
-    def update(self, tile):
-        self.tiles.append(tile)
-
-    def end(self, batch):
-        pass
-
-
 def tiles_of(model, segments, **how):
     known = vocabulary(has_cls=False)
     anatomy = examine(model, known, path="fallback")
-    keep = Keep()
+    keep = KeptTiles()
     ModelSource(model, anatomy, known, [segments], **how).run(keep, {"weights", "statistics"})
     return keep.tiles
 
@@ -68,7 +55,7 @@ def test_a_local_layer_is_compared_with_its_window(tile_limit):
 def test_the_fallback_sees_the_keys_that_the_masks_show(family):
     model, known = shared_tiny_model(family), vocabulary(has_cls=False)
     segments = made_up_segments(4, seed=9)
-    keep = Keep()
+    keep = KeptTiles()
     ModelSource(model, examine(model, known), known, [segments]).run(keep, {"weights", "statistics"})
     found = {(tile.kind, tile.layer): tile for tile in tiles_of(model, segments)}
     assert len(found) == len(keep.tiles)

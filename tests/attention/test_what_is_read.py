@@ -11,6 +11,7 @@ from headscope.attention.model.trial_batch import TrialBatch
 from headscope.errors import ModelError
 from headscope.models.loading.in_memory import model_in_memory
 from support.inputs import PAD, eager_maps, made_up_segments, vocabulary
+from support.kept_tiles import KeptTiles
 from support.tiny_models import VOCABULARY, shared_tiny_model, tiny_model
 from support.tiny_tokenizers import tiny_tokenizer
 
@@ -23,20 +24,6 @@ _SIZES = {
     "pad_token_id": PAD,
 }
 _PICTURE = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 48}
-
-
-class Keep:
-    def __init__(self):
-        self.tiles = []
-
-    def begin(self, batch):
-        pass
-
-    def update(self, tile):
-        self.tiles.append(tile)
-
-    def end(self, batch):
-        pass
 
 
 def examined(model):
@@ -86,7 +73,7 @@ def test_a_layer_that_gives_no_map_is_left_out():
             "decoder layers are counted among those with attention: 1, 2 are the model's 1, 3",
         )
         (segment,) = made_up_segments(1)
-        keep = Keep()
+        keep = KeptTiles()
         ModelSource(model, anatomy, vocabulary(has_cls=False), [[segment]]).run(
             keep, {"weights", "statistics"}
         )
@@ -202,7 +189,7 @@ def test_a_compiled_model_is_read_uncompiled_and_left_compiled(how):
     for each in (plain, loaded.model):
         anatomy = examine(each, vocabulary())
         assert anatomy.path == "fused"
-        keep = Keep()
+        keep = KeptTiles()
         ModelSource(each, anatomy, vocabulary(), [made_up_segments(2)]).run(keep, {"weights", "statistics"})
         found.append(np.stack([tile.weights.numpy() for tile in keep.tiles]))
     np.testing.assert_array_equal(*found)

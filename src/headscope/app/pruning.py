@@ -9,11 +9,11 @@ from headscope.corpora.document import Document
 from headscope.corpora.given import given_text
 from headscope.corpora.reading import read_corpus
 from headscope.declarations.option import choose
+from headscope.encoding.choices import REMOVALS
 from headscope.errors import OptionError
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.whole_checkpoint import load_checkpoint
 from headscope.running.pruning import (
-    INTERVENTIONS,
     HeadsToRemove,
     Pruned,
     WeakestHeads,
@@ -47,14 +47,14 @@ def prune(
         study: a run of the same model, for `keep`.
         by: the column of `study.heads` that orders the heads, for `keep`.
         text: on which the loss is measured before and after, as `hs.report` takes it.
-        intervention: of `INTERVENTIONS`; `mean` needs a text.
+        intervention: of `REMOVALS`; `mean` needs a text.
         replace: whether what stands at `out` gives way.
 
     Raises:
         HeadscopeError: options that do not go together, or what `write_pruned` and `load_checkpoint` raise.
     """
     chosen = _chosen(heads, keep, study, by)  # before any weight is loaded
-    choose("--intervention", intervention, INTERVENTIONS)
+    choose("--intervention", intervention, REMOVALS)
     documents = _documents(text)
     if intervention == "mean" and not documents:
         raise OptionError("--intervention mean takes the mean over a text; give one with --text")
@@ -66,14 +66,9 @@ def prune(
 
 def _documents(text: Any) -> list[Document]:
     """Return the documents of a text, whether it is in memory or in files."""
-    documents: list[Document] = []
-    paths: list[str] = []
-    for each in given_text(text):
-        if isinstance(each, str):
-            paths.append(each)
-        else:
-            documents.append(each)
-    return [*documents, *read_corpus(paths)] if paths else documents
+    texts = given_text(text)  # the paths of files, or documents, never both
+    paths = [each for each in texts if isinstance(each, str)]
+    return list(read_corpus(paths)) if paths else [each for each in texts if not isinstance(each, str)]
 
 
 def _chosen(

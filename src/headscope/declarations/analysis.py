@@ -6,6 +6,8 @@ from typing import Any
 
 from headscope.declarations.command import Command
 from headscope.declarations.head_measures import ChosenHeads, HeadMeasures
+from headscope.declarations.option import Option
+from headscope.encoding.choices import LOSSES
 from headscope.entry_points import load
 from headscope.statistics.tables.table_schema import TableSchema
 
@@ -21,6 +23,13 @@ FEATURES_HASH = "features_hash"
 _OF_MODELS = ("spacing", "controls", "shuffled")
 # Corpora that saved maps can hold: there are no mentions in them.
 _IN_MAPS = ("text", "treebank")
+
+# `none` is no choice of a command that needs a loss: the default is the loss of the model's kind.
+LOSS_OF_KIND = Option(
+    name="loss",
+    choices=LOSSES,
+    help="mlm (encoders), clm (decoders) or denoise (encoder-decoders); by the model's kind when not given.",
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,5 +14,14 @@ POOLINGS = ("mean", "first", "max")
 """How the attention of a word that was cut is made of its pieces'."""
 LOSSES = ("mlm", "clm", "denoise")
 """What a model is asked to foretell: hidden tokens, the next one, or hidden spans."""
+LOSS_TASKS = {
+    "mlm": "masked language modeling",
+    "clm": "predicting the next token",
+    "denoise": "span denoising",
+    "labels": "the given labels",
+}
+"""What a model is trained to do by each loss, as sentences say it."""
+REMOVALS = ("zero", "mean")
+"""What may stand in a checkpoint in place of what removed heads write: nothing, or its mean over a text."""
 INTERVENTIONS = ("mean", "zero", "resample", "uniform", "sink")
 """What is done to a head: to what it writes (mean, zero, resample), or to where it looks (uniform, sink)."""

@@ -10,9 +10,12 @@ PAIRS = ("pretraining", "paragraphs")
 """Packings in which a document of one line makes no input."""
 
 
-def with_packing(options: RunOptions, anatomy: Anatomy) -> RunOptions:
-    """Return the options with the packing of the model: a decoder has never seen pairs, and reads joined lines."""
-    if options.packing != UNSET:
-        return options
+def packing_of(anatomy: Anatomy) -> str:
+    """Return how lines become inputs of a model: a decoder has never seen pairs, and reads joined lines."""
     reads_pairs = any(part.kind == "encoder" for part in anatomy.layout)
-    return replace(options, packing=DEFAULT_PACKING if reads_pairs else "joined")
+    return DEFAULT_PACKING if reads_pairs else "joined"
+
+
+def with_packing(options: RunOptions, anatomy: Anatomy) -> RunOptions:
+    """Return the options with the packing of the model, where they do not say one."""
+    return options if options.packing != UNSET else replace(options, packing=packing_of(anatomy))

@@ -27,8 +27,6 @@ from headscope.suggestion import did_you_mean
 from headscope.version import __version__
 from headscope.visible import capital
 
-INTERVENTIONS = ("zero", "mean")
-"""What stands in place of what removed heads write: nothing, or its mean over a text."""
 _MOST_BYTES = 1 << 20  # of a file that lists heads
 
 
@@ -68,7 +66,7 @@ def write_pruned(
         loaded: the whole model, as `load_checkpoint` returns it; its weights are changed.
         out: the new folder.
         heads: which to remove.
-        intervention: of `INTERVENTIONS`.
+        intervention: of `encoding.choices.REMOVALS`.
         documents: the text on which the loss is measured; needed for means.
         replace: whether what stands at `out` gives way.
 

@@ -11,7 +11,6 @@ from headscope.attention.interventions.intervention import halves_of
 from headscope.attention.model.question_losses import question_losses
 from headscope.corpora.document import Document
 from headscope.counted import count
-from headscope.declarations.compat import DEFAULT_PACKING
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.questions.loss_questions import Question
@@ -20,6 +19,7 @@ from headscope.errors import InputError, ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel, longest_input
 from headscope.models.losses import ask_of, loss_of
+from headscope.prepare.default_packing import packing_of
 from headscope.prepare.input_sizes import auto_batch_size
 from headscope.statistics.inference.confidence import difference_interval
 from headscope.statistics.sums.groups import group_numbers
@@ -133,8 +133,7 @@ class PruningText:
         )
 
     def _segments(self, documents: list[Document]) -> list[Segment]:
-        reads_pairs = any(part.kind == "encoder" for part in self._anatomy.layout)
-        packing = DEFAULT_PACKING if reads_pairs else "joined"
+        packing = packing_of(self._anatomy)
         if any(len(document.lines) <= 1 for document in documents):
             packing = "single"  # a line alone is no pair
         length = min(_LENGTH, longest_input(self._loaded, self._anatomy))

@@ -1,10 +1,8 @@
 """Effects of heads, declared."""
 
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.declarations.analysis import LOSS_OF_KIND, TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
 from headscope.declarations.head_measures import HeadMeasures
-from headscope.declarations.option import Option
-from headscope.encoding.choices import LOSSES
 
 ANALYSIS = Analysis(
     name="effects",
@@ -27,16 +25,7 @@ ANALYSIS = Analysis(
             "One head after another is replaced by its mean, and the loss is compared. Needs a checkpoint with a "
             "trained head; the embedded models have one."
         ),
-        # `none` is no choice here: the default is the loss of the model's kind.
-        reworded=(
-            Option(
-                name="loss",
-                choices=LOSSES,
-                help=(
-                    "mlm (encoders), clm (decoders) or denoise (encoder-decoders); by the model's kind when not given."
-                ),
-            ),
-        ),
+        reworded=(LOSS_OF_KIND,),
     ),
     head_measures=(
         HeadMeasures(

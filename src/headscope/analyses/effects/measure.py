@@ -14,7 +14,6 @@ from headscope.analyses.effects.tables import EFFECTS
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.interventions.outcome import MEASURES
-from headscope.errors import InputError
 from headscope.models.losses import choose_loss
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
@@ -53,10 +52,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
             InputError: there was nothing to predict.
         """
         text, effects = self.text, sums.of(EffectsAccumulator)
-        if not text.counts.segments:
-            raise InputError(
-                "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
-            )
+        text.counts.check()
         results = effects.compute()
         documents = max(result.n_documents for result in results)
         return StageResult(

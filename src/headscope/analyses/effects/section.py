@@ -12,6 +12,7 @@ from headscope.analyses.effects.findings import TOPIC
 from headscope.analyses.effects.forecast import SMALL
 from headscope.attention.head_id import head_label
 from headscope.counted import count
+from headscope.encoding.choices import LOSS_TASKS
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import kind_links, linked
 from headscope.report_kit.numbers import DASH, joined, nats, q_words
@@ -37,11 +38,6 @@ TERMS = (
     ("Mean ablation", "a head writes, in every row, its mean over the rows of the same class ([CLS] or first token, "
      "separator, other) in the half of the documents that does not measure"),
 )  # fmt: skip
-_LOSSES = {
-    "mlm": "masked language modeling",
-    "clm": "predicting the next token",
-    "denoise": "span denoising",
-}
 FIGURE = Figure(name="figure-effects", tables=("effects",), draw=draw_effects)
 
 
@@ -101,6 +97,6 @@ def loss_line(manifest: Mapping[str, Any]) -> str:
     if not facts:
         return ""
     return (
-        f"The loss is that of {_LOSSES[facts['loss']]}: {facts['loss_mean']:.2f} nats a token with all heads as they "
-        f"are, over {count(int(facts['segments']), 'input')}, {count(int(facts['targets']), 'token')} predicted."
+        f"The loss is that of {LOSS_TASKS[facts['loss']]}: {facts['loss_mean']:.2f} nats a token with all heads as "
+        f"they are, over {count(int(facts['segments']), 'input')}, {count(int(facts['targets']), 'token')} predicted."
     )

@@ -1,10 +1,8 @@
 """Gradient importance, declared."""
 
-from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
+from headscope.declarations.analysis import LOSS_OF_KIND, TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
 from headscope.declarations.head_measures import HeadMeasures
-from headscope.declarations.option import Option
-from headscope.encoding.choices import LOSSES
 
 ANALYSIS = Analysis(
     name="importance",
@@ -34,16 +32,7 @@ ANALYSIS = Analysis(
             "Say how much the model's loss depends on its attention.\n\nThe gradient of the loss by each weight is "
             "taken, by class of token. Needs a checkpoint with a trained head; the embedded model has one."
         ),
-        # `none` is no choice here: the default is the loss of the model's kind.
-        reworded=(
-            Option(
-                name="loss",
-                choices=LOSSES,
-                help=(
-                    "mlm (encoders), clm (decoders) or denoise (encoder-decoders); by the model's kind when not given."
-                ),
-            ),
-        ),
+        reworded=(LOSS_OF_KIND,),
     ),
     head_measures=(
         HeadMeasures(

@@ -18,7 +18,7 @@ from headscope.attention.model.gradients import GradientSource
 from headscope.attention.model.loss_source import LossCounts
 from headscope.encoding.questions.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
-from headscope.errors import InputError, OptionError
+from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.losses import ask_of, choose_loss
@@ -103,10 +103,7 @@ class ImportanceMeasurement(Measurement[ModelRun]):
             InputError: there was nothing to predict.
         """
         counts, gradients = self.text.counts, sums.of(ImportanceAccumulator)
-        if not counts.segments:
-            raise InputError(
-                "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
-            )
+        counts.check()
         facts = _facts("labels" if self.text.labels is not None else self.text.loss, counts)
         results = gradients.compute()
         return StageResult(

@@ -17,6 +17,7 @@ from headscope.analyses.importance.figure import (
 )
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
 from headscope.analyses.importance.tables import CLASS_NAMES
+from headscope.encoding.choices import LOSS_TASKS
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import linked, paper_figure
 from headscope.report_kit.numbers import DASH, ends, thousandths
@@ -40,12 +41,6 @@ TERMS = (
      "for each segment, then over segments; a weight is free, its row need not sum to 1. Weight × gradient: the same "
      "with the product. Hidden tokens count as other tokens"),
 )  # fmt: skip
-_LOSSES = {
-    "mlm": "masked language modeling",
-    "clm": "predicting the next token",
-    "denoise": "span denoising",
-    "labels": "the given labels",
-}
 
 
 def importance_section(about: Context) -> list[Section]:
@@ -157,6 +152,6 @@ def loss_line(manifest: Mapping[str, Any]) -> str:
     if not facts:
         return ""
     return (
-        f"The loss is that of {_LOSSES[facts['loss']]}: {facts['loss_mean']:.2f} nats a token on average over "
+        f"The loss is that of {LOSS_TASKS[facts['loss']]}: {facts['loss_mean']:.2f} nats a token on average over "
         f"{count(int(facts['segments']), 'segment')}, {count(int(facts['targets']), 'token')} predicted."
     )

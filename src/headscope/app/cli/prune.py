@@ -5,7 +5,7 @@ from pathlib import Path
 
 from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
-from headscope.app.options.beside_run import FORCE, OUT_FOLDER, RUN
+from headscope.app.options.beside_run import FORCE, OUT_FOLDER, REMOVAL, RUN
 from headscope.counted import count
 from headscope.declarations.option import Option
 
@@ -38,15 +38,6 @@ _TEXT = Option(
     placeholder="FILE",
     help="Text on which the loss is measured before and after; may be repeated.",
 )
-_INTERVENTION = Option(
-    name="intervention",
-    kind=str,
-    default="zero",
-    choices=("zero", "mean"),
-    group="other",
-    help="What stands in place of what the heads write: zero, or its mean over half of the text, in the projection's "
-    "bias.",
-)
 _BY = Option(
     name="by",
     group="other",
@@ -54,7 +45,7 @@ _BY = Option(
 )
 
 
-@o.takes(RUN["model"], RUN["revision"], _HEADS, _KEEP, _STUDY, _BY, _INTERVENTION, _TEXT, _OUT, FORCE)
+@o.takes(RUN["model"], RUN["revision"], _HEADS, _KEEP, _STUDY, _BY, REMOVAL, _TEXT, _OUT, FORCE)
 def command(
     *,
     model: str | None,

@@ -7,7 +7,7 @@ from typing import Any
 
 from headscope.declarations.option import Option, options_of, switch
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.choices import POOLINGS
+from headscope.encoding.choices import POOLINGS, REMOVALS
 
 RUN = options_of(RunOptions)
 TEXT = Option(
@@ -135,6 +135,15 @@ VIEW = (
     ),
 )
 
+REMOVAL = Option(
+    name="intervention",
+    kind=str,
+    default="zero",
+    choices=REMOVALS,
+    group="other",
+    help="What stands in place of what the heads write: zero, or its mean over half of the text, in the projection's "
+    "bias.",
+)
 TEXT_MEASURED = replace(
     TEXT, help="Text on which the loss is measured before and after, as `report` takes it."
 )
@@ -151,14 +160,7 @@ PRUNE = (
     Option(name="study", kind=Any, help="With `keep`: a finished run of the same model, or its folder."),
     Option(name="by", help="With `keep`: the column of `study.heads` whose largest values stay."),
     TEXT_MEASURED,
-    Option(
-        name="intervention",
-        kind=str,
-        default="zero",
-        choices=("zero", "mean"),
-        help="What stands in place of what the heads write: zero, or its mean over half of the text, in the "
-        "projection's bias.",
-    ),
+    REMOVAL,
     Option(name="out", kind=str | Path | None, help="Folder of the new checkpoint: new or empty."),
     Option(name="replace", kind=bool, default=False, help="Whether what stands at `out` gives way."),
 )

@@ -15,7 +15,7 @@ from headscope.encoding.batching import of_one_length
 from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.errors import ModelError
+from headscope.errors import InputError, ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.left_padding import check_padding
 
@@ -40,6 +40,17 @@ class LossCounts:
     def mean(self) -> float:
         """Mean over segments of the loss, nats; NaN before the first."""
         return self.total / self.segments if self.segments else float("nan")
+
+    def check(self) -> None:
+        """Refuse a text of which nothing could be asked.
+
+        Raises:
+            InputError: says so.
+        """
+        if not self.segments:
+            raise InputError(
+                "nothing could be predicted: every input is of special tokens alone, or of one token; give longer text"
+            )
 
     def merge(self, other: "LossCounts") -> None:
         """Add what another counted."""

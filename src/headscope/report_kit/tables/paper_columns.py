@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import isnan
 from typing import Any
 
 import pandas as pd
 
-from headscope.report_kit.numbers import joined, offset_words, points, q_words, two_decimals
+from headscope.report_kit.numbers import joined, offset_words, points, q_words, share, two_decimals
 from headscope.report_kit.tables.cells import Cell
 from headscope.study.paper_table import PaperColumn
 
@@ -29,22 +30,21 @@ def says_intervals(frame: pd.DataFrame) -> str:
 
 def percent_column(title: str, name: str, *, signed: bool = False) -> PaperColumn:
     """Print a share in percent with its interval in brackets, `75.2 (72.9–77.4)`; a dash where it is missing."""
-
-    def text(row: dict[str, Any]) -> str:
-        value, low, high = (float(row[each]) for each in (name, f"{name}_ci_low", f"{name}_ci_high"))
-        between = joined(low, high)
-        return points(value, signed=signed) + (f" ({between})" if between and not isnan(value) else "")
-
-    return PaperColumn(title, text)
+    return _with_interval(title, name, partial(points, signed=signed), share)
 
 
 def number_column(title: str, name: str) -> PaperColumn:
     """Print a number with two digits after the point and its interval in brackets; a dash where it is missing."""
+    return _with_interval(title, name, two_decimals, two_decimals)
 
+
+def _with_interval(
+    title: str, name: str, write: Callable[[float], str], write_end: Callable[[float], str]
+) -> PaperColumn:
     def text(row: dict[str, Any]) -> str:
         value, low, high = (float(row[each]) for each in (name, f"{name}_ci_low", f"{name}_ci_high"))
-        between = joined(low, high, two_decimals)
-        return two_decimals(value) + (f" ({between})" if between and not isnan(value) else "")
+        between = joined(low, high, write_end)
+        return write(value) + (f" ({between})" if between and not isnan(value) else "")
 
     return PaperColumn(title, text)
 

@@ -1,0 +1,17 @@
+"""A consumer of a stream that keeps the tiles."""
+
+
+class KeptTiles:
+    """Keeps every tile, in order."""
+
+    def __init__(self):
+        self.tiles = []
+
+    def begin(self, batch):
+        pass
+
+    def update(self, tile):
+        self.tiles.append(tile)
+
+    def end(self, batch):
+        pass
