@@ -73,10 +73,7 @@ def compared(table: pd.DataFrame | None, **keys: Any) -> Comparison | None:
         table: one of `*_differences.parquet`, with `difference ci_low ci_high`.
         keys: columns and what they must be; None for null.
     """
-    for row in records(table):
-        if all(_same(row.get(name), wanted) for name, wanted in keys.items()):
-            return Comparison(number(row["difference"]), number(row["ci_low"]), number(row["ci_high"]))
-    return None
+    return next((comparison for _, comparison in comparisons(table, **keys)), None)
 
 
 def comparisons(table: pd.DataFrame | None, **keys: Any) -> list[tuple[dict[str, Any], Comparison]]:

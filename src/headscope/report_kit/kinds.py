@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import SupportsInt
+from typing import Any, SupportsInt
 
 import numpy as np
 import pandas as pd
@@ -104,11 +104,10 @@ class Kind:
 
     def each(self, statistic: str) -> Iterator[tuple[int, int, Cell]]:
         """Yield (layer, head, cell) of every head that has a value."""
-        for layer in range(1, self.layers + 1):
-            for head in range(1, self.heads_per_layer + 1):
-                cell = self.cell(statistic, layer, head)
-                if cell.exists:
-                    yield layer, head, cell
+        for layer, head in np.ndindex(self.layers, self.heads_per_layer):
+            cell = self.cell(statistic, layer + 1, head + 1)
+            if cell.exists:
+                yield layer + 1, head + 1, cell
 
     def each_layer(self, statistic: str) -> list[tuple[int, Cell]]:
         """Return (layer, mean) for every layer that has a value."""
@@ -144,51 +143,35 @@ def kinds_of(run: Study) -> tuple[Kind, ...]:
     """Lay out every kind that the manifest names, in its order."""
     entries = run.manifest["kinds"]
     prefixes = kind_prefixes(str(entry["kind"]) for entry in entries)
-    return tuple(
-        _kind(
-            run,
-            str(entry["kind"]),
-            int(entry["layers"]),
-            int(entry["heads"]),
-            model_layers=entry.get("own", ()),
-            prefix=prefixes[str(entry["kind"])],
-            ending=f"-{entry['kind']}" if index else "",
-        )
-        for index, entry in enumerate(entries)
-    )
+    kinds = (_kind(run, entry, prefixes[str(entry["kind"])]) for entry in entries)
+    return tuple(replace(kind, ending=f"-{kind.name}") if index else kind for index, kind in enumerate(kinds))
 
 
-def _kind(
-    run: Study,
-    name: str,
-    layers: int,
-    heads: int,
-    *,
-    model_layers: Sequence[int],
-    prefix: str,
-    ending: str,
-) -> Kind:
-    rows = run.stats[run.stats["kind"] == name]
-    by_head, by_layer = {}, {}
-    for statistic in NAMES:
-        part = rows[rows["statistic"] == statistic]
-        is_mean = part["head"].isna()
-        by_head[statistic] = _filled((layers, heads), part[~is_mean])
-        by_layer[statistic] = _filled((layers,), part[is_mean])
+def _kind(run: Study, entry: Mapping[str, Any], prefix: str) -> Kind:
+    name, layers, heads = str(entry["kind"]), int(entry["layers"]), int(entry["heads"])
+    stats = run.stats[run.stats["kind"] == name]
+    rows = {statistic: stats[stats["statistic"] == statistic] for statistic in NAMES}
     roles = np.full((layers, heads), OTHERWISE, dtype=object)
-    role_rows = run.roles[run.roles["kind"] == name]
-    for layer, head, role in zip(role_rows["layer"], role_rows["head"], role_rows["role"]):
-        roles[int(layer) - 1, int(head) - 1] = str(role)
-    numbers = tuple(map(int, model_layers))
-    return Kind(name, layers, heads, by_head, by_layer, tuple(roles.ravel()), numbers, prefix, ending)
+    of_kind = run.roles[run.roles["kind"] == name]
+    roles[_positions(of_kind, "layer", "head")] = of_kind["role"].astype(str)
+    return Kind(
+        name=name,
+        layers=layers,
+        heads_per_layer=heads,
+        heads={key: _filled((layers, heads), part[part["head"].notna()]) for key, part in rows.items()},
+        means={key: _filled((layers,), part[part["head"].isna()]) for key, part in rows.items()},
+        roles=tuple(roles.ravel()),
+        model_layers=tuple(map(int, entry.get("own", ()))),
+        prefix=prefix,
+    )
 
 
 def _filled(shape: tuple[int, ...], rows: pd.DataFrame) -> np.ndarray:
     out = np.full((*shape, len(COLUMNS)), np.nan)
-    values = rows[list(COLUMNS)].to_numpy(dtype=np.float64, na_value=np.nan)
-    layer = rows["layer"].to_numpy(dtype=int) - 1
-    if len(shape) == 1:
-        out[layer] = values
-    else:
-        out[layer, rows["head"].to_numpy(dtype=int) - 1] = values
+    names = ("layer", "head")[: len(shape)]
+    out[_positions(rows, *names)] = rows[list(COLUMNS)].to_numpy(dtype=np.float64, na_value=np.nan)
     return out
+
+
+def _positions(rows: pd.DataFrame, *names: str) -> tuple[NDArray[np.int64], ...]:
+    return tuple(rows[name].to_numpy(dtype=np.int64) - 1 for name in names)

@@ -62,6 +62,11 @@ def sentence(topic: str, *parts: str | HeadRef, goes_on: bool = False) -> Senten
     return Sentence(topic, (first, *rest), goes_on=goes_on)
 
 
+def continued(topic: str, *parts: str | HeadRef) -> Sentence:
+    """Make a sentence that says more of the one before it."""
+    return sentence(topic, *parts, goes_on=True)
+
+
 def numbered(kind: str, layer: int, head: int) -> HeadRef:
     """Refer to a head by its number alone, in a list that has said "heads"."""
     return HeadRef(kind, layer, head, head_label(layer, head))

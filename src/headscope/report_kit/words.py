@@ -47,6 +47,12 @@ def join(parts: list[str]) -> str:
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
 
 
+def join_first(parts: list[str], *, most: int) -> str:
+    """Return `a, b and c`, or the first `most` and how many more: `a, b, c and 5 more`."""
+    more = len(parts) - most
+    return join([*parts[:most], f"{more:,} more"] if more > 0 else parts)
+
+
 def either(parts: list[str]) -> str:
     """Return `a`, `a or b` or `a, b or c`: of what is denied, or asked."""
     return " or ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
@@ -58,9 +64,9 @@ def layer_list(layers: list[int], *, most: int | None = None) -> str:
         return f"layer {layers[0]}"
     if len(layers) > 2 and layers == list(range(layers[0], layers[-1] + 1)):
         return f"layers {layers[0]} to {layers[-1]}"
-    named = [str(layer) for layer in layers[:most]]
-    more = len(layers) - len(named)
-    return f"layers {join([*named, f'{more:,} more'] if more else named)}"
+    return (
+        f"layers {join_first([str(layer) for layer in layers], most=len(layers) if most is None else most)}"
+    )
 
 
 def plain(value: object) -> str:

@@ -120,7 +120,7 @@ def test_gap_alone_has_a_section_and_nothing_has_none(inputs):
 
 def test_what_was_lost_is_said():
     manifest = mock_inputs.section_4(1, 1).manifest
-    assert lost(manifest) == [
+    assert list(lost(manifest)) == [
         "Read 40 documents, 1,630 windows and 5,120 mentions of litbank; 2,310 mentions have an antecedent in their "
         "window and count.",
         "Left out: 1,404 mentions (antecedent outside its window: 1,311; cut by a window's end: 93).",
@@ -129,14 +129,14 @@ def test_what_was_lost_is_said():
     ]
     named = [f"a.conllu, line {n}: e{n}) closes a mention that is not open" for n in range(1, 6)]
     spoilt = {"coreference": {"unmatched_brackets": 12, "unmatched_named": named}}
-    assert lost(spoilt) == [
+    assert list(lost(spoilt)) == [
         "Of the corpus 12 brackets of mentions match no other, and those mentions were left out: "
         f"{'; '.join(named[:3])}; and 9 more."
     ]
-    assert lost({"coreference": {"unmatched_brackets": 0, "unmatched_named": []}}) == []
+    assert list(lost({"coreference": {"unmatched_brackets": 0, "unmatched_named": []}})) == []
     rule = {"coreference": {"head_rule": {"from": "trees", "n_mentions": 20, "agreement": None}}}
-    assert lost(rule) == ["Head words of mentions come from the trees."]
-    assert lost({}) == []
+    assert list(lost(rule)) == ["Head words of mentions come from the trees."]
+    assert list(lost({})) == []
 
 
 def test_an_empty_table_says_that_no_head_was_chosen(inputs):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from headscope.analyses.behaviors.chosen import BehaviorHead
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
+from headscope.report_kit.linked_sentences import Sentence, continued, listed, numbered, sentence
 from headscope.report_kit.numbers import accuracy_words
 from headscope.report_kit.words import count, either, join
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
@@ -14,7 +14,7 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 def behavior_sentences(
     chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str
-) -> list[Sentence]:
+) -> Iterator[Sentence]:
     """Say which head shows each behavior, which behaviors no head shows, and which were not tested.
 
     The rule, uniform attention and random weights stand in the table below.
@@ -25,23 +25,18 @@ def behavior_sentences(
         topic: of the sentences.
         where: begins them where they need it: `in text`.
     """
-    out = [_of_head(head, kind, topic, where=where) for head in chosen if head.heads]
-    absent = [head.behavior.name for head in chosen if head.tested and not head.heads]
-    if absent:
-        out.append(sentence(topic, f"no {kind.noun} shows {either(absent)} {where}."))
-    untested = [head.behavior.name for head in chosen if not head.tested]
-    if untested:
+    yield from (_of_head(head, kind, topic, where=where) for head in chosen if head.heads)
+    if absent := [head.behavior.name for head in chosen if head.tested and not head.heads]:
+        yield sentence(topic, f"no {kind.noun} shows {either(absent)} {where}.")
+    if untested := [head.behavior.name for head in chosen if not head.tested]:
         of = f" of {kind.noun}s" if kind.prefix else ""
-        out.append(
-            sentence(
-                topic,
-                f"not tested{of} {where}, which needs at least {FEWEST_DOCUMENTS} documents: {join(untested)}.",
-            )
-        )
-    return out
+        why = f"which needs at least {FEWEST_DOCUMENTS} documents"
+        yield sentence(topic, f"not tested{of} {where}, {why}: {join(untested)}.")
 
 
-def norm_sentence(chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str) -> list[Sentence]:
+def norm_sentence(
+    chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str
+) -> Iterator[Sentence]:
     """Say how many behaviors heads show by weight but not by norm-weighted attention; nothing where that is not known.
 
     Args:
@@ -49,31 +44,20 @@ def norm_sentence(chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, whe
     """
     known = [head for head in chosen if head.by_norm is not None and head.heads]
     if not known:
-        return []
+        return
     number, total = sum(len(head.not_by_norm) for head in known), sum(len(head.heads) for head in known)
-    in_weights = f"seen in {kind.prefix}attention weights"
+    in_weights, in_norms = f"seen in {kind.prefix}attention weights", "seen in norm-weighted attention"
     if not number:
-        return [
-            sentence(topic, f"{where}, all behaviors {in_weights} are also seen in norm-weighted attention.")
-        ]
+        yield sentence(topic, f"{where}, all behaviors {in_weights} are also {in_norms}.")
+        return
+    verb = "is" if number == 1 else "are"
+    whole = f"{number:,} of {count(total, 'behavior')} {in_weights}"
+    yield sentence(topic, f"{where}, {whole} {verb} not {in_norms}.")
     most = max(known, key=lambda head: len(head.not_by_norm))
     often = "" if number == len(most.not_by_norm) else "most often "
-    verb = "is" if number == 1 else "are"
-    return [
-        sentence(
-            topic,
-            f"{where}, {number:,} of {count(total, 'behavior')} {in_weights} {verb} not seen in "
-            "norm-weighted attention.",
-        ),
-        sentence(
-            topic,
-            f"{often}it is “{most.behavior.label}”, in {len(most.not_by_norm):,} of "
-            f"{count(len(most.heads), kind.noun)}: ",
-            *listed(numbered(most.kind, layer, head) for layer, head in most.not_by_norm),
-            ".",
-            goes_on=True,
-        ),
-    ]
+    heads = f"{len(most.not_by_norm):,} of {count(len(most.heads), kind.noun)}"
+    refs = (numbered(most.kind, layer, head) for layer, head in most.not_by_norm)
+    yield continued(topic, f"{often}it is “{most.behavior.label}”, in {heads}: ", *listed(refs), ".")
 
 
 def _of_head(chosen: BehaviorHead, kind: Kind, topic: str, *, where: str) -> Sentence:

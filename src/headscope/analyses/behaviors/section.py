@@ -32,15 +32,12 @@ _NATURAL = tuple(BEHAVIORS[name] for name in NATURAL)
 
 def behaviors_findings(about: Context) -> list[Sentence]:
     """Return the sentences, kind by kind; none where behaviors were not measured."""
-    findings: list[Sentence] = []
-    for kind in about.kinds:
-        chosen = _chosen_heads(about, kind.name)
-        of_kind = [
-            *behavior_sentences(chosen, kind, TOPIC, where="in text"),
-            *norm_sentence(chosen, kind, TOPIC, where="in text"),
-        ]
-        findings += kind.findings(of_kind)
-    return findings
+    return [
+        each
+        for kind in about.kinds
+        for sentences in (behavior_sentences, norm_sentence)
+        for each in kind.findings(sentences(_chosen_heads(about, kind.name), kind, TOPIC, where="in text"))
+    ]
 
 
 def behaviors_section(about: Context) -> list[Section]:

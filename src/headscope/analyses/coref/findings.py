@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import isnan
 from typing import Any
 
@@ -11,7 +11,7 @@ import pandas as pd
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.report_kit.comparing import compared, comparisons
-from headscope.report_kit.linked_sentences import HeadRef, Sentence, sentence
+from headscope.report_kit.linked_sentences import HeadRef, Sentence, continued, sentence
 from headscope.report_kit.numbers import accuracy_words, percent
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import NO_NUMBER, number
@@ -32,145 +32,107 @@ TYPES = {"all": "all mentions", "pronoun": "pronouns", "proper": "proper names",
 def coreference_findings(about: Context) -> list[Sentence]:
     """Return the sentences on coreference; none where the run has none."""
     table = antecedents_of(about.run)
-    if table is None:
-        return []
-    best = table.held_out
+    return [] if table is None else list(_findings(about, table))
+
+
+def _findings(about: Context, table: Antecedents) -> Iterator[Sentence]:
+    best, gaps = table.held_out, about.run.tables.get("coref_differences")
     if best is None or not best.cells.get("all", NO_NUMBER).exists:
-        return [
-            sentence(
-                TOPIC,
-                "which head finds antecedents was not tested: it is selected and scored on different halves of at "
-                f"least {FEWEST_DOCUMENTS} documents.",
-            )
-        ]
-    gaps = about.run.tables.get("coref_differences")
+        why = f"it is selected and scored on different halves of at least {FEWEST_DOCUMENTS} documents"
+        yield sentence(TOPIC, f"which head finds antecedents was not tested: {why}.")
+        return
     head = about.kind(best.kind).head(best.layer, best.head)
-    out = [*_main(table, best, head, gaps), *_types(best, head, gaps), *_control(table, gaps)]
+    yield from _main(table, best, head, gaps)
+    yield from _types(best, head, gaps)
+    yield from _control(table, gaps)
     if not best.cells["all"].has_interval:
-        out.append(
-            sentence(
-                TOPIC,
-                f"these accuracies have no intervals, and nothing was tested: both need at least {FEWEST_DOCUMENTS} "
-                "documents.",
-            )
-        )
-    return out
+        why = f"both need at least {FEWEST_DOCUMENTS} documents"
+        yield sentence(TOPIC, f"these accuracies have no intervals, and nothing was tested: {why}.")
 
 
-def _main(table: Antecedents, best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> list[Sentence]:
+def _main(
+    table: Antecedents, best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None
+) -> Iterator[Sentence]:
     """The selected head's accuracy, then one sentence for each system that it is compared with."""
     accuracy = best.cells["all"]
-    out = [
-        sentence(
-            TOPIC,
-            head,
-            f" picks a right antecedent for {accuracy_words(accuracy, long=True)} of "
-            f"{count(accuracy.n, 'coreferent mention')}.",
-        ),
-        sentence(TOPIC, head, " was scored on documents that did not select it.", goes_on=True),
-    ]
+    mentions = f"{accuracy_words(accuracy, long=True)} of {count(accuracy.n, 'coreferent mention')}"
+    yield sentence(TOPIC, head, f" picks a right antecedent for {mentions}.")
+    yield continued(TOPIC, head, " was scored on documents that did not select it.")
     for name, cells in table.systems.items():
-        if "all" not in cells or not cells["all"].exists:
+        if not cells.get("all", NO_NUMBER).exists:
             continue
         gap = compared(gaps, system="head", than=name, mention_type="all")
         system = f"{SYSTEMS.get(name, plain(name))} ({percent(cells['all'].value, 1)})"
         if gap is None or gap.verdict == "untested":
-            out.append(sentence(TOPIC, f"measured beside it, not tested: {system}.", goes_on=True))
+            yield continued(TOPIC, f"measured beside it, not tested: {system}.")
         elif gap.verdict == "same":
-            claim = f" cannot be told apart from {system}: {gap.at_most()}."
-            out.append(sentence(TOPIC, head, claim, goes_on=True))
+            yield continued(TOPIC, head, f" cannot be told apart from {system}: {gap.at_most()}.")
         else:
-            claim = f" finds {gap.verdict} than {system}: {gap.points()}."
-            out.append(sentence(TOPIC, head, claim, goes_on=True))
-    return out
+            yield continued(TOPIC, head, f" finds {gap.verdict} than {system}: {gap.points()}.")
 
 
-def _types(best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> list[Sentence]:
+def _types(best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> Iterator[Sentence]:
     """The best type of mention against the worst, where their difference is sure."""
     cells = {name: cell for name, cell in best.cells.items() if name != "all" and cell.exists}
     if len(cells) < 2:
-        return []
+        return
     high = max(cells, key=lambda name: cells[name].value)
     low = min(cells, key=lambda name: cells[name].value)
     gap = compared(gaps, system="head", than="head", mention_type=high, than_type=low)
     turned = compared(gaps, system="head", than="head", mention_type=low, than_type=high)
-    if gap is None and turned is not None:
-        gap = turned.turned()
-    if gap is None or gap.verdict != "more":
-        return []
-    return [
-        sentence(
-            TOPIC,
-            head,
-            f" does best on {TYPES.get(high, plain(high))}, {accuracy_words(cells[high])}, and worst on "
-            f"{TYPES.get(low, plain(low))}, {accuracy_words(cells[low])}.",
-        ),
-        sentence(TOPIC, f"between these types of mention lie {gap.points(signed=False)}.", goes_on=True),
-    ]
+    gap = turned.turned() if gap is None and turned is not None else gap
+    if gap is not None and gap.verdict == "more":
+        sides = [f"{TYPES.get(name, plain(name))}, {accuracy_words(cells[name])}" for name in (high, low)]
+        yield sentence(TOPIC, head, f" does best on {sides[0]}, and worst on {sides[1]}.")
+        yield continued(TOPIC, f"between these types of mention lie {gap.points(signed=False)}.")
 
 
-def _control(table: Antecedents, gaps: pd.DataFrame | None) -> list[Sentence]:
+def _control(table: Antecedents, gaps: pd.DataFrame | None) -> Iterator[Sentence]:
     runs = table.control.get("all")
     if runs is None:
-        return []
-    span = (
-        f" ({100 * runs.lowest:.1f} to {100 * runs.highest:.1f} over {runs.seeds} seeds)"
-        if runs.seeds > 1
-        else ""
-    )
-    out = [
-        sentence(
-            TOPIC,
-            f"with random weights the best head, selected in the same way, is right for {percent(runs.mean, 1)}{span}.",
-        )
-    ]
-    gaps_by_seed = [
-        gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")
-    ]
-    if gaps_by_seed and all(gap.verdict == "more" for gap in gaps_by_seed):
-        least = 100 * min(gap.low for gap in gaps_by_seed)
+        return
+    span = f" ({100 * runs.lowest:.1f} to {100 * runs.highest:.1f} over {runs.seeds} seeds)"
+    right = percent(runs.mean, 1) + (span if runs.seeds > 1 else "")
+    selected = "with random weights the best head, selected in the same way,"
+    yield sentence(TOPIC, f"{selected} is right for {right}.")
+    of_seeds = [gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")]
+    if of_seeds and all(gap.verdict == "more" for gap in of_seeds):
+        least = 100 * min(gap.low for gap in of_seeds)
         by = (
-            f"random weights by {gaps_by_seed[0].points(signed=False)}"
-            if len(gaps_by_seed) == 1
+            f"random weights by {of_seeds[0].points(signed=False)}"
+            if len(of_seeds) == 1
             else f"each of the random weights by {least:.1f} points or more"
         )
-        out.append(sentence(TOPIC, f"what is selected after training exceeds {by}.", goes_on=True))
-    return out
+        yield continued(TOPIC, f"what is selected after training exceeds {by}.")
 
 
-def lost(manifest: Mapping[str, Any]) -> list[str]:
+def lost(manifest: Mapping[str, Any]) -> Iterator[str]:
     """Say what was read, what was lost and why, and where head words come from; keys that are missing say nothing."""
     facts = manifest.get("coreference") or {}
-    out = []
-    counts = [
+    read = [
         count(int(facts[key]), key.removesuffix("s"))
         for key in ("documents", "windows", "mentions")
         if key in facts
     ]
-    if counts:
+    if read:
+        of = f" of {plain(facts['name'])}" if facts.get("name") else ""
         counted = f"; {_that_count(int(facts['counted']))}" if "counted" in facts else ""
-        out.append(f"Read {join(counts)}{_of(facts)}{counted}.")
+        yield f"Read {join(read)}{of}{counted}."
     if facts.get("lost"):
-        why = [f"{plain(reason)}: {int(n):,}" for reason, n in dict(facts.get("lost_why") or {}).items()]
-        out.append(
-            f"Left out: {count(int(facts['lost']), 'mention')}"
-            + (f" ({'; '.join(why)})" if why else "")
-            + "."
-        )
+        why = "; ".join(f"{plain(reason)}: {int(n):,}" for reason, n in (facts.get("lost_why") or {}).items())
+        yield f"Left out: {count(int(facts['lost']), 'mention')}{f' ({why})' if why else ''}."
     if facts.get("unmatched_brackets"):
         brackets = [plain(bracket) for bracket in facts.get("unmatched_named") or []]
-        out.append(f"Of the corpus {unmatched_line(int(facts['unmatched_brackets']), brackets)}.")
+        yield f"Of the corpus {unmatched_line(int(facts['unmatched_brackets']), brackets)}."
     rule = facts.get("head_rule") or {}
-    source = rule.get("from")
-    if source == "trees":
-        out.append("Head words of mentions come from the trees.")
-    elif source == "rule":
-        out.append("Head words of mentions come from a rule, as there are no trees.")
+    if rule.get("from") == "trees":
+        yield "Head words of mentions come from the trees."
+    elif rule.get("from") == "rule":
+        yield "Head words of mentions come from a rule, as there are no trees."
     agreement = number(rule.get("agreement"))
     if not isnan(agreement):
         on = f" of {count(int(rule['n_mentions']), 'mention')}" if rule.get("n_mentions") else ""
-        out.append(f"On trees the rule agrees in {percent(agreement, 1)}{on}.")
-    return out
+        yield f"On trees the rule agrees in {percent(agreement, 1)}{on}."
 
 
 def _that_count(mentions: int) -> str:
@@ -179,7 +141,3 @@ def _that_count(mentions: int) -> str:
         "mention has an antecedent in its window and counts",
         "mentions have an antecedent in their window and count",
     )
-
-
-def _of(facts: Mapping[str, Any]) -> str:
-    return f" of {plain(facts['name'])}" if facts.get("name") else ""

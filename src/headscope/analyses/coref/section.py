@@ -46,8 +46,8 @@ def coreference_section(about: Context) -> list[Section]:
                             "where heads are nearly equal. The paper’s way chooses and scores on the same "
                             "documents; what does without attention is of all.", class_="caption"))  # fmt: skip
             blocks.append(_best_heads(about))
-        read = lost(run.manifest)
-        blocks.append(el("p", " ".join(read), class_="caption") if read else None)
+        if read := " ".join(lost(run.manifest)):
+            blocks.append(el("p", read, class_="caption"))
     blocks += _gap(about)
     return section("coref", "Coreference", WHY, blocks)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
 
 import pandas as pd
 
@@ -44,14 +45,10 @@ def topic_of(experiment: Experiment) -> str:
 def experiments_findings(about: Context) -> list[Sentence]:
     """Return the sentences, by experiment and kind of attention; none where no experiment was done."""
     findings: list[Sentence] = []
-    for experiment in EXPERIMENTS.values():
-        for kind in about.kinds:
-            chosen = _chosen_heads(about, experiment, kind.name)
-            topic, where = topic_of(experiment), experiment.where
-            of_kind = behavior_sentences(chosen, kind, topic, where=where)
-            if experiment.on_cards:
-                of_kind += norm_sentence(chosen, kind, topic, where=where)
-            findings += kind.findings(of_kind)
+    for experiment, kind in product(EXPERIMENTS.values(), about.kinds):
+        chosen = _chosen_heads(about, experiment, kind.name)
+        for sentences in (behavior_sentences, norm_sentence)[: 1 + experiment.on_cards]:
+            findings += kind.findings(sentences(chosen, kind, topic_of(experiment), where=experiment.where))
     return findings
 
 

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pandas as pd
-
 from headscope.analyses.jobs.clustering.clusters import FEWEST_ROWS
 from headscope.analyses.jobs.job_corpora import CorpusJobs, corpus_jobs
 from headscope.analyses.jobs.tables import TEXT, TREEBANK
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
+from headscope.report_kit.linked_sentences import Sentence, continued, listed, numbered, sentence
 from headscope.report_kit.links import linked
 from headscope.report_kit.numbers import DASH, joined, share
 from headscope.report_kit.report_parts import Context, Section, section
@@ -46,8 +44,7 @@ def job_findings(about: Context) -> list[Sentence]:
         jobs = corpus_jobs(about.run.tables.get, corpus)
         if jobs is not None:
             for kind in about.kinds:
-                beside = _random_weights(jobs, kind)
-                findings += kind.findings(_of_kind(jobs.jobs, kind, topic=topic, where=where, beside=beside))
+                findings += kind.findings(_of_kind(jobs, kind, topic=topic, where=where))
     return findings
 
 
@@ -61,28 +58,26 @@ def _random_weights(jobs: CorpusJobs, kind: Kind) -> str:
     return ""
 
 
-def _of_kind(table: pd.DataFrame, kind: Kind, *, topic: str, where: str, beside: str) -> list[Sentence]:
-    first = table[(table["kind"] == kind.name) & (table["job"] == 1)]
-    of = kind.of_kind
+def _of_kind(jobs: CorpusJobs, kind: Kind, *, topic: str, where: str) -> Iterator[Sentence]:
+    first, of = jobs.jobs[(jobs.jobs["kind"] == kind.name) & (jobs.jobs["job"] == 1)], kind.of_kind
     if first.empty:
-        words = f"no head{of} is active in {FEWEST_ROWS} rows{where}, so that no jobs were looked for."
-        return [sentence(topic, words)]
+        none = f"no head{of} is active in {FEWEST_ROWS} rows{where}, so that no jobs were looked for."
+        yield sentence(topic, none)
+        return
     if first["q_value"].isna().all():
-        words = (
-            f"whether heads{of} have several jobs{where} was not tested, which needs rows of at least "
-            f"{FEWEST_DOCUMENTS} documents."
-        )
-        return [sentence(topic, words)]
+        why = f"which needs rows of at least {FEWEST_DOCUMENTS} documents"
+        yield sentence(topic, f"whether heads{of} have several jobs{where} was not tested, {why}.")
+        return
     many = first[first["jobs"] > 1].sort_values(["jobs", "layer", "head"], ascending=[False, True, True])
-    counted = f"Heads{of} active in at least {FEWEST_ROWS} rows{where} are counted{beside}."
-    condition = sentence(topic, counted, goes_on=True)
     if many.empty:
-        words = f"no head of {len(first):,}{of} is shown to have several jobs{where}."
-        return [sentence(topic, words), condition]
-    heads = [numbered(kind.name, int(row["layer"]), int(row["head"])) for row in records(many)]
-    has = "has" if len(many) == 1 else "have"
-    start = f"{len(many):,} of {count(len(first), 'head')}{of} {has} several jobs{where}: "
-    return [sentence(topic, start, *listed(heads), "."), condition]
+        yield sentence(topic, f"no head of {len(first):,}{of} is shown to have several jobs{where}.")
+    else:
+        heads = (numbered(kind.name, int(row["layer"]), int(row["head"])) for row in records(many))
+        has = "has" if len(many) == 1 else "have"
+        start = f"{len(many):,} of {count(len(first), 'head')}{of} {has} several jobs{where}: "
+        yield sentence(topic, start, *listed(heads), ".")
+    beside = _random_weights(jobs, kind)
+    yield continued(topic, f"Heads{of} active in at least {FEWEST_ROWS} rows{where} are counted{beside}.")
 
 
 def job_section(about: Context) -> list[Section]:

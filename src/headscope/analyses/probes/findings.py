@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 
 import pandas as pd
 
 from headscope.analyses.probes.probe_lines import ProbeLine, line_of, probe_lines
 from headscope.counted import count
 from headscope.report_kit.comparing import Comparison, compared
-from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, Sentence, listed, sentence
+from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, Sentence, continued, listed, sentence
 from headscope.report_kit.numbers import accuracy_words, points, two_decimals, with_ends
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import cell_of, number, records
@@ -27,33 +27,23 @@ ON_LAYERS = "probes_layers"
 def probe_findings(about: Context) -> list[Sentence]:
     """Return the sentences on probes; none where the run has none."""
     run = about.run
-    lines = probe_lines(run.tables.get("probes"))
-    out = [
-        *_parser(lines, run.tables.get("probe_differences")),
-        *_selective(lines),
-        *_tree(lines),
-        *_largest_weights(about),
-    ]
-    return [*out, *_layers(run, lines)]
+    lines, gaps = probe_lines(run.tables.get("probes")), run.tables.get("probe_differences")
+    parsers = [*_parser(lines, gaps), *_better(lines, gaps)] if _over_attention(lines) else []
+    return [*parsers, *_selective(lines), *_tree(lines), *_largest_weights(about), *_layers(run, lines)]
 
 
-def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]:
+def _over_attention(lines: list[ProbeLine]) -> list[ProbeLine]:
+    return [line for name in ("attention and words", "attention") if (line := line_of(lines, name))]
+
+
+def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sentence]:
     """The best that was read off attention, beside what needs no attention and what random weights give."""
-    over_attention = [line for name in ("attention and words", "attention") if (line := line_of(lines, name))]
-    if not over_attention:
-        return []
-    best = over_attention[0]
+    best, *others = _over_attention(lines)
     inputs = "attention and its words’ vectors" if best.probe == "attention and words" else "attention alone"
-    out = [
-        sentence(
-            TOPIC,
-            f"a parser over {inputs} finds the head word of {accuracy_words(best.score, long=True)} of "
-            f"{count(best.score.n, 'word')}.",
-        )
-    ]
-    if len(over_attention) > 1:
-        alone = accuracy_words(over_attention[1].score)
-        out.append(sentence(TOPIC, f"A parser over attention alone finds {alone}.", goes_on=True))
+    words = f"{accuracy_words(best.score, long=True)} of {count(best.score.n, 'word')}"
+    yield sentence(TOPIC, f"a parser over {inputs} finds the head word of {words}.")
+    for alone in others:
+        yield continued(TOPIC, f"A parser over attention alone finds {accuracy_words(alone.score)}.")
     beside = (
         ("distances and words", "trained", "Words and their distance, without attention, give {}."),
         (best.probe, "control", "Random weights in the model give {}."),
@@ -61,23 +51,19 @@ def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]
     )
     for probe, model, text in beside:
         if line := line_of(lines, probe, model):
-            out.append(sentence(TOPIC, text.format(accuracy_words(line.score)), goes_on=True))
-    return [*out, *_better(lines, gaps)]
+            yield continued(TOPIC, text.format(accuracy_words(line.score)))
 
 
-def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]:
+def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sentence]:
     """Whether attention adds to words, and training to random weights."""
-    out = []
     pairs = (
         ("attention and words", "trained", "distances and words", "trained", "what attention adds to words and "
          "distances"),
         ("attention", "trained", "attention", "control", "what training adds to attention with random weights"),
     )  # fmt: skip
     for probe, model, against, other, label in pairs:
-        if line_of(lines, probe, model) is None or line_of(lines, against, other) is None:
-            continue
         gap = _gap(gaps, (probe, model), (against, other))
-        if gap is None:
+        if line_of(lines, probe, model) is None or line_of(lines, against, other) is None or gap is None:
             continue
         text = {
             "more": gap.points(),
@@ -85,8 +71,7 @@ def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> list[Sentence]
             "same": f"{gap.at_most()} ({gap.points()})",
             "untested": f"{gap.points()}, not tested: that needs at least {FEWEST_DOCUMENTS} documents",
         }[gap.verdict]
-        out.append(sentence(DETAIL, f"{label}: {text}."))
-    return out
+        yield sentence(DETAIL, f"{label}: {text}.")
 
 
 def _gap(
@@ -100,106 +85,68 @@ def _gap(
     return None
 
 
-def _selective(lines: list[ProbeLine]) -> list[Sentence]:
-    out = []
+def _selective(lines: list[ProbeLine]) -> Iterator[Sentence]:
     for line in lines:
         if "selectivity" not in line.cells or line.model != "trained":
             continue
         cell = line.cells["selectivity"]
         control = line.cells.get("control accuracy")
-        measured = f"{line.system.name}: selectivity {with_ends(cell, points)} points"
-        if not cell.has_interval:
-            untested = f"{measured}, not tested: that needs at least {FEWEST_DOCUMENTS} documents."
-            out.append(sentence(DETAIL, untested))
-        else:
-            meaning = (
-                "more than it learns by heart"
-                if cell.ci_low > 0
-                else "no more than it learns by heart"
-                if cell.ci_high < 0
-                else "not shown to be more than it learns by heart"
-            )
-            out.append(sentence(DETAIL, f"{measured}, {meaning}."))
+        meaning = {
+            "more": "more than it learns by heart",
+            "less": "no more than it learns by heart",
+            "same": "not shown to be more than it learns by heart",
+            "untested": f"not tested: that needs at least {FEWEST_DOCUMENTS} documents",
+        }[Comparison.of(cell).verdict]
+        selectivity = f"selectivity {with_ends(cell, points)} points"
+        yield sentence(DETAIL, f"{line.system.name}: {selectivity}, {meaning}.")
         if control is not None:
-            out.append(
-                sentence(
-                    DETAIL,
-                    f"{line.system.name}: the control task has {accuracy_words(control)}.",
-                    goes_on=True,
-                )
-            )
-    return out
+            yield continued(DETAIL, f"{line.system.name}: the control task has {accuracy_words(control)}.")
 
 
 def _tree(lines: list[ProbeLine]) -> list[Sentence]:
-    line = line_of(lines, "attention and words") or line_of(lines, "attention")
-    if line is None:
-        return []
-    measures = (
-        ("UAS tree", "as a whole tree (Chu–Liu/Edmonds) it finds"),
-        ("LAS", "with the right label too it finds"),
-    )
+    measures = {
+        "UAS tree": "as a whole tree (Chu–Liu/Edmonds) it finds",
+        "LAS": "with the right label too it finds",
+    }
     return [
         sentence(DETAIL, f"{line.system.name}: {words} {accuracy_words(line.cells[measure])}.")
-        for measure, words in measures
+        for line in _over_attention(lines)[:1]
+        for measure, words in measures.items()
         if measure in line.cells
     ]
 
 
 def _largest_weights(about: Context) -> list[Sentence]:
     """The heads with the largest weights of the probe over attention alone."""
-    rows = [row for row in records(about.run.tables.get("probe_weights")) if row["probe"] == "attention"]
-    rows = [row for row in rows if number(row["weight"]) > 0]
+    every = records(about.run.tables.get("probe_weights"))
+    rows = [row for row in every if row["probe"] == "attention" and number(row["weight"]) > 0]
     if not rows:
         return []
     best = sorted(rows, key=lambda row: -number(row["weight"]))
     heads = dict.fromkeys((str(row["kind"]), int(row["layer"]), int(row["head"])) for row in best)
     refs = [HeadRef(*head, about.kind(head[0]).head_label(*head[1:])) for head in heads]
+    largest = "the parser over attention alone gives the most weight to "
+    caution = "Weights of heads that are alike share out, so no single one is a score."
     return [
-        sentence(
-            ON_WEIGHTS,
-            "the parser over attention alone gives the most weight to ",
-            *listed(refs[:MOST_LISTED]),
-            ".",
-        ),
-        sentence(
-            ON_WEIGHTS,
-            "Weights of heads that are alike share out, so no single one is a score.",
-            goes_on=True,
-        ),
+        sentence(ON_WEIGHTS, largest, *listed(refs[:MOST_LISTED]), "."),
+        continued(ON_WEIGHTS, caution),
     ]
 
 
-def _layers(run: Study, lines: Sequence[ProbeLine]) -> list[Sentence]:
-    line = line_of(list(lines), "structural")
+def _layers(run: Study, lines: list[ProbeLine]) -> Iterator[Sentence]:
+    line = line_of(lines, "structural")
     if line is None:
-        return []
-    spearman = line.cells.get("Spearman")
-    vectors = plain(line.vectors)
-    out = [
-        sentence(
-            ON_LAYERS,
-            f"words’ vectors of {vectors} hold {accuracy_words(line.score)} of "
-            f"{count(line.score.n, 'undirected arc')}.",
-        ),
-        sentence(ON_LAYERS, f"{vectors} was selected on held-out sentences of train.", goes_on=True),
-    ]
-    if spearman:
+        return
+    vectors, arcs = plain(line.vectors), count(line.score.n, "undirected arc")
+    yield sentence(ON_LAYERS, f"words’ vectors of {vectors} hold {accuracy_words(line.score)} of {arcs}.")
+    yield continued(ON_LAYERS, f"{vectors} was selected on held-out sentences of train.")
+    if spearman := line.cells.get("Spearman"):
         text = f"Distances of these vectors correlate with the tree’s at {with_ends(spearman, two_decimals)}."
-        out.append(sentence(ON_LAYERS, text, goes_on=True))
-    rows = {
-        int(row["layer"]): cell_of(row, "value")
-        for row in records(run.tables.get("probe_layers"))
-        if row["measure"] == "UUAS"
-    }
-    chosen = [int(row["layer"]) for row in records(run.tables.get("probe_layers")) if row["chosen"]]
+        yield continued(ON_LAYERS, text)
+    layers = [row for row in records(run.tables.get("probe_layers")) if row["measure"] == "UUAS"]
+    embeddings = [cell_of(row, "value") for row in layers if int(row["layer"]) == 0]
     gaps = run.tables.get("probe_differences")
     gap = _gap(gaps, ("structural", "trained"), ("embeddings", "trained"), measure="UUAS")
-    if 0 in rows and chosen and chosen[0] in rows and gap is not None and gap.verdict == "more":
-        out.append(
-            sentence(
-                ON_LAYERS,
-                f"the embeddings alone hold {accuracy_words(rows[0])}: {gap.points()} between them.",
-            )
-        )
-    return out
+    if embeddings and any(row["chosen"] for row in layers) and gap is not None and gap.verdict == "more":
+        alone = accuracy_words(embeddings[0])
+        yield sentence(ON_LAYERS, f"the embeddings alone hold {alone}: {gap.points()} between them.")

@@ -1,6 +1,7 @@
 """Probes under way: which are trained together, on which model, and what each answers on dev."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -134,52 +135,22 @@ class ProbeStage:
         held_out: NDArray[np.bool_] | None = None,
     ) -> None:
         """Train parsers side by side with others; the probe over attention alone is fitted to its optimum."""
+        data, options = self.bench.data(self.bench.train, maps), self.training_options
+        held_out = self.held_out if held_out is None else held_out
         fitted = [each for each in parsers if isinstance(each, AttentionProbe)]
-        learners: dict[str, Learner] = {each.name: each for each in parsers if each not in fitted}
-        if learners := {**learners, **(others or {})}:
-            self._train(learners, maps, what, held_out=held_out)
-        for each in fitted:
-            assert maps is not None  # it reads attention
-            self._fit(each, maps, what, held_out=held_out)
+        learners = {each.name: each for each in parsers if each not in fitted} | dict(others or {})
+        if learners:
+            tell = partial(self._tell, f"{what}, epoch")
+            records = train(learners, data, held_out, options=options, device=self.device, progress=tell)
+            self.records |= {f"{what}: {name}": record for name, record in records.items()}
+        fit_options = FitOptions(weights=options.weights, seed=options.seed)
+        for probe in fitted:
+            tell = partial(self._tell, f"{what}, {probe.name} alone, pass")
+            fit = fit_attention(probe, data, held_out, options=fit_options, device=self.device, progress=tell)
+            self.fits[f"{what}: {probe.name}"] = fit
 
-    def _train(
-        self,
-        learners: Mapping[str, Learner],
-        maps: WordMaps | None,
-        what: str,
-        *,
-        held_out: NDArray[np.bool_] | None = None,
-    ) -> None:
-        total = len(self.bench.train.numbers)
-        records = train(
-            learners,
-            self.bench.data(self.bench.train, maps),
-            self.held_out if held_out is None else held_out,
-            options=self.training_options,
-            device=self.device,
-            progress=lambda epoch, done: self.bench.tell(f"{what}, epoch {epoch + 1}", done, total),
-        )
-        self.records |= {f"{what}: {name}": record for name, record in records.items()}
-
-    def _fit(
-        self,
-        probe: AttentionProbe,
-        maps: WordMaps,
-        what: str,
-        *,
-        held_out: NDArray[np.bool_] | None = None,
-    ) -> None:
-        total = len(self.bench.train.numbers)
-        self.fits[f"{what}: {probe.name}"] = fit_attention(
-            probe,
-            self.bench.data(self.bench.train, maps),
-            self.held_out if held_out is None else held_out,
-            options=FitOptions(weights=self.training_options.weights, seed=self.training_options.seed),
-            device=self.device,
-            progress=lambda number, done: self.bench.tell(
-                f"{what}, {probe.name} alone, pass {number + 1}", done, total
-            ),
-        )
+    def _tell(self, what: str, number: int, done: int) -> None:
+        self.bench.tell(f"{what} {number + 1}", done, len(self.bench.train.numbers))
 
     def unsettled(self) -> list[str]:
         """Name the probes of which a run's loss was still falling when its passes were over."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
+from headscope.report_kit.linked_sentences import Sentence, continued, listed, numbered, sentence
 from headscope.report_kit.numbers import amount, table_number
 from headscope.report_kit.tables.page_rows import Table, unit
 from headscope.report_kit.words import Words, capital, count
@@ -82,37 +83,27 @@ def _rows(both: pd.DataFrame, values: Mapping[str, Mapping[Any, float]]) -> Iter
         yield ByNorm(*head, row["role"], row["role_written"], statistic, weight, norm)
 
 
-def norm_finding(run: Study, kind: Kind, words: Words) -> list[Sentence]:
+def norm_finding(run: Study, kind: Kind, words: Words) -> Iterator[Sentence]:
     """Say which heads have another role by norm-weighted attention; nothing where that is not known."""
     rows = _of(run, kind)
-    if not rows:
-        return []
     changed = [row for row in rows if row.differs]
+    if rows and not changed:
+        same = f"all {len(rows):,} {kind.noun}s have the same role in norm-weighted attention."
+        yield sentence("roles", same)
     if not changed:
-        return [
-            sentence(
-                "roles", f"all {len(rows):,} {kind.noun}s have the same role in norm-weighted attention."
-            )
-        ]
-    # The most frequent change is named.
-    changes: dict[tuple[str, str], list[ByNorm]] = {}
-    for row in changed:
-        changes.setdefault((row.role, row.role_by_norm), []).append(row)
-    (before, after), most = max(changes.items(), key=lambda item: len(item[1]))
+        return
     verb = "has" if len(changed) == 1 else "have"
-    often = "" if len(most) == len(changed) else "most often "
     whole = f"{len(changed):,} of {count(len(rows), kind.noun)}"
-    return [
-        sentence("roles", f"{whole} {verb} another role in norm-weighted attention."),
-        sentence(
-            "roles",
-            f"{often}the role changes from {words.roles[before]} to {words.roles[after]}, in "
-            f"{count(len(most), kind.noun)}: ",
-            *listed(numbered(row.kind, row.layer, row.head) for row in most),
-            ".",
-            goes_on=True,
-        ),
-    ]
+    yield sentence("roles", f"{whole} {verb} another role in norm-weighted attention.")
+    # The most frequent change is named.
+    changes = Counter((row.role, row.role_by_norm) for row in changed)
+    (before, after), most = changes.most_common(1)[0]
+    heads = [row for row in changed if (row.role, row.role_by_norm) == (before, after)]
+    often = "" if most == len(changed) else "most often "
+    roles_changed = f"the role changes from {words.roles[before]} to {words.roles[after]}"
+    text = f"{often}{roles_changed}, in {count(most, kind.noun)}: "
+    refs = (numbered(row.kind, row.layer, row.head) for row in heads)
+    yield continued("roles", text, *listed(refs), ".")
 
 
 def norm_table(run: Study, kinds: tuple[Kind, ...], words: Words) -> Table | None:

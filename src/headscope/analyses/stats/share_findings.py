@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import isnan
 
 import pandas as pd
@@ -13,6 +13,7 @@ from headscope.report_kit.linked_sentences import (
     MOST_LISTED,
     HeadRef,
     Sentence,
+    continued,
     listed,
     measured,
     numbered,
@@ -28,107 +29,76 @@ BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")
 _SPECIAL = ("cls", "sep", "period_comma", "sink_logit")
 
 
-def no_share_stands_out(kinds: Sequence[Kind], words: Words) -> list[Sentence]:
+def no_share_stands_out(kinds: Sequence[Kind], words: Words) -> Iterator[Sentence]:
     """Say that no head stands out, by which threshold, and what the largest share measured is."""
-    best = max(
-        (
-            (cell.value, kind, name, a, b)
-            for kind in kinds
-            for name in BEHAVIORS
-            for a, b, cell in kind.each(name)
-        ),
-        key=lambda item: item[0],
-        default=None,
-    )
-    known = {cell.has_interval for kind in kinds for name in BEHAVIORS for _, _, cell in kind.each(name)}
+    every = [
+        (cell, kind.head(a, b), name)
+        for kind in kinds
+        for name in BEHAVIORS
+        for a, b, cell in kind.each(name)
+    ]
+    best = max(every, key=lambda item: item[0].value, default=None)
+    known = {cell.has_interval for cell, _, _ in every}
     largest: list[str | HeadRef] = []
     even = ""
     if best is not None:
-        _, kind, name, layer, head = best
-        cell = kind.cell(name, layer, head)
-        value, ends = measured(cell, name)
-        largest = [
-            f"the largest share is {value}{ends}, of ",
-            kind.head(layer, head),
-            f" on {target(name, words)}",
-        ]
+        cell, head, name = best
+        value = "".join(measured(cell, name))
+        largest = [f"the largest share is {value}, of ", head, f" on {target(name, words)}"]
         even = "" if isnan(cell.uniform) else f" (here {percent(cell.uniform)})"
-    if True not in known:
-        untested = (
-            f"Whether a head stands out was not tested, which needs at least {FEWEST_DOCUMENTS} documents."
+    if True in known:
+        yield sentence("none", "no head stands out: ", *largest, ".")
+        interval = f"the whole 95% interval{' where there is one' if False in known else ''}"
+        yield continued(
+            "none", f"The threshold is a quarter and twice uniform attention{even}, with {interval}."
         )
-        out = [sentence("none", untested)]
-        return [*out, sentence("none", *largest, ".", goes_on=True)] if largest else out
-    bound = " where there is one" if False in known else ""
-    return [
-        sentence("none", "no head stands out: ", *largest, "."),
-        sentence(
-            "none",
-            f"The threshold is a quarter and twice uniform attention{even}, with the whole 95% interval{bound}.",
-            goes_on=True,
-        ),
-    ]
+        return
+    why = f"which needs at least {FEWEST_DOCUMENTS} documents"
+    yield sentence("none", f"Whether a head stands out was not tested, {why}.")
+    if largest:
+        yield continued("none", *largest, ".")
 
 
-def position_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -> list[Sentence]:
+def position_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -> Iterator[Sentence]:
     """Say which heads look at their neighbors, and that none looks at itself."""
-    out = []
     for name in ("previous", "next"):
         best = strongest(kind, name)
-        if best is None or not stands_out(best[2]):
-            continue
-        layer, head, cell = best
-        value, ends = measured(cell, name)
-        more = f", more than any other {kind.noun}" if beats_all(differences, kind, name, layer, head) else ""
-        out.append(
-            sentence(
-                "position",
-                kind.head(layer, head),
-                f" puts {value}{ends} of its attention on {target(name, words)}{more}.",
-            )
-        )
+        is_best = best is not None and beats_all(differences, kind, name, *best[:2])
+        more = f", more than any other {kind.noun}" if is_best else ""
+        yield from _strongest(kind, name, words, topic="position", more=more)
     for name in ("previous", "next"):
-        out += _over_half(kind, name, words, topic="position", fewest=2)
-    highest = max((cell.high for _, _, cell in kind.each("current")), default=None)
-    if (
-        highest is not None
-        and highest < LEAST_SHARE
-        and all(c.has_interval for _, _, c in kind.each("current"))
-    ):
-        bar = next(step for step in (0.05, 0.1, 0.15, 0.2, 0.25) if highest < step)
-        out.append(
-            sentence(
-                "position",
-                f"every {kind.noun} puts less than {percent(bar, 0)} of its attention on the current token "
-                "(all intervals lie below).",
-            )
-        )
-    return out
+        yield from _over_half(kind, name, words, topic="position", fewest=2)
+    current = [cell for _, _, cell in kind.each("current")]
+    highest = max((cell.high for cell in current), default=LEAST_SHARE)
+    if highest < LEAST_SHARE and all(cell.has_interval for cell in current):
+        bar = percent(next(step for step in (0.05, 0.1, 0.15, 0.2, 0.25) if highest < step), 0)
+        less = f"every {kind.noun} puts less than {bar} of its attention on the current token"
+        yield sentence("position", f"{less} (all intervals lie below).")
 
 
-def special_sentences(kind: Kind, words: Words) -> list[Sentence]:
+def special_sentences(kind: Kind, words: Words) -> Iterator[Sentence]:
     """Say which layers and heads put much attention on special tokens, punctuation or a learned sink."""
-    out = []
-    for name in _SPECIAL:
-        layers = [(layer, cell) for layer, cell in kind.each_layer(name) if stands_out(cell)]
-        if layers:
-            out.append((max(cell.value for _, cell in layers), _of_layers(kind, name, layers, words)))
-    ordered = [finding for _, findings in sorted(out, key=lambda pair: -pair[0]) for finding in findings]
+    layers_of = {
+        name: [(layer, cell) for layer, cell in kind.each_layer(name) if stands_out(cell)]
+        for name in _SPECIAL
+    }
+    highest = {name: max(cell.value for _, cell in layers) for name, layers in layers_of.items() if layers}
+    for name in sorted(highest, key=lambda name: -highest[name]):
+        yield from _of_layers(kind, name, layers_of[name], words)
     for name in _SPECIAL:
         over = _over_half(kind, name, words, topic="special", fewest=1)
-        best = strongest(kind, name)
-        if not over and best is not None and stands_out(best[2]):
-            layer, head, cell = best
-            value, ends = measured(cell, name)
-            over = [
-                sentence(
-                    "special",
-                    kind.head(layer, head),
-                    f" puts {value}{ends} of its attention on {target(name, words)}.",
-                )
-            ]
-        ordered += over
-    return ordered
+        yield from over or _strongest(kind, name, words, topic="special")
+
+
+def _strongest(kind: Kind, statistic: str, words: Words, *, topic: str, more: str = "") -> list[Sentence]:
+    """Name the head with the largest share, where that stands out."""
+    best = strongest(kind, statistic)
+    if best is None or not stands_out(best[2]):
+        return []
+    layer, head, cell = best
+    value = "".join(measured(cell, statistic))
+    text = f" puts {value} of its attention on {target(statistic, words)}{more}."
+    return [sentence(topic, kind.head(layer, head), text)]
 
 
 def _over_half(kind: Kind, statistic: str, words: Words, *, topic: str, fewest: int) -> list[Sentence]:
@@ -138,42 +108,26 @@ def _over_half(kind: Kind, statistic: str, words: Words, *, topic: str, fewest: 
         return []
     over.sort(key=lambda item: -item[2].value)
     refs = [numbered(kind.name, a, b) for a, b, _ in over]
-    whole = f"{len(over):,} of {count(kind.size, kind.noun)}"
-    verb = "puts" if len(over) == 1 else "put"
-    its = "its" if len(over) == 1 else "their"
-    return [
-        sentence(
-            topic,
-            f"{whole} {verb} over half of {its} attention (whole 95% interval) on {target(statistic, words)}: ",
-            *listed(refs),
-            ".",
-        )
-    ]
+    verb, its = ("puts", "its") if len(over) == 1 else ("put", "their")
+    whole = f"{len(over):,} of {count(kind.size, kind.noun)} {verb} over half of {its} attention"
+    text = f"{whole} (whole 95% interval) on {target(statistic, words)}: "
+    return [sentence(topic, text, *listed(refs), ".")]
 
 
-def _of_layers(kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Words) -> list[Sentence]:
+def _of_layers(kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Words) -> Iterator[Sentence]:
     """Say how much of the attention of layers something gets, and what it would get of uniform attention."""
     where = f"{layer_list([layer for layer, _ in layers], most=MOST_LISTED)}{kind.of_kind}"
-    lowest, highest = min(c.value for _, c in layers), max(c.value for _, c in layers)
-    if len(layers) == 1:
-        value, ends = measured(layers[0][1], name)
-        amount = f"{value}{ends}"
+    cells = [cell for _, cell in layers]
+    if len(cells) == 1:
+        amount = "".join(measured(cells[0], name))
     else:
-        floor = percent(_round_down(min(cell.low for _, cell in layers)), 0)
-        every = all(cell.has_interval for _, cell in layers)
-        amount = f"{percent(lowest)} to {percent(highest)}"
-        amount += f" (every 95% interval above {floor})" if every else ""
+        lowest, highest = (percent(end(cell.value for cell in cells)) for end in (min, max))
+        floor = percent(int(100 * min(cell.low for cell in cells)) / 100, 0)
+        every = f" (every 95% interval above {floor})" if all(cell.has_interval for cell in cells) else ""
+        amount = f"{lowest} to {highest}{every}"
     on = target(name, words)
     verb = "get" if name == "period_comma" else "gets"
-    even = percent(sum(c.uniform for _, c in layers) / len(layers))
-    these = "this layer" if len(layers) == 1 else "these layers"
-    return [
-        sentence("special", f"{on} {verb} {amount} of attention in {where}."),
-        sentence(
-            "special", f"Uniform attention would give {on} {even} in {these}{kind.of_kind}.", goes_on=True
-        ),
-    ]
-
-
-def _round_down(share: float) -> float:
-    return int(100 * share) / 100
+    yield sentence("special", f"{on} {verb} {amount} of attention in {where}.")
+    even = percent(sum(cell.uniform for cell in cells) / len(cells))
+    these = f"{'this layer' if len(cells) == 1 else 'these layers'}{kind.of_kind}"
+    yield continued("special", f"Uniform attention would give {on} {even} in {these}.")

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import isnan
 
 import pandas as pd
 
 from headscope.analyses.syntax.noop_findings import noop_findings
-from headscope.analyses.syntax.relations import Relation, relations_of, share_of, single
+from headscope.analyses.syntax.relations import Choice, Relation, choices, relations_of, share_of
 from headscope.report_kit.comparing import Comparison, comparisons
-from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, sentence
+from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, continued, sentence
 from headscope.report_kit.numbers import accuracy_words, offset_words, percent
 from headscope.report_kit.relation_names import OVERALL, found_words, short
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import cell_of, number, records
-from headscope.report_kit.words import Words, count, join
+from headscope.report_kit.words import count, join, join_first
 from headscope.statistics.arc_bins import FEWEST_ARCS
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.study.study import Study
@@ -27,233 +27,154 @@ DETAIL = "syntax_detail"
 
 def names(relations: Sequence[Relation]) -> str:
     """Return labels as a list, the first three and how many more."""
-    labels = [short(relation.name) for relation in relations[:MOST_LISTED]]
-    more = len(relations) - len(labels)
-    return f"{', '.join(labels)} and {more:,} more" if more else join(labels)
+    return join_first([short(relation.name) for relation in relations], most=MOST_LISTED)
 
 
 def syntax_findings(about: Context) -> list[Sentence]:
     """Return the sentences on dependency relations; none where the run has no treebank."""
-    run, words = about.run, about.words
+    run = about.run
     if run.tables.get("syntax_best") is None:
         return []
     relations = relations_of(run)
-    chosen = single(relations)
+    chosen = choices(relations)
     if not chosen:
-        return _nothing_chosen(relations)
-    out = [
+        return list(_nothing_chosen(relations))
+    findings = [
         *_widest_margin(chosen, about),
         *_beating_count(chosen),
         *_direction(chosen),
         *_control(chosen, run.tables.get("syntax_differences")),
+        *_overall(relations, about),
+        *noop_findings(about),
+        *_special(run),
     ]
-    out += _overall(relations, about)
-    out += noop_findings(about)
-    out += _special(run, words)
-    if not any(relation.held_out and relation.held_out.accuracy.has_interval for relation in chosen):
-        out.append(sentence(TOPIC, "accuracies have no intervals: an interval needs at least 10 documents."))
-    return out
+    if not any(best.accuracy.has_interval for _, best in chosen):
+        missing = "accuracies have no intervals: an interval needs at least 10 documents."
+        findings.append(sentence(TOPIC, missing))
+    return findings
 
 
-def _nothing_chosen(relations: Sequence[Relation]) -> list[Sentence]:
+def _nothing_chosen(relations: Sequence[Relation]) -> Iterator[Sentence]:
     """Say why no head was chosen on documents of its own, and what would let one be."""
     untested = [relation for relation in relations if not relation.overall]
-    if not untested:
-        return [
-            sentence(
-                TOPIC,
-                f"which head finds a relation was not tested: no relation of this treebank has the {FEWEST_ARCS} cases "
-                "that are needed.",
-            )
-        ]
-    return [
-        _untested(len(untested)),
-        sentence(
-            TOPIC, "A head is selected on one half of the documents and scored on the other.", goes_on=True
-        ),
-    ]
+    if untested:
+        yield _untested(len(untested))
+        yield continued(TOPIC, "A head is selected on one half of the documents and scored on the other.")
+    else:
+        why = f"no relation of this treebank has the {FEWEST_ARCS} cases that are needed"
+        yield sentence(TOPIC, f"which head finds a relation was not tested: {why}.")
 
 
 def _untested(relations: int) -> Sentence:
-    return sentence(
-        TOPIC,
-        f"whether a head beats the best fixed offset was not tested for {_these(relations)}: that needs at least "
-        f"{FEWEST_DOCUMENTS} documents.",
-    )
+    these = "the one relation" if relations == 1 else f"the {relations:,} relations"
+    why = f"that needs at least {FEWEST_DOCUMENTS} documents"
+    return sentence(TOPIC, f"whether a head beats the best fixed offset was not tested for {these}: {why}.")
 
 
-def _widest_margin(chosen: Sequence[Relation], about: Context) -> list[Sentence]:
-    beating = [relation for relation in chosen if relation.held_out and relation.held_out.beats]
+def _widest_margin(chosen: Sequence[Choice], about: Context) -> Iterator[Sentence]:
+    beating = [choice for choice in chosen if choice[1].beats]
     if not beating:
-        return []
-    widest = max(beating, key=lambda relation: relation.held_out.margin if relation.held_out else 0.0)
-    best = widest.held_out
-    assert best is not None
+        return
+    relation, best = max(beating, key=lambda choice: choice[1].margin)
     head = about.kind(best.kind).head(best.layer, best.head)
+    cases = f"{accuracy_words(best.accuracy, long=True)} of {relation.n:,} cases"
+    yield sentence(TOPIC, head, f" finds {found_words(relation.name)} in {cases}.")
     margin = Comparison.of(best.gap).points(signed=False)
-    return [
-        sentence(
-            TOPIC,
-            head,
-            f" finds {found_words(widest.name)} in {accuracy_words(best.accuracy, long=True)} of {widest.n:,} cases.",
-        ),
-        sentence(
-            TOPIC,
-            head,
-            f" lies {margin} above the best fixed offset, {offset_words(best.offset)} "
-            f"({percent(best.baseline.value, 1)}), on documents that did not select it.",
-            goes_on=True,
-        ),
-    ]
+    offset = f"{offset_words(best.offset)} ({percent(best.baseline.value, 1)})"
+    above = f" lies {margin} above the best fixed offset, {offset}, on documents that did not select it."
+    yield continued(TOPIC, head, above)
 
 
-def _beating_count(chosen: Sequence[Relation]) -> list[Sentence]:
+def _beating_count(chosen: Sequence[Choice]) -> Iterator[Sentence]:
     """Say for how many relations a head beats every offset, for which that is not shown, and which were not tested."""
-    tested = [relation for relation in chosen if relation.held_out and relation.held_out.tested]
-    beating = [relation for relation in tested if relation.held_out and relation.held_out.beats]
+    tested = [choice for choice in chosen if choice[1].tested]
+    beating = [choice for choice in tested if choice[1].beats]
     if not tested:
-        return [_untested(len(chosen))]
+        yield _untested(len(chosen))
+        return
     selected = "a head selected on other documents"
-    if not beating:
-        out = [
-            sentence(
-                TOPIC,
-                f"for none of {count(len(tested), 'relation')} that were tested is {selected} shown to beat every "
-                "fixed offset (q < 0.05).",
-            )
-        ]
+    if beating:
+        share = share_of(len(beating), len(tested))
+        yield sentence(TOPIC, f"for {share} {selected} beats every fixed offset (q < 0.05).")
+        others = [choice for choice in tested if not choice[1].beats]
+        if others:
+            yield continued(TOPIC, f"Not shown for {names([relation for relation, _ in others])}.")
+        if below := [relation for relation, best in others if best.margin < 0]:
+            yield continued(TOPIC, f"Measured below the offset: {names(below)}.")
     else:
-        out = [
-            sentence(
-                TOPIC,
-                f"for {share_of(len(beating), len(tested))} {selected} beats every fixed offset (q < 0.05).",
-            )
-        ]
-        others = [relation for relation in tested if relation not in beating]
-        below = [relation for relation in others if relation.held_out and relation.held_out.margin < 0]
-        out += [sentence(TOPIC, f"Not shown for {names(others)}.", goes_on=True)] if others else []
-        out += [sentence(TOPIC, f"Measured below the offset: {names(below)}.", goes_on=True)] if below else []
-    left = [relation for relation in chosen if relation not in tested]
-    if left:
-        text = f"Not tested, for want of {FEWEST_DOCUMENTS} documents: {names(left)}."
-        out.append(sentence(TOPIC, text, goes_on=True))
-    return out
+        none = f"for none of {count(len(tested), 'relation')} that were tested is {selected} shown to beat"
+        yield sentence(TOPIC, f"{none} every fixed offset (q < 0.05).")
+    if left := [relation for relation, best in chosen if not best.tested]:
+        yield continued(TOPIC, f"Not tested, for want of {FEWEST_DOCUMENTS} documents: {names(left)}.")
 
 
-def _these(relations: int) -> str:
-    return "the one relation" if relations == 1 else f"the {relations:,} relations"
+def _direction(chosen: Sequence[Choice]) -> Iterator[Sentence]:
+    turned, straight = (
+        [relation for relation, best in chosen if best.direction == direction]
+        for direction in ("head->dependent", "dependent->head")
+    )
+    if straight:
+        share = share_of(len(straight), len(chosen))
+        yield sentence(DETAIL, f"in the best heads of {share} the dependent attends to its head word.")
+        if turned:
+            yield continued(DETAIL, f"for {names(turned)} the head word attends to the dependent.")
 
 
-def _direction(chosen: Sequence[Relation]) -> list[Sentence]:
-    turned = [
-        relation
-        for relation in chosen
-        if relation.held_out and relation.held_out.direction == "head->dependent"
-    ]
-    straight = [
-        relation
-        for relation in chosen
-        if relation.held_out and relation.held_out.direction == "dependent->head"
-    ]
-    if not straight:
-        return []
-    out = [
-        sentence(
-            DETAIL,
-            f"in the best heads of {share_of(len(straight), len(chosen))} the dependent attends to its head word.",
-        )
-    ]
-    if turned:
-        text = f"for {names(turned)} the head word attends to the dependent."
-        out.append(sentence(DETAIL, text, goes_on=True))
-    return out
-
-
-def _control(chosen: Sequence[Relation], gaps: pd.DataFrame | None) -> list[Sentence]:
-    compared = [
-        (relation, relation.held_out, relation.control)
-        for relation in chosen
-        if relation.held_out and relation.control
-    ]
+def _control(chosen: Sequence[Choice], gaps: pd.DataFrame | None) -> Iterator[Sentence]:
+    compared = [(relation, best, relation.control) for relation, best in chosen if relation.control]
     if not compared:
-        return []
+        return
     mean = sum(control.mean for _, _, control in compared) / len(compared)
     average = sum(best.held_out.value for _, best, _ in compared) / len(compared)
-    seeds = max(control.seeds for _, _, control in compared)
-    verdicts_of = {
-        relation.name: [gap.verdict for _, gap in comparisons(gaps, relation=relation.name, than="control")]
+    heads = f"heads selected on other documents average {percent(average, 1)} over these relations"
+    yield sentence(TOPIC, f"{heads}, those of random weights {percent(mean, 1)}.")
+    verdicts_of = (
+        {gap.verdict for _, gap in comparisons(gaps, relation=relation.name, than="control")}
         for relation, _, _ in compared
-    }
-    tested = {
-        name: verdicts for name, verdicts in verdicts_of.items() if verdicts and "untested" not in verdicts
-    }
-    above = [name for name, verdicts in tested.items() if set(verdicts) == {"more"}]
-    out = [
-        sentence(
-            TOPIC,
-            f"heads selected on other documents average {percent(average, 1)} over these relations, those of random "
-            f"weights {percent(mean, 1)}.",
-        )
-    ]
+    )
+    tested = [verdicts for verdicts in verdicts_of if verdicts and "untested" not in verdicts]
     if tested:
+        seeds = max(control.seeds for _, _, control in compared)
         over = "random weights" if seeds == 1 else f"each of the {seeds} random weights"
-        text = f"The heads lie above {over} for {share_of(len(above), len(tested))} (95% interval of each)."
-        out.append(sentence(TOPIC, text, goes_on=True))
-    return out
+        share = share_of(tested.count({"more"}), len(tested))
+        yield continued(TOPIC, f"The heads lie above {over} for {share} (95% interval of each).")
 
 
-def _overall(relations: Sequence[Relation], about: Context) -> list[Sentence]:
+def _overall(relations: Sequence[Relation], about: Context) -> Iterator[Sentence]:
     """The best head for every word, beside the branching baselines."""
-    by_name = {relation.name: relation for relation in relations}
-    name = next((label for label in reversed(OVERALL) if label in by_name and by_name[label].held_out), None)
-    best = by_name[name].held_out if name else None
-    if best is None:
-        return []
-    branches = {str(row["baseline"]): cell_of(row) for row in records(about.run.tables.get("syntax_baselines"))
-                if row["relation"] == name and row["baseline"] != "offset"}  # fmt: skip
+    best_of = {relation.name: relation.held_out for relation in relations if relation.held_out}
+    name = next((label for label in reversed(OVERALL) if label in best_of), None)
+    if name is None:
+        return
+    best, head = best_of[name], about.kind(best_of[name].kind).head(best_of[name].layer, best_of[name].head)
+    left = "punctuation and the root left aside" if name == "all_but_punct_root" else "the root always wrong"
+    start = f"over all relations together ({left}) the best head is "
+    yield sentence(TOPIC, start, head, f" with {accuracy_words(best.accuracy)}.")
+    offset = f"The best offset ({offset_words(best.offset)}) has {accuracy_words(best.baseline)}"
+    yield continued(TOPIC, f"{offset}; the difference is {Comparison.of(best.gap).points()}.")
+    rows = [row for row in records(about.run.tables.get("syntax_baselines")) if row["relation"] == name]
+    branches = {str(row["baseline"]): accuracy_words(cell_of(row)) for row in rows}
     labels = {
         "right-branching": "always the next word (right-branching)",
         "left-branching": "always the one before (left-branching)",
     }
-    sides = [f"{side} {accuracy_words(branches[name])}" for name, side in labels.items() if name in branches]
-    condition = (
-        "punctuation and the root left aside" if name == "all_but_punct_root" else "the root always wrong"
-    )
-    out = [
-        sentence(
-            TOPIC,
-            f"over all relations together ({condition}) the best head is ",
-            about.kind(best.kind).head(best.layer, best.head),
-            f" with {accuracy_words(best.accuracy)}.",
-        ),
-        sentence(
-            TOPIC,
-            f"The best offset ({offset_words(best.offset)}) has {accuracy_words(best.baseline)}; the difference is "
-            f"{Comparison.of(best.gap).points()}.",
-            goes_on=True,
-        ),
-    ]
-    return [*out, sentence(TOPIC, f"{join(sides)}.", goes_on=True)] if sides else out
+    if sides := [f"{label} {branches[side]}" for side, label in labels.items() if side in branches]:
+        yield continued(TOPIC, f"{join(sides)}.")
 
 
-def _special(run: Study, words: Words) -> list[Sentence]:
+def _special(run: Study) -> Iterator[Sentence]:
     treebank = run.manifest.get("treebank") or {}
     changes = treebank.get("special_changes") or {}
     if "accuracies" not in changes or "of" not in changes:
-        return []
+        return
     are_candidates = bool(treebank.get("special_kept", False))
     change = (
         "leaving special tokens out of the candidates"
         if are_candidates
         else "letting special tokens be candidates"
     )
-    largest = number(changes.get("largest"))
-    by = (
-        f", the largest by {100 * largest:.1f} points" if not isnan(largest) and changes["accuracies"] else ""
+    number_changed, largest = int(changes["accuracies"]), number(changes.get("largest"))
+    by = "" if isnan(largest) or not number_changed else f", the largest by {100 * largest:.1f} points"
+    yield sentence(
+        DETAIL, f"{change} would change {number_changed:,} of {int(changes['of']):,} accuracies{by}."
     )
-    return [
-        sentence(
-            DETAIL,
-            f"{change} would change {int(changes['accuracies']):,} of {int(changes['of']):,} accuracies{by}.",
-        )
-    ]

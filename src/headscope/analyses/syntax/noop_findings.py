@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import isnan
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+import pandas as pd
+
 from headscope.analyses.syntax.page_tables import key_words
-from headscope.analyses.syntax.relations import relations_of, share_of, single
-from headscope.report_kit.linked_sentences import Sentence, sentence
+from headscope.analyses.syntax.relations import choices, relations_of, share_of
+from headscope.report_kit.linked_sentences import Sentence, continued, sentence
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.relation_names import attending
 from headscope.report_kit.report_parts import Context
@@ -32,25 +33,21 @@ def noop_rows(run: Study) -> list[dict[str, Any]]:
 
     Where no head beats every fixed offset no word is known to attend in the relation.
     """
-    established = {
-        relation.name
-        for relation in single(relations_of(run))
-        if relation.held_out and relation.held_out.beats
-    }
+    established = {relation.name for relation, best in choices(relations_of(run)) if best.beats}
     return [row for row in records(run.tables.get("syntax_noop")) if row["relation"] in established]
 
 
 def noop_findings(about: Context) -> list[Sentence]:
     """Say for how many relations the words that attend give a special token less attention than other words do."""
-    out = []
-    table_rows = noop_rows(about.run)
-    means = {
-        name: _mean([number(row["others"]) for row in table_rows if row["key_class"] == name])
-        for name in ("sep", "cls")
-    }
-    sinks = [name for name in means if means[name] >= LEAST_ATTENTION]
+    # In which heads that is, is said once for all tokens.
+    return list(dict.fromkeys(_findings(about, noop_rows(about.run))))
+
+
+def _findings(about: Context, table_rows: Sequence[dict[str, Any]]) -> Iterator[Sentence]:
+    others = pd.DataFrame(table_rows, columns=["key_class", "others"]).groupby("key_class")["others"]
+    means = others.mean().reindex(["sep", "cls"]).sort_values(ascending=False, kind="stable")
     # The token with most attention comes first.
-    for key_class in sorted(sinks, key=lambda name: -means[name]):
+    for key_class in means.index[means >= LEAST_ATTENTION]:
         rows = [(row, difference(row)) for row in table_rows if row["key_class"] == key_class]
         tested = [(row, gap) for row, gap in rows if gap.exists and gap.has_interval]
         less = [(row, gap) for row, gap in tested if gap.ci_low > 0]
@@ -59,38 +56,27 @@ def noop_findings(about: Context) -> list[Sentence]:
         token = key_words(key_class, about.words)
         claim = f"{_who(directions)} give {token} less attention than other words do"
         if not tested:
-            out += [
-                sentence(NOOP, f"whether {claim} was not tested."),
-                sentence(NOOP, "An interval needs at least 10 documents with such words.", goes_on=True),
-            ]
+            yield sentence(NOOP, f"whether {claim} was not tested.")
+            yield continued(NOOP, "An interval needs at least 10 documents with such words.")
             continue
         if less:
             text = f"for {share_of(len(less), len(tested))} {claim} (whole 95% interval of each)."
         else:
             relations = count(len(tested), "relation")
             text = f"for none of {relations} is it shown that {claim} (by 95% intervals)."
-        out.append(sentence(NOOP, text))
-        out.append(sentence(NOOP, _measured_in(directions), goes_on=True))
+        yield sentence(NOOP, text)
+        yield continued(NOOP, _measured_in(directions))
         if less:
             row, _ = max(less, key=lambda pair: pair[1].ci_low)
-            out.append(
-                sentence(
-                    NOOP,
-                    "The clearest is ",
-                    about.kind(str(row["kind"])).head(row["layer"], row["head"]),
-                    f": {percent(number(row['attending']), 1)} from "
-                    f"{attending(str(row['relation']), str(row['direction']))}, "
-                    f"{percent(number(row['others']), 1)} from others.",
-                    goes_on=True,
-                )
-            )
+            head = about.kind(str(row["kind"])).head(row["layer"], row["head"])
+            these = attending(str(row["relation"]), str(row["direction"]))
+            shares = [percent(number(row[side]), 1) for side in ("attending", "others")]
+            text = f": {shares[0]} from {these}, {shares[1]} from others."
+            yield continued(NOOP, "The clearest is ", head, text)
         if more:
-            out.append(sentence(NOOP, f"For {len(more):,} they give {token} more.", goes_on=True))
+            yield continued(NOOP, f"For {len(more):,} they give {token} more.")
         if left := len(rows) - len(tested):
-            text = f"For {left:,} more {token} was not tested, for want of documents."
-            out.append(sentence(NOOP, text, goes_on=True))
-    # In which heads that is, is said once for all tokens.
-    return list(dict.fromkeys(out))
+            yield continued(NOOP, f"For {left:,} more {token} was not tested, for want of documents.")
 
 
 _ALONE = {"dependent->head": "the dependents", "head->dependent": "the dependents’ head words"}
@@ -107,9 +93,3 @@ def _measured_in(directions: set[str]) -> str:
     if len(directions) == 1 and directions <= set(_ALONE):
         return "Measured in the head that finds each relation."
     return "Measured in the head that finds each relation; dependents attend, or where they attend the head words."
-
-
-def _mean(values: Sequence[float]) -> float:
-    """Return the mean of the values that are not NaN; NaN where there is none."""
-    measured = [value for value in values if not isnan(value)]
-    return sum(measured) / len(measured) if measured else float("nan")

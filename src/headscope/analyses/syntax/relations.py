@@ -72,6 +72,10 @@ class Relation:
         return self.name in OVERALL
 
 
+Choice = tuple[Relation, Best]
+"""A relation with its head chosen held-out."""
+
+
 def relations_of(run: Study) -> tuple[Relation, ...]:
     """Return every relation of the run, the widest margin above its offset first, what was not chosen held-out last."""
     by_name: dict[str, list[dict[str, Any]]] = {}
@@ -81,9 +85,11 @@ def relations_of(run: Study) -> tuple[Relation, ...]:
     return tuple(sorted(every, key=_order))
 
 
-def single(relations: tuple[Relation, ...]) -> list[Relation]:
-    """Return the relations proper that have a head chosen held-out."""
-    return [relation for relation in relations if not relation.overall and relation.held_out is not None]
+def choices(relations: Sequence[Relation]) -> list[Choice]:
+    """Return the relations proper that have a head chosen held-out, each with that head."""
+    return [
+        (relation, relation.held_out) for relation in relations if not relation.overall and relation.held_out
+    ]
 
 
 def _order(relation: Relation) -> tuple[bool, bool, float, str]:
@@ -128,7 +134,7 @@ def curve_relations(relations: Sequence[Relation], run: Study) -> list[str]:
         for row in records(run.tables.get("syntax_by_distance"))
         if number(row["n_arcs"]) > 0
     }
-    return [relation.name for relation in single(tuple(relations)) if relation.name in with_cases]
+    return [relation.name for relation, _ in choices(relations) if relation.name in with_cases]
 
 
 def best_offsets(run: Study) -> dict[str, float]:
