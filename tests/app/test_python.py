@@ -214,6 +214,8 @@ def test_a_report_offers_every_option():
 
 def test_views_offer_what_they_take():
     from headscope.app.notebook import view_of
+    from headscope.models.loading.load_choices import LOADING
+    from headscope.models.loading.load_model import load_model
     from headscope.views.snapshot.given_arrays import raw_view
     from headscope.views.snapshot.model_input import ReadingRequest
     from headscope.views.snapshot.snapshot_of import reader_of, take_snapshot
@@ -226,6 +228,7 @@ def test_views_offer_what_they_take():
     }
     # Said by the view's name, by `generate`, and by place; what only the library itself hands on.
     hidden = {"neuron", "writes", "text", "text_b", "count_from", "readable", "title"}
+    taken |= {name: inspect.signature(load_model).parameters[name].default for name in LOADING}
     assert {each.name for each in VIEW} == {*taken} - hidden | {"tokenizer"}
     for each in VIEW:
         if each.name in taken and each.default is not None:

@@ -12,7 +12,7 @@ from headscope.declarations.option import options_of
 from headscope.declarations.requests import REQUESTS
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
-from headscope.models.loading.dtypes import DTYPES
+from headscope.models.loading.load_choices import DTYPES
 
 OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")

@@ -25,6 +25,7 @@ from headscope.app.options.run_arguments import loaded_model, run_options_of
 from headscope.app.options.taken import in_python
 from headscope.declarations.analysis_list import STAGES
 from headscope.errors import OptionError
+from headscope.models.loading.load_choices import LOADING
 
 if TYPE_CHECKING:
     from headscope.study.study import Study
@@ -107,7 +108,7 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
         level=values.pop("level", "token"),
         pooling=values.pop("pooling", "mean"),
         kind=values.pop("kind", None),
-        loading={name: values.pop(name) for name in ("revision", "dtype", "device") if name in values},
+        loading={name: values.pop(name) for name in LOADING if name in values},
         reading=values,
     )
 
@@ -211,7 +212,7 @@ def scan(text: Any, accumulators: Any, **options: Any) -> list[Any]:
     values = checked("scan", options, SCAN, before=["text", "accumulators"])
     values = {name: value for name, value in values.items() if value is not None}
     model, progress, reading = values.pop("model", None), values.pop("progress", None), {}
-    for name in ("tokenizer", "revision", "dtype", "device"):
+    for name in ("tokenizer", *LOADING):
         if name in values:
             reading[name] = values.pop(name)
     how = RunOptions(**{"packing": "single", **values})

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headscope.declarations.analysis import Stage
 from headscope.declarations.analysis_list import STAGES
@@ -32,7 +32,7 @@ from headscope.encoding.choices import (
     TOO_LONG,
 )
 from headscope.errors import OptionError
-from headscope.models.loading.dtypes import DTYPE_CHOICES
+from headscope.models.loading.load_choices import DEVICE_MAPS, DTYPE_CHOICES, LOADING
 
 if TYPE_CHECKING:
     from headscope.corpora.document import Document
@@ -111,6 +111,12 @@ class RunOptions:
         None, group="machine", least=1, none="auto", help="Inputs computed together: a number, or auto."
     )
     device: str = option("auto", group="machine", help="auto, cpu, cuda or cuda:0 ...")
+    device_map: str | None = option(
+        None,
+        group="machine",
+        choices=DEVICE_MAPS,
+        help="auto: fetch from memory or disk what does not fit the device (accelerate).",
+    )
     dtype: str = option(
         "float32",
         group="machine",
@@ -293,6 +299,11 @@ class RunOptions:
     def corpora_of(self, stage: Stage) -> tuple[str, ...]:
         """Return the corpora that a stage reads, the optional ones where they are given."""
         return (*stage.corpora, *(corpus for corpus in stage.optional_corpora if corpus in self.corpora))
+
+    @property
+    def loading(self) -> dict[str, Any]:
+        """How a model that is named is loaded, as `load_model` takes it."""
+        return {name: getattr(self, name) for name in LOADING}
 
     @cached_property
     def vectors_hash(self) -> str | None:

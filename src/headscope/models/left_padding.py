@@ -9,6 +9,7 @@ from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
+from headscope.models.placement import device_of
 from headscope.models.returned_weights import weights_in
 
 _LENGTHS = (11, 5)
@@ -55,7 +56,7 @@ def _values(
 ) -> list[list[Tensor]]:
     """Return each input's weights of every layer, `[head, query, key]`, and final states, without padding."""
     batch, inputs, decoder = model_inputs(segments, anatomy, vocabulary, padding_side=side)
-    device = next(model.parameters()).device
+    device = device_of(model)
     moved = {name: tensor.to(device) for name, tensor in inputs.items()}
     with eager_evaluation(model), torch.inference_mode():
         out = model(**moved, **no_cache(anatomy), output_attentions=True, return_dict=True)

@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import nn
 
+from headscope.models.placement import device_of, named_weights
+
 _EMBEDDING = re.compile(r"embed|^wte$|^wpe$|^shared$")
 
 
@@ -25,13 +27,13 @@ def with_random_weights(model: nn.Module, *, seed: int = 0) -> nn.Module:
         # Of the CPU alone, where the model is made: torch.manual_seed would seed accelerators too.
         torch.default_generator.manual_seed(seed)
         twin: nn.Module = cls(copy.deepcopy(config))
-    first = next(model.parameters())
-    twin.to(device=first.device, dtype=first.dtype)
+    dtype = next(each.dtype for each in model.parameters() if each.is_floating_point())
+    twin.to(device=device_of(model), dtype=dtype)
     theirs = dict(twin.named_modules())
     with torch.no_grad():
         for name, module in model.named_modules():
             if is_embedding(name, module):
-                theirs[name].load_state_dict(module.state_dict())
+                theirs[name].load_state_dict(dict(named_weights(module)))
     return twin.eval()
 
 

@@ -4,6 +4,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel, longest_input
+from headscope.models.placement import device_of
 
 _TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 _WEIGHTS_AT_ONCE = 1 << 26
@@ -11,7 +12,7 @@ _WEIGHTS_AT_ONCE = 1 << 26
 
 def auto_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
     """Return the number of inputs per batch: enough tokens to keep the device busy, while weights fit."""
-    device = next(loaded.model.parameters()).device.type
+    device = device_of(loaded.model).type
     heads = max(part.heads for part in anatomy.layout)
     by_tokens = _TOKENS_AT_ONCE.get(device, 2048) // max_length
     return max(1, min(by_tokens, _WEIGHTS_AT_ONCE // (heads * max_length**2)))

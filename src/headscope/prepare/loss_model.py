@@ -37,7 +37,5 @@ def loss_model(run: ModelRun) -> LossModel:
     if options.loaded_model is not None:
         loaded = given_task_model(options.loaded_model, loss=loss)
     else:
-        loaded = load_task_model(
-            options.model, loss=loss, revision=options.revision, dtype=options.dtype, device=options.device
-        )
+        loaded = load_task_model(options.model, loss=loss, **options.loading)
     return LossModel(loss, loaded, examine(loaded.model, run.encoder.vocabulary))

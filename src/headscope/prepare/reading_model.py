@@ -10,9 +10,10 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard, ShardedBatches
 from headscope.models.anatomy import Anatomy
-from headscope.models.loading.dtypes import precision_note
 from headscope.models.loading.in_memory import dtype_of, without_head
+from headscope.models.loading.load_choices import precision_note
 from headscope.models.loading.load_model import LoadedModel, load_model
+from headscope.models.placement import device_of
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.signature import model_facts
@@ -85,7 +86,7 @@ class ReadingModel:
     @property
     def device(self) -> str:
         """Where it computes."""
-        return str(next(self.loaded.model.parameters()).device)
+        return str(device_of(self.loaded.model))
 
     def notes(self) -> list[str]:
         """Return notes on the model for the user."""
@@ -105,9 +106,7 @@ def open_model(options: RunOptions) -> ReadingModel:
     Raises:
         HeadscopeError: it cannot be loaded, has no heads to look at, or cannot read inputs of that length.
     """
-    loaded = options.loaded_model or load_model(
-        options.model, revision=options.revision, dtype=options.dtype, device=options.device
-    )
+    loaded = options.loaded_model or load_model(options.model, **options.loading)
     return ReadingModel(
         loaded,
         token_types=options.token_types,

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from headscope.encoding.vocabulary import Vocabulary
+from headscope.models.adaptation import adaptation_facts
 from headscope.models.loading.hashing import configuration_hash, weights_hash
 from headscope.models.loading.load_model import LoadedModel
 from headscope.storage.signature_id import signature_id
@@ -26,6 +27,7 @@ def model_facts(loaded: LoadedModel, vocabulary: Vocabulary) -> dict[str, Any]:
         "weights": weights_hash(loaded),
         "configuration": configuration_hash(loaded),
         "family": loaded.family,
+        **adaptation_facts(loaded.model),
         "origin": loaded.origin,
         "special": {"cls": vocabulary.cls_name, "sep": vocabulary.sep_name},
     }

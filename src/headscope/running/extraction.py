@@ -109,9 +109,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
     if how.debug:
         loaded = load_debug_model(options.model, revision=options.revision, device=options.device)
     else:
-        loaded = load_model(
-            options.model, revision=options.revision, dtype=options.dtype, device=options.device
-        )
+        loaded = load_model(options.model, **options.loading)
     tokenizer = keep_case(loaded.tokenizer) if how.cased else loaded.tokenizer
     encoder = Encoder(tokenizer, token_types=options.token_types)
     anatomy = examine(loaded.model, encoder.vocabulary)

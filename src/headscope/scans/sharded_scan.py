@@ -10,6 +10,7 @@ from headscope.attention.model.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
+from headscope.models.placement import device_of
 from headscope.scans.executor_scan import scan_with_executor
 from headscope.scans.scan_progress import ProgressReport, ScanProgress
 from headscope.scans.shard_checkpoint import ShardCheckpoint
@@ -87,7 +88,7 @@ def scan_shards(
         *(each for reader in readers for each in reader.sums.accumulators),
     ]
     shards = source.batches.shards()
-    if next(source.model.parameters()).device.type != "cpu":
+    if device_of(source.model).type != "cpu":
         # The next shard is read and tokenized while an accelerator computes.
         shards = ahead(shards, most=1)
     for shard in shards:

@@ -53,7 +53,7 @@ def publish(checkpoint: Path, out: Path) -> dict[str, str]:
 def write_resume(out: Path, tensors: Mapping[str, Tensor], about: Mapping[str, str]) -> None:
     """Write the state of a training and words about it in one file; it replaces the one before once it is whole."""
     kept = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    write_bytes(out / RESUME, save(kept, metadata={**about, _HASH: tensors_hash(kept)}))
+    write_bytes(out / RESUME, save(kept, metadata={**about, _HASH: tensors_hash(sorted(kept.items()))}))
 
 
 def read_resume(out: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
@@ -72,6 +72,6 @@ def read_resume(out: Path) -> tuple[dict[str, Tensor], dict[str, str]] | None:
         return None
     except (SafetensorError, UnreadableFileError) as error:
         raise InputError(_DAMAGED.format(path=path)) from error
-    if about.pop(_HASH, None) != tensors_hash(tensors):
+    if about.pop(_HASH, None) != tensors_hash(sorted(tensors.items())):
         raise InputError(_DAMAGED.format(path=path))
     return tensors, about

@@ -21,6 +21,7 @@ from headscope.analyses.probes.parsers.learner import ArcProbe, Learner, ProbeIn
 from headscope.analyses.probes.parsers.parses import ArcAnswers, answer
 from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers
 from headscope.analyses.probes.treebanks import ProbeBench
+from headscope.models.placement import device_of
 
 # Labels of the progress, over the trained model and without a model.
 OVER_MODEL, WITHOUT_ATTENTION = "probes", "probes without attention"
@@ -45,7 +46,7 @@ class ProbeStage:
     def __init__(self, bench: ProbeBench) -> None:
         self.bench = bench
         options = bench.run.options
-        self.device = next(bench.run.loaded.model.parameters()).device
+        self.device = device_of(bench.run.loaded.model)
         at_once = _WEIGHTS_AT_ONCE.get(self.device.type, 1 << 23)
         self.training_options = TrainingOptions.of(
             len(bench.train.numbers), weights=at_once, seed=options.seed

@@ -15,6 +15,7 @@ from headscope.app.stopping import STOPPED
 from headscope.declarations.option import GROUPS, Option, switch
 from headscope.errors import OptionError
 from headscope.installing import how_to_install
+from headscope.models.loading.load_choices import LOADING
 
 if TYPE_CHECKING:
     from headscope.app.explorer.model_shelf import NamedModel
@@ -37,7 +38,7 @@ _STUDY = Option(
 _NO_BROWSER = switch("no_browser", "Only print the address; open no browser.", group="machine")
 
 
-@o.takes(_MODELS, RUN["revision"], _STUDY, _NO_BROWSER, RUN["dtype"], RUN["device"])
+@o.takes(_MODELS, RUN["revision"], _STUDY, _NO_BROWSER, *(RUN[name] for name in LOADING[1:]))
 def command(
     *,
     model: list[str] | None,
@@ -55,8 +56,7 @@ def command(
         ),
     ] = 0,
     no_browser: bool,
-    dtype: str,
-    device: str,
+    **loading: Any,
 ) -> None:
     """Open a page on which to type sentences and see every head.
 
@@ -74,9 +74,7 @@ def command(
     bound = listen(port)
     port = bound.getsockname()[1]
     token = token_urlsafe(24)
-    explorer = create_app(
-        named, token=token, port=port, example=EXAMPLE, study=blocks, dtype=dtype, device=device
-    )
+    explorer = create_app(named, token=token, port=port, example=EXAMPLE, study=blocks, loading=loading)
     address = f"http://{HOST}:{port}/?token={token}"
     say(f"explorer: {address}")
     say("Ctrl-C stops it")

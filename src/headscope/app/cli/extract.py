@@ -51,7 +51,7 @@ _DEBUG = switch("debug", "A tiny random model with the same tokenizer, to try th
     *(_TEXT, _OUT, _FORM, _STORE, _WORD_LEVEL, CASED, _DEBUG),
     *(replace(RUN["too_long"], default="skip"), replace(RUN["batch_size"], default=16), FORCE),
     *(RUN[name] for name in ("model", "revision", "pooling", "packing", "max_length", "token_types")),
-    *(RUN[name] for name in ("documents", "column", "max_inputs", "device", "dtype", "seed")),
+    *(RUN[name] for name in ("documents", "column", "max_inputs", "device", "device_map", "dtype", "seed")),
 )
 def command(
     *,

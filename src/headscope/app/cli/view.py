@@ -13,6 +13,7 @@ from headscope.app.options import typed as o
 from headscope.app.options.beside_run import OUT_FOLDER, RUN, VIEW
 from headscope.declarations.option import Option, choose, switch
 from headscope.errors import OptionError
+from headscope.models.loading.load_choices import LOADING
 from headscope.storage.files import check_file_place
 from headscope.views.view_catalog import needs_neuron, view_names
 
@@ -39,7 +40,7 @@ _OVERWRITE = switch("overwrite", "Write over a file that is there, without askin
 @o.takes(
     *(RUN["model"], RUN["revision"], _TEXT, _TEXT_B, _OPTIONS["decoder_text"], _OPTIONS["generate"]),
     *(_OPTIONS["layer"], _HEADS, _LAYERS, _WORD_LEVEL, _NO_COMPRESS, _OPTIONS["max_length"]),
-    *(_OPTIONS["too_long"], RUN["dtype"], RUN["device"], _OUT, _OVERWRITE),
+    *(_OPTIONS["too_long"], *(RUN[name] for name in LOADING[1:]), _OUT, _OVERWRITE),
 )
 def command(
     which: Annotated[
@@ -83,7 +84,7 @@ def command(
     view = take_snapshot(model, read, text_b, neuron=needs_neuron(which) or None, **reading)
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
     # The call that draws the same in Python leaves out what does not change the picture.
-    shown = {name: value for name, value in reading.items() if name not in ("too_long", "dtype", "device")}
+    shown = {name: value for name, value in reading.items() if name not in ("too_long", *LOADING[1:])}
     call = figure_call(read, text_b, model=model, **shown)
     page = attention_page(view, state=state, call=call, compress=not no_compress)
     place_text(out, page)

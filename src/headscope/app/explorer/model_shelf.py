@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -52,8 +52,7 @@ class Shelf:
 
     Args:
         named: the models.
-        dtype: precision to compute in.
-        device: `auto` or a torch device.
+        loading: precision, device and device map, as `load_model` takes them.
         load: what makes a reader of a model; `reader_of` when None.
     """
 
@@ -61,14 +60,13 @@ class Shelf:
         self,
         named: Sequence[NamedModel],
         *,
-        dtype: str = "float32",
-        device: str = "auto",
+        loading: Mapping[str, Any] | None = None,
         load: Callable[..., AttentionReader] | None = None,
     ) -> None:
         self.named = {each.name: each for each in named}
         self.states = {name: State() for name in self.named}
         self.readers: dict[str, AttentionReader] = {}
-        self.options = {"dtype": dtype, "device": device}
+        self.options = dict(loading or {})
         self._load = load
         self._thread = threading.Thread(target=self._work, name="headscope-loading", daemon=True)
         self._stopped = False

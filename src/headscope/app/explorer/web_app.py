@@ -165,8 +165,7 @@ def create_app(
     port: int,
     example: str = "",
     study: Mapping[str, Any] | None = None,
-    dtype: str = "float32",
-    device: str = "auto",
+    loading: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
 ) -> Explorer:
     """Put an explorer together; `start()` loads its models, `asgi` answers requests.
@@ -177,11 +176,10 @@ def create_app(
         port: at which the app will be served on 127.0.0.1.
         example: the text that the page looks at first.
         study: data blocks of a study's atlas.
-        dtype: precision to compute in.
-        device: `auto` or a torch device.
+        loading: precision, device and device map, as `load_model` takes them.
         limits: what is admitted.
     """
-    shelf = Shelf(models, dtype=dtype, device=device)
+    shelf = Shelf(models, loading=loading)
     return Explorer(shelf, token=token, port=port, example=example, study=study, limits=limits)
 
 

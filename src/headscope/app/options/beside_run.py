@@ -8,6 +8,7 @@ from typing import Any
 from headscope.declarations.option import Option, options_of, switch
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import POOLINGS, REMOVALS
+from headscope.models.loading.load_choices import LOADING
 
 RUN = options_of(RunOptions)
 TEXT = Option(
@@ -56,7 +57,7 @@ BUNDLE = switch(
 FORCE = switch("force", "Replace what stands at the output's place.", group="output")
 CASED = switch("cased", "Do not lower-case; without it the tokenizer does as it is set to.", group="model")
 
-_MODEL = [TOKENIZER, RUN["revision"], RUN["dtype"], RUN["device"]]
+_MODEL = [TOKENIZER, *(RUN[name] for name in LOADING)]
 _READ = [
     Option(
         name="decoder_text",
@@ -189,6 +190,6 @@ SCAN = (
     TOKENIZER,
     replace(RUN["packing"], default="single", default_text=""),
     *(RUN[name] for name in ("max_length", "too_long", "max_inputs", "batch_size", "seed")),
-    *(RUN[name] for name in ("revision", "dtype", "device")),
+    *(RUN[name] for name in LOADING),
     Option(name="progress", kind=Any, help="Called after each batch.", group="machine"),
 )

@@ -13,11 +13,10 @@ from headscope.declarations.option import Option
 from headscope.declarations.run_options import RunOptions
 from headscope.declarations.text_feature import check_features
 from headscope.errors import OptionError
+from headscope.models.loading.load_choices import LOADING
 
 if TYPE_CHECKING:
     from headscope.models.loading.load_model import LoadedModel
-
-_KEPT = ("revision", "dtype", "device")
 
 
 def run_options_of(
@@ -86,7 +85,7 @@ def loaded_model(model: Any, values: dict[str, Any], *, arguments: Mapping[str, 
                 "transformers model, or leave tokenizer out"
             )
         return None
-    moved = [name for name in _KEPT if arguments.get(name) is not None]
+    moved = [name for name in LOADING if arguments.get(name) is not None]
     if moved:
         raise OptionError(
             f"{moved[0]} was given with a model in memory, which is taken as it is; leave {moved[0]} out, or give the "

@@ -13,6 +13,7 @@ from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
+from headscope.models.placement import device_of
 
 _TOKENS = 6
 Layer = tuple[str, int]
@@ -103,7 +104,7 @@ class _Trial:
         size = min(len(vocabulary.classes), 1 << 16)
         segment = made_up_segment(_TOKENS, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
         _, inputs, _ = model_inputs([segment], anatomy, vocabulary)
-        device = next(model.parameters()).device
+        device = device_of(model)
         self._inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
         self.attending: list[nn.Module] = []
         self.blocks: list[int | None] = []

@@ -25,6 +25,7 @@ from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.forward_inputs import model_inputs, no_cache
+from headscope.models.placement import device_of
 
 # A tile holds at most so many weights (256 MiB of float32); a longer layer comes in several tiles.
 TILE_LIMIT = 1 << 26
@@ -77,7 +78,7 @@ class ModelPass:
         self.consumer = consumer
         self.padding_side = padding_side
         self.tile_limit = tile_limit
-        self.device = next(model.parameters()).device
+        self.device = device_of(model)
         self.sides: dict[str, SegmentInfo] = {}
         self.on_host: dict[str, SegmentInfo] = {}
         self._cuts: dict[tuple[str, int], list[slice]] = {}

@@ -8,9 +8,13 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from headscope.attention.model.frozen_norms import FrozenNorm, frozen_norm
+from headscope.models.adaptation import is_quantized
 
 Gate = Literal["none", "head", "channel"]
 _TOLERANCE = 1e-3  # of the map's own output; in half precision as many roundings as follow
+_QUANTIZED = (
+    0.03  # of a layer that rounds what it reads to 8 bits, or computes in a half precision of its own
+)
 _ROUNDINGS = 4
 _LARGE = 256.0  # a bias beside that many times the matrix hides little of it, and float16 holds both
 
@@ -189,7 +193,9 @@ def _matrix(part: nn.Module, read: Float[Tensor, "copy row inner"]) -> Float[Ten
         if not isinstance(answer, Tensor) or matrix.ndim != 2:
             return None
         off = (rows.double() @ matrix.double() + bias.double() - answer.double()).abs().max()
-        most = max(_TOLERANCE, _ROUNDINGS * torch.finfo(answer.dtype).eps)
+        most = max(
+            _QUANTIZED if is_quantized(part) else _TOLERANCE, _ROUNDINGS * torch.finfo(answer.dtype).eps
+        )
         if off > most * answer.double().abs().max().clamp(min=1e-9):
             return None
         return matrix

@@ -12,6 +12,7 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import model_inputs, no_cache
+from headscope.models.placement import device_of
 
 
 def projection_means(
@@ -43,7 +44,7 @@ def projection_means(
             numbers[site] = numbers.get(site, 0) + len(rows)
 
         hooks.append(projection.module.register_forward_pre_hook(keep))
-    device = next(model.parameters()).device
+    device = device_of(model)
     try:
         with torch.inference_mode():
             for segment in segments:

@@ -7,7 +7,7 @@ What a later part reads has changed by as much as the layer's addition to the st
 shows which of these values is added, and that nothing else happens to it on the way.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -19,8 +19,10 @@ from headscope.attention.model.output_path import OutputPath, Projection
 from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.stream import StreamNorms
 from headscope.encoding.vocabulary import Vocabulary
+from headscope.models.adaptation import is_adapted
 from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
+from headscope.models.placement import device_of
 
 _TOKENS = 6
 
@@ -53,10 +55,9 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
     number = 1 + len(sites)
     watch = _Watch(anatomy, StreamNorms(model), number=number)
     hooks = []
-    for part in model.modules():
-        if next(part.children(), None) is None:
-            hooks.append(part.register_forward_pre_hook(watch.before, with_kwargs=True))
-            hooks.append(part.register_forward_hook(watch.after, with_kwargs=True))
+    for part in _units(model):
+        hooks.append(part.register_forward_pre_hook(watch.before, with_kwargs=True))
+        hooks.append(part.register_forward_hook(watch.after, with_kwargs=True))
     try:
         with Tap(model, watch.listen), watch.streams.listening(), torch.inference_mode():
             model(**_copies(model, anatomy, vocabulary, number=number), **no_cache(anatomy))
@@ -137,6 +138,15 @@ class _Watch:
         return by_copy[copies]
 
 
+def _units(part: nn.Module) -> Iterator[nn.Module]:
+    """Yield the parts of a model without parts of their own; a layer with adapters beside it is one of them."""
+    children = [] if is_adapted(part) else list(part.children())
+    if not children:
+        yield part
+    for child in children:
+        yield from _units(child)
+
+
 def _first(*arguments: Any) -> Tensor | None:
     return next((each for each in arguments if isinstance(each, Tensor)), None)
 
@@ -146,5 +156,5 @@ def _copies(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, numbe
     size = min(len(vocabulary.classes), 1 << 16)
     segment = made_up_segment(_TOKENS, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
     _, inputs, _ = model_inputs([segment] * number, anatomy, vocabulary)
-    device = next(model.parameters()).device
+    device = device_of(model)
     return {name: tensor.to(device) for name, tensor in inputs.items()}

@@ -13,6 +13,7 @@ from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import model_inputs, no_cache
 from headscope.models.losses import asked_logits, segment_losses
+from headscope.models.placement import device_of
 
 
 def question_losses(
@@ -35,7 +36,7 @@ def question_losses(
     losses = np.zeros(len(questions))
     indices = {id(question): index for index, question in enumerate(questions)}
     by_length = sorted(questions, key=lambda question: len(question.segment))
-    device = next(model.parameters()).device
+    device = device_of(model)
     with torch.inference_mode():
         for start in range(0, len(by_length), batch_size):
             for together in lists_together(by_length[start : start + batch_size], anatomy):

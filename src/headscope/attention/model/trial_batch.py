@@ -21,6 +21,7 @@ from headscope.models.eager_mode import eager_evaluation
 from headscope.models.folder.shown import shown
 from headscope.models.forward_inputs import made_up_segment
 from headscope.models.loading.refusals import WORKING_FAMILIES
+from headscope.models.placement import device_of
 
 ROW_TOLERANCE = 0.02  # of half precision
 LENGTHS = (11, 8)
@@ -43,7 +44,7 @@ class TrialBatch:
                 vocabulary,
             ).info
 
-        device = next(model.parameters()).device
+        device = device_of(model)
         self.encoder = made_up(LENGTHS)
         self.decoder = made_up(DECODER_LENGTHS)
         self.inputs: dict[str, Any] = {

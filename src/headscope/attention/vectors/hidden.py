@@ -16,6 +16,7 @@ from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import model_inputs, no_cache
+from headscope.models.placement import device_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,7 @@ def word_states(
         ModelError: the model gives no hidden states, or some that are NaN or infinite.
     """
     name = "encoder_hidden_states" if anatomy.encoder_decoder else "hidden_states"
-    device = next(model.parameters()).device
+    device = device_of(model)
     extra = no_cache(anatomy)
     with eager_evaluation(model):
         for segments in (

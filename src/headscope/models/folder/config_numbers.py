@@ -33,8 +33,8 @@ _MOST = {
     "n_routed_experts": 1 << 12,
 }
 _POSITIONS = ("max_position_embeddings", "n_positions")
-# Names that are the user's own are no sizes, whatever they read like.
-_NAMES = ("id2label", "label2id", "task_specific_params")
+# Names that are the user's own are no sizes, whatever they read like, nor is what says how weights were quantized.
+_NAMES = ("id2label", "label2id", "task_specific_params", "quantization_config")
 
 
 def check_numbers(config: Mapping[str, Any], *, file: str, tensors: int | None = None) -> None:

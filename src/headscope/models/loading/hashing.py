@@ -1,13 +1,16 @@
 """Weights and configuration as hashes: what says that two models are the same."""
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Any
 
 import torch
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from headscope.models.loading.load_model import LoadedModel
+from headscope.models.placement import named_weights
 
 # What a configuration says of where it came from, how it is called, and of heads for tasks; attention does not depend
 # on it.
@@ -25,17 +28,31 @@ def weights_hash(loaded: LoadedModel) -> str:
 
     Weights that the checkpoint lacks are random in every run and are left out.
     """
-    trained = {name: t for name, t in loaded.model.state_dict().items() if name not in loaded.untrained}
-    return tensors_hash(trained)
+    return tensors_hash(each for each in named_weights(loaded.model) if each[0] not in loaded.untrained)
 
 
-def tensors_hash(tensors: Mapping[str, torch.Tensor]) -> str:
-    """Hash named tensors in any order: BLAKE2b over names, shapes, types and bytes, 32 hex digits."""
+def tensors_hash(tensors: Iterable[tuple[str, torch.Tensor]]) -> str:
+    """Hash tensors, in the order in which they come: BLAKE2b of names, shapes, types and bytes, 32 hex digits."""
     digest = blake2b(digest_size=16)
-    for name, tensor in sorted(tensors.items()):
-        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-        digest.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    for name, tensor in tensors:
+        parts, how = _parts(tensor.detach())
+        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}{how}\n".encode())
+        for part in parts:
+            digest.update(part.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
     return digest.hexdigest()
+
+
+def _parts(tensor: Any) -> tuple[list[torch.Tensor], str]:
+    """Return the plain tensors that a tensor is made of, and how they are put together.
+
+    That is itself, or the numbers and scales of a quantized one, which may say that activations are quantized, too.
+    """
+    if not is_traceable_wrapper_subclass(tensor):
+        return [tensor], ""
+    names, how = tensor.__tensor_flatten__()
+    inner = [_parts(getattr(tensor, name)) for name in sorted(names)]
+    together = " ".join([re.sub(r" at 0x[0-9a-f]+", "", repr(how)), *(part[1] for part in inner)])
+    return [each for part in inner for each in part[0]], f" {together}"
 
 
 def configuration_hash(loaded: LoadedModel) -> str:

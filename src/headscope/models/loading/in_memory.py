@@ -7,6 +7,7 @@ from typing import Any
 from torch import nn
 
 from headscope.errors import ModelError, OptionError
+from headscope.models.adaptation import without_wrappers
 from headscope.models.folder.shown import short_name
 from headscope.models.loading.load_model import LoadedModel, check_ids
 from headscope.models.loading.refusals import check_reads_text
@@ -25,7 +26,7 @@ def model_in_memory(model: Any, tokenizer: Any) -> LoadedModel:
         OptionError: the one is no model, or the other no tokenizer.
         ModelError: they do not fit each other.
     """
-    model = getattr(model, "_orig_mod", model)  # of what torch.compile wraps around it
+    model = without_wrappers(model)
     if not isinstance(model, nn.Module) or not hasattr(model, "config"):
         raise OptionError(
             f"model is a {type(model).__name__}; expected a hub name, a folder, what headscope.load_model returns, or "
@@ -57,7 +58,6 @@ def without_head(loaded: LoadedModel) -> LoadedModel:
     """
     model = loaded.model
     base = getattr(model, "base_model", model)
-    # Wrappers of other packages (PEFT) call something else their base, which names no arguments.
     if not isinstance(base, nn.Module) or "input_ids" not in signature(base.forward).parameters:
         return loaded
     head = getattr(model, "get_output_embeddings", lambda: None)()

@@ -13,8 +13,9 @@ from headscope.models.folder.missing_packages import missing_package
 from headscope.models.folder.prompts import nothing_asks
 from headscope.models.folder.shown import shown
 from headscope.models.loading.devices import choose_device
-from headscope.models.loading.dtypes import DTYPE_CHOICES
+from headscope.models.loading.load_choices import DTYPE_CHOICES
 from headscope.models.loading.locating import locate, origin_of
+from headscope.models.loading.offloading import Offloading
 from headscope.models.loading.quiet import quiet_libraries
 from headscope.models.loading.refusals import check_reads_text, in_words
 
@@ -54,6 +55,7 @@ def load_model(
     revision: str | None = None,
     dtype: str = "float32",
     device: str = "auto",
+    device_map: str | None = None,
 ) -> LoadedModel:
     """Load a model and its tokenizer; only safetensors weights are read, and no code from the checkpoint runs.
 
@@ -62,12 +64,15 @@ def load_model(
         revision: branch, tag or commit on the hub.
         dtype: the precision to compute in; `float32` whatever the precision of the checkpoint is, which `auto` keeps.
         device: `auto` (cuda, else cpu) or a torch device.
+        device_map: `auto` fetches from memory and disk what does not fit the device; None has the model there whole.
 
     Raises:
         ModelError: there is no model, no weights or no tokenizer, the family is unknown, or the hub is unreachable.
         OptionError: an unknown dtype or device.
     """
-    loaded = read_model("AutoModel", name, revision=revision, dtype=dtype, device=device)
+    loaded = read_model(
+        "AutoModel", name, revision=revision, dtype=dtype, device=device, device_map=device_map
+    )
     check_complete(loaded)
     return loaded
 
@@ -79,6 +84,7 @@ def read_model(
     revision: str | None,
     dtype: str,
     device: str,
+    device_map: str | None = None,
 ) -> LoadedModel:
     """Load a model by one of transformers' auto classes, also where the checkpoint lacks weights.
 
@@ -88,6 +94,7 @@ def read_model(
         revision: branch, tag or commit on the hub.
         dtype: the precision to compute in.
         device: `auto` or a torch device.
+        device_map: as `load_model` takes it.
 
     Raises:
         ModelError: as `load_model`, except that weights may be missing: they are `untrained`.
@@ -96,6 +103,7 @@ def read_model(
     if dtype not in DTYPE_CHOICES:
         raise OptionError(f"--dtype {dtype!r} is not known; choose one of {', '.join(DTYPE_CHOICES)}")
     target = choose_device(device)
+    offloading = None if device_map is None else Offloading(target)
     with quiet_libraries(), nothing_asks():
         folder, label, weight_files = locate(name, revision=revision)
         called = label if name is None else str(name)
@@ -114,11 +122,16 @@ def read_model(
                 use_safetensors=True,
                 trust_remote_code=False,
                 output_loading_info=True,
+                **({} if offloading is None else offloading.options),
             )
+    if offloading is not None:
+        offloading.keep_for(model)
+    elif not getattr(model, "is_quantized", False):  # which lies where it was made
+        model.to(target)
     check_reads_text(model)
     check_ids(model, tokenizer, label)
     return LoadedModel(
-        model=model.to(target).eval(),
+        model=model.eval(),
         tokenizer=tokenizer,
         name=label,
         origin=origin_of(name),

@@ -15,6 +15,7 @@ from headscope.errors import ModelError
 from headscope.models.folder.no_fetching import nothing_fetched
 from headscope.models.folder.own_code import own_code
 from headscope.models.folder.shown import shown
+from headscope.models.placement import check_placement
 
 WORKING_FAMILIES = (
     "BERT, DistilBERT, RoBERTa, XLM-R, CamemBERT, ELECTRA, ALBERT, ModernBERT, GPT-2, GPT-NeoX, OPT, Llama, Mistral, "
@@ -23,7 +24,7 @@ WORKING_FAMILIES = (
 
 
 def check_reads_text(model: nn.Module) -> None:
-    """Refuse a model of pictures or sound, and one without numbers.
+    """Refuse a model of pictures or sound, and one whose numbers are not where it computes.
 
     Raises:
         ModelError: says what the model takes.
@@ -35,11 +36,7 @@ def check_reads_text(model: nn.Module) -> None:
             f"{name} reads no text: it takes {shown(', '.join(parameters[:2]), limit=60)}; expected a model that takes "
             f"token ids (input_ids); these families work: {WORKING_FAMILIES}"
         )
-    if any(part.is_meta for part in model.parameters()):
-        raise ModelError(
-            f"{name} has no numbers: it lies on the meta device, as a model made to be filled later does; load its "
-            "weights with from_pretrained"
-        )
+    check_placement(model)
 
 
 @contextmanager
@@ -84,6 +81,13 @@ def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
         # torch's advice is to switch its guard off.
         return ModelError(
             f"{shown(name)} has pickled weights, which are never read; save them as safetensors"
+        )
+    if (
+        "CONVERSION" in text
+    ):  # what transformers calls the part of its report on weights that it could not convert
+        return ModelError(
+            f"{shown(name)} has quantized weights that transformers does not load without the model's head; load it in "
+            "Python by the class that it was saved with, as AutoModelForCausalLM, and give model= and tokenizer="
         )
     if "ignore_mismatched_sizes" in text:
         return ModelError(

@@ -21,6 +21,7 @@ def load_task_model(
     revision: str | None = None,
     dtype: str = "float32",
     device: str = "auto",
+    device_map: str | None = None,
 ) -> LoadedModel:
     """Load a model with its trained head; a head that would be random is refused.
 
@@ -30,13 +31,14 @@ def load_task_model(
         revision: branch, tag or commit on the hub.
         dtype: the precision to compute in.
         device: `auto` or a torch device.
+        device_map: what does not fit the device is fetched, or not.
 
     Raises:
         ModelError: the checkpoint lacks weights of the head, the family has no such head, or the model cannot be
             loaded at all.
     """
     auto, head = _HEADS[loss]
-    loaded = _of_family(auto, name, revision=revision, dtype=dtype, device=device)
+    loaded = _of_family(auto, name, revision=revision, dtype=dtype, device=device, device_map=device_map)
     if loaded is None:
         raise ModelError(
             f"{name} is of a family without a {head} in transformers; loss {loss} needs one: use --loss none, or "
@@ -77,6 +79,7 @@ def load_writer(
     revision: str | None = None,
     dtype: str = "float32",
     device: str = "auto",
+    device_map: str | None = None,
 ) -> LoadedModel:
     """Load a model with the head that writes its next token.
 
@@ -85,13 +88,14 @@ def load_writer(
         revision: branch, tag or commit on the hub.
         dtype: the precision to compute in.
         device: `auto` or a torch device.
+        device_map: what does not fit the device is fetched, or not.
 
     Raises:
         ModelError: the family writes no text, the checkpoint lacks weights of the head, or the model cannot be loaded
             at all.
     """
     for auto in ("AutoModelForSeq2SeqLM", "AutoModelForCausalLM"):
-        loaded = _of_family(auto, name, revision=revision, dtype=dtype, device=device)
+        loaded = _of_family(auto, name, revision=revision, dtype=dtype, device=device, device_map=device_map)
         if loaded is None:
             continue
         missing = _untrained(loaded)

@@ -6,7 +6,7 @@ from typing import Any
 from headscope.errors import ModelError
 from headscope.models.folder.implied_size import read_config
 from headscope.models.folder.shown import shown
-from headscope.models.loading.dtypes import DTYPES
+from headscope.models.loading.load_choices import DTYPES
 from headscope.models.loading.load_model import LoadedModel, check_complete, read_model
 from headscope.models.loading.locating import locate
 from headscope.models.loading.refusals import in_words

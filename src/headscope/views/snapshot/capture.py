@@ -22,6 +22,7 @@ from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import no_cache
 from headscope.models.loading.in_memory import without_head
 from headscope.models.loading.load_model import LoadedModel
+from headscope.models.placement import device_of
 from headscope.models.returned_weights import fallback_weights
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
 from headscope.views.snapshot.model_input import Reading, ReadingRequest, read
@@ -115,7 +116,7 @@ class AttentionReader:
     def _run(self, reading: Reading, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> _Kept:
         kept = _Kept(wanted, neuron=neuron)
         model = self.model
-        device = next(model.parameters()).device
+        device = device_of(model)
         inputs = {
             name: tensor.to(device) for name, tensor in reading.inputs(self.encoder, self.anatomy).items()
         }

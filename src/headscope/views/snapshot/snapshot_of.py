@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headscope.errors import ModelError, OptionError
 from headscope.models.folder.shown import short_name
+from headscope.models.loading.load_choices import LOADING
 
 if TYPE_CHECKING:
     from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
@@ -24,9 +25,7 @@ def reader_of(
     *,
     tokenizer: Any = None,
     writes: bool = False,
-    revision: str | None = None,
-    dtype: str = "float32",
-    device: str = "auto",
+    **loading: Any,
 ) -> AttentionReader:
     """Return a model ready to be looked at.
 
@@ -35,9 +34,7 @@ def reader_of(
             its `tokenizer`.
         tokenizer: of a transformers model.
         writes: whether the model shall write text, which needs its head.
-        revision: branch, tag or commit on the hub.
-        dtype: the precision to compute in.
-        device: `auto` or a torch device.
+        loading: `revision`, `dtype`, `device` and `device_map`, as `load_model` takes them.
 
     Raises:
         HeadscopeError: the model cannot be loaded or looked into.
@@ -52,7 +49,7 @@ def reader_of(
         return AttentionReader(model)
     if model is None or isinstance(model, str | Path):
         load = load_writer if writes else load_model
-        return AttentionReader(load(model, revision=revision, dtype=dtype, device=device))
+        return AttentionReader(load(model, **loading))
     if not hasattr(model, "config") or tokenizer is None:
         raise OptionError(
             f"model is a {type(model).__name__}; expected a hub name, a folder, what headscope.load_model returns, or "
@@ -107,7 +104,7 @@ def take_snapshot(
         raise OptionError(
             "there is nothing to look at; give a text for the model to read, or attention with its tokens"
         )
-    loading = {name: more.pop(name) for name in ("revision", "dtype", "device") if name in more}
+    loading = {name: more.pop(name) for name in LOADING if name in more}
     reader = reader_of(model, tokenizer=tokenizer, writes=bool(more.get("generate")), **loading)
     view = reader.view(text, text_b, layers=tuple(include_layers or ()), neuron=neuron, **more)
     refused = [kind.no_neuron for kind in view.kinds if kind.no_neuron]

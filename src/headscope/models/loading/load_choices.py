@@ -1,4 +1,8 @@
-"""The precisions that a model can be computed in, by torch's names, and what the low ones cost; loads nothing."""
+"""What may be chosen when a model is loaded: where it lies, its precision, and what a low one costs; loads nothing."""
+
+LOADING = ("revision", "dtype", "device", "device_map")
+"""Names of the options, the same of a run, a view and `load_model`."""
+DEVICE_MAPS = ("auto",)
 
 DTYPES = ("float32", "float64", "bfloat16", "float16")
 DTYPE_CHOICES = ("auto", *DTYPES)

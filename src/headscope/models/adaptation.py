@@ -1,0 +1,77 @@
+"""What was made of a model after it was trained: adapters beside its weights, and weights kept in fewer bits.
+
+Both change attention, so that both stand in a run's signature. They are found by what their parts hold (`base_layer`
+and `active_adapters` of PEFT, classes of quantized tensors), whichever package made them.
+"""
+
+from typing import Any
+
+from torch import Tensor, nn
+
+from headscope.errors import ModelError
+
+
+def is_adapted(part: nn.Module) -> bool:
+    """Whether a part is a layer with adapters beside it: it computes as one, though it has parts."""
+    return hasattr(part, "base_layer") and hasattr(part, "active_adapters")
+
+
+def is_quantized(part: nn.Module) -> bool:
+    """Whether weights of a part are kept in fewer bits, as tensors of a class of their own."""
+    return any(type(each) not in (nn.Parameter, Tensor) for each in part.parameters())
+
+
+def without_wrappers(model: Any) -> Any:
+    """Return the transformers model that torch.compile and PEFT wrapped; its adapters stay in it and go on working.
+
+    Raises:
+        ModelError: the adapter is one that writes into the prompt, which the model alone does without.
+    """
+    model = getattr(model, "_orig_mod", model)
+    if not hasattr(model, "get_base_model") or not hasattr(model, "peft_config"):
+        return model
+    if getattr(model.active_peft_config, "is_prompt_learning", False):
+        raise ModelError(
+            f"{type(model).__name__} has an adapter of type {model.active_peft_config.peft_type.value}, which adds "
+            "tokens that no text has; expected an adapter of weights, as LoRA, or the model without it: "
+            "get_base_model()"
+        )
+    return without_wrappers(model.get_base_model())
+
+
+def adaptation_facts(model: nn.Module) -> dict[str, Any]:
+    """Return a signature's facts on adapters and quantization; none for a model with neither.
+
+    `adapters` names those that are on, `scaling` what layers multiply them by; `quantization` names the method and the
+    classes of the weights.
+    """
+    facts: dict[str, Any] = {}
+    adapted = {name: part for name, part in model.named_modules() if is_adapted(part)}
+    on = {name: part for name, part in adapted.items() if not getattr(part, "disable_adapters", False)}
+    if on:
+        facts["adapters"] = sorted({adapter for part in on.values() for adapter in part.active_adapters})
+        facts["scaling"] = sorted(
+            {
+                (adapter, float(value))
+                for part in on.values()
+                for adapter, value in getattr(part, "scaling", {}).items()
+                if adapter in part.active_adapters
+            }
+        )
+    if quantized := _quantization(model):
+        facts["quantization"] = quantized
+    return facts
+
+
+def _quantization(model: nn.Module) -> str:
+    settings = getattr(model.config, "quantization_config", None)
+    method = (
+        settings.get("quant_method")
+        if isinstance(settings, dict)
+        else getattr(settings, "quant_method", None)
+    )
+    classes = {
+        type(each).__name__ for part in model.modules() if is_quantized(part) for each in part.parameters()
+    }
+    classes -= {"Parameter", "Tensor"}
+    return ", ".join(filter(None, [str(getattr(method, "value", method) or ""), *sorted(classes)]))

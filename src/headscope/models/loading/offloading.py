@@ -1,0 +1,42 @@
+"""A model that does not fit its device: what is left over is fetched from memory, and from disk, as it is used."""
+
+import weakref
+from importlib.util import find_spec
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import torch
+from torch import nn
+
+from headscope.errors import OptionError
+
+
+class Offloading:
+    """How transformers and accelerate shall place a model on one device, and beside it.
+
+    Copies of weights that are not read from the checkpoint itself, as those in another precision, lie in a temporary
+    folder for as long as the model is there.
+
+    Args:
+        device: where it computes.
+
+    Raises:
+        OptionError: accelerate is not installed.
+    """
+
+    def __init__(self, device: torch.device) -> None:
+        if find_spec("accelerate") is None:
+            raise OptionError("--device-map needs accelerate; pip install 'headscope[large]'")
+        from accelerate.utils import get_max_memory
+
+        here = device.type if device.type == "cpu" else device.index or 0
+        self._folder = TemporaryDirectory(prefix="headscope-offloaded-")
+        self.options: dict[str, Any] = {
+            "device_map": "auto",
+            "max_memory": {name: size for name, size in get_max_memory().items() if name in (here, "cpu")},
+            "offload_folder": self._folder.name,
+        }
+
+    def keep_for(self, model: nn.Module) -> None:
+        """Keep the temporary folder until the model is gone."""
+        weakref.finalize(model, self._folder.cleanup)

@@ -1,0 +1,81 @@
+"""Where a model computes, and where its numbers lie: on one device, or offloaded until they are used.
+
+accelerate offloads a part of a model by leaving an empty shell of its weights behind, on torch's meta device, and a
+hook that fills it before each call. The hook is found by what it holds, so that accelerate need not be installed.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from headscope.errors import ModelError
+
+
+def device_of(model: nn.Module) -> torch.device:
+    """Return the device that a model computes on, to which its inputs go."""
+    hooked = next(iter(_devices(model)), None)
+    return next(model.parameters()).device if hooked is None else hooked
+
+
+def named_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Yield the tensors of a model's state by name, in the order of their names; offloaded ones are fetched in turn."""
+    stored: dict[str, Callable[[], Tensor]] = {}
+    for path, part in model.named_modules():
+        for hook in _hooks(part):
+            kept = getattr(hook, "weights_map", None) if hook.offload else None
+            if kept is not None:
+                names = [name for name, _ in part.named_parameters(recurse=hook.place_submodules)]
+                names += [name for name, _ in part.named_buffers(recurse=hook.place_submodules)]
+                stored |= {
+                    ".".join(filter(None, (path, name))): partial(kept.__getitem__, name) for name in names
+                }
+    for name, tensor in sorted(model.state_dict().items()):
+        yield name, stored[name]() if tensor.is_meta and name in stored else tensor
+
+
+def check_placement(model: nn.Module) -> None:
+    """Refuse a model whose weights are nowhere, on several devices, or split over processes.
+
+    Raises:
+        ModelError: says what to do.
+    """
+    name = type(model).__name__
+    if any(hasattr(part, "placements") for part in model.parameters()):  # a DTensor
+        raise ModelError(
+            f"{name} is split over processes by tensor parallelism, so that each computes a part of the heads; load it "
+            "in one process, and where it does not fit, offloaded: device_map with a device and cpu or disk"
+        )
+    offloading = {id(inner) for part in model.modules() if _offloads(part) for inner in part.parameters()}
+    if any(each.is_meta and id(each) not in offloading for each in model.parameters()):
+        raise ModelError(
+            f"{name} has no numbers: it lies on the meta device, as a model made to be filled later does; load its "
+            "weights with from_pretrained"
+        )
+    places = [*_devices(model), *(each.device for each in model.parameters() if not each.is_meta)]
+    devices = sorted({"cpu" if each.type == "cpu" else f"{each.type}:{each.index or 0}" for each in places})
+    if len(devices) > 1:
+        raise ModelError(
+            f"{name} computes on {', '.join(devices)}; expected one device: load it with a device_map of one of them "
+            "and of cpu or disk, from which weights are fetched, or in bfloat16 or quantized where it does not fit"
+        )
+
+
+def _hooks(part: nn.Module) -> list[Any]:
+    """Return accelerate's hooks of a part."""
+    hook = getattr(part, "_hf_hook", None)
+    return [each for each in getattr(hook, "hooks", (hook,)) if hasattr(each, "execution_device")]
+
+
+def _offloads(part: nn.Module) -> bool:
+    return any(hook.offload for hook in _hooks(part))
+
+
+def _devices(model: nn.Module) -> Iterator[torch.device]:
+    """Yield the devices to which hooks bring weights and inputs."""
+    for part in model.modules():
+        for hook in _hooks(part):
+            if hook.execution_device is not None:
+                yield torch.device(hook.execution_device)
