@@ -16,6 +16,19 @@ class ModelError(HeadscopeError):
     """A model or tokenizer that cannot be loaded or looked into."""
 
 
+class MemoryShortError(HeadscopeError):
+    """Inputs for which there is not enough memory.
+
+    Args:
+        text: says what to do.
+        inputs: how many were computed together.
+    """
+
+    def __init__(self, text: str, *, inputs: int) -> None:
+        super().__init__(text)
+        self.inputs = inputs
+
+
 class AttentionError(HeadscopeError):
     """Attention that is not a distribution: NaN or infinite weights."""
 

@@ -10,6 +10,7 @@ from hashlib import blake2b
 from itertools import chain
 from typing import Any
 
+from headscope.encoding.batch_limit import BatchLimit
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.segment import Segment
 
@@ -73,11 +74,18 @@ class ShardedBatches:
     Args:
         segments: the inputs, or the shards that they come in.
         batch_size: inputs in a batch at most.
+        limit: what memory has room for; one of its own when None.
     """
 
-    def __init__(self, segments: Iterable[Segment] | Iterable[Shard], *, batch_size: int) -> None:
+    def __init__(
+        self,
+        segments: Iterable[Segment] | Iterable[Shard],
+        *,
+        batch_size: int,
+        limit: BatchLimit | None = None,
+    ) -> None:
         self._segments = segments
-        self.batch_size = batch_size
+        self.batch_size, self.limit = batch_size, limit or BatchLimit()
 
     def shards(self) -> Iterator[Shard]:
         """Yield the shards; one at a time is held."""
@@ -93,7 +101,7 @@ class ShardedBatches:
 
     def of(self, shard: Shard) -> Iterator[list[Segment]]:
         """Yield the batches of a shard."""
-        return length_buckets(shard.segments, batch_size=self.batch_size)
+        return length_buckets(shard.segments, batch_size=self.limit.size(self.batch_size))
 
     def __iter__(self) -> Iterator[list[Segment]]:
         for shard in self.shards():

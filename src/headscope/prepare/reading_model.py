@@ -6,6 +6,7 @@ from copy import copy
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.declarations.run_options import RunOptions
+from headscope.encoding.batch_limit import BatchLimit
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard, ShardedBatches
@@ -52,6 +53,7 @@ class ReadingModel:
         self._max_length, self._batch_size = max_length, batch_size
         self._trained = ModelSource(self.loaded.model, self.anatomy, self.encoder.vocabulary, ())
         self._controls: dict[int, ModelSource] = {}
+        self._limit = BatchLimit()
 
     def source(
         self,
@@ -69,7 +71,7 @@ class ReadingModel:
         """
         size = self._batch_size or auto_batch_size(length or self._max_length, self.anatomy, self.loaded)
         source = copy(self._trained if control is None else self._control(control))
-        source.batches = ShardedBatches(inputs, batch_size=size)
+        source.batches = ShardedBatches(inputs, batch_size=size, limit=self._limit)
         return source
 
     def _control(self, seed: int) -> ModelSource:
@@ -95,8 +97,7 @@ class ReadingModel:
             notes.insert(0, "the decoder reads the encoder's text again, shifted right by its start token")
         if low := precision_note(dtype_of(self.loaded)):
             notes.append(low)
-        if self.anatomy.path_note is not None:
-            notes.append(self.anatomy.path_note)
+        notes += filter(None, [self.anatomy.path_note, self._limit.note])
         return notes
 
 

@@ -10,6 +10,7 @@ from headscope.attention.model.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
+from headscope.errors import MemoryShortError
 from headscope.models.placement import device_of
 from headscope.scans.executor_scan import scan_with_executor
 from headscope.scans.scan_progress import ProgressReport, ScanProgress
@@ -64,6 +65,7 @@ def scan_shards(
 
     Raises:
         AttentionError: as `scan`.
+        MemoryShortError: there is no memory for a single input.
         InputError: the inputs are not those of the run that was stopped.
     """
     if not isinstance(source, ModelSource | LossSource) or not isinstance(source.batches, ShardedBatches):
@@ -140,6 +142,24 @@ class _ComputedShard:
 
 
 def _computed(
+    shard: Shard,
+    source: ModelSource | LossSource,
+    like: Sequence[ShardSums],
+    layout_accumulators: Sequence[TileAccumulator],
+    scan_progress: ScanProgress,
+) -> _ComputedShard:
+    """Compute a shard, once more with smaller batches where memory runs out: what was summed of it is dropped."""
+    assert isinstance(source.batches, ShardedBatches)
+    while True:
+        try:
+            return _computed_once(shard, source, like, layout_accumulators, scan_progress)
+        except MemoryShortError as error:
+            if error.inputs == 1:
+                raise
+            source.batches.limit.halve(error.inputs)
+
+
+def _computed_once(
     shard: Shard,
     source: ModelSource | LossSource,
     like: Sequence[ShardSums],

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headscope.attention.fused.reach import Reach, reach_of
+from headscope.attention.model.memory import memory_in_words
 from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.tile import AttentionTile
 from headscope.attention.vectors.head_vectors import HeadVectors
@@ -117,6 +118,9 @@ class ModelPass:
         Args:
             segments: the inputs.
             decoders: what a decoder behind an encoder reads, where it is not the same text (`model_inputs`).
+
+        Raises:
+            MemoryShortError: memory runs out in the block.
         """
         batch, inputs, decoder = model_inputs(
             segments, self.anatomy, self.vocabulary, padding_side=self.padding_side, decoders=decoders
@@ -128,9 +132,10 @@ class ModelPass:
             "decoder": batch.info if decoder is None else decoder.info.to(self.device),
         }
         self._seen, self._reach, self._cuts = {}, {}, {}
-        self.consumer.begin(batch)
-        yield {name: tensor.to(self.device) for name, tensor in inputs.items()}
-        self.consumer.end(batch)
+        with memory_in_words(len(segments), max(map(len, segments))):
+            self.consumer.begin(batch)
+            yield {name: tensor.to(self.device) for name, tensor in inputs.items()}
+            self.consumer.end(batch)
 
     def call(self, inputs: dict[str, Tensor], **more: Any) -> Any:
         """Run the model, without a cache of keys and values."""
