@@ -158,3 +158,26 @@ def test_a_model_with_a_head_that_shares_its_embeddings():
 )
 def test_what_belongs_to_the_embeddings(name, module, expected):
     assert is_embedding(name, module) is expected
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.float16], ids=str)
+def test_it_is_made_in_the_precision_of_the_model(dtype):
+    """No larger copy of it is in memory on the way."""
+    model = tiny_model("llama").to(dtype)
+    before = torch.get_default_dtype()
+    twin = with_random_weights(model, seed=3)
+    assert {each.dtype for each in twin.parameters()} == {dtype}
+    assert torch.get_default_dtype() is before
+    assert torch.equal(*(with_random_weights(model, seed=3).layers[0].mlp.up_proj.weight for _ in range(2)))
+
+
+def test_a_failed_one_leaves_torchs_default_precision(monkeypatch):
+    model = tiny_model("llama").to(torch.bfloat16)
+
+    def fail(*given):
+        raise MemoryError
+
+    monkeypatch.setattr(type(model), "__init__", fail)
+    with pytest.raises(MemoryError):
+        with_random_weights(model)
+    assert torch.get_default_dtype() is torch.float32

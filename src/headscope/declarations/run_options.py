@@ -76,7 +76,7 @@ class RunOptions:
     maps: Path | None = option(
         None, group="model", help="Folder of saved maps (headscope extract) to read instead of text."
     )
-    # Not given, it follows from the model; see `prepare.default_packing`.
+    # Not given, it follows from the model; see `prepare.left_to_model`.
     packing: str = option(
         UNSET,
         choices=PACKINGS,
@@ -193,7 +193,12 @@ class RunOptions:
         help="original: the choices of the original's notebook, slips included; fixes --pooling to first and --spacing "
         "to words, and draws the cuts of all documents from one stream.",
     )
-    controls: int = option(3, least=0, help="Models with random weights to measure beside the trained one.")
+    controls: int | None = option(
+        None,
+        least=0,
+        none="auto",
+        help="Models with random weights to measure beside the trained one; auto: 3, of over a billion parameters 0.",
+    )
     shuffled: bool = option(False, help="Measure the trained model on shuffled words as well.")
     windows: str = option(
         "all",

@@ -2,6 +2,8 @@
 
 import copy
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -23,18 +25,32 @@ def with_random_weights(model: nn.Module, *, seed: int = 0) -> nn.Module:
     """
     cls: Any = type(model)
     config: Any = model.config
-    with torch.random.fork_rng(devices=[]):
-        # Of the CPU alone, where the model is made: torch.manual_seed would seed accelerators too.
-        torch.default_generator.manual_seed(seed)
-        twin: nn.Module = cls(copy.deepcopy(config))
+    device = device_of(model)
     dtype = next(each.dtype for each in model.parameters() if each.is_floating_point())
-    twin.to(device=device_of(model), dtype=dtype)
+    # Made where it computes and in its precision: one of 7 billion parameters in single precision takes 28 GB.
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), device, _default(dtype):
+        torch.default_generator.manual_seed(seed)
+        if device.type == "cuda":
+            torch.cuda.default_generators[device.index or 0].manual_seed(seed)
+        twin: nn.Module = cls(copy.deepcopy(config))
+    twin.to(device=device, dtype=dtype)
     theirs = dict(twin.named_modules())
     with torch.no_grad():
         for name, module in model.named_modules():
             if is_embedding(name, module):
                 theirs[name].load_state_dict(dict(named_weights(module)))
     return twin.eval()
+
+
+@contextmanager
+def _default(dtype: torch.dtype) -> Iterator[None]:
+    """Make floating tensors of a type, as long as the block lasts."""
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        yield
+    finally:
+        torch.set_default_dtype(before)
 
 
 def is_embedding(name: str, module: nn.Module) -> bool:

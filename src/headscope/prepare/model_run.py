@@ -12,10 +12,15 @@ from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tok
 from headscope.examples.collector import ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
+from headscope.prepare.left_to_model import controls_of
 from headscope.prepare.reading_model import ReadingModel
 from headscope.prepare.run_corpora import RunCorpora
 from headscope.prepare.run_inputs import RunInputs
 from headscope.prepare.signature import make_signature, tokenizer_hash
+
+_NO_CONTROLS = (
+    "no random weights are measured beside a model of over a billion parameters; --controls 1 measures them"
+)
 
 
 class ModelRun:
@@ -47,6 +52,11 @@ class ModelRun:
     def layout(self) -> tuple[KindLayout, ...]:
         """The model's kinds of attention."""
         return self.anatomy.layout
+
+    @property
+    def controls(self) -> int:
+        """How many models with random weights are measured beside the trained one."""
+        return self.options.controls or 0
 
     @property
     def lacking(self) -> frozenset[str]:
@@ -112,7 +122,12 @@ class ModelRun:
 
     def early_notes(self) -> list[str]:
         """Return what the user should know of the text before it is measured; nothing where it is not read."""
-        return self.inputs.early_notes(self.corpora.documents)
+        return [*self.inputs.early_notes(self.corpora.documents), *self._on_controls()]
+
+    def _on_controls(self) -> list[str]:
+        measured = "controls" in self.options.shaping  # by a stage of this run
+        left_out = measured and self.controls == 0 and controls_of(self.loaded.model) == 0
+        return [_NO_CONTROLS] * left_out
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the run beyond its signature; complete once it was scanned."""
@@ -120,5 +135,10 @@ class ModelRun:
             "counts": self.inputs.counts(),
             "tap": self.anatomy.path,
             "device": self.model.device,
-            "notes": [*self.corpora.notes(), *self.model.notes(), *self.inputs.notes()],
+            "notes": [
+                *self.corpora.notes(),
+                *self.model.notes(),
+                *self.inputs.notes(),
+                *self._on_controls(),
+            ],
         }

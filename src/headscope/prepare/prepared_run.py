@@ -11,7 +11,7 @@ from headscope.examples.collector import ExampleMaps
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
 from headscope.models.loading.in_memory import dtype_of
-from headscope.prepare.default_packing import with_packing
+from headscope.prepare.left_to_model import controls_of, with_packing
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.reading_model import open_model
@@ -91,7 +91,8 @@ def prepare_model_run(
         tell(watch, "loading the model")
     model = open_model(options)
     # What the options leave to the model is known now, and is what the signature names.
-    options = replace(with_packing(options, model.anatomy), dtype=dtype_of(model.loaded))
+    controls = controls_of(model.loaded.model) if options.controls is None else options.controls
+    options = replace(with_packing(options, model.anatomy), dtype=dtype_of(model.loaded), controls=controls)
     run = ModelRun(options, corpora=corpora, model=model)
     for note in run.early_notes():
         note_early(watch, note)

@@ -18,7 +18,7 @@ from headscope.examples.collector import MOST_TOKENS
 from headscope.examples.example_inputs import example_tokens, within_tokens
 from headscope.examples.short_sentences import SentenceKeeper
 from headscope.prepare.annotated import AnnotatedText
-from headscope.prepare.default_packing import PAIRS
+from headscope.prepare.left_to_model import PAIRS
 from headscope.prepare.run_corpora import Text
 from headscope.statistics.inference.confidence import too_few
 

@@ -98,7 +98,7 @@ class TreebankTrees:
 
     def controls(self) -> Iterator[tuple[str, int | None, Callable[[], TileSource]]]:
         """Yield each control's name, its number and what opens the stream of its tiles."""
-        for seed in range(self.run.options.controls):
+        for seed in range(self.run.controls):
             yield "control", seed, partial(self._control, seed)
         if self.run.options.shuffled:
             yield "shuffled", None, self._shuffled

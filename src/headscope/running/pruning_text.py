@@ -19,8 +19,8 @@ from headscope.errors import InputError, ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel, longest_input
 from headscope.models.losses import ask_of, loss_of
-from headscope.prepare.default_packing import packing_of
 from headscope.prepare.input_sizes import auto_batch_size
+from headscope.prepare.left_to_model import packing_of
 from headscope.statistics.inference.confidence import difference_interval
 from headscope.statistics.sums.groups import group_numbers
 

@@ -42,10 +42,10 @@ class BehaviorsMeasurement(Measurement[Run]):
         yield Scan(RunText(run), [trained], label="behaviors")
         if not isinstance(run, ModelRun):
             return
-        for seed in range(run.options.controls):
+        for seed in range(run.controls):
             inputs = DrawnInputs(run, lambda: self.control_inputs, control=seed)
             control = NormBehaviorAccumulator(run.layout, trained.delimiters)
-            label = f"behaviors: control {seed + 1} of {run.options.controls}"
+            label = f"behaviors: control {seed + 1} of {run.controls}"
             yield Scan(inputs, [control], f"control-{seed}", label=label)
 
     def compute(self, sums: ScanSums) -> StageResult:

@@ -48,7 +48,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the windows by the trained model, and those by its controls."""
-        bench, controls = self.bench, self.run.options.controls
+        bench, controls = self.bench, self.run.controls
 
         def sums() -> CoreferenceAccumulator:
             return CoreferenceAccumulator(self.run.layout, bench.options)
@@ -71,7 +71,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
         trained = sums.of(CoreferenceAccumulator)
         result = CoreferenceResult(trained.compute(), seed=seed)
         systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
-        for number in range(self.run.options.controls):
+        for number in range(self.run.controls):
             control = sums.of(CoreferenceAccumulator, f"control-{number}")
             # The documents of a control may hold no mention that is scored.
             if not len(control.sums):

@@ -65,7 +65,7 @@ class ExperimentsMeasurement(Measurement[ModelRun]):
         for number in _models(run):
             for name, kind in _SUMS.items():
                 corpus = DrawnInputs(run, partial(self._inputs, name, number), control=number, fitted=True)
-                label = name if number is None else f"{name}: control {number + 1} of {run.options.controls}"
+                label = name if number is None else f"{name}: control {number + 1} of {run.controls}"
                 yield Scan(corpus, [kind(run.layout, delimiters)], _scan_name(name, number), label=label)
 
     def compute(self, sums: ScanSums) -> StageResult:
@@ -99,7 +99,7 @@ class ExperimentsMeasurement(Measurement[ModelRun]):
 
 def _models(run: ModelRun) -> list[int | None]:
     """Return the trained model, which has no number, and the seeds of the controls."""
-    return [None, *range(run.options.controls)]
+    return [None, *range(run.controls)]
 
 
 def _scan_name(name: str, number: int | None) -> str:

@@ -53,7 +53,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         """
         run, _ = self.run, self._catalog
         yield Scan(RunText(run), [self._sample()], label="explanation")
-        if run.options.controls:
+        if run.controls:
             inputs = DrawnInputs(run, lambda: self.control_inputs, control=0)
             yield Scan(inputs, [self._sample(CONTROL_ROWS)], _CONTROL, label="explanation: control")
         if run.options.treebank:

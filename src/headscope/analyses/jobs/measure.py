@@ -41,7 +41,7 @@ class JobsMeasurement(Measurement[Run]):
         run, seed = self.run, self.run.options.seed
         rows = ActiveRowAccumulator(run.layout, seed=seed)
         yield Scan(RunText(run), [rows], label="jobs of heads")
-        if isinstance(run, ModelRun) and run.options.controls:
+        if isinstance(run, ModelRun) and run.controls:
             inputs = DrawnInputs(run, lambda: self.control_inputs, control=0)
             rows = ActiveRowAccumulator(run.layout, seed=seed)
             yield Scan(inputs, [rows], CONTROL, label="jobs of heads: control")

@@ -6,7 +6,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig
 from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.declarations.run_options import RunOptions
 from headscope.models.loading.load_model import load_model
-from headscope.prepare.default_packing import with_packing
+from headscope.prepare.left_to_model import with_packing
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import measure
 from support.model_folders import save_tiny_bert
@@ -38,7 +38,7 @@ def prepared(model, tmp_path, documents, **options):
     path.write_text("\n\n".join(documents) + "\n")
     said = []
     run = prepare_model_run(
-        RunOptions(model=str(model), text=(str(path),), stages=("stats",), **options),
+        RunOptions(model=str(model), text=(str(path),), **{"stages": ("stats",), **options}),
         watch=lambda progress: said.append(progress.note),
     )
     return run, [note for note in said if note]
@@ -93,3 +93,21 @@ def test_a_note_is_printed_at_once_and_not_where_progress_is_not_wanted(bert, tm
             prepare_model_run(RunOptions(model=str(bert), text=(str(path),), stages=("stats",)), watch=watch)
         said = capsys.readouterr().err
         assert said.startswith("headscope: note: intervals need at least 10 documents") is not quiet
+
+
+class TestControls:
+    NOTE = "no random weights are measured beside a model of over a billion parameters; --controls 1 measures them"
+
+    def test_three_by_default(self, bert, tmp_path):
+        run, said = prepared(bert, tmp_path, PROMPTS, stages=("behaviors",))
+        assert run.controls == run.options.shaping["controls"] == 3
+        assert self.NOTE not in [*said, *run.facts()["notes"]]
+
+    @pytest.mark.parametrize(("requested", "measured"), [(None, 0), (0, 0), (1, 1)])
+    def test_of_a_large_model_those_that_were_asked_for(
+        self, requested, measured, bert, tmp_path, monkeypatch
+    ):
+        monkeypatch.setattr("headscope.prepare.left_to_model.LARGE", 1000)
+        run, said = prepared(bert, tmp_path, PROMPTS, controls=requested, stages=("behaviors",))
+        assert run.controls == run.options.shaping["controls"] == measured
+        assert (self.NOTE in said) == (self.NOTE in run.facts()["notes"]) == (measured == 0)
