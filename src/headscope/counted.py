@@ -1,4 +1,4 @@
-"""A number and its noun, as sentences say it: one place, so that nobody reads `1 documents`."""
+"""Numbers with their nouns, and times, as sentences say them: one place, so that nobody reads `1 documents`."""
 
 
 def count(number: int, noun: str, many: str = "") -> str:
@@ -10,3 +10,11 @@ def count(number: int, noun: str, many: str = "") -> str:
         many: of several; by default the noun with an s.
     """
     return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def duration(seconds: float) -> str:
+    """Write a time as `45 s`, `3 min` or `2 h 5 min`."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

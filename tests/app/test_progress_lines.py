@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.app.cli.progress_lines import ProgressPrinter, Stage, describe, duration
+from headscope.app.cli.progress_lines import ProgressPrinter, Stage, describe
 from headscope.atlas.atlas_files import run_report
+from headscope.counted import duration
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare

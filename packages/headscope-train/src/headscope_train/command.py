@@ -94,7 +94,7 @@ class TrainingPrinter:
 
 def describe(progress: "TrainingProgress") -> str:
     """Say a state in one line: the step, the losses, and how much longer."""
-    from headscope.app.cli.progress_lines import duration
+    from headscope.counted import duration
 
     words = [f"step {progress.step:,} of {progress.steps:,}"]
     if progress.loss is not None:

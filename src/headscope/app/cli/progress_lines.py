@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from headscope.app.cli.printing import say_beside
-from headscope.counted import count
+from headscope.counted import count, duration
 from headscope.visible import printable
 
 if TYPE_CHECKING:
@@ -150,11 +150,3 @@ def describe(progress: "Progress") -> str:
         elif share := progress.share:
             words.append(f"{duration(progress.seconds * (1 - share) / share)} left")
     return ", ".join(words)
-
-
-def duration(seconds: float) -> str:
-    """Write a time as `45 s`, `3 min` or `2 h 5 min`."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 120 else f"{minutes // 60} h {minutes % 60} min"

@@ -8,7 +8,7 @@ from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
 from headscope.app.options.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
 from headscope.app.options.taken import in_order
-from headscope.declarations.option import Option, options_of
+from headscope.declarations.option import Option, options_of, switch
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.running.cluster.cluster_options import ClusterOptions
@@ -31,17 +31,27 @@ _ENGINE = Option(
     choices=("ray",),
     help="ray: scan on a Ray cluster, a model a worker; here when not given.",
 )
+_DRY_RUN = switch(
+    "dry_run", "Only say what the run would take: passes, time from a timed batch, memory.", group="machine"
+)
 _CLUSTER = options_of(ClusterOptions)
 
 
 @o.takes(
-    *(OUT_FOLDER, BUNDLE, _SHARD, _ENGINE, *_CLUSTER.values()),
+    *(OUT_FOLDER, BUNDLE, _DRY_RUN, _SHARD, _ENGINE, *_CLUSTER.values()),
     *in_order(RUN.values(), first=_FIRST),
     QUIET,
     files=True,
 )
 def command(
-    *, out: Path | None, bundle: bool, shard: str | None, engine: str | None, quiet: bool, **values: Any
+    *,
+    out: Path | None,
+    bundle: bool,
+    dry_run: bool,
+    shard: str | None,
+    engine: str | None,
+    quiet: bool,
+    **values: Any,
 ) -> None:
     """Run a model over text and write a report on every head.
 
@@ -53,6 +63,9 @@ def command(
     of_cluster = {name: values.pop(name) for name in _CLUSTER}
     options = o.run_options(RunOptions, **values)
     cluster = _cluster(options, engine, of_cluster, shard=shard)
+    if dry_run:
+        _say_cost(options, quiet=quiet)
+        return
     if shard is not None:
         _scan_part(options, shard, out=out, quiet=quiet)
         return
@@ -90,6 +103,22 @@ def _cluster(
     from headscope.running.cluster.ray_engine import RayEngine
 
     return RayEngine(ClusterOptions(**set_options))
+
+
+def _say_cost(options: RunOptions, *, quiet: bool) -> None:
+    """Say what a run would take."""
+    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.prepare.prepared_run import prepare_model_run
+    from headscope.running.run_cost import run_cost
+
+    if options.maps is not None:
+        raise OptionError(
+            "--dry-run times a model; saved maps are read without one: leave one of the two out"
+        )
+    with ProgressPrinter(quiet=quiet) as watch:
+        cost = run_cost(prepare_model_run(options, watch=watch))
+    for line in cost.lines():
+        say(line)
 
 
 def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool) -> None:
