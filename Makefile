@@ -100,6 +100,8 @@ bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/explanation_worlds.py $(if $(QUICK),--quick)
 	$(BIN)/python benchmarks/scan_overhead.py
 	$(BIN)/python benchmarks/half_precision.py
+	$(BIN)/python benchmarks/placement.py --small
+	$(BIN)/python benchmarks/large_model.py --layers 2 --width 512 --inputs 12
 	$(BIN)/python benchmarks/long_inputs.py
 	$(BIN)/python benchmarks/long_memory.py
 	$(BIN)/python benchmarks/gpu.py

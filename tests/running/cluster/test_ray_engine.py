@@ -44,6 +44,19 @@ def whole(asked, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def text_alone(asked):
+    """Of the text alone, which has many shards; that every stage is computed on workers is tested once."""
+    return replace(asked, stages=("stats", "distances"))
+
+
+@pytest.fixture(scope="module")
+def whole_text(text_alone, tmp_path_factory):
+    out = tmp_path_factory.mktemp("whole-text") / "run"
+    write_run(prepare(text_alone), out)
+    return answers(out)
+
+
+@pytest.fixture(scope="module")
 def engine():
     """Two workers, each a process, beside this one."""
     with RayEngine(ClusterOptions(workers=2)) as held:
@@ -85,9 +98,9 @@ def test_the_cluster_gives_the_tables_of_one_process(
 
 
 def test_a_worker_that_is_killed_in_the_middle_changes_no_digit(
-    asked, whole, engine, tmp_path, monkeypatch, done_there
+    text_alone, whole_text, engine, tmp_path, monkeypatch, done_there
 ):
-    run = prepare(asked)
+    run = prepare(text_alone)
     engine.serve(run)
     killed, lost = [], []
     plain = ShardJobs.lost
@@ -105,15 +118,13 @@ def test_a_worker_that_is_killed_in_the_middle_changes_no_digit(
     write_run(run, tmp_path / "run", executor=engine)
     assert len(set(killed)) == 2
     assert lost
-    assert answers(tmp_path / "run") == whole
+    assert answers(tmp_path / "run") == whole_text
 
 
 def test_a_run_that_was_stopped_goes_on_in_the_cluster_and_the_other_way_round(
-    asked, whole, engine, tmp_path, monkeypatch, done_there
+    text_alone, whole_text, engine, tmp_path, monkeypatch, done_there
 ):
     """Whoever computed the first shards, the rest is added to them in the same tree."""
-    text_alone = replace(asked, stages=("stats",))
-    write_run(prepare(text_alone), tmp_path / "plain")
     plain = sharded_scan._computed
 
     def stop(shard, *given):
@@ -128,4 +139,4 @@ def test_a_run_that_was_stopped_goes_on_in_the_cluster_and_the_other_way_round(
     engine.serve(run)
     write_run(run, tmp_path / "run", executor=engine)
     assert min(job.numbers.start for job in done_there) == 5
-    assert answers(tmp_path / "run") == answers(tmp_path / "plain")
+    assert answers(tmp_path / "run") == whole_text
