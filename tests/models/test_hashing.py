@@ -1,9 +1,12 @@
 """What says that two models are the same: their weights, and how these are used."""
 
 import shutil
+import weakref
+
+import torch
 
 from headscope.declarations.run_options import RunOptions
-from headscope.models.loading.hashing import configuration_hash, weights_hash
+from headscope.models.loading.hashing import configuration_hash, tensors_hash, weights_hash
 from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import stage_signatures
@@ -29,3 +32,34 @@ def test_a_configuration_is_known_under_another_name_and_with_a_head(tmp_path):
     shutil.copytree(bare, tmp_path / "copy")
     folders = (bare, tmp_path / "copy", save_tiny_masked_lm(tmp_path / "with-head"))
     assert len({configuration_hash(load_model(folder, device="cpu")) for folder in folders}) == 1
+
+
+def test_a_hash_depends_on_each_name_shape_type_byte_and_on_their_order():
+    given = {f"layer.{number}.weight": torch.full((3, 4), float(number)) for number in range(20)}
+    changed = {
+        "byte": given | {"layer.19.weight": given["layer.19.weight"] + 1},
+        "shape": given | {"layer.19.weight": given["layer.19.weight"].T},
+        "type": given | {"layer.19.weight": given["layer.19.weight"].double()},
+        "name": {name.replace("19", "20"): tensor for name, tensor in given.items()},
+        "less": dict(list(given.items())[:-1]),
+        "order": dict(reversed(given.items())),
+    }
+    hashes = {what: tensors_hash(each.items()) for what, each in ({"given": given} | changed).items()}
+    assert len(set(hashes.values())) == len(hashes)
+    assert tensors_hash(given.items()) == hashes["given"]
+
+
+def test_few_tensors_are_in_memory_at_once():
+    """Offloaded ones are fetched as they come."""
+    alive, most = weakref.WeakSet(), 0
+
+    def fetched():
+        nonlocal most
+        for number in range(50):
+            tensor = torch.zeros(2)
+            alive.add(tensor)
+            most = max(most, len(alive))
+            yield f"{number:02}", tensor
+
+    tensors_hash(fetched())
+    assert 1 < most <= 20

@@ -3,7 +3,9 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import blake2b
+from itertools import islice
 from typing import Any
 
 import torch
@@ -12,6 +14,7 @@ from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.placement import named_weights
 
+_AT_ONCE = 8  # tensors, of which a large model's take some 100 MB each
 # What a configuration says of where it came from, how it is called, and of heads for tasks; attention does not depend
 # on it.
 _WITHOUT_EFFECT = frozenset(
@@ -32,14 +35,27 @@ def weights_hash(loaded: LoadedModel) -> str:
 
 
 def tensors_hash(tensors: Iterable[tuple[str, torch.Tensor]]) -> str:
-    """Hash tensors, in the order in which they come: BLAKE2b of names, shapes, types and bytes, 32 hex digits."""
-    digest = blake2b(digest_size=16)
-    for name, tensor in tensors:
-        parts, how = _parts(tensor.detach())
-        digest.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}{how}\n".encode())
-        for part in parts:
-            digest.update(part.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    """Hash tensors, in the order in which they come: BLAKE2b of names, shapes, types and bytes, 32 hex digits.
+
+    Each is hashed by itself, several at a time, since 140 GB take minutes; few at a time, since some may have to be
+    fetched from disk.
+    """
+    digest, remaining = blake2b(digest_size=16), iter(tensors)
+    with ThreadPoolExecutor() as pool:
+        while several := list(islice(remaining, _AT_ONCE)):
+            for line in pool.map(_line, several):
+                digest.update(line)
     return digest.hexdigest()
+
+
+def _line(named: tuple[str, torch.Tensor]) -> bytes:
+    """Return a tensor's name, shape and type, and the hash of its bytes."""
+    name, tensor = named
+    parts, how = _parts(tensor.detach())
+    digest = blake2b(digest_size=16)
+    for part in parts:
+        digest.update(part.cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return f"{name} {tuple(tensor.shape)} {tensor.dtype}{how} {digest.hexdigest()}\n".encode()
 
 
 def _parts(tensor: Any) -> tuple[list[torch.Tensor], str]:
