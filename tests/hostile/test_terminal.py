@@ -19,6 +19,7 @@ from headscope.app.cli.program import app, main
 from headscope.app.cli.progress_lines import ProgressPrinter
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import InputError
+from headscope.report_kit.tables.terminal import Grid
 from headscope.scans.progress import Progress
 from headscope.visible import printable as made_printable
 from support import hostile_terminal as made
@@ -214,7 +215,7 @@ def test_an_output_that_cannot_hold_it(text, encoding, monkeypatch):
     monkeypatch.setattr(sys, "stdout", stream)
     with printing.fit_output():
         printing.say(f"finds “{text}” → 漢")
-        printing.show_table([("rélation 漢", "left")], [[text]])
+        printing.show_table(Grid(("rélation 漢",), [[text]]))
     assert stream.errors == "strict"
     out = held.getvalue().decode(encoding)
     assert "\\u6f22" in out

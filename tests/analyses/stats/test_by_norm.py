@@ -207,7 +207,7 @@ def test_heads_whose_role_is_another_are_named_everywhere():
     assert table.summary in page
     assert UNKNOWN not in page
     grid, legend = render_results(StageResult(name="stats", tables={"stats": run.tables["stats"]}))
-    assert grid.columns[-1] == ("by norm", "left")
+    assert grid.titles[-1] == "by norm"
     assert {row[0]: row[-1] for row in grid.rows if row[-1] != "-"} == {f"{layer}-{head}": other.role_by_norm}
     assert "by norm" in legend
 
@@ -218,5 +218,5 @@ def test_where_it_is_not_known_the_page_says_so_and_the_terminal_has_no_column()
     assert UNKNOWN in str(roles_section(context))
     assert norm_on_cards(made, context.kinds[0], context.words) is None
     grid, legend = render_results(StageResult(name="stats", tables={"stats": made.stats}))
-    assert grid.columns[-1] == ("role", "left")
+    assert grid.titles[-1] == "role"
     assert "norm" not in legend

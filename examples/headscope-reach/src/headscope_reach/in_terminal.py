@@ -13,7 +13,5 @@ def render_results(result: StageResult) -> Iterator[Grid]:
         nearest, farthest = heads.loc[heads["value"].idxmin()], heads.loc[heads["value"].idxmax()]
         cells = [f"{layer}-{head['head']} ({head['value']:.1f})" for head in (nearest, farthest)]
         rows.append([kind, str(layer), *cells])
-    yield Grid(
-        [("kind", "left"), ("layer", "right"), ("nearest, tokens", "left"), ("farthest, tokens", "left")],
-        rows,
-    )
+    ends = ("nearest, tokens", "farthest, tokens")
+    yield Grid(("kind", "layer", *ends), rows, words=ends)

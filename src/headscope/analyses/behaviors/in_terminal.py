@@ -14,7 +14,7 @@ from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import terminal_ends, terminal_share
 from headscope.report_kit.tables.terminal import Grid
 
-_COLUMNS = (
+_TITLES = (
     *("behavior", "head", "%", "95% interval", "uniform", "control"),
     *("all", "held out", "heads", "rows"),
 )
@@ -40,8 +40,7 @@ def render_chosen_heads(
     kinds = list(dict.fromkeys(heads["kind"]))
     chosen = [head for kind in kinds for head in chosen_heads(heads, best, kind, behaviors)]
     prefix = kind_prefixes(kinds)
-    sides = ["left", "left"] + ["right"] * (len(_COLUMNS) - 2)
-    yield Grid(list(zip(_COLUMNS, sides, strict=True)), [_row(head, prefix[head.kind]) for head in chosen])
+    yield Grid(_TITLES, [_row(head, prefix[head.kind]) for head in chosen], words=("head",))
     # One more column would be too wide for most terminals.
     by_norm = [
         f"{prefix[head.kind]}{head.behavior.name} {terminal_share(head.by_norm.value)}"

@@ -24,7 +24,6 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
     systems = result.tables["coref"]
     types = list(dict.fromkeys(systems["mention_type"]))
     n = systems.drop_duplicates("mention_type").set_index("mention_type")["n_mentions"]
-    columns = [("system", "left"), *((f"{name} ({n[name]:,})", "right") for name in types), ("q", "right")]
     lines = []
     prefix = kind_prefixes(result.tables["coref_heads"]["kind"])
     rows = systems.assign(name=[_name(row, prefix) for row in systems.to_dict("records")])
@@ -34,14 +33,9 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
             (group["system"] == "head") & (group["model"] == "trained") & (group["selection"] == "held-out")
         ]
         q = tested.loc[tested["mention_type"] == "all", "q_value"]
-        lines.append(
-            [
-                str(name),
-                *(cells.get(kind, "-") for kind in types),
-                q_words(q.iloc[0]) if len(q) else "",
-            ]
-        )
-    yield Grid(columns, lines)
+        tested_q = q_words(q.iloc[0]) if len(q) else ""
+        lines.append([str(name), *(cells.get(kind, "-") for kind in types), tested_q])
+    yield Grid(("system", *(f"{name} ({n[name]:,})" for name in types), "q"), lines)
     facts = result.facts["coreference"]
     yield (
         f"{facts['name']}: {facts['counted']:,} of {count(facts['mentions'], 'mention has', 'mentions have')} "
@@ -89,17 +83,16 @@ def _gap(result: StageResult) -> Iterator[Grid | str]:
     measures = [(m, g) for m in dict.fromkeys(gap["measure"]) for g in dict.fromkeys(gap["gender"])]
     facts = result.facts["gap"]
     prefix = kind_prefixes(facts["kinds"])
-    labeled = gap.assign(
-        name=[
-            _head(row, prefix) if row["system"] == "head" else row["system"] for row in gap.to_dict("records")
-        ]
-    )
-    lines = []
-    for name, group in labeled.groupby("name", sort=False):
-        values = group.set_index(["measure", "gender"])["value"]
-        lines.append([str(name), *(terminal_share(values.get(key, float("nan"))) for key in measures)])
-    columns = [("system", "left"), *((f"{measure}, {gender}", "right") for measure, gender in measures)]
-    yield Grid(columns, lines)
+    names = [
+        _head(row, prefix) if row["system"] == "head" else str(row["system"])
+        for row in gap.to_dict("records")
+    ]
+    values = gap.assign(name=names).set_index(["name", "measure", "gender"])["value"]
+    lines = [
+        [name, *(terminal_share(values.get((name, *key), float("nan"))) for key in measures)]
+        for name in dict.fromkeys(names)
+    ]
+    yield Grid(("system", *map(", ".join, measures)), lines)
     yield (
         f"{facts['name']}: {facts['used']:,} of {count(facts['rows'], 'row')} of GAP; percent; held-out: the head that "
         "halves of the rows choose most often, on rows that did not choose it"

@@ -25,10 +25,9 @@ def render_results(distances: StageResult, mapped: StageResult) -> Iterator[Grid
     """Yield for each kind of attention the layer effect, the clusters with their heads, and the nearest pairs."""
     pairs, head_table = distances.tables["head_distances"], mapped.tables["head_map"]
     effects, clusters = mapped.tables["layer_effect"], mapped.tables["head_clusters"]
-    several = len(effects) > 1
     for index, effect in enumerate(effects.to_dict("records")):
         kind = effect["kind"]
-        if several:
+        if len(effects) > 1:
             if index:
                 yield ""
             yield f"{kind} attention"
@@ -63,33 +62,18 @@ def cut_line(effect: dict[Any, Any]) -> str:
     again = "" if isnan(rand) else f", adjusted Rand {rand:.2f} on resampled documents"
     silhouette = effect["silhouette"]
     weak = structure(silhouette)
-    cut = (
-        ""
-        if isnan(silhouette)
-        else f", cut where the silhouette is best ({silhouette:.2f}{weak and f': {weak}'})"
-    )
+    best = f", cut where the silhouette is best ({silhouette:.2f}{weak and f': {weak}'})"
+    cut = "" if isnan(silhouette) else best
     return (
         f"average linkage on the root of the divergence{cut}{again}; stress of the map {effect['stress']:.3f}"
     )
 
 
 def _clusters(clusters: pd.DataFrame, heads: pd.DataFrame) -> Grid:
-    columns = [
-        *(
-            ("cluster", "right"),
-            ("heads", "right"),
-            ("stability", "right"),
-            ("silhouette", "right"),
-            ("roles", "left"),
-        ),
-        ("which", "left"),
-    ]
     lines = []
     for row in clusters.to_dict("records"):
         members = heads[heads["cluster"] == row["cluster"]].sort_values(["layer", "head"])
-        names = [
-            head_label(layer, head) for layer, head in zip(members["layer"], members["head"], strict=True)
-        ]
+        names = [*map(head_label, members["layer"], members["head"])]
         more = f" and {len(names) - MOST_HEADS} more" if len(names) > MOST_HEADS else ""
         roles = members["role"].dropna().value_counts()
         role_counts = ", ".join(f"{role} {number}" for role, number in roles.items()) or "-"
@@ -99,22 +83,20 @@ def _clusters(clusters: pd.DataFrame, heads: pd.DataFrame) -> Grid:
         stable = "not tested" if stable == "-" and row["size"] > 1 else stable
         which = " ".join(names[:MOST_HEADS]) + more
         lines.append([str(row["cluster"]), str(row["size"]), stable, silhouette, role_counts, which])
-    return Grid(columns, lines)
+    titles = ("cluster", "heads", "stability", "silhouette", "roles", "which")
+    return Grid(titles, lines, words=("roles", "which"))
 
 
 def _pairs(nearest: pd.DataFrame) -> Grid:
-    columns = [("nearest heads", "left"), ("nats apart", "right"), ("95% interval", "right")]
-    lines = []
-    for row in nearest.to_dict("records"):
-        pair = f"{head_label(row['layer_a'], row['head_a'])} and {head_label(row['layer_b'], row['head_b'])}"
-        lines.append(
-            [
-                pair,
-                nats_to_four(row["divergence"]),
-                joined(row["ci_low"], row["ci_high"], nats_to_four, between=" to ", missing=HYPHEN),
-            ]
-        )
-    return Grid(columns, lines)
+    lines = [
+        [
+            " and ".join(head_label(row[f"layer_{side}"], row[f"head_{side}"]) for side in ("a", "b")),
+            nats_to_four(row["divergence"]),
+            joined(row["ci_low"], row["ci_high"], nats_to_four, between=" to ", missing=HYPHEN),
+        ]
+        for row in nearest.to_dict("records")
+    ]
+    return Grid(("nearest heads", "nats apart", "95% interval"), lines)
 
 
 def _reading(distances: StageResult) -> Iterator[Grid | str]:

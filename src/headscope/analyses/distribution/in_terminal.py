@@ -21,8 +21,8 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         by_measure = deciles.set_index(["measure", "decile"])["value"]
         cells = [" ".join(two_digits(by_measure[name, decile]) for decile in TABULATED) for name in MEASURES]
         rows.append([prefix[kind] + head_label(layer, head), *cells])
-    labels = [(f"{measure.label}, {measure.unit.split()[0]}", "right") for measure in MEASURES.values()]
-    yield Grid([("head", "left"), *labels], rows)
+    labels = (f"{measure.label}, {measure.unit.split()[0]}" for measure in MEASURES.values())
+    yield Grid(("head", *labels), rows)
     yield (
         "three numbers of each head's rows: a tenth of them lies below the first, half below the second, a tenth above "
         "the third; special tokens are no rows"

@@ -35,8 +35,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
                     nats(divergences[kind, effect.layer, effect.head]),
                 ]
             )
-    columns = [("head", "left"), ("added loss", "right"), ("95%", "right"), ("q", "right"), ("KL", "right")]
-    yield Grid(columns, rows)
+    yield Grid(("head", "added loss", "95%", "q", "KL"), rows)
     yield wording_of(table).how
     yield (
         f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token with all heads as they are, over "

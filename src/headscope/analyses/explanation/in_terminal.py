@@ -68,14 +68,8 @@ def _grid(trained: pd.DataFrame) -> Grid:
     for row in records(trained):
         name, *cells = head_cells(row, missing=HYPHEN)
         lines.append([prefix[row["kind"]] + name, *cells])
-    columns = [
-        ("head", "left"),
-        ("explained", "right"),
-        ("95%", "right"),
-        ("nats", "right"),
-        ("wrong", "right"),
-    ]
-    return Grid([*columns, ("what it attends to", "left")], lines)
+    titles = ("head", "explained", "95%", "nats", "wrong", "what it attends to")
+    return Grid(titles, lines, words=titles[-1:])
 
 
 def head_cells(row: Mapping[str, Any], *, missing: str) -> tuple[str, ...]:

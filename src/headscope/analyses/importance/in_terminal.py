@@ -18,10 +18,8 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     table = result.tables["importance"]
     means = table[table["head"].isna()]
     prefix = kind_prefixes(means["kind"])
-    columns = [("layer", "left")]
-    for measure in ("gradient:", "w x gradient:"):
-        for index, name in enumerate(_NAMES.values()):
-            columns.append((f"{measure} {name}" if index == 0 else name, "right"))
+    first, *others = _NAMES.values()
+    titles = ("layer", f"gradient: {first}", *others, f"w x gradient: {first}", *others)
     grid_rows = []
     for (kind, layer), rows in means.groupby(["kind", "layer"], sort=False):
         value = rows.set_index(["measure", "key_class"])["value"]
@@ -31,7 +29,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
             for name in _NAMES
         ]
         grid_rows.append([f"{prefix[kind]}{layer}", *cells])
-    yield Grid(columns, grid_rows)
+    yield Grid(titles, grid_rows)
     facts = result.facts["importance"]
     yield (
         f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token on average over "

@@ -54,16 +54,15 @@ def _counts(counts: pd.DataFrame) -> Iterator[str]:
 
 def _grid(corpus: CorpusJobs) -> Grid:
     prefix = kind_prefixes(corpus.jobs["kind"])
-    rows = []
-    for row in records(corpus.jobs):
-        rows.append(
-            [
-                prefix[row["kind"]] + head_label(row["layer"], row["head"]),
-                f"{row['job']} of {row['jobs']}",
-                f"{100 * row['share']:.0f}%",
-                str(row["description"]),
-                *map(" ".join, corpus.tokens_of(row)),
-            ]
-        )
-    labels = [("head", "left"), ("job", "left"), ("rows", "right"), ("what it does", "left")]
-    return Grid([*labels, ("from", "left"), ("at", "left")], rows)
+    rows = [
+        [
+            prefix[row["kind"]] + head_label(row["layer"], row["head"]),
+            f"{row['job']} of {row['jobs']}",
+            f"{100 * row['share']:.0f}%",
+            str(row["description"]),
+            *map(" ".join, corpus.tokens_of(row)),
+        ]
+        for row in records(corpus.jobs)
+    ]
+    words = ("job", "what it does", "from", "at")
+    return Grid(("head", "job", "rows", "what it does", "from", "at"), rows, words=words)

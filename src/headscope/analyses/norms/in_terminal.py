@@ -23,26 +23,12 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         relative = of_layer[of_layer["statistic"] == IN_LAYER]
         means = of_layer[of_layer["head"].isna()].set_index("statistic")["value"]
         inactive = relative[is_true(relative["inactive"])]["head"]
-        lowest, highest = (
-            formatted(end, ".3g", missing=HYPHEN)
-            for end in (relative["value"].min(), relative["value"].max())
-        )
-        rows.append(
-            [
-                f"{prefix[kind]}{layer}",
-                formatted(means[OUTPUT], ".3g", missing=HYPHEN),
-                formatted(means[IN_STREAM], ".3g", missing=HYPHEN),
-                f"{lowest} to {highest}",
-                ", ".join(head_label(layer, head) for head in inactive) or "-",
-            ]
-        )
-    columns = [
-        ("layer", "left"),
-        ("output", "right"),
-        ("of the stream", "right"),
-        ("heads, of the mean", "right"),
-    ]
-    yield Grid([*columns, ("inactive", "left")], rows)
+        numbers = (means[OUTPUT], means[IN_STREAM], relative["value"].min(), relative["value"].max())
+        *sizes, lowest, highest = (formatted(number, ".3g", missing=HYPHEN) for number in numbers)
+        named = ", ".join(head_label(layer, head) for head in inactive) or "-"
+        rows.append([f"{prefix[kind]}{layer}", *sizes, f"{lowest} to {highest}", named])
+    titles = ("layer", "output", "of the stream", "heads, of the mean", "inactive")
+    yield Grid(titles, rows, words=("inactive",))
     yield (
         "output: mean length of what a head adds at a row; of the stream: of what the layer reads there; inactive: "
         f"the whole interval below {INACTIVE_BELOW:g} of the layer's mean head, at a false discovery rate of 5% over "

@@ -25,8 +25,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
             for side in SIDES
         ]
         rows.append([prefix[kind] + head_label(layer, head), *cells])
-    labels = [(label, "right") for label in ("queries", "keys", "output")]
-    yield Grid([("head", "left"), *labels], rows)
+    yield Grid(("head", "queries", "keys", "output"), rows)
     yield (
         "in how many directions they vary, as if evenly (in brackets: the share of the variance along the first); "
         "special tokens are left out"

@@ -16,8 +16,6 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield table 3: the share of head words that each probe finds, with its interval and its seeds' spread."""
     lines = probe_lines(result.tables["probes"])
     more = [name for name in MORE_MEASURES if any(name in line.cells for line in lines)]
-    columns = [("probe", "left"), ("found", "right"), ("95% interval", "right"), ("spread", "right")]
-    columns += [*((MORE_MEASURES[name], "right") for name in more), ("n", "right")]
     rows = []
     for line in lines:
         source = f", {line.vectors}" if line.probe == STRUCTURAL else ""
@@ -32,7 +30,8 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
                 f"{line.score.n:,}",
             )
         )
-    yield Grid(columns, rows)
+    further = (MORE_MEASURES[name] for name in more)
+    yield Grid(("probe", "found", "95% interval", "spread", *further, "n"), rows)
     facts = result.facts["probes"]
     structural = line_of(lines, STRUCTURAL)
     spearman = structural and structural.cells.get("Spearman")

@@ -37,25 +37,15 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
             table_number(row.get(statistic.name, float("nan")), statistic.name, missing=HYPHEN)
             for statistic in columns
         ]
-        roles_of_head = roles_by_norm.get((row["kind"], row["layer"], row["head"]))
-        role_by_norm = (
-            [roles_of_head.role_by_norm if roles_of_head is not None and roles_of_head.differs else "-"]
-            if roles_by_norm
-            else []
-        )
-        lines.append([label, *cells, row["role"], *role_by_norm])
-    numbers = [(statistic.heading or statistic.name, "right") for statistic in columns]
-    last = [("by norm", "left")] if roles_by_norm else []
-    yield Grid([("head", "left"), *numbers, ("role", "left"), *last], lines)
-    nats = [
-        f"{statistic.heading or statistic.name} in nats"
-        for statistic in columns
-        if statistic.unit is Unit.NATS
-    ]
+        by_norms = roles_by_norm.get((row["kind"], row["layer"], row["head"]))
+        other_role = by_norms.role_by_norm if by_norms is not None and by_norms.differs else "-"
+        lines.append([label, *cells, row["role"], *([other_role] if roles_by_norm else [])])
+    titles = {statistic: statistic.heading or statistic.name for statistic in columns}
+    roles_shown = ("role", "by norm") if roles_by_norm else ("role",)
+    yield Grid(("head", *titles.values(), *roles_shown), lines, words=roles_shown)
+    nats = [f"{title} in nats" for statistic, title in titles.items() if statistic.unit is Unit.NATS]
     explained = [
-        f"{statistic.heading or statistic.name}: {statistic.heading_says}"
-        for statistic in columns
-        if statistic.heading_says
+        f"{title}: {statistic.heading_says}" for statistic, title in titles.items() if statistic.heading_says
     ]
     norms = ["by norm: the role by what it writes, where that is another"] if roles_by_norm else []
     yield "; ".join(["percent of attention", *nats, *explained, *norms])

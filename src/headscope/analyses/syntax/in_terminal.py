@@ -20,25 +20,18 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     control = best[(best["model"] == "control") & (best["selection"] == selection)]
     is_held_out = selection == "held-out"
     chance = control.groupby("relation")["held_out"].mean()
-    columns = [
-        *(("relation", "left"), ("n", "right"), ("head", "left"), ("direction", "left")),
-        *(("accuracy", "right"), ("95% interval", "right"), ("offset", "right"), ("accuracy", "right")),
-        *(("above", "right"), ("95% interval", "right")),
-        *([("held out", "right")] if is_held_out else []),
-        *([("control", "right")] if len(chance) else []),
-        ("q", "right"),
+    titles = [
+        *("relation", "n", "head", "direction", "accuracy", "95% interval", "offset", "accuracy", "above"),
+        *(["95% interval", "held out"] if is_held_out else ["95% interval"]),
+        *(["control", "q"] if len(chance) else ["q"]),
     ]
     prefix = kind_prefixes(result.tables["syntax"]["kind"])
     rows = []
     for row in trained[trained["selection"] == selection].to_dict("records"):
         head = prefix[row["kind"]] + head_label(row["layer"], row["head"])
         cells = (
-            *(row["relation"], f"{row['n_arcs']:,}", head),
-            *(
-                row["direction"],
-                terminal_share(row["accuracy"]),
-                terminal_ends(row["ci_low"], row["ci_high"]),
-            ),
+            *(row["relation"], f"{row['n_arcs']:,}", head, row["direction"]),
+            *(terminal_share(row["accuracy"]), terminal_ends(row["ci_low"], row["ci_high"])),
             *(f"{row['baseline_offset']:+d}", terminal_share(row["baseline_accuracy"])),
             *(terminal_share(row["margin"]), terminal_ends(row["margin_ci_low"], row["margin_ci_high"])),
             *([terminal_share(row["held_out"])] if is_held_out else []),
@@ -46,7 +39,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
             "" if row["relation"] in TOTALS else q_words(row["q_value"]),
         )
         rows.append(cells)
-    yield Grid(columns, rows)
+    yield Grid(titles, rows, words=("head", "direction"))
     facts = result.facts["treebank"]
     selection_text = (
         "head, direction and offset: those that halves of the documents choose most often, on documents that did not "

@@ -1,11 +1,12 @@
 """The one way to each standard stream: whatever a file's text holds, a terminal gets what can be printed."""
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from headscope.errors import OutputError
+from headscope.report_kit.tables.terminal import Grid
 from headscope.visible import printable, shorten
 
 # Columns of a table that goes into a pipe, which gets whole lines whatever width a console thinks it has.
@@ -31,12 +32,8 @@ def say_beside(line: str) -> None:
             sys.stderr.flush()
 
 
-def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table on standard output, as wide as the terminal.
-
-    Args:
-        columns: name and side (left, right) of each.
-        rows: their cells; none is read as markup.
+def show_table(grid: Grid) -> None:
+    """Print a table on standard output, as wide as the terminal; no cell is read as markup.
 
     Raises:
         BrokenPipeError: nobody reads any more.
@@ -50,9 +47,9 @@ def show_table(columns: Iterable[tuple[str, str]], rows: Iterable[Sequence[str]]
         return Text(shorten(printable(text), _WIDEST_CELL))
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name, side in columns:
-        table.add_column(cell(name), justify=side)  # type: ignore[arg-type]
-    for row in rows:
+    for index, title in enumerate(grid.titles):
+        table.add_column(cell(title), justify="right" if index and title not in grid.words else "left")
+    for row in grid.rows:
         table.add_row(*map(cell, row))
     console = Console(width=None if Console().is_terminal else _WIDTH_OF_A_PIPE)
     # Written here, not there: where nobody reads any more rich ends the process itself.
@@ -67,7 +64,7 @@ def show(lines: Iterable[Any]) -> None:
         if isinstance(line, str):
             say(line)
         else:
-            show_table(line.columns, line.rows)
+            show_table(line)
 
 
 @contextmanager

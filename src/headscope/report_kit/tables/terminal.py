@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Grid:
-    """A table of text.
+    """A table of text, the first column of which names the rows.
 
     Attributes:
-        columns: name and side (`left`, `right`) of each.
+        titles: of the columns.
         rows: their cells.
+        words: titles of further columns of words, which stand on the left; numbers stand on the right.
     """
 
-    columns: Sequence[tuple[str, str]]
+    titles: Sequence[str]
     rows: Sequence[Sequence[str]]
+    words: Collection[str] = ()
