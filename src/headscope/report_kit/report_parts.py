@@ -86,7 +86,7 @@ def section(
     name: str,
     title: str,
     why: str,
-    parts: Sequence[Html | None],
+    parts: Iterable[Html | None],
     *,
     captions: Sequence[str] = (),
     files: Html | Sequence[Html | None] | None = None,
@@ -104,6 +104,7 @@ def section(
     Returns:
         The section alone; none where there are no parts.
     """
+    parts = list(parts)
     if not parts:
         return []
     html = el(

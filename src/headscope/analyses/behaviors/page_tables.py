@@ -11,9 +11,9 @@ from headscope.analyses.behaviors.catalog import Behavior
 from headscope.analyses.behaviors.chosen import BehaviorHead, heads_of
 from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.numbers import DASH, ends, formatted, percent, share
+from headscope.report_kit.numbers import DASH, ends, formatted, joined, percent, share
 from headscope.report_kit.tables.cells import Cell
-from headscope.report_kit.tables.page_parts import header_line, numbered, page_table, scrolled
+from headscope.report_kit.tables.page_parts import numbered, page_table, scrolled
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import capital, count
 from headscope.statistics.measures import MEASURES
@@ -40,40 +40,29 @@ def best_heads(chosen: Sequence[BehaviorHead], kind: Kind, *, name: str, where: 
     by_norm = any(head.by_norm is not None for head in chosen)
     of = TOKENS_COLUMN if all(head.behavior.counts_tokens for head in chosen) else COLUMNS[2]
     titles = [*COLUMNS[:2], of, *([NORM_COLUMN] if by_norm else []), *COLUMNS[3:]]
-    rows = el("tbody", [_row(head, kind, by_norm=by_norm) for head in chosen])
-    table = page_table([header_line(titles)], [rows], name=name, class_="relations")
+    rows = [_row(head, kind, by_norm=by_norm) for head in chosen]
+    table = page_table(titles, {"": rows}, name=name, class_="relations")
     return scrolled(table, f"The {kind.prefix}head chosen for each behavior {where}")
 
 
 def _row(chosen: BehaviorHead, kind: Kind, *, by_norm: bool) -> Html:
-    often = (
-        f"selected in {percent(chosen.share, 0)} of splits"
-        if not isnan(chosen.share)
-        else "selected on all documents"
-    )
-    control, spread = DASH, ""
-    if chosen.control is not None:
-        control = share(chosen.control.mean)
-        if chosen.control.seeds > 1:
-            spread = f"{share(chosen.control.lowest)}–{share(chosen.control.highest)}"
+    often = "on all documents" if isnan(chosen.share) else f"in {percent(chosen.share, 0)} of splits"
+    control = chosen.control
+    spread = joined(control.lowest, control.highest) if control and control.seeds > 1 else ""
     over = f"{len(chosen.heads):,} of {chosen.n_heads:,}" if chosen.tested else "not tested"
     cells = (
-        (kind.head_link(chosen.layer, chosen.head), often),
+        (kind.head_link(chosen.layer, chosen.head), f"selected {often}"),
         (share(chosen.estimate.value), ends(chosen.estimate)),
         *([_share_or_dash(chosen.by_norm)] if by_norm else []),
         (share(chosen.estimate.uniform), ""),
-        (control, spread),
+        (share(control.mean) if control else DASH, spread),
         (share(chosen.all_documents.value), ends(chosen.all_documents)),
         (share(chosen.held_out.value), ends(chosen.held_out)),
         (over, ""),
         (f"{chosen.estimate.n:,}", ""),
     )
-    numbers = [numbered(value, below) for value, below in cells]
-    return el(
-        "tr",
-        el("th", capital(chosen.behavior.name), el("small", chosen.behavior.label), scope="row"),
-        numbers,
-    )
+    name = el("th", capital(chosen.behavior.name), el("small", chosen.behavior.label), scope="row")
+    return el("tr", name, [numbered(value, below) for value, below in cells])
 
 
 def _share_or_dash(cell: Cell | None) -> tuple[str, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from math import isnan
 
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
@@ -12,7 +14,7 @@ from headscope.report_kit.numbers import DASH, accuracy_words, ends, formatted, 
 from headscope.report_kit.pictures.strip import scale, strip
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import NO_NUMBER, Cell, Runs, cell_of, number, records
-from headscope.report_kit.tables.page_parts import folded, header_line, page_table, scrolled, share_cell
+from headscope.report_kit.tables.page_parts import folded, group_body, page_table, scrolled, share_cell
 from headscope.report_kit.words import capital, plain
 from headscope.study.paper import paper_numbers
 from headscope.views.markup import Html, el
@@ -27,29 +29,30 @@ SYSTEM_NAMES = {
 }
 WHY = "Does a mention’s head word attend most, among the earlier mentions, to one of its own entity?"
 MOST_HEADS = 10
+_CAPTION = (
+    "Dot: accuracy on its 95% interval. Held-out: the head that halves of the documents choose most often, on "
+    "documents that did not choose it (cross-fitted); below it what such a choice is worth on the other halves, and "
+    "the head on all documents, too high where heads are nearly equal. The paper’s way chooses and scores on the same "
+    "documents; what does without attention is of all."
+)
 
 
 def coreference_section(about: Context) -> list[Section]:
     """Build the section; none where the run has neither coreference nor GAP."""
-    run = about.run
-    table = antecedents_of(run)
-    if table is None and run.tables.get("gap") is None:
-        return []
-    blocks: list[Html | None] = []
+    return section("coref", "Coreference", WHY, _blocks(about))
+
+
+def _blocks(about: Context) -> Iterator[Html | None]:
+    table = antecedents_of(about.run)
     if table is not None:
-        blocks += linked(about.findings_on(TOPIC))
+        yield from linked(about.findings_on(TOPIC))
         if table.types:
-            blocks.append(scrolled(table_2(table, about), "Antecedents found, by type of mention"))
-            blocks.append(el("p", "Dot: accuracy on its 95% interval. Held-out: the head that halves of the documents "
-                            "choose most often, on documents that did not choose it (cross-fitted); below it what "
-                            "such a choice is worth on the other halves, and the head on all documents, too high "
-                            "where heads are nearly equal. The paper’s way chooses and scores on the same "
-                            "documents; what does without attention is of all.", class_="caption"))  # fmt: skip
-            blocks.append(_best_heads(about))
-        if read := " ".join(lost(run.manifest)):
-            blocks.append(el("p", read, class_="caption"))
-    blocks += _gap(about)
-    return section("coref", "Coreference", WHY, blocks)
+            yield scrolled(table_2(table, about), "Antecedents found, by type of mention")
+            yield el("p", _CAPTION, class_="caption")
+            yield _best_heads(about)
+        if read := " ".join(lost(about.run.manifest)):
+            yield el("p", read, class_="caption")
+    yield from _gap(about)
 
 
 def table_2(table: Antecedents, about: Context) -> Html:
@@ -59,11 +62,12 @@ def table_2(table: Antecedents, about: Context) -> Html:
            scope="col", class_="picture")
         for name in table.types
     ]  # fmt: skip
-    rows = []
     chosen = ((table.held_out, "held-out", True), (table.same_data, "the paper’s way: same documents", False))
-    for selected, selection, strong in chosen:
-        if selected is not None:
-            rows.append(_head_row(selected, selection, table.types, about, strong))
+    rows = [
+        _head_row(selected, selection, table.types, about, strong)
+        for selected, selection, strong in chosen
+        if selected is not None
+    ]
     for system, cells in table.systems.items():
         label = el("th", SYSTEM_NAMES.get(system, plain(system)), scope="row")
         rows.append(el("tr", label, [_cell(cells.get(name), role="mixed") for name in table.types]))
@@ -86,13 +90,13 @@ def _head_row(head: SelectedHead, selection: str, types: Sequence[str], about: C
         often += f"; the choice is worth {accuracy_words(head.held_out)}; on all documents {on_all}"
     label = el("th", "Head ", about.kind(head.kind).head_link(head.layer, head.head), el("small", selection + often),
                scope="row")  # fmt: skip
-    cells = []
-    for name in types:
-        other_head = head.other_heads.get(name)
-        note = None
-        if other_head is not None:
-            note = el("small", "head ", about.kind(other_head[0]).head_link(*other_head[1:]))
-        cells.append(_cell(head.cells.get(name), role="coreference", note=note, bold=strong))
+    notes = {
+        name: el("small", "head ", about.kind(kind).head_link(layer, number))
+        for name, (kind, layer, number) in head.other_heads.items()
+    }
+    cells = [
+        _cell(head.cells.get(name), role="coreference", note=notes.get(name), bold=strong) for name in types
+    ]
     return el("tr", label, cells)
 
 
@@ -113,81 +117,74 @@ def _control(runs: Runs | None) -> Html:
 
 
 def _paper(printed: Mapping[str, Mapping[str, object]], types: Sequence[str]) -> Html:
-    heading = el(
-        "tr", el("th", "In the paper, on OntoNotes", colspan=len(types) + 1, scope="rowgroup", class_="group")
-    )
     rows = []
     for system, values in printed.items():
         name = f"Head {system}" if system[:1].isdigit() else capital(system)
-        printed_here = [number(values.get(mention_type)) for mention_type in types]
-        texts = [formatted(value, ".0f") for value in printed_here]
-        numbers = [el("td", text, class_="picture") for text in texts]
-        rows.append(el("tr", el("th", name, scope="row"), numbers))
-    return el("tbody", heading, rows)
+        texts = [formatted(number(values.get(mention_type)), ".0f") for mention_type in types]
+        cells = [el("td", text, class_="picture") for text in texts]
+        rows.append(el("tr", el("th", name, scope="row"), cells))
+    return group_body("In the paper, on OntoNotes", rows, columns=len(types) + 1)
 
 
 def _best_heads(about: Context) -> Html | None:
-    rows = [row for row in records(about.run.tables.get("coref_heads")) if row["model"] == "trained"]
     by_head: dict[tuple[str, int, int], dict[str, Cell]] = {}
-    for row in rows:
-        head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
-        by_head.setdefault(head, {})[str(row["mention_type"])] = cell_of(row)
-    with_cells = {head: cells for head, cells in by_head.items() if "all" in cells and cells["all"].exists}
-    if not with_cells:
+    for row in records(about.run.tables.get("coref_heads")):
+        if row["model"] == "trained":
+            head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
+            by_head.setdefault(head, {})[str(row["mention_type"])] = cell_of(row)
+    measured = [(head, cells) for head, cells in by_head.items() if "all" in cells and cells["all"].exists]
+    if not measured:
         return None
-    best = sorted(with_cells.items(), key=lambda pair: (-pair[1]["all"].value, pair[0]))[:MOST_HEADS]
-    types = [name for name in TYPES if any(name in cells for cells in with_cells.values())]
-    header = header_line(["head", *(f"{TYPES[name]}, %" for name in types)])
-    body = []
-    for head, cells in best:
-        numbers = [share_cell(cells.get(name)) for name in types]
-        body.append(el("tr", el("th", about.kind(head[0]).head_link(*head[1:]), scope="row"), numbers))
-    summary = f"Table: the {len(best)} best heads, on all documents"
-    table = page_table([header], [el("tbody", body)], name="table-coreference-heads", class_="small")
-    return folded(table, summary)
+    best = sorted(measured, key=lambda pair: (-pair[1]["all"].value, pair[0]))[:MOST_HEADS]
+    types = [name for name in TYPES if any(name in cells for _, cells in measured)]
+    body = [
+        el(
+            "tr",
+            el("th", about.kind(kind).head_link(layer, head), scope="row"),
+            [share_cell(cells.get(name)) for name in types],
+        )
+        for (kind, layer, head), cells in best
+    ]
+    titles = ["head", *(f"{TYPES[name]}, %" for name in types)]
+    table = page_table(titles, {"": body}, name="table-coreference-heads", class_="small")
+    return folded(table, f"Table: the {len(best)} best heads, on all documents")
 
 
-def _gap(about: Context) -> list[Html]:
+def _gap(about: Context) -> Iterator[Html]:
     rows = records(about.run.tables.get("gap"))
     if not rows:
-        return []
-    columns = [
-        (measure, gender) for measure in ("accuracy", "f1") for gender in ("all", "masculine", "feminine")
-    ]
-    present = {(str(row["measure"]), str(row["gender"])) for row in rows}
-    columns = [column for column in columns if column in present]
+        return
     cells: dict[tuple[str, str], dict[tuple[str, str], Cell]] = {}
     names: dict[tuple[str, str], Html | str] = {}
     for row in rows:
-        selection = row["selection"] if isinstance(row["selection"], str) else ""
-        key = (str(row["system"]), selection)
-        cells.setdefault(key, {})[(str(row["measure"]), str(row["gender"]))] = cell_of(row, "value")
+        key = (str(row["system"]), row["selection"] if isinstance(row["selection"], str) else "")
+        cells.setdefault(key, {})[str(row["measure"]), str(row["gender"])] = cell_of(row, "value")
         if key[0] == "head" and not isnan(number(row.get("layer"))):
             names[key] = about.kind(str(row["kind"])).head_link(row["layer"], row["head"])
-    body = []
-    for key, cell_of_column in cells.items():
-        selection_text = {"held-out": "held-out", "same-data": "the paper’s way"}.get(key[1], plain(key[1]))
-        label = ["Head ", names[key]] if key in names else SYSTEM_NAMES.get(key[0], plain(key[0]))
-        body.append(
-            el(
-                "tr",
-                el("th", label, el("small", selection_text) if selection_text else None, scope="row"),
-                [share_cell(cell_of_column.get(column)) for column in columns],
-            )
-        )
-    spans = [(measure, sum(name == measure for name, _ in columns)) for measure in ("accuracy", "f1")]
     labels = {"accuracy": "accuracy, %", "f1": "F1, %"}
-    top = el(
-        "tr",
-        el("th"),
-        [el("th", labels[measure], colspan=span, scope="colgroup") for measure, span in spans if span],
+    columns = [
+        column
+        for column in product(labels, ("all", "masculine", "feminine"))
+        if any(column in of_system for of_system in cells.values())
+    ]
+    body = []
+    for key, of_system in cells.items():
+        system, selection = key
+        selection_text = {"held-out": "held-out", "same-data": "the paper’s way"}.get(
+            selection, plain(selection)
+        )
+        label = ["Head ", names[key]] if key in names else SYSTEM_NAMES.get(system, plain(system))
+        name = el("th", label, el("small", selection_text) if selection_text else None, scope="row")
+        body.append(el("tr", name, [share_cell(of_system.get(column)) for column in columns]))
+    spans = Counter(measure for measure, _ in columns)
+    groups = [el("th", labels[measure], colspan=span, scope="colgroup") for measure, span in spans.items()]
+    titles, above = ["system", *(gender for _, gender in columns)], el("tr", el("th"), groups)
+    table = page_table(titles, {"": body}, name="table-gap", class_="small", above=above)
+    caption = (
+        "A name’s score is the attention from the pronoun to its last word. Accuracy counts rows with exactly one true "
+        "name, F1 all rows. Held-out: the head that halves of the rows choose most often, on rows that did not choose "
+        "it."
     )
-    bottom = header_line(["system", *(gender for _, gender in columns)])
-    table = page_table([top, bottom], [el("tbody", body)], name="table-gap", class_="small")
-    return [
-        el("h3", "GAP: which of two names a pronoun means"),
-        el("p", "A name’s score is the attention from the pronoun to its last word. Accuracy counts rows with exactly "
-           "one true name, F1 all rows. Held-out: the head that halves of the rows choose most often, on rows that did "
-           "not choose it.", class_="caption"),
-        scrolled(table, "GAP by gender"),
-    ]  # fmt: skip
+    yield el("h3", "GAP: which of two names a pronoun means")
+    yield el("p", caption, class_="caption")
+    yield scrolled(table, "GAP by gender")

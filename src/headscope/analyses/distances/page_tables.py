@@ -14,7 +14,7 @@ from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import joined, nats, span, two_decimals
 from headscope.report_kit.tables.cells import number, records
-from headscope.report_kit.tables.page_parts import header_line, numbered, page_table, scrolled
+from headscope.report_kit.tables.page_parts import numbered, page_table, scrolled
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import Words, capital, layer_list, plain
 from headscope.views.markup import Html, el
@@ -45,18 +45,10 @@ def clusters_table(clusters: pd.DataFrame, heads: pd.DataFrame, words: Words, ki
                 class_="weak" if single or stable < STABLE else None,
             )
         )  # fmt: skip
-    titles = (
-        "cluster",
-        "heads",
-        "middle head",
-        "nats apart",
-        "stability",
-        "silhouette",
-        "roles (heads)",
-        "in",
-    )
-    header = header_line(titles, words=("roles (heads)", "in"))
-    table = page_table([header], [el("tbody", rows)], name=f"table-clusters-{kind.name}", class_="small")
+    words_in = ("roles (heads)", "in")
+    titles = ("cluster", "heads", "middle head", "nats apart", "stability", "silhouette", *words_in)
+    name = f"table-clusters-{kind.name}"
+    table = page_table(titles, {"": rows}, name=name, class_="small", words=words_in)
     return scrolled(table, "Clusters of heads")
 
 
@@ -78,8 +70,9 @@ def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Ki
                 el("td", capital(role_names), class_="words"),
             )
         )  # fmt: skip
-    header = header_line(("heads", "nats apart", "95% interval", "n (rows)", "role"), words=("role",))
-    table = page_table([header], [el("tbody", rows)], name=f"table-nearest-{kind.name}", class_="small")
+    titles = ("heads", "nats apart", "95% interval", "n (rows)", "role")
+    name = f"table-nearest-{kind.name}"
+    table = page_table(titles, {"": rows}, name=name, class_="small", words=("role",))
     return scrolled(table, "Pairs of heads most alike")
 
 
@@ -95,20 +88,16 @@ def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Ki
         if np.isfinite(apart[index]).any():
             other = int(np.nanargmin(apart[index]))
             near, least = head_label(*names[other]), nats(float(apart[index, other]))
-        finds = (
-            str(row["finds"]).replace(",", ", ") if isinstance(row["finds"], str) and row["finds"] else DASH
-        )
+        finds = row["finds"] if isinstance(row["finds"], str) else ""
         body.append(
             (
-                *(head_label(row['layer'], row['head']), words.roles.get(str(row["role"]), DASH), plain(finds)),
-                *(f"{int(row['cluster'])}", near, least, f"{row['x']:.3f}", f"{row['y']:.3f}"),
+                *(head_label(row["layer"], row["head"]), words.roles.get(str(row["role"]), DASH)),
+                *(plain(finds.replace(",", ", ")) or DASH, f"{int(row['cluster'])}", near, least),
+                *(f"{row['x']:.3f}", f"{row['y']:.3f}"),
             )
-        )  # fmt: skip
-    left = (
-        f"; the other {len(ordered) - MOST_HEADS:,} are in head_map.parquet"
-        if len(ordered) > MOST_HEADS
-        else ""
-    )
+        )
+    more = len(ordered) - MOST_HEADS
+    left = f"; the other {more:,} are in head_map.parquet" if more > 0 else ""
     return Table(
         summary=f"Table: every head’s place, cluster and nearest head{kind.in_brackets}{left}",
         header=("head", "role", "finds", "cluster", "nearest head", "nats apart", "x", "y"),

@@ -41,10 +41,9 @@ def distances_section(about: Context) -> list[Section]:
     head_table, pairs = run.tables.get("head_map"), run.tables.get("head_distances")
     if head_table is None or pairs is None or run.tables.get("layer_effect") is None:
         return []
-    blocks: list[Html | None] = []
-    for kind in _present(about, head_table):
-        blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
-        blocks += _kind(about, head_table, pairs, kind)
+    blocks = (
+        block for kind in _present(about, head_table) for block in _kind(about, head_table, pairs, kind)
+    )
     return section("distances", "Which heads are alike", WHY, blocks)
 
 
@@ -75,56 +74,56 @@ PANELS = Figure(name="map", tables=("head_map",), draw=_draw_panels)
 TREE = Figure(name="head-tree", tables=("head_map", "head_distances"), draw=_draw_tree)
 
 
-def _kind(about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: Kind) -> list[Html | None]:
+def _kind(about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: Kind) -> Iterator[Html | None]:
     words = about.words
     heads = head_table[head_table["kind"] == kind.name]
-    figures = []
-    for coloring in COLORINGS:
-        label = f"Map of the {kind.name} heads by {coloring}; the table below holds the numbers."
-        figures.append(placed(about, PANELS, label, ending=f"-{coloring}-{kind.name}"))
     stress = _stress(about.run, kind.name)
     fit = "" if stress is None else f", with a stress of {stress:.2f} (0 is exact, 0.2 poor)"
-    out: list[Html | None] = [
-        el("div", figures, class_="panels maps"),
-        el("p", "Each mark is a head; the nearer two are, the more alike their attention. Distances in the plane stand "
-           f"for Jensen–Shannon divergences in nats{fit}; the directions mean nothing. Click a mark to open its card. "
-           f"{GROUPED}", class_="caption"),
-    ]  # fmt: skip
+    caption = (
+        "Each mark is a head; the nearer two are, the more alike their attention. Distances in the plane stand for "
+        f"Jensen–Shannon divergences in nats{fit}; the directions mean nothing. Click a mark to open its card. "
+        f"{GROUPED}"
+    )
+    figures = [
+        placed(
+            about,
+            PANELS,
+            f"Map of the {kind.name} heads by {coloring}; the table below holds the numbers.",
+            ending=f"-{coloring}-{kind.name}",
+        )
+        for coloring in COLORINGS
+    ]
+    yield from (*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind)))
+    yield el("div", figures, class_="panels maps")
+    yield el("p", caption, class_="caption")
     file = MAP.name + kind.ending
-    out.append(file_link(about, file, "This map as a figure") if kind.ending else paper_figure(about, 6))
-    out.append(heads_table(pairs, heads, words, kind))
-    out += _clusters(about, heads, kind)
+    yield file_link(about, file, "This map as a figure") if kind.ending else paper_figure(about, 6)
+    yield heads_table(pairs, heads, words, kind)
+    yield from _clusters(about, heads, kind)
     if kind.size > 1:
-        out += [
-            el("h4", "Most alike"),
-            pairs_table(pairs, heads, words, kind),
-        ]
-    return out
+        yield el("h4", "Most alike")
+        yield pairs_table(pairs, heads, words, kind)
 
 
-def _clusters(about: Context, heads: pd.DataFrame, kind: Kind) -> list[Html | None]:
-    words, table = about.words, about.run.tables.get("head_clusters")
+def _clusters(about: Context, heads: pd.DataFrame, kind: Kind) -> Iterator[Html | None]:
+    table = about.run.tables.get("head_clusters")
     if table is None or not (table["kind"] == kind.name).any():
-        return []
-    clusters_of_kind = table[table["kind"] == kind.name]
-    out: list[Html | None] = [
-        el("h4", "Clusters"),
-        clusters_table(clusters_of_kind, heads, words, kind),
-        el("p", "Average linkage on the root of the divergence, cut where the mean silhouette is best; a mean "
-           f"silhouette up to {NO_STRUCTURE:g} shows no substantial structure, up to {WEAK_STRUCTURE:g} a weak "
-           "one (Kaufman and Rousseeuw 1990). Stability: the "
-           "mean, over resampled documents, of the Jaccard index with the cluster most like it; below "
-           f"{STABLE:g} a cluster is not to be trusted: it stands here dimmed, and no sentence names it. A single "
-           "head is no cluster, and has no stability. A test "
-           "needs at "
-           f"least {FEWEST_DOCUMENTS} documents.", class_="caption"),
-    ]  # fmt: skip
+        return
+    caption = (
+        "Average linkage on the root of the divergence, cut where the mean silhouette is best; a mean silhouette up to "
+        f"{NO_STRUCTURE:g} shows no substantial structure, up to {WEAK_STRUCTURE:g} a weak one (Kaufman and Rousseeuw "
+        "1990). Stability: the mean, over resampled documents, of the Jaccard index with the cluster most like it; "
+        f"below {STABLE:g} a cluster is not to be trusted: it stands here dimmed, and no sentence names it. A single "
+        f"head is no cluster, and has no stability. A test needs at least {FEWEST_DOCUMENTS} documents."
+    )
+    yield el("h4", "Clusters")
+    yield clusters_table(table[table["kind"] == kind.name], heads, about.words, kind)
+    yield el("p", caption, class_="caption")
     if 1 < kind.size <= MOST_IN_TREE:
         label = f"Tree of the {kind.name} heads by average linkage; the table above lists the clusters."
-        summary = "Figure: the tree of heads"
         pictures = placed(about, TREE, label, ending=kind.ending, class_="tree")
-        out.append(el("details", el("summary", summary), pictures))
-    return [*out, file_link(about, TREE.name + kind.ending, "The tree of heads as a figure")]
+        yield el("details", el("summary", "Figure: the tree of heads"), pictures)
+    yield file_link(about, TREE.name + kind.ending, "The tree of heads as a figure")
 
 
 def _stress(run: Study, kind: str) -> float | None:

@@ -16,7 +16,7 @@ from headscope.report_kit.pictures.strip import strip
 from headscope.report_kit.relation_names import short
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import cell_of, number, records
-from headscope.report_kit.tables.page_parts import folded, group_body, header_line, page_table, share_cell
+from headscope.report_kit.tables.page_parts import folded, page_table, share_cell
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import plain
 from headscope.statistics.arc_bins import DISTANCES
@@ -36,20 +36,11 @@ def table_3(lines: Sequence[ProbeLine], *, paper: Mapping[str, Any] | None = Non
     printed = {name: number(value) for name, value in (paper or {}).items()}
     titles = ["probe", "", "heads found", "seeds", *(MORE_MEASURES[name] for name in more), "n"]
     titles += ["paper"] if printed else []
-    bodies = []
-    groups = (
-        ("", [line for line in lines if line.system.measure == "UAS"]),
-        (
-            "Arcs without their direction, from words’ vectors",
-            [line for line in lines if line.system.measure == "UUAS"],
-        ),
-    )
-    for title, members in groups:
-        if members:
-            rows = [_row(line, more, printed) for line in members]
-            bodies.append(group_body(title, rows, columns=len(titles)))
-    header = header_line(titles, words=("probe",))
-    return page_table([header], bodies, name="table-3", class_="relations")
+    groups = {
+        title: [_row(line, more, printed) for line in lines if line.system.measure == measure]
+        for title, measure in (("", "UAS"), ("Arcs without their direction, from words’ vectors", "UUAS"))
+    }
+    return page_table(titles, groups, name="table-3", class_="relations", words=("probe",))
 
 
 def _row(line: ProbeLine, more: Sequence[str], printed: Mapping[str, float]) -> Html:
@@ -76,14 +67,13 @@ def _spread(value: float) -> Html | None:
     return el("small", f"± {points(value)}") if not isnan(value) else None
 
 
-def classes_table(table: pd.DataFrame, column: str, *, name: str, summary: str, header: str) -> Html | None:
+def classes_table(table: pd.DataFrame, column: str, *, name: str, header: str) -> Html | None:
     """Return the share of heads found by relation or by distance, a column a probe, folded.
 
     Args:
         table: `probe_relations` or `probe_by_distance`.
         column: `relation` or `distance`.
         name: the table's id in the page.
-        summary: on its fold.
         header: of the first column.
     """
     rows = records(table)
@@ -97,7 +87,7 @@ def classes_table(table: pd.DataFrame, column: str, *, name: str, summary: str, 
         if column == "distance"
         else sorted(counts, key=lambda label: (-counts[label], label))
     )
-    titles = header_line([header, "n", *(f"{SYSTEMS[key].name}, %" for key in systems)])
+    titles = [header, "n", *(f"{SYSTEMS[key].name}, %" for key in systems)]
     body = [
         el(
             "tr",
@@ -107,23 +97,23 @@ def classes_table(table: pd.DataFrame, column: str, *, name: str, summary: str, 
         )
         for label in names
     ]
-    return folded(page_table([titles], [el("tbody", body)], name=name, class_="small"), summary)
+    return folded(
+        page_table(titles, {"": body}, name=name, class_="small"), f"Table: heads found by {column}"
+    )
 
 
 def weights_table(table: pd.DataFrame, about: Context) -> Html | None:
     """Return the heads with the largest weights of each probe, whatever their sign, folded."""
-    bodies = []
-    for probe in dict.fromkeys(str(row["probe"]) for row in records(table)):
-        rows = sorted(
-            (row for row in records(table) if row["probe"] == probe),
-            key=lambda row: -abs(number(row["weight"])),
-        )
+    largest_first = table.sort_values("weight", key=lambda weights: -weights.abs(), kind="stable")
+    groups = {}
+    for probe in table["probe"].astype(str).unique():
+        rows = records(largest_first[largest_first["probe"] == probe].head(MOST_WEIGHTS))
         title = SYSTEMS[probe, "trained"].name if (probe, "trained") in SYSTEMS else plain(probe)
-        bodies.append(group_body(title, [_weight(row, about) for row in rows[:MOST_WEIGHTS]], columns=3))
-    if not bodies:
+        groups[title] = [_weight(row, about) for row in rows]
+    if not groups:
         return None
-    header = header_line(("head", "who attends", "weight"), words=("who attends",))
-    element = page_table([header], bodies, name="table-probe-weights", class_="small")
+    titles, words = ("head", "who attends", "weight"), ("who attends",)
+    element = page_table(titles, groups, name="table-probe-weights", class_="small", words=words)
     return folded(element, f"Table: the {MOST_WEIGHTS} largest weights of each probe")
 
 
@@ -138,27 +128,16 @@ def _weight(row: Mapping[str, Any], about: Context) -> Html:
 
 def layers_table(table: pd.DataFrame) -> Html:
     """Return what the structural probe finds in each layer, folded."""
-    rows = records(table)
     body = []
-    for layer in sorted({int(row["layer"]) for row in rows}):
-        row_by_measure = {str(row["measure"]): row for row in rows if int(row["layer"]) == layer}
-        line = [f"{layer}, embeddings" if layer == 0 else str(layer)]
-        for measure in ("UUAS", "Spearman"):
-            cell = cell_of(row_by_measure[measure], "value")
-            if measure == "UUAS":
-                line += [
-                    share(cell.value),
-                    ends(cell, missing=DASH),
-                    share(number(row_by_measure[measure]["held_out"])),
-                ]
-            else:
-                line += [
-                    correlation(cell.value),
-                    ends(cell, correlation, missing=DASH),
-                    correlation(number(row_by_measure[measure]["held_out"])),
-                ]
+    for layer, of_layer in table.groupby("layer"):
+        row_by_measure = {str(row["measure"]): row for row in records(of_layer)}
+        line = ["0, embeddings" if layer == 0 else str(layer)]
+        for measure, write in (("UUAS", share), ("Spearman", correlation)):
+            row = row_by_measure[measure]
+            cell = cell_of(row, "value")
+            line += [write(cell.value), ends(cell, write, missing=DASH), write(number(row["held_out"]))]
             line.append(f"{cell.n:,}")
-        body.append((*line, "chosen" if any(row["chosen"] for row in row_by_measure.values()) else ""))
+        body.append((*line, "chosen" if of_layer["chosen"].any() else ""))
     return Table(
         summary="Table: the structural probe by layer",
         groups=(("", 1), ("UUAS, %", 4), ("Spearman, lengths 5 to 50", 4), ("", 1)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headscope.analyses.probes.catalog import SYSTEMS
@@ -16,7 +16,7 @@ from headscope.analyses.probes.figures.drawings import (
 )
 from headscope.analyses.probes.findings import DETAIL, ON_LAYERS, ON_WEIGHTS, TOPIC
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table
-from headscope.analyses.probes.probe_lines import probe_lines
+from headscope.analyses.probes.probe_lines import ProbeLine, probe_lines
 from headscope.prepare.overlap import overlap_line
 from headscope.report_kit.links import file_link, linked
 from headscope.report_kit.pictures.drawing import placed
@@ -44,17 +44,18 @@ TERMS = (
 
 def probes_section(about: Context) -> list[Section]:
     """Build the section; none where the run has no probes."""
-    run = about.run
-    lines = probe_lines(run.tables.get("probes"))
-    if not lines:
-        return []
-    blocks: list[Html | None] = list(linked(about.findings_on(TOPIC)))
-    blocks.append(scrolled(table_3(lines, paper=paper_of(run)), "Heads found by each probe"))
-    blocks.append(el("p", f"{read_line(run.manifest)} {_CAPTION}".strip(), class_="caption"))
-    blocks += linked(about.findings_on(DETAIL))
-    blocks.append(file_link(about, "probe-scores", "Table 3 of the paper as a figure, for this model"))
-    blocks += [*_near_and_far(about), *_weights(about), *_layers(about)]
+    lines = probe_lines(about.run.tables.get("probes"))
+    blocks = _blocks(about, lines) if lines else ()
     return section("probes", "What all heads know together", WHY, blocks)
+
+
+def _blocks(about: Context, lines: Sequence[ProbeLine]) -> Iterator[Html | None]:
+    yield from linked(about.findings_on(TOPIC))
+    yield scrolled(table_3(lines, paper=paper_of(about.run)), "Heads found by each probe")
+    yield el("p", f"{read_line(about.run.manifest)} {_CAPTION}".strip(), class_="caption")
+    yield from linked(about.findings_on(DETAIL))
+    yield file_link(about, "probe-scores", "Table 3 of the paper as a figure, for this model")
+    yield from (*_near_and_far(about), *_weights(about), *_layers(about))
 
 
 _CAPTION = (
@@ -66,12 +67,13 @@ _CAPTION = (
 def read_line(manifest: Mapping[str, Any]) -> str:
     """Say what the probes were trained and scored on; keys that are missing say nothing."""
     facts = manifest.get("probes") or {}
-    clauses = []
-    for key, verb in (("train", "Trained on"), ("dev", "scored on")):
-        bank = facts.get(key) or {}
-        if "sentences" in bank:
-            name = f" of {plain(bank['name'])}" if bank.get("name") else ""
-            clauses.append(f"{verb} {count(int(bank['sentences']), 'sentence')}{name}")
+    banks = (("Trained on", facts.get("train") or {}), ("scored on", facts.get("dev") or {}))
+    clauses = [
+        f"{verb} {count(int(bank['sentences']), 'sentence')}"
+        + (f" of {plain(bank['name'])}" if bank.get("name") else "")
+        for verb, bank in banks
+        if "sentences" in bank
+    ]
     if not clauses:
         return ""
     out = [", ".join(clauses)]
@@ -82,80 +84,52 @@ def read_line(manifest: Mapping[str, Any]) -> str:
     return ". ".join(out) + "."
 
 
-def _near_and_far(about: Context) -> list[Html | None]:
-    out: list[Html | None] = []
-    by_distance, by_relation = (
-        about.run.tables.get("probe_by_distance"),
-        about.run.tables.get("probe_relations"),
-    )
-    if by_distance is not None:
+def _near_and_far(about: Context) -> Iterator[Html | None]:
+    tables = about.run.tables
+    if (by_distance := tables.get("probe_by_distance")) is not None:
         label = "Heads found by each probe by distance; the table below holds the numbers."
-        out += [
-            el("h3", "Near and far"),
-            *placed(about, DISTANCES, label),
-            file_link(about, DISTANCES.name, "These curves as a figure"),
-            classes_table(
-                by_distance,
-                "distance",
-                name="table-probe-distances",
-                summary="Table: heads found by distance",
-                header="words apart",
-            ),
-        ]
-    if by_relation is not None:
-        out.append(
-            classes_table(
-                by_relation,
-                "relation",
-                name="table-probe-relations",
-                summary="Table: heads found by relation",
-                header="relation",
-            )
-        )
-    return out
+        yield el("h3", "Near and far")
+        yield from placed(about, DISTANCES, label)
+        yield file_link(about, DISTANCES.name, "These curves as a figure")
+        yield classes_table(by_distance, "distance", name="table-probe-distances", header="words apart")
+    if (by_relation := tables.get("probe_relations")) is not None:
+        yield classes_table(by_relation, "relation", name="table-probe-relations", header="relation")
 
 
-def _weights(about: Context) -> list[Html | None]:
+def _weights(about: Context) -> Iterator[Html | None]:
     table = about.run.tables.get("probe_weights")
-    grids = [] if table is None else grids_of(table, about)
-    if table is None or not grids:
-        return []
-    out: list[Html | None] = [
-        el("h3", "Which heads the parser listens to"),
-        *linked(about.findings_on(ON_WEIGHTS)),
-    ]
+    if table is None or not (grids := grids_of(table, about)):
+        return
+    yield el("h3", "Which heads the parser listens to")
+    yield from linked(about.findings_on(ON_WEIGHTS))
     for probe, kind in grids:
         ending = grid_ending(probe, kind)
         title = SYSTEMS[probe, "trained"].name + (f", {kind.name}" if kind.prefix else "")
         label = f"Weights that the probe on {probe} gives the {kind.name} heads; the table below holds the largest."
-        out += [el("h4", capital(title)), *placed(about, WEIGHTS, label, ending=ending)]
-        out.append(file_link(about, WEIGHTS.name + ending, "This grid as a figure"))
+        yield el("h4", capital(title))
+        yield from placed(about, WEIGHTS, label, ending=ending)
+        yield file_link(about, WEIGHTS.name + ending, "This grid as a figure")
     caption = (
         "A cell is a head; the fuller its color, the larger its weight, on one scale for both directions; with a bar: "
         "below zero. With words a head’s weight depends on the two words: the mean over the gold arcs. Click a cell to "
         "open its head’s card."
     )
-    return [
-        *out,
-        el("p", caption, class_="caption"),
-        weights_table(table, about),
-    ]
+    yield el("p", caption, class_="caption")
+    yield weights_table(table, about)
 
 
-def _layers(about: Context) -> list[Html | None]:
+def _layers(about: Context) -> Iterator[Html | None]:
     table = about.run.tables.get("probe_layers")
     if table is None:
-        return []
+        return
     label = "What the structural probe finds in each layer; the table below holds the numbers."
     caption = (
         "A ring marks the layer that did best on a held-out tenth of the train documents. Bands: 95% intervals over "
         "documents."
     )
-    return [
-        el("h3", "In which layer"),
-        *linked(about.findings_on(ON_LAYERS)),
-        *placed(about, LAYERS, label),
-        el("p", caption, class_="caption"),
-        file_link(about, LAYERS.name, "These curves as a figure"),
-        layers_table(table),
-    ]
+    yield el("h3", "In which layer")
+    yield from linked(about.findings_on(ON_LAYERS))
+    yield from placed(about, LAYERS, label)
+    yield el("p", caption, class_="caption")
+    yield file_link(about, LAYERS.name, "These curves as a figure")
+    yield layers_table(table)

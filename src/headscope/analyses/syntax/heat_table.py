@@ -11,7 +11,7 @@ from headscope.attention.head_id import head_anchor
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import bracketed_interval
 from headscope.report_kit.relation_names import DIRECTIONS, short
-from headscope.report_kit.tables.page_parts import header_line, scrolled
+from headscope.report_kit.tables.page_parts import page_table, scrolled
 from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
@@ -42,25 +42,17 @@ def heat_table(run: Study, relations: Sequence[Relation], kind: Kind) -> Html | 
     if not names:
         return None
     layers = max(cell.layer for name in names for cell in cells_by_relation[name])
-    header = header_line(["relation", *map(str, range(1, layers + 1))])
     rows = []
     for name in names:
-        cells = {cell.layer: cell for cell in cells_by_relation[name]}
-        rows.append(
-            el(
-                "tr",
-                el("th", short(name), scope="row"),
-                [_cell(cells.get(layer), kind) for layer in range(1, layers + 1)],
-            )
-        )
-    table = el("table", el("thead", header), el("tbody", rows), class_="heat", id=f"table-heat-{kind.name}")
-    title = "Accuracy of the best head of each layer, by relation"
-    return scrolled(table, title)
+        cells = {cell.layer: _cell(cell, kind) for cell in cells_by_relation[name]}
+        of_layers = [cells.get(layer, el("td")) for layer in range(1, layers + 1)]
+        rows.append(el("tr", el("th", short(name), scope="row"), of_layers))
+    titles = ["relation", *map(str, range(1, layers + 1))]
+    table = page_table(titles, {"": rows}, name=f"table-heat-{kind.name}", class_="heat")
+    return scrolled(table, "Accuracy of the best head of each layer, by relation")
 
 
-def _cell(cell: LayerBest | None, kind: Kind) -> Html:
-    if cell is None:
-        return el("td")
+def _cell(cell: LayerBest, kind: Kind) -> Html:
     name = kind.head_label(cell.layer, cell.head)
     way = DIRECTIONS.get(cell.direction, cell.direction)
     ends = bracketed_interval(cell.ci_low, cell.ci_high, form=".1f", scale=100.0)

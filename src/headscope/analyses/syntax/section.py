@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headscope.analyses.syntax.figures.distance_curves import distance_panel
@@ -39,40 +39,27 @@ _POOLED = {"mean": "averaged", "first": "the first piece’s", "max": "the large
 
 def syntax_section(about: Context) -> list[Section]:
     """Build the section; none where the run has no treebank."""
-    run = about.run
-    if run.tables.get("syntax_best") is None:
-        return []
-    relations = relations_of(run)
-    blocks: list[Html | None] = list(linked(about.findings_on(TOPIC)))
-    if any(finding.held_out for finding in relations):
-        blocks.append(scrolled(main_table(relations, about), "Best head of each relation"))
-        blocks.append(el("p", _legend(relations), class_="caption"))
-    read = treebank_line(run.manifest)
-    blocks.append(el("p", read, class_="caption") if read else None)
-    blocks += linked(about.findings_on(DETAIL))
-    blocks.append(same_data_table(relations, about))
-    if run.is_bert_base:
-        blocks.append(paper_table(relations, paper_numbers().get("table1", [])))
-    blocks += _layers(about, relations)
-    blocks += _distances(about, relations)
-    blocks += _noop(about, relations)
+    blocks = _blocks(about) if about.run.tables.get("syntax_best") is not None else ()
     return section("syntax", "Dependency relations", WHY, blocks)
 
 
+def _blocks(about: Context) -> Iterator[Html | None]:
+    run = about.run
+    relations = relations_of(run)
+    yield from linked(about.findings_on(TOPIC))
+    if any(finding.held_out for finding in relations):
+        yield scrolled(main_table(relations, about), "Best head of each relation")
+        yield el("p", _legend(relations), class_="caption")
+    if read := treebank_line(run.manifest):
+        yield el("p", read, class_="caption")
+    yield from linked(about.findings_on(DETAIL))
+    yield same_data_table(relations, about)
+    if run.is_bert_base:
+        yield paper_table(relations, paper_numbers().get("table1", []))
+    yield from (*_layers(about, relations), *_distances(about, relations), *_noop(about, relations))
+
+
 def _legend(relations: Sequence[Relation]) -> list[Html | str]:
-    drawn: list[Html | str] = ["Percent, 95% intervals below. "]
-    drawn += [
-        el("b", "●", class_="key-syntax"),
-        " head on its interval, ○ where it is not shown to beat every offset, or was not tested; ",
-    ]
-    drawn += [el("b", "|", class_="key-offset"), " best fixed offset"]
-    if any(relation.control for relation in relations):
-        drawn += [
-            "; ",
-            el("b", "◦", class_="key-control"),
-            " best head of the same model with random weights, ",
-        ]
-        drawn.append("mean and range of its seeds")
     chosen = (
         "Named are the head and the offset that halves of the documents choose most often (“chosen”: how often), with "
         "their accuracies on documents that did not choose them (cross-fitted); “above it” is their difference on the "
@@ -80,7 +67,19 @@ def _legend(relations: Sequence[Relation]) -> list[Html | str]:
         "held out”: what choosing on one half is worth on the other; random weights go through the same. q: one-sided "
         "test that choosing on other documents beats every offset, Benjamini–Hochberg over relations."
     )
-    return [*drawn, f". {chosen}"]
+    dot = el("b", "●", class_="key-syntax")
+    bar = el("b", "|", class_="key-offset")
+    ring = el("b", "◦", class_="key-control")
+    control = ("; ", ring, " best head of the same model with random weights, mean and range of its seeds")
+    return [
+        "Percent, 95% intervals below. ",
+        dot,
+        " head on its interval, ○ where it is not shown to beat every offset, or was not tested; ",
+        bar,
+        " best fixed offset",
+        *(control if any(relation.control for relation in relations) else ()),
+        f". {chosen}",
+    ]
 
 
 def treebank_line(manifest: Mapping[str, Any]) -> str:
@@ -111,63 +110,63 @@ def treebank_line(manifest: Mapping[str, Any]) -> str:
     return "; ".join([out, *more]) + "."
 
 
-def _layers(about: Context, relations: Sequence[Relation]) -> list[Html | None]:
-    out: list[Html | None] = []
-    for kind in about.kinds:
-        table = heat_table(about.run, relations, kind)
+def _layers(about: Context, relations: Sequence[Relation]) -> Iterator[Html | None]:
+    tables = [(kind, heat_table(about.run, relations, kind)) for kind in about.kinds]
+    if not any(table for _, table in tables):
+        return
+    yield el("h3", "In which layers")
+    yield el("p", "The best head of each layer, in either direction, on all sentences. ", class_="why")
+    for kind, table in tables:
         if table is not None:
-            link = file_link(about, BY_LAYER.name + kind.ending, "This table as a figure")
-            out += [*kind.heading("h4"), table, link]
-    if not out:
-        return []
-    title = el("h3", "In which layers")
-    caption = el("p", "The best head of each layer, in either direction, on all sentences. ", class_="why")
-    return [title, caption, *out, heat_key()]
+            yield from (*kind.heading("h4"), table)
+            yield file_link(about, BY_LAYER.name + kind.ending, "This table as a figure")
+    yield heat_key()
 
 
-def _distances(about: Context, relations: Sequence[Relation]) -> list[Html | None]:
+def _distances(about: Context, relations: Sequence[Relation]) -> Iterator[Html | None]:
     names = curve_relations(relations, about.run)
     table = about.run.tables.get("syntax_by_distance")
     if table is None or not names:
-        return []
+        return
+    yield el("h3", "Near and far")
+    why = "An offset is right at one distance only; a head that knows the relation is right at many."
+    yield el("p", why, class_="why")
     figures = []
     for index, name in enumerate(names[:CURVES]):
         figure = distance_panel(table[table["relation"] == name])
         label = f"Accuracy of the best head for {short(name)} by distance, beside its best fixed offset."
         figures.append(el("figure", inline(figure, name=f"distance-{index}", label=label)))
-    rows = [row for name in (*names, *OVERALL) for row in records(table[table["relation"] == name])]
-    why = "An offset is right at one distance only; a head that knows the relation is right at many."
+    yield el("div", figures, class_="panels curves")
     caption = (
         "Accuracy by how many words dependent and head word are apart. Line: the relation’s best head with its 95% "
         "intervals; bar: the best fixed offset."
     )
-    return [
-        el("h3", "Near and far"),
-        el("p", why, class_="why"),
-        el("div", figures, class_="panels curves"),
-        el("p", caption, class_="caption"),
-        distance_table(rows, about),
-        file_link(about, BY_DISTANCE.name, "All relations as a figure"),
-    ]
+    yield el("p", caption, class_="caption")
+    rows = [row for name in (*names, *OVERALL) for row in records(table[table["relation"] == name])]
+    yield distance_table(rows, about)
+    yield file_link(about, BY_DISTANCE.name, "All relations as a figure")
 
 
-def _noop(about: Context, relations: Sequence[Relation]) -> list[Html]:
+def _noop(about: Context, relations: Sequence[Relation]) -> Iterator[Html]:
     words = about.words
     order = {relation.name: rank for rank, relation in enumerate(relations)}
     rows = sorted(noop_rows(about.run), key=lambda row: order[str(row["relation"])])
     if not rows:
-        return []
+        return
     present = {str(row["key_class"]) for row in rows}
     tokens = [name for key, name in (("sep", words.sep), ("cls", words.cls)) if key in present]
-    return [
-        el("h3", f"Attention to {join(tokens)}"),
-        el("p", "If attention to these tokens is a no-op, the words that attend in a head’s relation give them less of "
-           "it than other words do.", class_="why"),
-        *linked(about.findings_on(NOOP)),
-        el("p", "Relations whose best head beats every fixed offset. Attention from the words that attend in the "
-           "relation, in that head, beside that from all others: its dependents where the dependent attends to its "
-           "head word, the head words where they attend to their dependents; each word once, the first and the last "
-           "word of a sentence left out: beside them nothing else may stand that the head looks for.",
-           class_="caption"),
-        noop_table(rows, about),
-    ]  # fmt: skip
+    why = (
+        "If attention to these tokens is a no-op, the words that attend in a head’s relation give them less of it than "
+        "other words do."
+    )
+    caption = (
+        "Relations whose best head beats every fixed offset. Attention from the words that attend in the relation, in "
+        "that head, beside that from all others: its dependents where the dependent attends to its head word, the head "
+        "words where they attend to their dependents; each word once, the first and the last word of a sentence left "
+        "out: beside them nothing else may stand that the head looks for."
+    )
+    yield el("h3", f"Attention to {join(tokens)}")
+    yield el("p", why, class_="why")
+    yield from linked(about.findings_on(NOOP))
+    yield el("p", caption, class_="caption")
+    yield noop_table(rows, about)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from headscope.report_kit.numbers import DASH, ends, share
 from headscope.report_kit.pictures.strip import scale
@@ -11,23 +11,32 @@ from headscope.views.markup import Html, el
 
 
 def page_table(
-    header: Sequence[Html], bodies: Iterable[Html], *, name: str, class_: str | None = None
+    titles: Sequence[str],
+    groups: Mapping[str, Sequence[Html]],
+    *,
+    name: str,
+    class_: str | None = None,
+    words: Collection[str] = (),
+    above: Html | None = None,
 ) -> Html:
-    """Return a table from the lines of its header and its groups of rows; `name` is its id in the page."""
-    return el("table", el("thead", list(header)), list(bodies), id=name, class_=class_)
+    """Return a table of the page.
 
-
-def header_line(titles: Sequence[str], *, words: Collection[str] = ()) -> Html:
-    """Return a line of titles; those in `words` stand above text, and an empty one is the scale of `strip`."""
-    return el(
-        "tr",
-        [
-            el("th", title, scope="col", class_="words" if title in words else None)
-            if title
-            else el("th", scale(), scope="col", class_="picture")
-            for title in titles
-        ],
-    )
+    Args:
+        titles: of its columns; an empty one is the scale of `strip`.
+        groups: its rows below titles that span all columns; an empty title and a group without rows are left out.
+        name: its id in the page.
+        class_: its class.
+        words: titles that stand above text.
+        above: a line above the titles.
+    """
+    header = [
+        el("th", title, scope="col", class_="words" if title in words else None)
+        if title
+        else el("th", scale(), scope="col", class_="picture")
+        for title in titles
+    ]
+    bodies = [group_body(title, rows, columns=len(titles)) for title, rows in groups.items() if rows]
+    return el("table", el("thead", above, el("tr", header)), bodies, id=name, class_=class_)
 
 
 def group_body(title: str, rows: Sequence[Html], *, columns: int) -> Html:

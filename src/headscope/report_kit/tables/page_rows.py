@@ -10,7 +10,7 @@ import numpy as np
 
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import DASH, ends, table_number
-from headscope.report_kit.tables.page_parts import folded, page_table
+from headscope.report_kit.tables.page_parts import folded
 from headscope.report_kit.words import Words, capital, count
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.statistic_catalog import is_share
@@ -55,8 +55,8 @@ class Table:
             )
             for row in self.rows
         ]
-        header = [top, bottom] if self.groups else [bottom]
-        html = folded(page_table(header, [el("tbody", body)], name=self.name), self.summary)
+        header = el("thead", top if self.groups else None, bottom)
+        html = folded(el("table", header, el("tbody", body), id=self.name), self.summary)
         return html.replace("<details>", raw("<details open>"), 1) if self.opened else html
 
 
