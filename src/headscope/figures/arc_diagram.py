@@ -31,6 +31,7 @@ TITLE_COLUMNS = 34
 CALLED = {"right": "another, right", "wrong": "a wrong one"}
 
 
+@house_style()
 def arc_panel(
     example: pd.Series,
     *,
@@ -59,39 +60,34 @@ def arc_panel(
     arcs = arcs_of(example, special=special, most=most)
     tall = max(rows or 0, len(arcs.tokens))
     relation_color = color or role_color(_role(example))
-    with house_style():
-        ax = ax or new_figure(3.3, ROW_INCHES * tall + 0.75).subplots()
-        lines = [stroke for stroke in arcs.strokes() if not (hide_special and stroke.special)]
-        rgba = [
-            (
-                *to_rgb(relation_color if stroke.strong else SOFT),
-                min(stroke.weight, 1.0) * (1.0 if stroke.strong else FAINT),
-            )
-            for stroke in lines
-        ]
-        ends = [((0.0, float(stroke.query)), (1.0, float(stroke.key))) for stroke in lines]
-        ax.add_collection(
-            LineCollection(ends, colors=rgba, linewidths=1.5, capstyle="round", gid="attention")
+    ax = ax or new_figure(3.3, ROW_INCHES * tall + 0.75).subplots()
+    lines = [stroke for stroke in arcs.strokes() if not (hide_special and stroke.special)]
+    rgba = [
+        (
+            *to_rgb(relation_color if stroke.strong else SOFT),
+            min(stroke.weight, 1.0) * (1.0 if stroke.strong else FAINT),
         )
-        missed = [
-            ((0.0, float(arc[0])), (1.0, float(arc[1])))
-            for arc, wrong in zip(arcs.arcs, arcs.chosen)
-            if wrong is not None
-        ]
-        ax.add_collection(
-            LineCollection(
-                missed, colors=relation_color, linewidths=1.0, linestyles=(0, (2, 2)), gid="missed"
-            )
-        )
-        _words(ax, arcs, relation_color, hide_special=hide_special, size=size)
-        ax.set_xlim(-0.8, 1.8)
-        ax.set_ylim(tall - 0.4, -0.6)
-        ax.set_axis_off()
-        ax.set_title(title)
-        if arcs.total > len(arcs.tokens):
-            note = f"words {arcs.first + 1}–{arcs.first + len(arcs.tokens)} of {arcs.total}"
-            ax.text(0, 0, note, transform=ax.transAxes, fontsize=8, color=SOFT, va="top")
-        return figure_of(ax)
+        for stroke in lines
+    ]
+    ends = [((0.0, float(stroke.query)), (1.0, float(stroke.key))) for stroke in lines]
+    ax.add_collection(LineCollection(ends, colors=rgba, linewidths=1.5, capstyle="round", gid="attention"))
+    missed = [
+        ((0.0, float(arc[0])), (1.0, float(arc[1])))
+        for arc, wrong in zip(arcs.arcs, arcs.chosen)
+        if wrong is not None
+    ]
+    ax.add_collection(
+        LineCollection(missed, colors=relation_color, linewidths=1.0, linestyles=(0, (2, 2)), gid="missed")
+    )
+    _words(ax, arcs, relation_color, hide_special=hide_special, size=size)
+    ax.set_xlim(-0.8, 1.8)
+    ax.set_ylim(tall - 0.4, -0.6)
+    ax.set_axis_off()
+    ax.set_title(title)
+    if arcs.total > len(arcs.tokens):
+        note = f"words {arcs.first + 1}–{arcs.first + len(arcs.tokens)} of {arcs.total}"
+        ax.text(0, 0, note, transform=ax.transAxes, fontsize=8, color=SOFT, va="top")
+    return figure_of(ax)
 
 
 def _role(example: pd.Series) -> str:
@@ -115,6 +111,7 @@ def _words(ax: Axes, arcs: ArcStrokes, color: str, *, hide_special: bool, size: 
             )  # fmt: skip
 
 
+@house_style()
 def arc_diagram(
     examples: pd.DataFrame,
     *,
@@ -141,30 +138,29 @@ def arc_diagram(
         )
     groups = _groups(examples)
     columns = across(max(len(rows) for rows in groups.values()), each=PANEL_INCHES)
-    with house_style():
-        lines = [
-            (name, start, rows[start : start + columns])
-            for name, rows in groups.items()
-            for start in range(0, len(rows), columns)
-        ]
-        inches = [_inches(rows, most) for _, _, rows in lines]
-        figure = new_figure(PANEL_INCHES * columns, sum(inches))
-        grid = figure.subplots(len(lines), columns, squeeze=False, gridspec_kw={"height_ratios": inches})
-        for (name, start, rows), line in zip(lines, grid):
-            tall = _rows(rows, most)
-            for index, ax in enumerate(line):
-                if index >= len(rows):
-                    ax.set_axis_off()
-                    continue
-                row = rows[index]
-                plain = f"Head {head_label(row['layer'], row['head'])} · {label(name, 24)}"
-                first = fill((titles or {}).get(name, plain), TITLE_COLUMNS)
-                arc_panel(
-                    row, special=special, hide_special=hide_special, rows=tall, ax=ax, most=most, size=SMALL,
-                )  # fmt: skip
-                title = first if start + index == 0 else CALLED.get(str(row["outcome"]), "")
-                ax.set_title(title, fontsize=8.5, pad=4)
-        return figure
+    lines = [
+        (name, start, rows[start : start + columns])
+        for name, rows in groups.items()
+        for start in range(0, len(rows), columns)
+    ]
+    inches = [_inches(rows, most) for _, _, rows in lines]
+    figure = new_figure(PANEL_INCHES * columns, sum(inches))
+    grid = figure.subplots(len(lines), columns, squeeze=False, gridspec_kw={"height_ratios": inches})
+    for (name, start, rows), line in zip(lines, grid):
+        tall = _rows(rows, most)
+        for index, ax in enumerate(line):
+            if index >= len(rows):
+                ax.set_axis_off()
+                continue
+            row = rows[index]
+            plain = f"Head {head_label(row['layer'], row['head'])} · {label(name, 24)}"
+            first = fill((titles or {}).get(name, plain), TITLE_COLUMNS)
+            arc_panel(
+                row, special=special, hide_special=hide_special, rows=tall, ax=ax, most=most, size=SMALL,
+            )  # fmt: skip
+            title = first if start + index == 0 else CALLED.get(str(row["outcome"]), "")
+            ax.set_title(title, fontsize=8.5, pad=4)
+    return figure
 
 
 def arc_pages(examples: pd.DataFrame, *, most: int = MOST_TOKENS) -> list[pd.DataFrame]:

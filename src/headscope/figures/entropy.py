@@ -15,6 +15,7 @@ from headscope.figures.style import figure_of, house_style, new_figure
 from headscope.visible import capital
 
 
+@house_style()
 def entropy_by_layer(
     stats: pd.DataFrame,
     *,
@@ -32,22 +33,21 @@ def entropy_by_layer(
         axes: a row of axes for each kind in the table, one a statistic; made when not given.
     """
     kinds = kinds_in(stats)
-    with house_style():
-        if axes is None:
-            width = panel_width(int(stats["layer"].max()))
-            columns = across(len(ENTROPIES), each=2.4)
-            lines = -(-len(ENTROPIES) // columns) * len(kinds)
-            figure = new_figure(columns * width, 2.9 * lines)
-            panels = figure.subplots(lines, columns, squeeze=False)
-            axes = panels.reshape(len(kinds), len(ENTROPIES)).tolist()
-        elif len(axes) != len(kinds) or any(len(row) != len(ENTROPIES) for row in axes):
-            raise ValueError(
-                f"Expected {len(kinds)} rows of {len(ENTROPIES)} axes ({', '.join(kinds)}), got "
-                f"{[len(row) for row in axes]}; give one row a kind, and in it one axes for each of "
-                f"{', '.join(ENTROPIES)}."
-            )
-        for kind, row in zip(kinds, axes):
-            for statistic, ax in zip(ENTROPIES, row):
-                statistic_panel(stats, statistic, kind=kind, roles=roles, names=names, ax=ax)
-                ax.set_title(panel_title(capital(names[statistic]), kind, kinds))
-        return figure_of(axes[0][0])
+    if axes is None:
+        width = panel_width(int(stats["layer"].max()))
+        columns = across(len(ENTROPIES), each=2.4)
+        lines = -(-len(ENTROPIES) // columns) * len(kinds)
+        figure = new_figure(columns * width, 2.9 * lines)
+        panels = figure.subplots(lines, columns, squeeze=False)
+        axes = panels.reshape(len(kinds), len(ENTROPIES)).tolist()
+    elif len(axes) != len(kinds) or any(len(row) != len(ENTROPIES) for row in axes):
+        raise ValueError(
+            f"Expected {len(kinds)} rows of {len(ENTROPIES)} axes ({', '.join(kinds)}), got "
+            f"{[len(row) for row in axes]}; give one row a kind, and in it one axes for each of "
+            f"{', '.join(ENTROPIES)}."
+        )
+    for kind, row in zip(kinds, axes):
+        for statistic, ax in zip(ENTROPIES, row):
+            statistic_panel(stats, statistic, kind=kind, roles=roles, names=names, ax=ax)
+            ax.set_title(panel_title(capital(names[statistic]), kind, kinds))
+    return figure_of(axes[0][0])

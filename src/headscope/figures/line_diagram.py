@@ -109,6 +109,7 @@ def draw_lines(
     return note
 
 
+@house_style()
 def line_diagram(
     examples: pd.DataFrame,
     *,
@@ -132,24 +133,23 @@ def line_diagram(
         raise ValueError(
             "Expected at least one example of a behavior, got none; run the examples stage first."
         )
-    with house_style():
-        if axes is None:
-            columns = across(min(len(rows), COLUMNS), each=PANEL_INCHES)
-            lines = -(-len(rows) // columns)
-            figure = new_figure(PANEL_INCHES * columns, _inches(rows, most) * lines)
-            figure.set_layout_engine("constrained", h_pad=0.14)
-            grid = figure.subplots(lines, columns, squeeze=False).ravel()
-            for spare in grid[len(rows) :]:
-                spare.set_axis_off()
-            axes = list(grid[: len(rows)])
-        if len(axes) != len(rows):
-            raise ValueError(
-                f"Expected {len(rows)} axes, one an example, got {len(axes)}; give one for each row."
-            )
-        prefixes = kind_prefixes(row["kind"] for row in rows)
-        for ax, row in zip(axes, rows):
-            example_panel(row, labels=labels, prefix=prefixes[row["kind"]], ax=ax, most=most)
-        return figure_of(axes[0])
+    if axes is None:
+        columns = across(min(len(rows), COLUMNS), each=PANEL_INCHES)
+        lines = -(-len(rows) // columns)
+        figure = new_figure(PANEL_INCHES * columns, _inches(rows, most) * lines)
+        figure.set_layout_engine("constrained", h_pad=0.14)
+        grid = figure.subplots(lines, columns, squeeze=False).ravel()
+        for spare in grid[len(rows) :]:
+            spare.set_axis_off()
+        axes = list(grid[: len(rows)])
+    if len(axes) != len(rows):
+        raise ValueError(
+            f"Expected {len(rows)} axes, one an example, got {len(axes)}; give one for each row."
+        )
+    prefixes = kind_prefixes(row["kind"] for row in rows)
+    for ax, row in zip(axes, rows):
+        example_panel(row, labels=labels, prefix=prefixes[row["kind"]], ax=ax, most=most)
+    return figure_of(axes[0])
 
 
 def line_pages(examples: pd.DataFrame, *, most: int = MOST_TOKENS) -> list[pd.DataFrame]:
@@ -168,6 +168,7 @@ def _inches(rows: Sequence[pd.Series], most: int) -> float:
     return ROW_INCHES * tallest + 0.75
 
 
+@house_style()
 def example_panel(
     example: pd.Series,
     *,
@@ -181,14 +182,13 @@ def example_panel(
     known = palette().roles.get(role)
     words = (labels or {}).get(role, known.label if known else role)
     weights = weights_of(example)
-    with house_style():
-        if ax is None:
-            rows = min(max(weights.shape), most)
-            ax = new_figure(3.3, ROW_INCHES * rows + 0.75).subplots()
-        # Read from Parquet, a list of tokens comes as an array.
-        tokens, keys = [str(token) for token in example["tokens"]], [str(key) for key in example["keys"]]
-        note = draw_lines(ax, tokens, keys, weights, color=role_color(role), most=most)
-        title = f"{prefix}head {head_label(example['layer'], example['head'])} · {words}"
-        ax.set_title(capital(title))
-        ax.text(0.0, 0.0, note, transform=ax.transAxes, fontsize=8, color=SOFT, va="top", ha="left")
-        return figure_of(ax)
+    if ax is None:
+        rows = min(max(weights.shape), most)
+        ax = new_figure(3.3, ROW_INCHES * rows + 0.75).subplots()
+    # Read from Parquet, a list of tokens comes as an array.
+    tokens, keys = [str(token) for token in example["tokens"]], [str(key) for key in example["keys"]]
+    note = draw_lines(ax, tokens, keys, weights, color=role_color(role), most=most)
+    title = f"{prefix}head {head_label(example['layer'], example['head'])} · {words}"
+    ax.set_title(capital(title))
+    ax.text(0.0, 0.0, note, transform=ax.transAxes, fontsize=8, color=SOFT, va="top", ha="left")
+    return figure_of(ax)

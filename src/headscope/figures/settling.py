@@ -21,6 +21,7 @@ _NUMBER = re.compile(r"[\d.,%>–−-]+")
 _FEWEST_LETTERS = 8
 
 
+@house_style()
 def settle(figure: Figure) -> None:
     """Bring a figure's labels apart, before it is written, and fix its layout: as it was looked at it is written.
 
@@ -28,22 +29,21 @@ def settle(figure: Figure) -> None:
     apart. Where that is not enough, names of single heads are left out, the least of them first, and the numbers
     of a map's cells all together. On paper text has 7 to 9 points.
     """
-    with house_style():
-        FigureCanvasAgg(figure)
-        if paper_width() is not None:
-            _legible(figure)
-        figure.draw_without_rendering()
-        if paper_width() is not None or crowded(figure):
-            # Drawing again, and laying out with it, is most of the work: only after a change.
-            if _break_lines(figure) | _thin(figure):
+    FigureCanvasAgg(figure)
+    if paper_width() is not None:
+        _legible(figure)
+    figure.draw_without_rendering()
+    if paper_width() is not None or crowded(figure):
+        # Drawing again, and laying out with it, is most of the work: only after a change.
+        if _break_lines(figure) | _thin(figure):
+            figure.draw_without_rendering()
+            if _thin(figure):
                 figure.draw_without_rendering()
-                if _thin(figure):
-                    figure.draw_without_rendering()
-            for axes in figure.axes:
-                _spread(axes)
-            _drop(figure)
-        # With an engine that does nothing each form would still be drawn twice, the first time to lay it out.
-        figure.set_layout_engine(None)
+        for axes in figure.axes:
+            _spread(axes)
+        _drop(figure)
+    # With an engine that does nothing each form would still be drawn twice, the first time to lay it out.
+    figure.set_layout_engine(None)
 
 
 def _legible(figure: Figure) -> None:

@@ -33,6 +33,7 @@ SPREAD = 0.62
 """How much of a layer's width its heads take, side by side."""
 
 
+@house_style()
 def statistic_panel(
     stats: pd.DataFrame,
     statistic: str,
@@ -56,28 +57,27 @@ def statistic_panel(
         ax: where to draw; made when not given.
     """
     series = select(stats, statistic, kind=kind)
-    with house_style():
-        ax = ax or new_figure(panel_width(series.layers), 2.7).subplots()
-        ax.set_title(capital(names[statistic]))
-        if series.empty:
-            say_absent(ax, "Cannot occur in this kind of attention.")
-            return figure_of(ax)
-        layer_axis(ax, series.layers)
-        if is_share(statistic):
-            share_axis(ax, share_top(series) if top is None else top)
-        else:
-            ax.set_ylim(0, _entropy_top(stats, kind))
-            ax.set_ylabel("nats")
-        draw_means(ax, series)
-        draw_uniform(ax, series)
-        known, finders = None if roles is None else roles_of(roles, kind), finders_of(roles, kind)
-        draw_heads(ax, series, roles=known, spread=SPREAD, finders=finders)
-        if is_share(statistic):
-            name_heads(ax, series, bar=NAMED_ABOVE, spread=SPREAD)
-        else:
-            name_finders(ax, points_of(series, spread=SPREAD), finders)
-            _name_uniform(ax, series)
+    ax = ax or new_figure(panel_width(series.layers), 2.7).subplots()
+    ax.set_title(capital(names[statistic]))
+    if series.empty:
+        say_absent(ax, "Cannot occur in this kind of attention.")
         return figure_of(ax)
+    layer_axis(ax, series.layers)
+    if is_share(statistic):
+        share_axis(ax, share_top(series) if top is None else top)
+    else:
+        ax.set_ylim(0, _entropy_top(stats, kind))
+        ax.set_ylabel("nats")
+    draw_means(ax, series)
+    draw_uniform(ax, series)
+    known, finders = None if roles is None else roles_of(roles, kind), finders_of(roles, kind)
+    draw_heads(ax, series, roles=known, spread=SPREAD, finders=finders)
+    if is_share(statistic):
+        name_heads(ax, series, bar=NAMED_ABOVE, spread=SPREAD)
+    else:
+        name_finders(ax, points_of(series, spread=SPREAD), finders)
+        _name_uniform(ax, series)
+    return figure_of(ax)
 
 
 def _entropy_top(stats: pd.DataFrame, kind: str) -> float:

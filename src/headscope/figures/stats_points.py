@@ -66,6 +66,7 @@ def by_page(table: pd.DataFrame, *, each: float) -> list[tuple[str, pd.DataFrame
     return [(f"-{kind}" if index else "", table[table["kind"] == kind]) for index, kind in enumerate(kinds)]
 
 
+@house_style()
 def stats_points(
     stats: pd.DataFrame,
     *,
@@ -90,23 +91,22 @@ def stats_points(
         ValueError: `axes` has another shape than three rows by the kinds.
     """
     kinds = kinds_in(stats)
-    with house_style():
-        if axes is None:
-            deepest = int(stats["layer"].max())
-            width = min(max(0.42 * deepest + 2.2, 5.2), 12.0)
-            figure = new_figure(width * len(kinds), 3.0 * len(PANELS))
-            axes = figure.subplots(len(PANELS), len(kinds), squeeze=False).tolist()
-        elif len(axes) != len(PANELS) or any(len(row) != len(kinds) for row in axes):
-            raise ValueError(
-                f"Expected {len(PANELS)} rows of {len(kinds)} axes ({', '.join(kinds)}), got "
-                f"{[len(row) for row in axes]}; give one row a panel and one column a kind."
-            )
-        for panel, row in zip(PANELS, axes):
-            for kind, ax in zip(kinds, row):
-                ax.set_title(panel_title(panel.title, kind, kinds))
-                finders = finders_of(roles, kind)
-                _overlay(ax, stats, panel, kind=kind, names=names, finders=finders)
-        return figure_of(axes[0][0])
+    if axes is None:
+        deepest = int(stats["layer"].max())
+        width = min(max(0.42 * deepest + 2.2, 5.2), 12.0)
+        figure = new_figure(width * len(kinds), 3.0 * len(PANELS))
+        axes = figure.subplots(len(PANELS), len(kinds), squeeze=False).tolist()
+    elif len(axes) != len(PANELS) or any(len(row) != len(kinds) for row in axes):
+        raise ValueError(
+            f"Expected {len(PANELS)} rows of {len(kinds)} axes ({', '.join(kinds)}), got "
+            f"{[len(row) for row in axes]}; give one row a panel and one column a kind."
+        )
+    for panel, row in zip(PANELS, axes):
+        for kind, ax in zip(kinds, row):
+            ax.set_title(panel_title(panel.title, kind, kinds))
+            finders = finders_of(roles, kind)
+            _overlay(ax, stats, panel, kind=kind, names=names, finders=finders)
+    return figure_of(axes[0][0])
 
 
 def _overlay(

@@ -134,6 +134,7 @@ def accuracy_course(log: pd.DataFrame) -> Course:
     return Course("masked words filled in", INK, points)
 
 
+@house_style()
 def heads_forming(courses: Sequence[Course]) -> Figure:
     """Draw a panel for each course, four in a row: its value in percent against the training step.
 
@@ -150,22 +151,22 @@ def heads_forming(courses: Sequence[Course]) -> Figure:
         raise ValueError(
             "Expected at least one course of a number through training, got none; score checkpoints."
         )
-    with house_style():
-        columns = min(COLUMNS, len(courses))
-        lines = -(-len(courses) // columns)
-        figure = new_figure(2.6 * columns, 2.0 * lines + 0.3)
-        grid = figure.subplots(lines, columns, squeeze=False, sharey=True, sharex=True).ravel()
-        for ax in grid[len(courses) :]:
-            ax.set_axis_off()
-        last = max(int(course.points["step"].max()) for course in courses)
-        for index, (course, ax) in enumerate(zip(courses, grid)):
-            course_panel(course, last=last, ax=ax)
-            # Shared axes number the last line alone; a panel without one below it numbers its own.
-            ax.tick_params(labelbottom=index + columns >= len(courses))
-        figure.supxlabel("training step", fontsize=9, color=SOFT)
-        return figure
+    columns = min(COLUMNS, len(courses))
+    lines = -(-len(courses) // columns)
+    figure = new_figure(2.6 * columns, 2.0 * lines + 0.3)
+    grid = figure.subplots(lines, columns, squeeze=False, sharey=True, sharex=True).ravel()
+    for ax in grid[len(courses) :]:
+        ax.set_axis_off()
+    last = max(int(course.points["step"].max()) for course in courses)
+    for index, (course, ax) in enumerate(zip(courses, grid)):
+        course_panel(course, last=last, ax=ax)
+        # Shared axes number the last line alone; a panel without one below it numbers its own.
+        ax.tick_params(labelbottom=index + columns >= len(courses))
+    figure.supxlabel("training step", fontsize=9, color=SOFT)
+    return figure
 
 
+@house_style()
 def course_panel(course: Course, *, last: int | None = None, ax: Axes | None = None) -> Figure:
     """Draw one course.
 
@@ -174,40 +175,39 @@ def course_panel(course: Course, *, last: int | None = None, ax: Axes | None = N
         last: the step at which the axis ends; the course's last by default.
         ax: where to draw; made when not given.
     """
-    with house_style():
-        if ax is None:
-            ax = new_figure(2.9, 2.2).subplots()
-        points = course.points.sort_values("step")
-        x, y = points["step"].to_numpy(float), points["value"].to_numpy(float)
-        low, high = points["ci_low"].to_numpy(float), points["ci_high"].to_numpy(float)
-        if np.isfinite(course.rule):
-            ax.axhline(course.rule, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
-            _name_rule(ax, course, last=float(y[-1]))
-        if np.isfinite(low).any():
-            ax.fill_between(x, low, high, color=course.color, alpha=0.22, linewidth=0, gid="interval")
-        ax.plot(x, y, color=course.color, linewidth=1.5, zorder=3, gid="value")
-        sure = points["sure"].to_numpy(bool)
-        for which, face, name in ((sure, course.color, "sure"), (~sure, "white", "unsure")):
-            if which.any():  # a line of no points would take up room at the figure's corner
-                ax.plot(
-                    x[which], y[which], linestyle="", marker="o", markersize=4, zorder=4, clip_on=False,
-                    markerfacecolor=face, markeredgecolor=course.color, gid=name,
-                )  # fmt: skip
-        if head := str(points["head"].iloc[-1]):
-            ax.annotate(
-                head, (x[-1], y[-1]), xytext=(0, 6), textcoords="offset points", ha="right", va="bottom",
-                fontsize=8, color=INK,
+    if ax is None:
+        ax = new_figure(2.9, 2.2).subplots()
+    points = course.points.sort_values("step")
+    x, y = points["step"].to_numpy(float), points["value"].to_numpy(float)
+    low, high = points["ci_low"].to_numpy(float), points["ci_high"].to_numpy(float)
+    if np.isfinite(course.rule):
+        ax.axhline(course.rule, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
+        _name_rule(ax, course, last=float(y[-1]))
+    if np.isfinite(low).any():
+        ax.fill_between(x, low, high, color=course.color, alpha=0.22, linewidth=0, gid="interval")
+    ax.plot(x, y, color=course.color, linewidth=1.5, zorder=3, gid="value")
+    sure = points["sure"].to_numpy(bool)
+    for which, face, name in ((sure, course.color, "sure"), (~sure, "white", "unsure")):
+        if which.any():  # a line of no points would take up room at the figure's corner
+            ax.plot(
+                x[which], y[which], linestyle="", marker="o", markersize=4, zorder=4, clip_on=False,
+                markerfacecolor=face, markeredgecolor=course.color, gid=name,
             )  # fmt: skip
-        ax.set_title(course.title, fontsize=10)
-        end = float(x[-1] if last is None else last)
-        ax.set_xlim(-0.02 * max(end, 1.0), 1.02 * max(end, 1.0))
-        ax.set_xticks([0, end / 2, end], ["0", f"{end / 2:,.6g}", f"{end:,.6g}"])
-        ax.set_ylim(0, 1)
-        ax.set_yticks([0, 0.5, 1], ["0", "50", "100%"])
-        ax.grid(axis="y", color=LINE)
-        ax.spines["left"].set_visible(False)
-        ax.tick_params(labelsize=8)
-        return figure_of(ax)
+    if head := str(points["head"].iloc[-1]):
+        ax.annotate(
+            head, (x[-1], y[-1]), xytext=(0, 6), textcoords="offset points", ha="right", va="bottom",
+            fontsize=8, color=INK,
+        )  # fmt: skip
+    ax.set_title(course.title, fontsize=10)
+    end = float(x[-1] if last is None else last)
+    ax.set_xlim(-0.02 * max(end, 1.0), 1.02 * max(end, 1.0))
+    ax.set_xticks([0, end / 2, end], ["0", f"{end / 2:,.6g}", f"{end:,.6g}"])
+    ax.set_ylim(0, 1)
+    ax.set_yticks([0, 0.5, 1], ["0", "50", "100%"])
+    ax.grid(axis="y", color=LINE)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(labelsize=8)
+    return figure_of(ax)
 
 
 def _name_rule(ax: Axes, course: Course, *, last: float) -> None:

@@ -19,6 +19,7 @@ _INNER = (3, 7)
 """A head's line is thick between these deciles."""
 
 
+@house_style()
 def decile_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None = None) -> Figure:
     """Draw a line for each head from its first decile to its ninth, a point at the fifth; a panel a measure.
 
@@ -32,11 +33,10 @@ def decile_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None 
     """
     deciles = table[table["kind"] == kind]
     known = [name for name in MEASURES if deciles.loc[deciles["measure"] == name, "value"].notna().any()]
-    with house_style():
-        figure, axes = panel_column(len(known), height=1.55)
-        for ax, name in zip(axes, known):
-            _panel(ax, deciles[deciles["measure"] == name], MEASURES[name], kind, roles)
-        return figure
+    figure, axes = panel_column(len(known), height=1.55)
+    for ax, name in zip(axes, known):
+        _panel(ax, deciles[deciles["measure"] == name], MEASURES[name], kind, roles)
+    return figure
 
 
 def _panel(ax: Axes, table: pd.DataFrame, measure: RowMeasure, kind: str, roles: pd.DataFrame | None) -> None:

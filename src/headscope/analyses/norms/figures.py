@@ -23,6 +23,7 @@ from headscope.figures.style import SOFT, figure_of, house_style, new_figure
 _NAMED, _SIZE = 8, 8.0
 
 
+@house_style()
 def activity_panel(
     heads: Sequence[Activity],
     *,
@@ -40,23 +41,22 @@ def activity_panel(
         roles: `kind layer head role`, for colors and shapes.
         ax: where to draw; made when not given.
     """
-    with house_style():
-        ax = ax or new_figure(5.2, 3.6).subplots()
-        ax.set_xlim(-0.02, 1.02)
-        values = np.array([head.relative.value for head in heads])
-        low = min(values[values > 0].min(initial=INACTIVE_BELOW), INACTIVE_BELOW)
-        log_axis(ax, low / 1.5, max(values.max(), 1.0) * 1.5, subs=(1.0, 2.0, 5.0))
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}%"))
-        ax.set_xlabel("weight on the first token, separators and a learned sink")
-        ax.set_ylabel("output, of the layer’s mean head")
-        ax.axhline(INACTIVE_BELOW, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
-        ax.axvline(SINK_THRESHOLD, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
-        draw_points(
-            ax, [(head.layer, head.head) for head in heads], np.array([head.sink_share for head in heads]), values,
-            kind=kind, name="norms", roles=roles, s=46.0, edgecolors=EDGE_COLOR,
-        )  # fmt: skip
-        _name(ax, _disagreeing(heads)[:_NAMED], heads, kind)
-        return figure_of(ax)
+    ax = ax or new_figure(5.2, 3.6).subplots()
+    ax.set_xlim(-0.02, 1.02)
+    values = np.array([head.relative.value for head in heads])
+    low = min(values[values > 0].min(initial=INACTIVE_BELOW), INACTIVE_BELOW)
+    log_axis(ax, low / 1.5, max(values.max(), 1.0) * 1.5, subs=(1.0, 2.0, 5.0))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}%"))
+    ax.set_xlabel("weight on the first token, separators and a learned sink")
+    ax.set_ylabel("output, of the layer’s mean head")
+    ax.axhline(INACTIVE_BELOW, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
+    ax.axvline(SINK_THRESHOLD, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
+    draw_points(
+        ax, [(head.layer, head.head) for head in heads], np.array([head.sink_share for head in heads]), values,
+        kind=kind, name="norms", roles=roles, s=46.0, edgecolors=EDGE_COLOR,
+    )  # fmt: skip
+    _name(ax, _disagreeing(heads)[:_NAMED], heads, kind)
+    return figure_of(ax)
 
 
 def _name(ax: Axes, named: Sequence[Activity], heads: Sequence[Activity], kind: str) -> None:

@@ -11,6 +11,7 @@ from headscope.figures.head_points import draw_points, panel_column, side_by_sid
 from headscope.figures.style import INK, house_style
 
 
+@house_style()
 def effective_dimension_figure(
     table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None = None
 ) -> Figure:
@@ -25,13 +26,12 @@ def effective_dimension_figure(
     """
     dimensions = table[(table["kind"] == kind) & (table["statistic"] == EFFECTIVE) & table["value"].notna()]
     known = [side for side in SIDES if (dimensions["vectors"] == side).any()]
-    with house_style():
-        figure, axes = panel_column(len(known), height=1.4)
-        for ax, side in zip(axes, known):
-            rows = dimensions[dimensions["vectors"] == side]
-            heads = list(zip(rows["layer"].astype(int), rows["head"].astype(int), strict=True))
-            x, y = side_by_side(ax, heads), rows["value"].to_numpy(float)
-            draw_points(ax, heads, x, y, kind=kind, name=f"pca-{side}", roles=roles)
-            ax.set_ylim(0, None)
-            ax.set_title(f"{TITLES[side]}, directions", loc="left", fontsize=10, color=INK)
-        return figure
+    figure, axes = panel_column(len(known), height=1.4)
+    for ax, side in zip(axes, known):
+        rows = dimensions[dimensions["vectors"] == side]
+        heads = list(zip(rows["layer"].astype(int), rows["head"].astype(int), strict=True))
+        x, y = side_by_side(ax, heads), rows["value"].to_numpy(float)
+        draw_points(ax, heads, x, y, kind=kind, name=f"pca-{side}", roles=roles)
+        ax.set_ylim(0, None)
+        ax.set_title(f"{TITLES[side]}, directions", loc="left", fontsize=10, color=INK)
+    return figure

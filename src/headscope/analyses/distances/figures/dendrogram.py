@@ -38,6 +38,7 @@ MOST_LABELED = 400
 """With more heads the tree has no names, and is no higher than this number of lines."""
 
 
+@house_style()
 def dendrogram(
     pairs: pd.DataFrame,
     table: pd.DataFrame,
@@ -70,17 +71,16 @@ def dendrogram(
     each = LINE_HEIGHT if paper_width() is None else PAPER_LINE
     most = MOST_LABELED if paper_width() is None else int((PAGE_INCHES - 1.2) / PAPER_LINE)
     lines = min(len(leaves), most)
-    with house_style():
-        ax = ax or new_figure(WIDTH, 0.8 + each * lines).subplots()
-        if len(leaves) < 2:
-            say_absent(ax, "A tree needs two heads.")
-            return figure_of(ax)
-        clusters = cluster(matrix_of(pairs, leaves, kind=kind))
-        _branches(ax, clusters)
-        _leaves(ax, heads, clusters, kind, named=len(leaves) <= most)
-        _key(ax, heads, names or {})
-        _cut(ax, clusters)
+    ax = ax or new_figure(WIDTH, 0.8 + each * lines).subplots()
+    if len(leaves) < 2:
+        say_absent(ax, "A tree needs two heads.")
         return figure_of(ax)
+    clusters = cluster(matrix_of(pairs, leaves, kind=kind))
+    _branches(ax, clusters)
+    _leaves(ax, heads, clusters, kind, named=len(leaves) <= most)
+    _key(ax, heads, names or {})
+    _cut(ax, clusters)
+    return figure_of(ax)
 
 
 def _branches(ax: Axes, clusters: Clusters) -> None:

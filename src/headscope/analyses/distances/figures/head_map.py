@@ -39,6 +39,7 @@ NUMBERED = 100
 MOST_NAMED = 10
 
 
+@house_style()
 def head_map(
     table: pd.DataFrame, *, kind: str, stress: float | None = None, names: Mapping[str, str] | None = None
 ) -> Figure:
@@ -54,21 +55,21 @@ def head_map(
         ValueError: the table has no head of this kind.
     """
     heads = _heads(table, kind)
-    with house_style():
-        columns = across(len(COLORINGS), each=2.9)
-        lines = len(COLORINGS) // columns
-        below = 0.0 if stress is None else 0.25 * lines
-        figure = new_figure(2 * SIDE + 0.2, lines * (height_of(heads) + 0.45) + below)
-        for coloring, ax in zip(COLORINGS, figure.subplots(lines, columns, squeeze=False).ravel()):
-            map_panel(table, kind=kind, coloring=coloring, names=names, ax=ax)
-        if stress is not None:
-            figure.supxlabel(
-                f"distances in the plane stand for divergences in nats, with a stress of {stress:.2f} (0 is exact)",
-                fontsize=9, color=SOFT, x=0.01, ha="left",
-            )  # fmt: skip
-        return figure
+    columns = across(len(COLORINGS), each=2.9)
+    lines = len(COLORINGS) // columns
+    below = 0.0 if stress is None else 0.25 * lines
+    figure = new_figure(2 * SIDE + 0.2, lines * (height_of(heads) + 0.45) + below)
+    for coloring, ax in zip(COLORINGS, figure.subplots(lines, columns, squeeze=False).ravel()):
+        map_panel(table, kind=kind, coloring=coloring, names=names, ax=ax)
+    if stress is not None:
+        figure.supxlabel(
+            f"distances in the plane stand for divergences in nats, with a stress of {stress:.2f} (0 is exact)",
+            fontsize=9, color=SOFT, x=0.01, ha="left",
+        )  # fmt: skip
+    return figure
 
 
+@house_style()
 def map_panel(
     table: pd.DataFrame,
     *,
@@ -95,18 +96,17 @@ def map_panel(
     if coloring not in COLORINGS:
         raise ValueError(f"Expected a coloring by role or layer, got {coloring!r}; choose one of them.")
     heads = _heads(table, kind)
-    with house_style():
-        ax = ax or new_figure(SIDE, height_of(heads) + 0.45).subplots()
-        ax.set_title(f"By {coloring}")
-        if coloring == "role" and heads["role"].isna().all():
-            say_absent(ax, "Roles need the statistics of the same run.")
-            return figure_of(ax)
-        plane = lay_out(ax, heads)
-        if coloring == "role":
-            _by_role(ax, heads, kind, plane, dict(names or {}))
-        else:
-            _by_layer(ax, heads, kind, plane)
+    ax = ax or new_figure(SIDE, height_of(heads) + 0.45).subplots()
+    ax.set_title(f"By {coloring}")
+    if coloring == "role" and heads["role"].isna().all():
+        say_absent(ax, "Roles need the statistics of the same run.")
         return figure_of(ax)
+    plane = lay_out(ax, heads)
+    if coloring == "role":
+        _by_role(ax, heads, kind, plane, dict(names or {}))
+    else:
+        _by_layer(ax, heads, kind, plane)
+    return figure_of(ax)
 
 
 def _heads(table: pd.DataFrame, kind: str) -> pd.DataFrame:

@@ -16,6 +16,7 @@ from headscope.figures.paper import narrow
 from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_color
 
 
+@house_style()
 def probe_scores(
     probes: pd.DataFrame, *, paper: Mapping[str, float | int] | None = None, ax: Axes | None = None
 ) -> Figure:
@@ -34,41 +35,34 @@ def probe_scores(
         raise ValueError(
             "Expected attachment scores of at least one probe, got none; run with --treebank-train."
         )
-    with house_style():
-        ax = ax or new_figure(7.2, 0.7 + 0.36 * len(lines)).subplots()
-        for y, line in enumerate(lines):
-            system, mean = line.system, line.score
-            color = role_color(system.role)
-            if np.isfinite(mean.ci_low):
-                ax.hlines(y, mean.ci_low, mean.ci_high, color=color, linewidth=6, alpha=0.35, gid="interval")
-            ax.plot(
-                line.values,
-                [y] * line.seeds,
-                linestyle="",
-                marker="|",
-                markersize=11,
-                color=color,
-                gid="seeds",
-            )
-            ax.plot(mean.value, y, marker="o", markersize=5, color=color, gid="mean")
-            printed = (paper or {}).get(system.paper or "")
-            if printed is not None:
-                ax.plot(
-                    printed / 100, y, marker="D", markersize=6, markerfacecolor="none", color=INK, gid="paper"
-                )
-            ax.text(1.02, y, f"{100 * mean.value:.1f}", va="center", ha="left", color=INK, clip_on=False)
-        systems = [line.system for line in lines]
-        names = [system.name + (" (UUAS)" if system.measure == "UUAS" else "") for system in systems]
-        ax.set_yticks(
-            range(len(lines)), [fill(label(name, 44), 22) if narrow() else label(name, 44) for name in names]
+    ax = ax or new_figure(7.2, 0.7 + 0.36 * len(lines)).subplots()
+    for y, line in enumerate(lines):
+        system, mean = line.system, line.score
+        color = role_color(system.role)
+        if np.isfinite(mean.ci_low):
+            ax.hlines(y, mean.ci_low, mean.ci_high, color=color, linewidth=6, alpha=0.35, gid="interval")
+        ax.plot(
+            line.values, [y] * line.seeds, linestyle="", marker="|", markersize=11, color=color, gid="seeds"
         )
-        ax.tick_params(axis="y", labelcolor=INK)
-        ax.set_ylim(len(lines) - 0.5, -0.5)
-        ax.set_xlim(0, 1)
-        ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100%"])
-        ax.grid(axis="x", color=LINE)
-        for side in ("left", "bottom"):
-            ax.spines[side].set_visible(False)
-        if paper and any(system.paper in paper for system in systems):
-            ax.set_xlabel("◇ in the paper, on the Wall Street Journal", color=SOFT)
-        return figure_of(ax)
+        ax.plot(mean.value, y, marker="o", markersize=5, color=color, gid="mean")
+        printed = (paper or {}).get(system.paper or "")
+        if printed is not None:
+            ax.plot(
+                printed / 100, y, marker="D", markersize=6, markerfacecolor="none", color=INK, gid="paper"
+            )
+        ax.text(1.02, y, f"{100 * mean.value:.1f}", va="center", ha="left", color=INK, clip_on=False)
+    systems = [line.system for line in lines]
+    names = [system.name + (" (UUAS)" if system.measure == "UUAS" else "") for system in systems]
+    ax.set_yticks(
+        range(len(lines)), [fill(label(name, 44), 22) if narrow() else label(name, 44) for name in names]
+    )
+    ax.tick_params(axis="y", labelcolor=INK)
+    ax.set_ylim(len(lines) - 0.5, -0.5)
+    ax.set_xlim(0, 1)
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25", "50", "75", "100%"])
+    ax.grid(axis="x", color=LINE)
+    for side in ("left", "bottom"):
+        ax.spines[side].set_visible(False)
+    if paper and any(system.paper in paper for system in systems):
+        ax.set_xlabel("◇ in the paper, on the Wall Street Journal", color=SOFT)
+    return figure_of(ax)

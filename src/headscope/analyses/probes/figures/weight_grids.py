@@ -25,6 +25,7 @@ def weights_of(table: pd.DataFrame, probe: str, *, kind: str) -> pd.DataFrame:
     return table[(table["probe"] == probe) & (table["kind"] == kind)]
 
 
+@house_style()
 def probe_weights(
     table: pd.DataFrame, probe: str, *, kind: str, axes: tuple[Axes, Axes] | None = None
 ) -> Figure:
@@ -49,27 +50,26 @@ def probe_weights(
         )
     layers, heads = int(weights["layer"].max()), int(weights["head"].max())
     most = float(weights["weight"].abs().max()) or 1.0
-    with house_style():
-        if axes is None:
-            width = min(_CELL * heads + 0.8, 14.0)
-            columns = across(2, each=2.4)
-            width = panel_inches(columns, free=width)
-            cell = min(_CELL, (width - 0.8) / heads)
-            figure = new_figure(2 * width, (2 // columns) * min(cell * layers + 0.9, 24.0))
-            left, right = figure.subplots(2 // columns, columns, sharey=True).ravel()
-            axes = (left, right)
-        for (direction, title), ax in zip(TITLES.items(), axes):
-            ax.set_title(title)
-            rows = weights[weights["direction"] == direction]
-            if rows.empty:
-                say_absent(ax, "This direction has no weight.")
-                continue
-            for row in rows.to_dict("records"):
-                _cell(ax, kind, int(row["layer"]), int(row["head"]), float(row["weight"]), most)
-            grid_axes(ax, layers, heads, most=16, labelsize=8)
-            ax.set_xlabel("head")
-        axes[0].set_ylabel("layer")
-        return figure_of(axes[0])
+    if axes is None:
+        width = min(_CELL * heads + 0.8, 14.0)
+        columns = across(2, each=2.4)
+        width = panel_inches(columns, free=width)
+        cell = min(_CELL, (width - 0.8) / heads)
+        figure = new_figure(2 * width, (2 // columns) * min(cell * layers + 0.9, 24.0))
+        left, right = figure.subplots(2 // columns, columns, sharey=True).ravel()
+        axes = (left, right)
+    for (direction, title), ax in zip(TITLES.items(), axes):
+        ax.set_title(title)
+        rows = weights[weights["direction"] == direction]
+        if rows.empty:
+            say_absent(ax, "This direction has no weight.")
+            continue
+        for row in rows.to_dict("records"):
+            _cell(ax, kind, int(row["layer"]), int(row["head"]), float(row["weight"]), most)
+        grid_axes(ax, layers, heads, most=16, labelsize=8)
+        ax.set_xlabel("head")
+    axes[0].set_ylabel("layer")
+    return figure_of(axes[0])
 
 
 def _cell(ax: Axes, kind: str, layer: int, head: int, weight: float, most: float) -> None:

@@ -21,6 +21,7 @@ LEAST_INCHES, HEIGHT = 1.6, 2.1
 """Inches: a panel on paper is at least so wide, and each is so high."""
 
 
+@house_style()
 def distance_panel(
     rows: pd.DataFrame, *, title: str | None = None, name_offset: bool = True, ax: Axes | None = None
 ) -> Figure:
@@ -33,45 +34,44 @@ def distance_panel(
         ax: where to draw; made when not given.
     """
     measured = rows[(rows["n_arcs"] > 0) & rows["accuracy"].notna()]
-    with house_style():
-        ax = ax or new_figure(2.7, HEIGHT).subplots()
-        if measured.empty:
-            say_absent(ax, "No case at any distance.")
-            return figure_of(ax)
-        first = measured.iloc[0]
-        head = head_label(first["layer"], first["head"])
-        ax.set_title(title if title is not None else f"{label(str(first['relation']), 22)} · head {head}")
-        ordered = measured.assign(
-            order=[DISTANCES.index(str(distance)) for distance in measured["distance"]]
-        ).sort_values("order")
-        x = ordered["order"].to_numpy(float)
-        color, offset_color = role_color("syntax"), role_color("next")
-        baseline = ordered["baseline_accuracy"].to_numpy(float)
-        has_baseline = baseline > 0
-        ax.vlines(
-            x[has_baseline],
-            0,
-            baseline[has_baseline],
-            color=offset_color,
-            linewidth=7,
-            alpha=0.3,
-            gid="offset",
-        )
-        ax.plot(x[has_baseline], baseline[has_baseline], color=offset_color, marker="_", markersize=9,
-                markeredgewidth=1.6, linestyle="", clip_on=False)  # fmt: skip
-        value = ordered["accuracy"].to_numpy(float)
-        low, high = ordered["ci_low"].to_numpy(float), ordered["ci_high"].to_numpy(float)
-        interval_bars(ax, x, low, high, color=color, width=3.2, alpha=0.35)
-        ax.plot(x, value, color=color, linewidth=1.5, marker="o", markersize=4, clip_on=False, gid="head")
-        distance_axis(ax)
-        whole_axis(ax, steps=2, labelsize=8.0)
-        if name_offset and has_baseline.any() and pd.notna(first["baseline_offset"]):
-            peak = int(np.nanargmax(baseline))
-            ax.annotate(
-                f"offset {int(first['baseline_offset']):+d}".replace("-", "−"), (x[peak], 0), xytext=(6, 2),
-                textcoords="offset points", ha="left", va="bottom", fontsize=8, color=offset_color,
-            )  # fmt: skip
+    ax = ax or new_figure(2.7, HEIGHT).subplots()
+    if measured.empty:
+        say_absent(ax, "No case at any distance.")
         return figure_of(ax)
+    first = measured.iloc[0]
+    head = head_label(first["layer"], first["head"])
+    ax.set_title(title if title is not None else f"{label(str(first['relation']), 22)} · head {head}")
+    ordered = measured.assign(
+        order=[DISTANCES.index(str(distance)) for distance in measured["distance"]]
+    ).sort_values("order")
+    x = ordered["order"].to_numpy(float)
+    color, offset_color = role_color("syntax"), role_color("next")
+    baseline = ordered["baseline_accuracy"].to_numpy(float)
+    has_baseline = baseline > 0
+    ax.vlines(
+        x[has_baseline],
+        0,
+        baseline[has_baseline],
+        color=offset_color,
+        linewidth=7,
+        alpha=0.3,
+        gid="offset",
+    )
+    ax.plot(x[has_baseline], baseline[has_baseline], color=offset_color, marker="_", markersize=9,
+            markeredgewidth=1.6, linestyle="", clip_on=False)  # fmt: skip
+    value = ordered["accuracy"].to_numpy(float)
+    low, high = ordered["ci_low"].to_numpy(float), ordered["ci_high"].to_numpy(float)
+    interval_bars(ax, x, low, high, color=color, width=3.2, alpha=0.35)
+    ax.plot(x, value, color=color, linewidth=1.5, marker="o", markersize=4, clip_on=False, gid="head")
+    distance_axis(ax)
+    whole_axis(ax, steps=2, labelsize=8.0)
+    if name_offset and has_baseline.any() and pd.notna(first["baseline_offset"]):
+        peak = int(np.nanargmax(baseline))
+        ax.annotate(
+            f"offset {int(first['baseline_offset']):+d}".replace("-", "−"), (x[peak], 0), xytext=(6, 2),
+            textcoords="offset points", ha="left", va="bottom", fontsize=8, color=offset_color,
+        )  # fmt: skip
+    return figure_of(ax)
 
 
 def curve_pages(names: Sequence[str]) -> list[Sequence[str]]:
@@ -82,6 +82,7 @@ def curve_pages(names: Sequence[str]) -> list[Sequence[str]]:
     return [names[start : start + size] for start in range(0, len(names), size)]
 
 
+@house_style()
 def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str] | None = None) -> Figure:
     """Draw small multiples, a panel a relation, four in a row.
 
@@ -98,15 +99,14 @@ def distance_curves(by_distance: pd.DataFrame, *, relations: Sequence[str] | Non
         raise ValueError(
             "Expected accuracies by distance of at least one relation, got none; run with a larger treebank."
         )
-    with house_style():
-        columns = across(min(COLUMNS, len(names)), each=LEAST_INCHES)
-        lines = -(-len(names) // columns)
-        figure = new_figure(2.7 * columns, HEIGHT * lines + 0.3)
-        grid = figure.subplots(lines, columns, squeeze=False, sharey=True).ravel()
-        for ax in grid[len(names) :]:
-            ax.set_axis_off()
-        for name, ax in zip(names, grid):
-            distance_panel(by_distance[by_distance["relation"] == name], ax=ax)
-        figure.supxlabel("words between dependent and head word, 1 is next to it", fontsize=9, color=SOFT)
-        figure.supylabel("accuracy", fontsize=9, color=SOFT)
-        return figure
+    columns = across(min(COLUMNS, len(names)), each=LEAST_INCHES)
+    lines = -(-len(names) // columns)
+    figure = new_figure(2.7 * columns, HEIGHT * lines + 0.3)
+    grid = figure.subplots(lines, columns, squeeze=False, sharey=True).ravel()
+    for ax in grid[len(names) :]:
+        ax.set_axis_off()
+    for name, ax in zip(names, grid):
+        distance_panel(by_distance[by_distance["relation"] == name], ax=ax)
+    figure.supxlabel("words between dependent and head word, 1 is next to it", fontsize=9, color=SOFT)
+    figure.supylabel("accuracy", fontsize=9, color=SOFT)
+    return figure

@@ -95,6 +95,7 @@ def on_shade(step: int) -> str:
     return INK if step <= 5 else "#ffffff"
 
 
+@house_style()
 def relation_layers(
     syntax: pd.DataFrame,
     baselines: Mapping[str, float],
@@ -126,30 +127,29 @@ def relation_layers(
             f"Expected accuracies of {kind} heads for at least one relation, got none; run with a larger treebank."
         )
     layers = max(cell.layer for name in names for cell in cells_by_relation[name])
-    with house_style():
-        if ax is None:
-            width = min(max(1.9 + 0.48 * layers, LEAST_WIDTH), 30.0)
-            ax = new_figure(width, 1.15 + 0.27 * len(names)).subplots()
-        for y, name in enumerate(names):
-            for cell in cells_by_relation[name]:
-                step = step_of(cell.above)
-                if step:
-                    ax.add_patch(
-                        Rectangle((cell.layer - 0.48, y - 0.46), 0.96, 0.92, color=shade(step), linewidth=0)
-                    )
-                ax.text(
-                    cell.layer, y, f"{100 * cell.accuracy:.0f}", ha="center", va="center", fontsize=9,
-                    color=on_shade(step) if step else SOFT, gid="cell",
-                )  # fmt: skip
-        ax.set_xlim(0.4, layers + 0.6)
-        ax.set_ylim(len(names) - 0.4, -0.6)
-        ax.set_xticks(np.arange(1, layers + 1))
-        ax.set_yticks(np.arange(len(names)), [label(name, 22) for name in names])
-        ax.tick_params(axis="y", labelcolor=INK)
-        ax.set_xlabel("layer")
-        hide_spines(ax)
-        _key(ax)
-        return figure_of(ax)
+    if ax is None:
+        width = min(max(1.9 + 0.48 * layers, LEAST_WIDTH), 30.0)
+        ax = new_figure(width, 1.15 + 0.27 * len(names)).subplots()
+    for y, name in enumerate(names):
+        for cell in cells_by_relation[name]:
+            step = step_of(cell.above)
+            if step:
+                ax.add_patch(
+                    Rectangle((cell.layer - 0.48, y - 0.46), 0.96, 0.92, color=shade(step), linewidth=0)
+                )
+            ax.text(
+                cell.layer, y, f"{100 * cell.accuracy:.0f}", ha="center", va="center", fontsize=9,
+                color=on_shade(step) if step else SOFT, gid="cell",
+            )  # fmt: skip
+    ax.set_xlim(0.4, layers + 0.6)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.set_xticks(np.arange(1, layers + 1))
+    ax.set_yticks(np.arange(len(names)), [label(name, 22) for name in names])
+    ax.tick_params(axis="y", labelcolor=INK)
+    ax.set_xlabel("layer")
+    hide_spines(ax)
+    _key(ax)
+    return figure_of(ax)
 
 
 def _key(ax: Axes) -> None:
