@@ -1,14 +1,10 @@
 """The tables of sentences on which heads are drawn."""
 
 from headscope.statistics.role_catalog import ROLES
-from headscope.statistics.tables.columns import FROM_ONE, PLACE, POSITIVE, SHARE, share, text
+from headscope.statistics.tables.columns import FROM_ONE, IN_SEGMENT, PLACE, POSITIVE, SHARE, share, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 SHARED = "shared"
-_WHERE = (
-    text("document", "id of the document"),
-    Column("segment", "which input of the document it is, from 0", "int64", bounds=POSITIVE),
-)
 _TOKENS = (
     Column("tokens", "readable tokens of the rows", "list of text"),
     Column("keys", "readable tokens of the columns", "list of text"),
@@ -30,7 +26,7 @@ EXAMPLES = TableSchema(
         *PLACE,
         text("behavior", f"what is shown: a role, or `{SHARED}` for every head", choices=(*ROLES, SHARED)),
         _clear(f"how much of it, in the sentence; where `{SHARED}`, the largest weight"),
-        *_WHERE,
+        *IN_SEGMENT,
         *_TOKENS,
         _WEIGHTS,
     ),
@@ -46,7 +42,7 @@ TOP_EXAMPLES = TableSchema(
         text("behavior", "the head's role", choices=tuple(ROLES)),
         Column("rank", "1 for the clearest", "int64", bounds=FROM_ONE),
         _clear("the mean over all rows of the input"),
-        *_WHERE,
+        *IN_SEGMENT,
         Column("start", "position in the input at which the stretch begins", "int64", bounds=POSITIVE),
         *_TOKENS,
         _WEIGHTS,
@@ -64,7 +60,7 @@ ARC_EXAMPLES = TableSchema(
         text("relation", "label in the treebank, or `coreference`"),
         text("outcome", "whether every answer is right", choices=("right", "wrong")),
         share("value", "mean weight on the right words"),
-        *_WHERE,
+        *IN_SEGMENT,
         Column("tokens", "words, and special tokens at their place", "list of text"),
         _WEIGHTS,
         Column("queries", "places, from 0, of the words that attend", "list of int64"),

@@ -1,11 +1,12 @@
 """The tables of behaviors in text."""
 
+from typing import Any
+
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, SHARES
 from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.measures import MEASURES
 from headscope.statistics.tables.columns import (
-    FEW,
     HEAD_OR_MEAN,
     KIND,
     LAYER,
@@ -13,7 +14,7 @@ from headscope.statistics.tables.columns import (
     POSITIVE,
     SHARE,
     count,
-    ends,
+    estimate,
     on_all_documents,
     share,
     shares,
@@ -22,8 +23,12 @@ from headscope.statistics.tables.columns import (
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 MODELS = ("trained", "control")
-_UNIT = "share, or tokens where distance"
-_TOKENS = ("behavior", tuple(behavior.name for behavior in BEHAVIORS.values() if behavior.unit == "tokens"))
+_TOKENS = tuple(behavior.name for behavior in BEHAVIORS.values() if behavior.unit == "tokens")
+_MOSTLY_SHARES: Any = {
+    "unit": "share, or tokens where distance",
+    "bounds": SHARE,
+    "unless": ("behavior", _TOKENS),
+}
 _NEVER = "it cannot occur"
 MODEL = text("model", "trained, or control: random weights, embeddings kept", choices=MODELS)
 SEED = Column("seed", "which control", "Int64", missing="the trained model", bounds=POSITIVE)
@@ -45,22 +50,12 @@ def measured_columns(behaviors: tuple[str, ...]) -> tuple[Column, ...]:
     """Return the columns of a number for each head and behavior."""
     return (
         text("behavior", "what is measured", choices=behaviors),
-        Column(
-            "value",
-            f"mean over the {ROWS}",
-            unit=_UNIT,
-            missing=_NEVER,
-            bounds=SHARE,
-            unless=_TOKENS,
-        ),
-        *ends("value", unit=_UNIT, bounds=SHARE, unless=_TOKENS, missing=f"{_NEVER}, or {FEW}"),
+        *estimate("value", f"mean over the {ROWS}", missing=_NEVER, **_MOSTLY_SHARES),
         Column(
             "uniform",
             "what uniform attention over the visible keys gives in the same rows",
-            unit=_UNIT,
             missing=_NEVER,
-            bounds=SHARE,
-            unless=_TOKENS,
+            **_MOSTLY_SHARES,
         ),
         count("n_rows", "rows"),
         SHOWS,

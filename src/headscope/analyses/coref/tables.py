@@ -22,7 +22,9 @@ from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _MENTIONS = "mentions"
 _NONE = "no such mention"
+_MODELS = ("trained", "control", "baseline")
 _NOT_CHOSEN = "not held out"
+_HELD_OUT = "mentions found in documents that did not choose, by what the others chose"
 _SEED = Column("seed", "which of the random weights", "Int64", missing="not of random weights")
 _TYPE = text("mention_type", "type of mention", choices=MENTION_TYPES)
 # Systems without attention have no head.
@@ -37,11 +39,7 @@ COREF = TableSchema(
     name="coref",
     meaning="How often the head that is best at all mentions finds an antecedent, beside what does without attention.",
     columns=(
-        text(
-            "model",
-            "the model as it is, one with random weights, or none",
-            choices=("trained", "control", "baseline"),
-        ),
+        text("model", "the model as it is, one with random weights, or none", choices=_MODELS),
         _SEED,
         _SELECTION,
         text("system", "what answers", choices=("head", *BASELINES)),
@@ -56,12 +54,7 @@ COREF = TableSchema(
             missing=_NONE,
         ),
         *on_all_documents(missing=_NOT_CHOSEN),
-        *shares(
-            "held_out",
-            "mentions found in documents that did not choose, by what the others chose",
-            prefix="held_out_",
-            missing=_NOT_CHOSEN,
-        ),
+        *shares("held_out", _HELD_OUT, prefix="held_out_", missing=_NOT_CHOSEN),
         Q_VALUE,
     ),
     key=("model", "seed", "selection", "system", "mention_type"),

@@ -1,5 +1,6 @@
 """The tables of distances between heads, and of their map."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from math import log
 
@@ -15,6 +16,7 @@ from headscope.statistics.tables.columns import (
     difference,
     ends,
     number,
+    share,
     text,
 )
 from headscope.statistics.tables.table_schema import Column, TableSchema
@@ -23,6 +25,16 @@ _ROWS = "rows of attention"
 _NATS = "nats"
 _JS = (0.0, log(2))
 _ONE = "there is no such pair"
+_SINGLE = "one cluster, or a cluster of one head"
+
+
+def _with_percentiles(column: Column, *, prefix: str) -> Iterator[Column]:
+    """Yield a column and its 2.5 and 97.5 percentiles over the resamples."""
+    yield column
+    for end, percent in (("low", "2.5"), ("high", "97.5")):
+        meaning = f"{percent} percentile of that over the resamples"
+        yield replace(column, name=f"{prefix}_{end}", meaning=meaning)
+
 
 HEAD_DISTANCES = TableSchema(
     name="head_distances",
@@ -71,29 +83,15 @@ HEAD_CLUSTERS = TableSchema(
         KIND,
         Column("cluster", "its number", "int64", bounds=FROM_ONE),
         count("size", "heads", meaning="how many it has"),
-        Column(
-            "stability",
-            "mean Jaccard index with its likest cluster over resampled documents",
-            unit="share",
-            missing=f"{FEW}, one cluster, or a cluster of one head",
-            bounds=SHARE,
+        *_with_percentiles(
+            share(
+                "stability",
+                "mean Jaccard index with its likest cluster over resampled documents",
+                missing=f"{FEW}, {_SINGLE}",
+            ),
+            prefix="ci",
         ),
-        *(
-            Column(
-                f"ci_{end}",
-                f"{percent} percentile of that over the resamples",
-                unit="share",
-                missing=f"{FEW}, one cluster, or a cluster of one head",
-                bounds=SHARE,
-            )
-            for end, percent in (("low", "2.5"), ("high", "97.5"))
-        ),
-        Column(
-            "silhouette",
-            "mean silhouette of its heads",
-            missing="one cluster, or a cluster of one head",
-            bounds=(-1.0, 1.0),
-        ),
+        Column("silhouette", "mean silhouette of its heads", missing=_SINGLE, bounds=(-1.0, 1.0)),
         Column("medoid_layer", "layer of the head in its middle", "int64", bounds=FROM_ONE),
         Column("medoid_head", "head in its middle", "int64", bounds=FROM_ONE),
         Column("divergence", "mean within it", unit=_NATS, missing="it has one head", bounds=_JS),
@@ -116,20 +114,14 @@ LAYER_EFFECT = TableSchema(
         Column("stress", "Kruskal's stress of the map; 0 is exact", bounds=POSITIVE),
         count("clusters", "clusters", meaning="how many there are"),
         Column("silhouette", "mean silhouette of the clusters", missing="one cluster", bounds=(-1.0, 1.0)),
-        Column(
-            "adjusted_rand",
-            "mean adjusted Rand index with clusters of resampled documents",
-            missing=f"{FEW}, or one cluster",
-            bounds=(-1.0, 1.0),
-        ),
-        *(
+        *_with_percentiles(
             Column(
-                f"adjusted_rand_{end}",
-                f"{percent} percentile of that over the resamples",
+                "adjusted_rand",
+                "mean adjusted Rand index with clusters of resampled documents",
                 missing=f"{FEW}, or one cluster",
                 bounds=(-1.0, 1.0),
-            )
-            for end, percent in (("low", "2.5"), ("high", "97.5"))
+            ),
+            prefix="adjusted_rand",
         ),
         text("reason", "why there is no effect", missing="there is one"),
     ),

@@ -2,7 +2,7 @@
 
 from headscope.analyses.distribution.row_measures import MEASURES, NAMES
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.tables.columns import FEW, FROM_ONE, PLACE, POSITIVE, count, ends, excerpt, text
+from headscope.statistics.tables.columns import FROM_ONE, PLACE, POSITIVE, count, estimate, excerpt, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _UNIT = "length of a vector of the stream, share, nats or tokens"
@@ -17,8 +17,7 @@ DISTRIBUTION = TableSchema(
         *PLACE,
         text("measure", "what is measured of every row", choices=NAMES),
         Column("decile", "how many tenths of the rows lie below the value", "int64", bounds=(1.0, 9.0)),
-        Column("value", "where they end, by interpolation in bins", unit=_UNIT, missing=_NEVER, bounds=POSITIVE),
-        *ends("value", unit=_UNIT, bounds=POSITIVE, missing=f"{_NEVER}, or {FEW}"),
+        *estimate("value", "where they end, by interpolation in bins", unit=_UNIT, missing=_NEVER, bounds=POSITIVE),
         count("n_rows", "rows"),
     ),
     key=("kind", "layer", "head", "measure", "decile"),

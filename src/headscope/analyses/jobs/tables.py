@@ -79,15 +79,12 @@ EXAMPLES = TableSchema(
         _RANK,
         *excerpt("non-sink token"),
         *(
-            text(
-                name,
-                f"universal part of speech of the word of {token}; empty in the text, and where it has none",
-            )
+            text(name, f"universal part of speech of the word of {token}; empty in the text, and where it has none")
             for name, token in zip(TAG_COLUMNS, ("the row", "its strongest non-sink key"), strict=True)
         ),
     ),
     key=("corpus", "kind", "layer", "head", "job", "rank"),
-)
+)  # fmt: skip
 
 
 COUNTS = TableSchema(

@@ -4,7 +4,7 @@ import pandas as pd
 
 from headscope.analyses.norms.accumulator import INACTIVE_BELOW, KEY_CLASSES
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.tables.columns import FEW, HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, ends, text
+from headscope.statistics.tables.columns import HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, estimate, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 OUTPUT, IN_LAYER, IN_STREAM, VALUE = STATISTICS = (
@@ -25,20 +25,12 @@ NORMS = TableSchema(
         LAYER,
         HEAD_OR_MEAN,
         text("statistic", "what is measured", choices=STATISTICS),
-        text(
-            "key_class",
-            "class of the token written of",
-            choices=KEY_CLASSES,
-            missing="of all that a row writes",
-        ),
-        Column(
+        text("key_class", "class of the token written of", choices=KEY_CLASSES, missing="of all that a row writes"),
+        *estimate(
             "value",
             "mean over rows of an input (each key once for `value_norm`), then over inputs",
-            unit=_UNIT,
-            missing=_NEVER,
-            bounds=POSITIVE,
+            unit=_UNIT, missing=_NEVER, bounds=POSITIVE,
         ),
-        *ends("value", unit=_UNIT, bounds=POSITIVE, missing=f"{_NEVER}, or {FEW}"),
         count("n_inputs", "inputs"),
         Column(
             "inactive",
@@ -49,7 +41,7 @@ NORMS = TableSchema(
         ),
     ),
     key=("kind", "layer", "head", "statistic", "key_class"),
-)
+)  # fmt: skip
 
 TABLES = (NORMS,)
 

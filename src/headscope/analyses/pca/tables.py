@@ -28,6 +28,7 @@ _VECTORS = text(
     choices=SIDES,
 )
 _TOKEN = Column("token", "which of those that are drawn, from 1 by hash", "int64", bounds=FROM_ONE)
+_UNIT = "directions, or share of the variance"
 
 PCA_TABLE = TableSchema(
     name="pca",
@@ -37,13 +38,7 @@ PCA_TABLE = TableSchema(
         *PLACE,
         _VECTORS,
         text("statistic", "what is told", choices=STATISTICS),
-        Column(
-            "value",
-            "its value",
-            unit="directions, or share of the variance",
-            missing="the vectors do not vary",
-            bounds=POSITIVE,
-        ),
+        Column("value", "its value", unit=_UNIT, missing="the vectors do not vary", bounds=POSITIVE),
         count("n_tokens", "tokens"),
     ),
     key=("kind", "layer", "head", "vectors", "statistic"),
@@ -75,9 +70,7 @@ TOKENS = TableSchema(
         *IN_SEGMENT,
         Column("position", "of the token in the input, from 0", "int64", bounds=POSITIVE),
         text(
-            "token_class",
-            "its class as a key",
-            choices=tuple(key_class.name.lower() for key_class in KeyClass),
+            "token_class", "its class as a key", choices=tuple(name.lower() for name in KeyClass.__members__)
         ),
         *words_around("it"),
     ),

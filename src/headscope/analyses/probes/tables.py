@@ -3,14 +3,12 @@
 from headscope.analyses.probes.parsers.attention_probe import DIRECTIONS
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.tables.columns import (
-    FEW,
     PLACE,
     POSITIVE,
-    SHARE,
     count,
     difference,
-    ends,
     number,
+    share,
     shares,
     text,
 )
@@ -23,6 +21,7 @@ _SIGNED = ("measure", ("selectivity", "Spearman"))
 _PROBE = text("probe", "name of the probe, or of what does without one")
 _MODEL = text("model", "the model as it is, or one with random weights", choices=("trained", "control"))
 _VECTORS = text("vectors", "the vectors of words that it sees, or the layer", missing="it sees none")
+_WHO = (_PROBE, _MODEL, _VECTORS)
 
 PROBES = TableSchema(
     name="probes",
@@ -33,16 +32,9 @@ PROBES = TableSchema(
         _MODEL,
         _VECTORS,
         Column("seed", "which of the probes", "Int64", missing="their mean"),
-        Column("value", "the measure", unit="share", missing=_NONE, bounds=SHARE, unless=_SIGNED),
-        *ends("value", unit="share", bounds=SHARE, unless=_SIGNED, missing=f"{_NONE}, or {FEW}"),
+        *shares("value", "the measure", missing=_NONE, unless=_SIGNED),
         count("n_cases", f"{_WORDS}, sentences for Spearman"),
-        Column(
-            "spread",
-            "standard deviation over seeds",
-            unit="share",
-            missing="a single probe",
-            bounds=SHARE,
-        ),
+        share("spread", "standard deviation over seeds", missing="a single probe"),
     ),
     key=("probe", "measure", "model", "seed"),
 )
@@ -66,9 +58,7 @@ PROBE_RELATIONS = TableSchema(
     name="probe_relations",
     meaning="Heads found by each probe, by relation: means over seeds.",
     columns=(
-        _PROBE,
-        _MODEL,
-        _VECTORS,
+        *_WHO,
         text("relation", "label in the treebank"),
         count("n_cases", _WORDS),
         *shares("value", "UAS"),
@@ -80,9 +70,7 @@ PROBE_BY_DISTANCE = TableSchema(
     name="probe_by_distance",
     meaning="Heads found by each probe, by how far off the head word is: means over seeds.",
     columns=(
-        _PROBE,
-        _MODEL,
-        _VECTORS,
+        *_WHO,
         text("distance", "words to the head word", choices=DISTANCES),
         count("n_cases", _WORDS),
         *shares("value", "UAS", missing="no such word"),
@@ -103,23 +91,16 @@ PROBE_WEIGHTS = TableSchema(
 )
 
 _CORRELATION = ("measure", ("Spearman",))
+_HELD_OUT = "the measure on the held-out part of train, whose UUAS chooses"
 PROBE_LAYERS = TableSchema(
     name="probe_layers",
     meaning="The structural probe on every layer, with the first seed.",
     columns=(
         Column("layer", "layer whose vectors it sees; 0 for the embeddings", "int64", bounds=POSITIVE),
         text("measure", "what is counted", choices=("UUAS", "Spearman")),
-        Column("value", "the measure", unit="share", missing=_NONE, bounds=SHARE, unless=_CORRELATION),
-        *ends("value", unit="share", bounds=SHARE, unless=_CORRELATION, missing=f"{_NONE}, or {FEW}"),
+        *shares("value", "the measure", missing=_NONE, unless=_CORRELATION),
         count("n_cases", f"{_WORDS}, sentences for Spearman"),
-        Column(
-            "held_out",
-            "the measure on the held-out part of train, whose UUAS chooses",
-            unit="share",
-            missing=_NONE,
-            bounds=SHARE,
-            unless=_CORRELATION,
-        ),
+        share("held_out", _HELD_OUT, missing=_NONE, unless=_CORRELATION),
         Column("chosen", "whether this layer was chosen", "bool"),
     ),
     key=("layer", "measure"),

@@ -1,30 +1,29 @@
 """The tables of statistics."""
 
+from dataclasses import replace
+from typing import Any
+
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.examples.example_tables import EXAMPLES, TOP_EXAMPLES
 from headscope.statistics.measures import MEASURES
 from headscope.statistics.statistic import Unit
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 from headscope.statistics.tables.columns import (
-    FEW,
     FROM_ONE,
     HEAD_OR_MEAN,
     KIND,
     LAYER,
-    OF_LAYER,
     SHARE,
     count,
     difference,
-    ends,
+    estimate,
     text,
 )
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _UNIT = "share, or nats where entropy"
-_ENTROPIES = (
-    "statistic",
-    tuple(statistic.name for statistic in STATISTICS.values() if statistic.unit == Unit.NATS),
-)
+_ENTROPIES = tuple(statistic.name for statistic in STATISTICS.values() if statistic.unit == Unit.NATS)
+_MOSTLY_SHARES: Any = {"unit": _UNIT, "bounds": SHARE, "unless": ("statistic", _ENTROPIES)}
 _NEVER = "it cannot occur"
 
 STATS = TableSchema(
@@ -41,22 +40,9 @@ STATS = TableSchema(
             choices=MEASURES,
         ),
         text("statistic", "what is measured", choices=NAMES),
+        *estimate("value", "mean over rows of an input, then over inputs", missing=_NEVER, **_MOSTLY_SHARES),
         Column(
-            "value",
-            "mean over rows of an input, then over inputs",
-            unit=_UNIT,
-            missing=_NEVER,
-            bounds=SHARE,
-            unless=_ENTROPIES,
-        ),
-        *ends("value", unit=_UNIT, bounds=SHARE, unless=_ENTROPIES, missing=f"{_NEVER}, or {FEW}"),
-        Column(
-            "uniform",
-            "what uniform attention over the visible keys gives",
-            unit=_UNIT,
-            missing=_NEVER,
-            bounds=SHARE,
-            unless=_ENTROPIES,
+            "uniform", "what uniform attention over the visible keys gives", missing=_NEVER, **_MOSTLY_SHARES
         ),
         count("n_inputs", "inputs"),
     ),
@@ -73,13 +59,7 @@ STATS_DIFFERENCES = TableSchema(
         HEAD_OR_MEAN,
         text("statistic", "what is measured", choices=NAMES),
         Column("than_layer", "layer of what it is compared with", "int64", bounds=FROM_ONE),
-        Column(
-            "than_head",
-            "head of what it is compared with",
-            "Int64",
-            missing=OF_LAYER,
-            bounds=FROM_ONE,
-        ),
+        replace(HEAD_OR_MEAN, name="than_head", meaning="head of what it is compared with"),
         text("than_statistic", "statistic that it is compared with", choices=NAMES),
         *difference("the first less the second", unit=_UNIT),
         count("n_inputs", "inputs"),

@@ -28,6 +28,7 @@ _SEED = Column("seed", "which of the random weights", "Int64", missing="not of r
 _DIRECTION = text("direction", "who attends to whom", choices=(*DIRECTIONS, "both"))
 _RELATION = text("relation", "label in the treebank; `all`; or `all_but_punct_root`")
 _SAME = "chosen on the same data"
+_HELD_OUT = "arcs found in documents that did not choose, by what the others chose"
 _OFFSET = (float(min(OFFSETS)), float(max(OFFSETS)))
 
 SYNTAX = TableSchema(
@@ -65,12 +66,7 @@ SYNTAX_BEST = TableSchema(
             "arcs that the named head finds in documents that did not choose it (cross-fitted); `same-data`: in all",
         ),
         *on_all_documents(missing=_SAME),
-        *shares(
-            "held_out",
-            "arcs found in documents that did not choose, by what the others chose",
-            prefix="held_out_",
-            missing=_SAME,
-        ),
+        *shares("held_out", _HELD_OUT, prefix="held_out_", missing=_SAME),
         Column("baseline_offset", "the fixed offset, in words", "int64", unit="words", bounds=_OFFSET),
         *shares(
             "baseline_accuracy", "arcs that the fixed offset finds in the same documents", prefix="baseline_"

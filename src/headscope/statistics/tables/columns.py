@@ -26,9 +26,11 @@ def text(name: str, meaning: str, *, missing: str = "", choices: tuple[str, ...]
     return Column(name, meaning, "text", missing=missing, choices=choices)
 
 
-def share(name: str, meaning: str, *, missing: str = "") -> Column:
+def share(
+    name: str, meaning: str, *, missing: str = "", unless: tuple[str, tuple[str, ...]] | None = None
+) -> Column:
     """Return a column of shares, from 0 to 1."""
-    return Column(name, meaning, unit="share", missing=missing, bounds=SHARE)
+    return Column(name, meaning, unit="share", missing=missing, bounds=SHARE, unless=unless)
 
 
 def number(name: str, meaning: str, *, unit: str, missing: str = "") -> Column:
@@ -102,13 +104,32 @@ def ends(
     return low, high
 
 
-def shares(name: str, meaning: str, *, prefix: str = "", missing: str = "") -> tuple[Column, Column, Column]:
-    """Return a column of shares and the two of its interval."""
+def estimate(
+    name: str,
+    meaning: str,
+    *,
+    unit: str,
+    prefix: str = "",
+    bounds: tuple[float, float] | None = None,
+    unless: tuple[str, tuple[str, ...]] | None = None,
+    missing: str = "",
+) -> tuple[Column, Column, Column]:
+    """Return a column and the two of its interval, which is missing too where there are too few documents."""
+    column = Column(name, meaning, unit=unit, missing=missing, bounds=bounds, unless=unless)
     without = f"{missing}, or {FEW}" if missing else FEW
-    return (
-        share(name, meaning, missing=missing),
-        *ends(name, prefix=prefix, unit="share", bounds=SHARE, missing=without),
-    )
+    return column, *ends(name, prefix=prefix, unit=unit, bounds=bounds, unless=unless, missing=without)
+
+
+def shares(
+    name: str,
+    meaning: str,
+    *,
+    prefix: str = "",
+    unless: tuple[str, tuple[str, ...]] | None = None,
+    missing: str = "",
+) -> tuple[Column, Column, Column]:
+    """Return a column of shares and the two of its interval."""
+    return estimate(name, meaning, unit="share", prefix=prefix, bounds=SHARE, unless=unless, missing=missing)
 
 
 def on_all_documents(*, missing: str = "") -> tuple[Column, Column, Column]:
@@ -121,8 +142,4 @@ def difference(
     meaning: str, *, name: str = "difference", prefix: str = "", missing: str = "", unit: str = "share"
 ) -> tuple[Column, Column, Column]:
     """Return a column of differences of two numbers in one unit, and the two of its interval."""
-    without = f"{missing}, or {FEW}" if missing else FEW
-    return (
-        number(name, meaning, unit=unit, missing=missing),
-        *ends(name, prefix=prefix, unit=unit, missing=without),
-    )
+    return estimate(name, meaning, unit=unit, prefix=prefix, missing=missing)
