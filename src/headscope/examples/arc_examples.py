@@ -50,15 +50,13 @@ class ArcQuestion:
 Ask = Callable[[WantedHead, Segment], list[ArcQuestion]]
 
 
-def wanted_heads(
-    best: pd.DataFrame, *, leave_out: Sequence[str] = ("all", "all_but_punct_root")
-) -> list[WantedHead]:
+def wanted_heads(best: pd.DataFrame) -> list[WantedHead]:
     """Return the heads to draw: those of the first selection of a table of best heads."""
     first = best[best["selection"] == best["selection"].iloc[0]] if len(best) else best
     return [
         WantedHead(row["relation"], row["kind"], int(row["layer"]), int(row["head"]), row["direction"])
         for row in first.to_dict("records")
-        if row["relation"] not in leave_out and row["direction"] != "both"
+        if row["relation"] not in ("all", "all_but_punct_root") and row["direction"] != "both"
     ]
 
 

@@ -104,15 +104,12 @@ class ExcerptCollector:
 
     Args:
         roles: from `behaviors.roles`; a head's statistic is that of its role.
-        most: number of excerpts of each head.
-        most_tokens: number of tokens of an excerpt.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics"})
     span: ClassVar[str] = "layer"
 
-    def __init__(self, roles: pd.DataFrame, *, most: int = MOST_KEPT, most_tokens: int = MOST_TOKENS) -> None:
-        self.most, self.most_tokens = most, most_tokens
+    def __init__(self, roles: pd.DataFrame) -> None:
         self._statistic = example_statistics(roles)
         self._role = dict(zip(self._statistic, roles["role"].astype(str), strict=True))
         self._excerpts: dict[HeadIndex, list[tuple[Entry, Excerpt]]] = {}
@@ -146,10 +143,10 @@ class ExcerptCollector:
                     self._excerpts.setdefault(head_index, []),
                 )
                 entry = -value, document, index
-                if value > 0 and (len(excerpts_of_head) < self.most or entry < excerpts_of_head[-1][0]):
+                if value > 0 and (len(excerpts_of_head) < MOST_KEPT or entry < excerpts_of_head[-1][0]):
                     excerpt = self._cut(head_index, entry, tile, item, highest(rows[head, :, quantity]))
                     insort(excerpts_of_head, (entry, excerpt), key=lambda pair: pair[0])
-                    del excerpts_of_head[self.most :]
+                    del excerpts_of_head[MOST_KEPT:]
 
     def end(self, batch: Batch) -> None:
         """Close the batch."""
@@ -163,7 +160,7 @@ class ExcerptCollector:
             }
             for side in (tile.queries, tile.keys)
         ]
-        first, statistic, most = stretch.start, self._statistic[head], self.most_tokens
+        first, statistic, most = stretch.start, self._statistic[head], MOST_TOKENS
         row_positions = tile.row_valid[item].nonzero()[:, 0]
         table = tile.weights[item, head[2]][:, tile.keys.valid[item]]
         stretch_weights = table[row_positions[stretch]].float().cpu().numpy()
@@ -191,18 +188,17 @@ class ExcerptCollector:
         )
 
 
-def highest(values: NDArray[np.float64], *, most: int = LOOKED_AT) -> slice:
+def highest(values: NDArray[np.float64]) -> slice:
     """Return the first stretch of rows with the largest sum of values; all rows where they are few.
 
     Args:
         values: of each row, `[row]`.
-        most: number of rows of the stretch.
     """
-    if len(values) <= most:
+    if len(values) <= LOOKED_AT:
         return slice(0, len(values))
     sums = np.concatenate([[0.0], values.cumsum()])
-    start = int((sums[most:] - sums[:-most]).round(_DECIMALS).argmax())
-    return slice(start, start + most)
+    start = int((sums[LOOKED_AT:] - sums[:-LOOKED_AT]).round(_DECIMALS).argmax())
+    return slice(start, start + LOOKED_AT)
 
 
 def statistic_by_key(

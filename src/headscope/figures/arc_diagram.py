@@ -35,8 +35,6 @@ CALLED = {"right": "another, right", "wrong": "a wrong one"}
 def arc_panel(
     example: pd.Series,
     *,
-    title: str = "",
-    color: str | None = None,
     special: Collection[str] = SPECIAL_NAMES,
     hide_special: bool = False,
     rows: int | None = None,
@@ -48,8 +46,6 @@ def arc_panel(
 
     Args:
         example: a row of a table of sentences with gold arcs, and its `role` where the relation's name does not tell.
-        title: above the drawing.
-        color: of the relation's words; by default that of the role.
         special: what the model's special tokens are called.
         hide_special: whether attention from and to them is left out, and they are.
         rows: how many words there is room for, so that panels side by side have lines of one height; at least its own.
@@ -59,7 +55,7 @@ def arc_panel(
     """
     arcs = arcs_of(example, special=special, most=most)
     tall = max(rows or 0, len(arcs.tokens))
-    relation_color = color or role_color(_role(example))
+    relation_color = role_color(_role(example))
     ax = ax or new_figure(3.3, ROW_INCHES * tall + 0.75).subplots()
     lines = [stroke for stroke in arcs.strokes() if not (hide_special and stroke.special)]
     rgba = [
@@ -83,7 +79,6 @@ def arc_panel(
     ax.set_xlim(-0.8, 1.8)
     ax.set_ylim(tall - 0.4, -0.6)
     ax.set_axis_off()
-    ax.set_title(title)
     if arcs.total > len(arcs.tokens):
         note = f"words {arcs.first + 1}–{arcs.first + len(arcs.tokens)} of {arcs.total}"
         ax.text(0, 0, note, transform=ax.transAxes, fontsize=8, color=SOFT, va="top")

@@ -152,13 +152,14 @@ def line_diagram(
     return figure_of(axes[0])
 
 
-def line_pages(examples: pd.DataFrame, *, most: int = MOST_TOKENS) -> list[pd.DataFrame]:
+def line_pages(examples: pd.DataFrame) -> list[pd.DataFrame]:
     """Part the examples of figure 1 into pages no higher than a page of paper; one page where the width is free."""
     rows = [row for _, row in examples.iterrows() if row["behavior"] != "shared"]
     drawn = examples[examples["behavior"] != "shared"]
     if paper_width() is None or not rows:
         return [drawn]
-    size = across(min(len(rows), COLUMNS), each=PANEL_INCHES) * max(int(PAGE_INCHES / _inches(rows, most)), 1)
+    lines = max(int(PAGE_INCHES / _inches(rows, MOST_TOKENS)), 1)
+    size = across(min(len(rows), COLUMNS), each=PANEL_INCHES) * lines
     return [drawn.iloc[start : start + size] for start in range(0, len(drawn), size)]
 
 

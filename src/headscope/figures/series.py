@@ -124,22 +124,16 @@ def draw_means(ax: Axes, series: Series, *, color: str = INK, shift: float = 0.0
     """Draw the layers' mean as a line, and its interval as a band where there is one."""
     means = series.means
     x = means["layer"].to_numpy(float) + shift
-    ax.plot(
-        x,
-        means["value"].to_numpy(float),
-        color=color,
-        linewidth=1.4,
-        zorder=2,
-        marker="o" if len(x) == 1 else "",
-        gid=f"mean--{series.kind}--{series.statistic}",
-    )
+    gid = f"mean--{series.kind}--{series.statistic}"
+    marker = "o" if len(x) == 1 else ""
+    ax.plot(x, means["value"].to_numpy(float), color=color, linewidth=1.4, zorder=2, marker=marker, gid=gid)
     low, high = means["ci_low"].to_numpy(float), means["ci_high"].to_numpy(float)
     if np.isfinite(low).any():
         band = ax.fill_between(x, low, high, color=color, alpha=0.22, linewidth=0, zorder=1)
         band.set_gid(f"interval--{series.kind}--{series.statistic}")
 
 
-def draw_uniform(ax: Axes, series: Series, *, color: str = SOFT) -> None:
+def draw_uniform(ax: Axes, series: Series) -> None:
     """Draw as a dashed line what uniform attention would give."""
     means = series.means[series.means["uniform"].notna()]
     if means.empty:
@@ -147,29 +141,21 @@ def draw_uniform(ax: Axes, series: Series, *, color: str = SOFT) -> None:
     x, y = means["layer"].to_numpy(float), means["uniform"].to_numpy(float)
     if len(x) == 1:  # one layer: a line needs some length to be seen
         x, y = np.array([x[0] - 0.4, x[0] + 0.4]), np.repeat(y, 2)
-    ax.plot(
-        x,
-        y,
-        color=color,
-        linewidth=1.0,
-        linestyle=(0, (4, 3)),
-        zorder=2,
-        gid=f"uniform--{series.kind}--{series.statistic}",
-    )
+    gid = f"uniform--{series.kind}--{series.statistic}"
+    ax.plot(x, y, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=2, gid=gid)
 
 
-def name_heads(ax: Axes, series: Series, *, bar: float, spread: float = 0.0, most: int = 3) -> list[str]:
-    """Write `1-3` beside the highest points, where the names do not collide, and return the names.
+def name_heads(ax: Axes, series: Series, *, bar: float, spread: float = 0.0) -> list[str]:
+    """Write `1-3` beside the three highest points, where the names do not collide, and return the names.
 
     Named are points above one half, or else the highest alone, if it is above `bar` and above twice uniform.
     """
     heads = series.heads
     floor = np.maximum(bar, 2 * heads["uniform"].fillna(0.0).to_numpy(float))
-    if (heads["value"] > 0.5).sum() > 0:
-        floor = np.maximum(floor, 0.5)
-    else:
-        most = 1
     value = heads["value"].to_numpy(float)
+    most = 1
+    if (value > 0.5).any():
+        floor, most = np.maximum(floor, 0.5), 3
     height = max(ax.get_ylim()[1] - ax.get_ylim()[0], 1e-9)
     width = max(ax.get_xlim()[1] - ax.get_xlim()[0], 1e-9)
     placed: list[tuple[float, float]] = []
@@ -183,17 +169,10 @@ def name_heads(ax: Axes, series: Series, *, bar: float, spread: float = 0.0, mos
             continue
         placed.append((x, y))
         name = head_label(int(heads["layer"][index]), int(heads["head"][index]))
-        near_edge = (x - ax.get_xlim()[0]) / width > 0.85
+        side, away = ("right", -7) if (x - ax.get_xlim()[0]) / width > 0.85 else ("left", 7)
         ax.annotate(
-            name,
-            (x, y),
-            xytext=(-7 if near_edge else 7, 0),
-            textcoords="offset points",
-            ha="right" if near_edge else "left",
-            va="center",
-            fontsize=9,
-            color=INK,
+            name, (x, y), xytext=(away, 0), textcoords="offset points", ha=side, va="center", fontsize=9, color=INK,
             zorder=4,
-        )
+        )  # fmt: skip
         names.append(name)
     return names

@@ -110,13 +110,7 @@ def stats_points(
 
 
 def _overlay(
-    ax: Axes,
-    stats: pd.DataFrame,
-    panel: Panel,
-    *,
-    kind: str,
-    names: Mapping[str, str],
-    finders: Finders,
+    ax: Axes, stats: pd.DataFrame, panel: Panel, *, kind: str, names: Mapping[str, str], finders: Finders
 ) -> None:
     every = [select(stats, statistic, kind=kind) for statistic in panel.statistics]
     present = [series for series in every if not series.empty]
@@ -137,15 +131,8 @@ def _overlay(
         shift = step * (index - (len(present) - 1) / 2)
         color = role_color(_INK_OF[series.statistic])
         draw_means(ax, series, color=color, shift=shift)
-        draw_heads(
-            ax,
-            series,
-            color=color,
-            shape=_SHAPE_OF[series.statistic],
-            shift=shift,
-            size=36.0,
-            finders=finders,
-        )
+        shape = _SHAPE_OF[series.statistic]
+        draw_heads(ax, series, color=color, shape=shape, shift=shift, size=36.0, finders=finders)
         for head, point in points_of(series, shift=shift).items():
             points.append(point)
             highest[head] = max(highest.get(head, point), point, key=lambda point: point[1])

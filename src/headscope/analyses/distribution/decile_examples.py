@@ -40,9 +40,7 @@ class DecileRow:
     at: int
 
 
-def decile_rows(
-    examples: ExampleResult, counted: DistributionResult, *, most: int = SHOWN
-) -> Iterator[DecileRow]:
+def decile_rows(examples: ExampleResult, counted: DistributionResult) -> Iterator[DecileRow]:
     """Yield the rows with the smallest hashes of each decile of a head's rows, by layer, head and decile.
 
     Each bin keeps its smallest hashes, so these are a random sample of the decile. A decile that is narrower than its
@@ -51,7 +49,6 @@ def decile_rows(
     Args:
         examples: the sample of rows.
         counted: the distribution over the same text.
-        most: number of rows per decile.
     """
     layers, heads = counted.least.shape[:2]
     shares = np.broadcast_to(np.array(DECILES) / 10, (layers, heads, len(DECILES)))
@@ -73,7 +70,7 @@ def decile_rows(
             pool = np.flatnonzero(decile == number)
             if not len(pool):
                 pool = np.flatnonzero((bins >= edges[number]) & (bins <= edges[number + 1]))
-            first = pool[np.argsort(rows["hash"][pool], kind="stable")][:most]
+            first = pool[np.argsort(rows["hash"][pool], kind="stable")][:SHOWN]
             for rank, at in enumerate(first.tolist()):
                 yield DecileRow(layer + 1, head + 1, number + 1, rank + 1, strength, begin + at)
 

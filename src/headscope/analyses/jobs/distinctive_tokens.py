@@ -53,16 +53,15 @@ def log_odds(
 
 
 def distinctive_tokens(
-    inside: NDArray[np.int64], outside: NDArray[np.int64], everywhere: NDArray[np.int64], *, most: int = SHOWN
+    inside: NDArray[np.int64], outside: NDArray[np.int64], everywhere: NDArray[np.int64]
 ) -> list[DistinctiveToken]:
     """Return the tokens that distinguish a job from other rows, by falling z; those with z above 3.
 
     Args:
         inside, outside, everywhere: as `log_odds` takes them.
-        most: number of tokens at most.
     """
     difference, z = log_odds(inside, outside, everywhere)
-    order = np.argsort(-z, kind="stable")[:most]
+    order = np.argsort(-z, kind="stable")[:SHOWN]
     return [
         DistinctiveToken(int(at), float(difference[at]), float(z[at]), int(inside[at]))
         for at in order

@@ -102,9 +102,7 @@ def _gap(before: NDArray[np.float64], behind: NDArray[np.float64]) -> bool:
     return bool(sides[0][1] + sides[1][1] >= SIDES_APART * spread)
 
 
-def along_principal_directions(
-    vectors: NDArray[np.float64], *, most: int = DIRECTIONS
-) -> NDArray[np.float64]:
+def along_principal_directions(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the principal components of vectors, `[row, direction]`.
 
     Directions with less than a millionth of the variance are left out, because they are rounding. All are left out
@@ -112,7 +110,6 @@ def along_principal_directions(
 
     Args:
         vectors: `[row, width]`.
-        most: number of directions at most.
     """
     centered = vectors - vectors.mean(0)
     covariance = centered.T @ centered
@@ -121,7 +118,7 @@ def along_principal_directions(
     if not whole > _ROUNDING * float((vectors**2).sum()):
         return np.zeros((len(vectors), 0))
     variances, directions = np.linalg.eigh(covariance)
-    order = np.argsort(-variances, kind="stable")[:most]
+    order = np.argsort(-variances, kind="stable")[:DIRECTIONS]
     return np.asarray(centered @ directions[:, order[variances[order] > _ROUNDING * whole]])
 
 

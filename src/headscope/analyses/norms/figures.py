@@ -24,13 +24,7 @@ _NAMED, _SIZE = 8, 8.0
 
 
 @house_style()
-def activity_panel(
-    heads: Sequence[Activity],
-    *,
-    kind: str,
-    roles: pd.DataFrame | None = None,
-    ax: Axes | None = None,
-) -> Figure:
+def activity_panel(heads: Sequence[Activity], *, kind: str, roles: pd.DataFrame | None = None) -> Figure:
     """Draw a point for each head: its attention to sink tokens to the right, the length of its output upwards.
 
     Heads on which the two disagree are named, those furthest from the lines first. A point links to its head's card.
@@ -39,9 +33,8 @@ def activity_panel(
         heads: from `activities`.
         kind: `encoder`, `decoder` or `cross`.
         roles: `kind layer head role`, for colors and shapes.
-        ax: where to draw; made when not given.
     """
-    ax = ax or new_figure(5.2, 3.6).subplots()
+    ax = new_figure(5.2, 3.6).subplots()
     ax.set_xlim(-0.02, 1.02)
     values = np.array([head.relative.value for head in heads])
     low = min(values[values > 0].min(initial=INACTIVE_BELOW), INACTIVE_BELOW)

@@ -40,12 +40,7 @@ MOST_LABELED = 400
 
 @house_style()
 def dendrogram(
-    pairs: pd.DataFrame,
-    table: pd.DataFrame,
-    *,
-    kind: str,
-    names: Mapping[str, str] | None = None,
-    ax: Axes | None = None,
+    pairs: pd.DataFrame, table: pd.DataFrame, *, kind: str, names: Mapping[str, str] | None = None
 ) -> Figure:
     """Draw the tree of one kind's heads: leaves on the left, each in its role's color and shape, clusters named.
 
@@ -54,7 +49,6 @@ def dendrogram(
         table: `tables/head_map.parquet`, for heads and roles.
         kind: `encoder`, `decoder` or `cross`.
         names: names of roles.
-        ax: where to draw; made when not given.
 
     Returns:
         The figure; across is the root of the divergence at which two groups of heads join (average linkage), and a
@@ -71,7 +65,7 @@ def dendrogram(
     each = LINE_HEIGHT if paper_width() is None else PAPER_LINE
     most = MOST_LABELED if paper_width() is None else int((PAGE_INCHES - 1.2) / PAPER_LINE)
     lines = min(len(leaves), most)
-    ax = ax or new_figure(WIDTH, 0.8 + each * lines).subplots()
+    ax = new_figure(WIDTH, 0.8 + each * lines).subplots()
     if len(leaves) < 2:
         say_absent(ax, "A tree needs two heads.")
         return figure_of(ax)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.analyses.probes.catalog import SYSTEMS
-from headscope.analyses.probes.system import System
 from headscope.figures.axes import distance_axis, interval_bars, name_ends, say_absent, whole_axis
 from headscope.figures.paper import LEAST_POINTS, narrow
 from headscope.figures.style import (
@@ -26,23 +24,16 @@ _GAP = 0.062  # of the axis, between two names
 
 
 @house_style()
-def probe_distances(by_distance: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
+def probe_distances(by_distance: pd.DataFrame) -> Figure:
     """Draw a curve a probe: the share of heads found by how far away the head is, with intervals.
 
     Args:
         by_distance: `tables/probe_by_distance.parquet`.
-        ax: where to draw; made when not given.
     """
-    lines: list[tuple[System, pd.DataFrame]] = []
-    for (probe, model), system in SYSTEMS.items():
-        rows = by_distance[
-            (by_distance["probe"] == probe) & (by_distance["model"] == model) & by_distance["value"].notna()
-        ]
-        if len(rows):
-            lines.append((system, rows))
-    if ax is None:
-        # On one column the names have no room beside the curves.
-        ax = new_figure(8.2, 3.4 + (0.14 * len(lines) if narrow() else 0.0)).subplots()
+    rows_of = dict(iter(by_distance[by_distance["value"].notna()].groupby(["probe", "model"])))
+    lines = [(system, rows_of[key]) for key, system in SYSTEMS.items() if key in rows_of]
+    # On one column the names have no room beside the curves.
+    ax = new_figure(8.2, 3.4 + (0.14 * len(lines) if narrow() else 0.0)).subplots()
     if not lines:
         say_absent(ax, "No case at any distance.")
         return figure_of(ax)
@@ -59,10 +50,10 @@ def probe_distances(by_distance: pd.DataFrame, *, ax: Axes | None = None) -> Fig
         ends.append((float(values[-1]), system.name, color, f"name--{system.name}"))
     distance_axis(ax)
     whole_axis(ax, steps=4, labelsize=9.0)
+    ax.set_xlabel("words between dependent and head word, 1 is next to it", fontsize=9)
     if not narrow():
         name_ends(ax, len(DISTANCES) - 0.8, ends, gap=_GAP)
-    ax.set_xlabel("words between dependent and head word, 1 is next to it", fontsize=9)
-    if narrow():
+    else:
         figure_of(ax).legend(
             loc="outside lower left", frameon=False, labelcolor="linecolor", fontsize=LEAST_POINTS
         )
@@ -70,15 +61,14 @@ def probe_distances(by_distance: pd.DataFrame, *, ax: Axes | None = None) -> Fig
 
 
 @house_style()
-def probe_layers(layers: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
+def probe_layers(layers: pd.DataFrame) -> Figure:
     """Draw what the structural probe finds in each layer, 0 the embeddings; the chosen layer has a ring.
 
     Args:
         layers: `tables/probe_layers.parquet`.
-        ax: where to draw; made when not given.
     """
     last = int(layers["layer"].max())
-    ax = ax or new_figure(min(max(4.2, 0.3 * last + 2.2), 10.0), 2.9).subplots()
+    ax = new_figure(min(max(4.2, 0.3 * last + 2.2), 10.0), 2.9).subplots()
     ends = []
     for measure, role in MEASURES.items():
         rows = layers[(layers["measure"] == measure) & layers["value"].notna()].sort_values("layer")

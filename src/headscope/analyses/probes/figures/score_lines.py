@@ -7,7 +7,6 @@ from textwrap import fill
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from headscope.analyses.probes.probe_lines import probe_lines
@@ -17,15 +16,12 @@ from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new
 
 
 @house_style()
-def probe_scores(
-    probes: pd.DataFrame, *, paper: Mapping[str, float | int] | None = None, ax: Axes | None = None
-) -> Figure:
+def probe_scores(probes: pd.DataFrame, *, paper: Mapping[str, float | int] | None = None) -> Figure:
     """Draw a line for each probe: the mean over seeds on its 95% interval, each seed as a tick.
 
     Args:
         probes: `tables/probes.parquet`.
         paper: the paper's table 3 in percent, drawn hollow; None where the model is not the paper's.
-        ax: where to draw; made when not given.
 
     Raises:
         ValueError: the table has no line of table 3.
@@ -35,7 +31,7 @@ def probe_scores(
         raise ValueError(
             "Expected attachment scores of at least one probe, got none; run with --treebank-train."
         )
-    ax = ax or new_figure(7.2, 0.7 + 0.36 * len(lines)).subplots()
+    ax = new_figure(7.2, 0.7 + 0.36 * len(lines)).subplots()
     for y, line in enumerate(lines):
         system, mean = line.system, line.score
         color = role_color(system.role)

@@ -22,15 +22,11 @@ LEAST_INCHES, HEIGHT = 1.6, 2.1
 
 
 @house_style()
-def distance_panel(
-    rows: pd.DataFrame, *, title: str | None = None, name_offset: bool = True, ax: Axes | None = None
-) -> Figure:
+def distance_panel(rows: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
     """Draw one relation: its head's accuracy by distance with intervals, and the best offset's as bars.
 
     Args:
         rows: the rows of one relation in `tables/syntax_by_distance.parquet`.
-        title: above the panel; by default the relation's label and its head.
-        name_offset: whether the offset is named at its bar.
         ax: where to draw; made when not given.
     """
     measured = rows[(rows["n_arcs"] > 0) & rows["accuracy"].notna()]
@@ -40,24 +36,17 @@ def distance_panel(
         return figure_of(ax)
     first = measured.iloc[0]
     head = head_label(first["layer"], first["head"])
-    ax.set_title(title if title is not None else f"{label(str(first['relation']), 22)} · head {head}")
-    ordered = measured.assign(
-        order=[DISTANCES.index(str(distance)) for distance in measured["distance"]]
-    ).sort_values("order")
+    ax.set_title(f"{label(str(first['relation']), 22)} · head {head}")
+    ordered = measured.assign(order=measured["distance"].astype(str).map(DISTANCES.index)).sort_values(
+        "order"
+    )
     x = ordered["order"].to_numpy(float)
     color, offset_color = role_color("syntax"), role_color("next")
     baseline = ordered["baseline_accuracy"].to_numpy(float)
     has_baseline = baseline > 0
-    ax.vlines(
-        x[has_baseline],
-        0,
-        baseline[has_baseline],
-        color=offset_color,
-        linewidth=7,
-        alpha=0.3,
-        gid="offset",
-    )
-    ax.plot(x[has_baseline], baseline[has_baseline], color=offset_color, marker="_", markersize=9,
+    x_of, tops = x[has_baseline], baseline[has_baseline]
+    ax.vlines(x_of, 0, tops, color=offset_color, linewidth=7, alpha=0.3, gid="offset")
+    ax.plot(x_of, tops, color=offset_color, marker="_", markersize=9,
             markeredgewidth=1.6, linestyle="", clip_on=False)  # fmt: skip
     value = ordered["accuracy"].to_numpy(float)
     low, high = ordered["ci_low"].to_numpy(float), ordered["ci_high"].to_numpy(float)
@@ -65,7 +54,7 @@ def distance_panel(
     ax.plot(x, value, color=color, linewidth=1.5, marker="o", markersize=4, clip_on=False, gid="head")
     distance_axis(ax)
     whole_axis(ax, steps=2, labelsize=8.0)
-    if name_offset and has_baseline.any() and pd.notna(first["baseline_offset"]):
+    if has_baseline.any() and pd.notna(first["baseline_offset"]):
         peak = int(np.nanargmax(baseline))
         ax.annotate(
             f"offset {int(first['baseline_offset']):+d}".replace("-", "−"), (x[peak], 0), xytext=(6, 2),

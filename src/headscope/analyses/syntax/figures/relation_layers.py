@@ -102,7 +102,6 @@ def relation_layers(
     *,
     kind: str,
     relations: Sequence[str] | None = None,
-    ax: Axes | None = None,
 ) -> Figure:
     """Draw the heat map of one kind: accuracy in percent in each cell, shaded by its margin over the best offset.
 
@@ -111,7 +110,6 @@ def relation_layers(
         baselines: relation to the accuracy of its best fixed offset.
         kind: `encoder` or `decoder`.
         relations: which to draw, in order; all by default.
-        ax: where to draw; made when not given.
 
     Raises:
         ValueError: the table has no relation of this kind.
@@ -127,9 +125,8 @@ def relation_layers(
             f"Expected accuracies of {kind} heads for at least one relation, got none; run with a larger treebank."
         )
     layers = max(cell.layer for name in names for cell in cells_by_relation[name])
-    if ax is None:
-        width = min(max(1.9 + 0.48 * layers, LEAST_WIDTH), 30.0)
-        ax = new_figure(width, 1.15 + 0.27 * len(names)).subplots()
+    width = min(max(1.9 + 0.48 * layers, LEAST_WIDTH), 30.0)
+    ax = new_figure(width, 1.15 + 0.27 * len(names)).subplots()
     for y, name in enumerate(names):
         for cell in cells_by_relation[name]:
             step = step_of(cell.above)
