@@ -11,7 +11,7 @@ import pandas as pd
 from headscope.analyses.arc_examples.arc_drawing import drawing
 from headscope.analyses.coref.antecedent_results import Antecedents, antecedents_of
 from headscope.analyses.for_report import arc_examples
-from headscope.analyses.syntax.relations import Relation, relations_of
+from headscope.analyses.syntax.relations import Best, Relation, relations_of
 from headscope.attention.head_id import head_label
 from headscope.figures.arc_diagram import arc_diagram, arc_pages
 from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
@@ -56,18 +56,15 @@ def groups_of(run: Study) -> list[Group]:
         by_name.setdefault(str(row["relation"]), []).append(row)
     relations = [relation for relation in relations_of(run) if not relation.overall]
     order = {relation.name: rank for rank, relation in enumerate(relations)}
-    established = {
-        relation.name for relation in relations if relation.held_out and relation.held_out.beats
-    } | {COREFERENCE}
-    names = sorted((name for name in by_name if name in order), key=lambda name: order[name])
-    names += sorted(name for name in by_name if name not in order and name != COREFERENCE)
+    beaten = {relation.name for relation in relations if relation.held_out and relation.held_out.beats}
+    names = sorted(by_name.keys() - {COREFERENCE}, key=lambda name: (order.get(name, len(order)), name))
     if COREFERENCE in by_name:
         names.insert(min(OPEN_RELATIONS - 1, len(names)), COREFERENCE)
     return [
         Group(
             name,
             tuple(sorted(by_name[name], key=lambda row: str(row["outcome"]) != "right")),
-            name in established,
+            beats=name == COREFERENCE or name in beaten,
         )
         for name in names
     ]
@@ -112,28 +109,19 @@ def arcs_section(about: Context) -> list[Section]:
         return []
     measured = {relation.name: relation for relation in relations_of(run)}
     coreference = antecedents_of(run)
-    special = tuple(name for name in (words.cls, words.sep))
+    special = (words.cls, words.sep)
     unfolded = [_group(group, measured, coreference, about) for group in groups[:OPEN_RELATIONS]]
     folded = [_group(group, measured, coreference, about) for group in groups[OPEN_RELATIONS:]]
     present = [name for name in special if any(name in list(g.first["tokens"]) for g in groups)]
-    switch = (
-        el("p", el("label", el("input", type="checkbox", id="hide-special"), f" Hide {join(present)}"),
-           class_="switch")
-        if present
-        else None
-    )  # fmt: skip
-    more = (
-        el("details", el("summary", f"{count(len(folded), 'more relation')}"), el("div", folded, class_="arc-groups"))
-        if folded
-        else None
-    )  # fmt: skip
+    box = el("input", type="checkbox", id="hide-special")
+    more = el("summary", f"{count(len(folded), 'more relation')}")
     blocks = [
-        switch,
+        el("p", el("label", box, f" Hide {join(present)}"), class_="switch") if present else None,
         el("div", unfolded, class_="arc-groups"),
         el("p", "On the left the words that attend, on the right those attended to; the darkness of a line is its "
            "weight. In color the words of the relation and the attention that decides; a cross is a wrong choice, "
            "dashed the right one. Percent: the weight of the right lines, on average.", class_="caption"),
-        more,
+        el("details", more, el("div", folded, class_="arc-groups")) if folded else None,
         _table(groups, about),
     ]  # fmt: skip
     return section("arcs", "Examples of the best heads", WHY, blocks, files=paper_figure(about, 5))
@@ -164,45 +152,40 @@ def _heading(
     group: Group, measured: dict[str, Relation], coreference: Antecedents | None, about: Context
 ) -> list[Html | None]:
     first, relation = group.first, group.relation
-    kind, layer, head = str(first["kind"]), int(first["layer"]), int(first["head"])
-    known = terms(relation)
-    facts: list[Html] = []
+    head = (int(first["layer"]), int(first["head"]))
     if relation == COREFERENCE:
         description = "A mention attends to an earlier mention of its entity."
-        selected = coreference.held_out if coreference else None
-        if (
-            selected is not None
-            and selected.cells.get("all") is not None
-            and (selected.layer, selected.head) == (layer, head)
-        ):
-            facts.append(_fact(selected.cells["all"].value, "right antecedents"))
-            nearest = coreference.systems.get("nearest") if coreference else None
-            if nearest is not None and "all" in nearest:
-                facts.append(_fact(nearest["all"].value, "nearest candidate"))
+        facts = [*_antecedent_facts(head, coreference)]
     else:
-        dependent, head_word = known or ("dependent", "head word")
-        turned = str(first["direction"]) == "head->dependent"
-        description = (
-            f"The {head_word} attends to its {dependent}."
-            if turned
-            else f"The {dependent} attends to its {head_word}."
-        )
-        if str(first["direction"]) == "both":
-            description = f"The {dependent} and its {head_word}: {DIRECTIONS['both']}."
-        best = measured[relation].held_out if relation in measured else None
-        if best is not None and (best.layer, best.head) == (layer, head):
-            facts.append(_fact(best.accuracy.value, "right"))
-            facts.append(_fact(best.baseline.value, f"best offset, {offset_words(best.offset)}"))
-            if not best.beats:
-                facts.append(
-                    el("li", "not shown to beat every fixed offset" if best.tested else "not tested")
-                )
+        dependent, head_word = terms(relation) or ("dependent", "head word")
+        description = {
+            "head->dependent": f"The {head_word} attends to its {dependent}.",
+            "both": f"The {dependent} and its {head_word}: {DIRECTIONS['both']}.",
+        }.get(str(first["direction"]), f"The {dependent} attends to its {head_word}.")
+        facts = [*_relation_facts(head, measured[relation].held_out if relation in measured else None)]
     return [
         el("h3", short(relation)),
-        el("p", "Head ", about.kind(kind).head_link(layer, head), class_="which"),
+        el("p", "Head ", about.kind(str(first["kind"])).head_link(*head), class_="which"),
         el("p", description),
         el("ul", facts, class_="facts") if facts else None,
     ]
+
+
+def _antecedent_facts(head: tuple[int, int], coreference: Antecedents | None) -> Iterator[Html]:
+    if coreference is None or (selected := coreference.held_out) is None:
+        return
+    if "all" in selected.cells and (selected.layer, selected.head) == head:
+        yield _fact(selected.cells["all"].value, "right antecedents")
+        if "all" in (nearest := coreference.systems.get("nearest", {})):
+            yield _fact(nearest["all"].value, "nearest candidate")
+
+
+def _relation_facts(head: tuple[int, int], best: Best | None) -> Iterator[Html]:
+    if best is not None and (best.layer, best.head) == head:
+        yield _fact(best.accuracy.value, "right")
+        yield _fact(best.baseline.value, f"best offset, {offset_words(best.offset)}")
+        if not best.beats:
+            yield el("li", "not shown to beat every fixed offset" if best.tested else "not tested")
 
 
 def _fact(value: float, what: str) -> Html:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
+
+import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
 from headscope.analyses.behaviors.chosen import BehaviorHead, chosen_heads
@@ -15,6 +18,7 @@ from headscope.analyses.behaviors.page_tables import (
     every_head,
     norm_disagreements,
 )
+from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence
 from headscope.report_kit.links import kind_links, linked
 from headscope.report_kit.report_parts import Context, Figure, Section, section
@@ -45,20 +49,21 @@ def behaviors_section(about: Context) -> list[Section]:
     heads = about.run.tables.get("behaviors")
     if heads is None:
         return []
-    blocks: list[Html | None] = []
-    for kind in about.kinds:
-        chosen = _chosen_heads(about, kind.name)
-        if not chosen:
-            continue
-        blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
-        blocks.append(best_heads(chosen, kind, name=f"table-behaviors-best-{kind.name}", where="in text"))
-        blocks += place_grids(about, FIGURE, kind, chosen, where="in text")
-        disagreements = norm_disagreements(heads, kind, chosen, name=f"table-behaviors-written-{kind.name}")
-        blocks.append(None if disagreements is None else disagreements.html())
-        blocks.append(every_head(heads, kind, _NATURAL, name=f"table-behaviors-{kind.name}").html())
+    blocks = (block for kind in about.kinds for block in _blocks(about, kind, heads))
     captions = (CAPTION, NORM_CAPTION) if NORM in set(heads.get("measure", ())) else (CAPTION,)
     files = kind_links(about, FIGURE, "Heads by behaviors")
     return section("behaviors", _TITLE, _WHY, blocks, captions=captions, files=files)
+
+
+def _blocks(about: Context, kind: Kind, heads: pd.DataFrame) -> Iterator[Html]:
+    if chosen := _chosen_heads(about, kind.name):
+        yield from (*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind)))
+        yield best_heads(chosen, kind, name=f"table-behaviors-best-{kind.name}", where="in text")
+        yield from place_grids(about, FIGURE, kind, chosen, where="in text")
+        name = f"table-behaviors-written-{kind.name}"
+        if disagreements := norm_disagreements(heads, kind, chosen, name=name):
+            yield disagreements.html()
+        yield every_head(heads, kind, _NATURAL, name=f"table-behaviors-{kind.name}").html()
 
 
 FIGURE = Figure(name="behaviors", tables=("behaviors",), draw=partial(draw_grids, _NATURAL, "behaviors"))

@@ -28,20 +28,17 @@ def table_2(run: Study) -> PaperTable | None:
     antecedents = antecedents_of(run)
     if antecedents is None or not antecedents.types:
         return None
-    rows = []
-    for selection, selected in (("held-out", antecedents.held_out), ("same-data", antecedents.same_data)):
-        if selected is not None:
-            rows.append(
-                _row(
-                    f"Head {_head_name(selected)}, {CHOSEN[selection]}",
-                    selected.cells,
-                    antecedents.types,
-                    selection,
-                    _head_name(selected),
-                )
-            )
-    for name, cells in antecedents.systems.items():
-        rows.append(_row(SYSTEM_NAMES.get(name, name), cells, antecedents.types))
+    chosen = (("held-out", antecedents.held_out), ("same-data", antecedents.same_data))
+    rows = [
+        _row(f"Head {name}, {CHOSEN[selection]}", selected.cells, antecedents.types, selection, name)
+        for selection, selected in chosen
+        if selected is not None
+        for name in [_head_name(selected)]
+    ]
+    rows += [
+        _row(SYSTEM_NAMES.get(name, name), cells, antecedents.types)
+        for name, cells in antecedents.systems.items()
+    ]
     frame = pd.DataFrame(rows)
     columns = (
         words_column("system", "system"),
@@ -57,11 +54,8 @@ def table_2(run: Study) -> PaperTable | None:
 
 
 def _head_name(selected: SelectedHead) -> str:
-    return (
-        head_label(selected.layer, selected.head)
-        if selected.kind == "encoder"
-        else f"{selected.kind} {head_label(selected.layer, selected.head)}"
-    )
+    name = head_label(selected.layer, selected.head)
+    return name if selected.kind == "encoder" else f"{selected.kind} {name}"
 
 
 def _row(

@@ -53,18 +53,16 @@ def map_tables(
         `layer_effect`: a row per kind: divergences within and between layers, their difference with interval and p, the
         map's stress, and the number of clusters with their silhouette and adjusted Rand index on resampled documents.
     """
-    kinds = []
-    for result in results:
-        clusters = cluster(result.divergence)
-        kinds.append(
-            _Kind(
-                result=result,
-                embedding=embed(result.divergence, seed=seed),
-                clusters=clusters,
-                stability=stability(result, clusters, resamples=resamples, seed=seed),
-                effect=layer_effect(result, seed=seed),
-            )
+    kinds = [
+        _Kind(
+            result=result,
+            embedding=embed(result.divergence, seed=seed),
+            clusters=(clusters := cluster(result.divergence)),
+            stability=stability(result, clusters, resamples=resamples, seed=seed),
+            effect=layer_effect(result, seed=seed),
         )
+        for result in results
+    ]
     return {
         "head_map": HEAD_MAP.frame(row for kind in kinds for row in _head_rows(kind, roles, finds)),
         "head_clusters": HEAD_CLUSTERS.frame(row for kind in kinds for row in _clusters(kind)),

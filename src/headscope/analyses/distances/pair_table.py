@@ -55,18 +55,14 @@ def matrix_of(
         kind: `encoder`, `decoder` or `cross`.
         column: name of the column; pairs that are not in the table are NaN.
     """
-    index = {head: number for number, head in enumerate(heads)}
     pairs_of_kind = pairs[(pairs["kind_a"] == kind) & (pairs["kind_b"] == kind)]
     matrix = np.full((len(heads), len(heads)), np.nan)
     np.fill_diagonal(matrix, 0.0)
-    names = [
-        zip(pairs_of_kind[f"layer_{side}"].tolist(), pairs_of_kind[f"head_{side}"].tolist(), strict=True)
-        for side in ("a", "b")
-    ]
-    ends = np.array([(index.get(a, -1), index.get(b, -1)) for a, b in zip(*names, strict=True)], dtype=int)
-    ends = ends.reshape(-1, 2)
-    known = (ends >= 0).all(1)
-    a, b = ends[known].T
+    index = pd.MultiIndex.from_arrays([*np.array(heads, dtype=np.int64).reshape(-1, 2).T])
+    sides = (pairs_of_kind[[f"layer_{side}", f"head_{side}"]] for side in ("a", "b"))
+    a, b = (index.get_indexer(pd.MultiIndex.from_frame(side)) for side in sides)
+    known = (a >= 0) & (b >= 0)
+    a, b = a[known], b[known]
     matrix[a, b] = matrix[b, a] = pairs_of_kind[column].to_numpy(dtype=np.float64)[known]
     return matrix
 

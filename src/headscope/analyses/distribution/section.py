@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
+from typing import Any
 
 import pandas as pd
 
@@ -14,11 +15,10 @@ from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import kind_links
 from headscope.report_kit.numbers import rounded, share
-from headscope.report_kit.pictures.drawing import placed
+from headscope.report_kit.pictures.drawing import placed_by_kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.cells import rows_by_head
 from headscope.report_kit.tables.page_rows import Table
-from headscope.views.markup import Html
 
 TITLE = "Distribution over tokens"
 WHY = (
@@ -43,15 +43,8 @@ FIGURE = Figure(name="figure-distribution", tables=("distribution",), draw=_draw
 
 def distribution_section(about: Context) -> list[Section]:
     """Build the section; none where the run counted no rows."""
-    table = about.run.tables.get("distribution")
-    if table is None:
-        return []
-    blocks: list[Html | None] = []
-    for kind in about.kinds:
-        if kind.has_values(table):
-            label = f"The deciles of the rows of each {kind.name} head, by four measures; the table below has them."
-            pictures = placed(about, FIGURE, label, ending=kind.ending)
-            blocks += [*kind.heading(), *pictures, decile_table(table, kind).html()]
+    label = "The deciles of the rows of each {} head, by four measures; the table below has them."
+    blocks = placed_by_kind(about, FIGURE, label, decile_table)
     files = kind_links(about, FIGURE, "The deciles of every head, drawn for this model")
     return section("distribution", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 
@@ -60,15 +53,10 @@ def decile_table(table: pd.DataFrame, kind: Kind) -> Table:
     """Tabulate the first, fifth and ninth decile of every head's measures, with the interval of the fifth."""
     deciles = table[(table["kind"] == kind.name) & table["decile"].isin(TABULATED)]
     known = [name for name in MEASURES if deciles.loc[deciles["measure"] == name, "value"].notna().any()]
-    rows = []
-    for head, cells in rows_by_head(deciles, "measure", "decile"):
-        line = [head_label(*head)]
-        for name in known:
-            middle = cells[name, 5]
-            ends = [_decile(name, middle[end]) for end in ("ci_low", "ci_high")]
-            line += [_decile(name, cells[name, decile]["value"]) for decile in TABULATED]
-            line.append("–" if "–" in ends else f"{ends[0]} to {ends[1]}")
-        rows.append(tuple(line))
+    rows = [
+        (head_label(*head), *(number for name in known for number in _four(name, cells)))
+        for head, cells in rows_by_head(deciles, "measure", "decile")
+    ]
     labels = {
         name: f"{MEASURES[name].label}{', %' if MEASURES[name].unit == 'share' else ''}" for name in known
     }
@@ -79,6 +67,13 @@ def decile_table(table: pd.DataFrame, kind: Kind) -> Table:
         rows=tuple(rows),
         name=f"table-distribution-{kind.name}",
     )
+
+
+def _four(name: str, cells: Mapping[tuple[Any, ...], Mapping[str, Any]]) -> list[str]:
+    """Return the three deciles of a measure that are tabulated, and the interval of the middle one."""
+    ends = [_decile(name, cells[name, 5][end]) for end in ("ci_low", "ci_high")]
+    interval = "–" if "–" in ends else " to ".join(ends)
+    return [*(_decile(name, cells[name, decile]["value"]) for decile in TABULATED), interval]
 
 
 def _decile(name: str, value: float) -> str:

@@ -74,25 +74,22 @@ FIGURES = {
 }
 
 
-def _blocks(about: Context, experiment: Experiment) -> list[Html]:
-    blocks: list[Html] = []
+def _blocks(about: Context, experiment: Experiment) -> Iterator[Html]:
+    behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
     for kind in about.kinds:
         chosen, heads = _chosen_heads(about, experiment, kind.name), _rows(about, "experiments", experiment)
         if not chosen or heads is None:
             continue
-        title = f"{experiment.title}: {kind.name}" if kind.prefix else experiment.title
-        blocks += [el("h3", title), el("p", f"{capital(experiment.meaning)}.", class_="caption")]
-        blocks += linked(about.findings_on(topic_of(experiment), kind=kind))
         name = f"table-experiment-{experiment.name}-{kind.name}"
-        blocks.append(best_heads(chosen, kind, name=f"{name}-best", where=experiment.where))
-        behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
+        yield el("h3", f"{experiment.title}: {kind.name}" if kind.prefix else experiment.title)
+        yield el("p", f"{capital(experiment.meaning)}.", class_="caption")
+        yield from linked(about.findings_on(topic_of(experiment), kind=kind))
+        yield best_heads(chosen, kind, name=f"{name}-best", where=experiment.where)
         if experiment.on_cards:
-            figure = FIGURES[experiment.name]
-            blocks += place_grids(about, figure, kind, chosen, where=experiment.where)
-            disagreements = norm_disagreements(heads, kind, chosen, name=f"{name}-written")
-            blocks += [] if disagreements is None else [disagreements.html()]
-        blocks.append(every_head(heads, kind, behaviors, name=name).html())
-    return blocks
+            yield from place_grids(about, FIGURES[experiment.name], kind, chosen, where=experiment.where)
+            if disagreements := norm_disagreements(heads, kind, chosen, name=f"{name}-written"):
+                yield disagreements.html()
+        yield every_head(heads, kind, behaviors, name=name).html()
 
 
 def _has_norms(about: Context) -> bool:

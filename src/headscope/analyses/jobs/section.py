@@ -82,11 +82,9 @@ def _of_kind(jobs: CorpusJobs, kind: Kind, *, topic: str, where: str) -> Iterato
 
 def job_section(about: Context) -> list[Section]:
     """Build the section; none where no head of the run has a job."""
-    blocks = [*_corpus_blocks(about, TEXT, TOPIC)]
-    of_trees = [*_corpus_blocks(about, TREEBANK, TREE_TOPIC)]
-    if of_trees:
-        blocks += [el("h3", IN_TREES), *of_trees]
-    return section("jobs", TITLE, WHY, blocks, captions=(CAPTION,))
+    blocks, of_trees = ([*_corpus_blocks(about, *each)] for each in ((TEXT, TOPIC), (TREEBANK, TREE_TOPIC)))
+    heading = [el("h3", IN_TREES)] if of_trees else []
+    return section("jobs", TITLE, WHY, [*blocks, *heading, *of_trees], captions=(CAPTION,))
 
 
 def _corpus_blocks(about: Context, corpus: str, topic: str) -> Iterator[Html | None]:
@@ -109,22 +107,21 @@ def job_table(jobs: CorpusJobs, kind: Kind, *, in_treebank: bool) -> Table:
         in_treebank: whether that is the treebank.
     """
     jobs_of_kind = jobs.jobs[jobs.jobs["kind"] == kind.name]
-    rows = []
-    for row in records(jobs_of_kind.sort_values(["layer", "head", "job"])):
-        rows.append(
-            (
-                head_label(row["layer"], row["head"]),
-                f"{row['job']} of {row['jobs']}",
-                share(row["share"]),
-                joined(row["ci_low"], row["ci_high"], between=" to ", missing=DASH),
-                capital(str(row["description"])),
-                *(" ".join(tokens) or "–" for tokens in jobs.tokens_of(row)),
-            )
+    rows = tuple(
+        (
+            head_label(row["layer"], row["head"]),
+            f"{row['job']} of {row['jobs']}",
+            share(row["share"]),
+            joined(row["ci_low"], row["ci_high"], between=" to ", missing=DASH),
+            capital(str(row["description"])),
+            *(" ".join(tokens) or "–" for tokens in jobs.tokens_of(row)),
         )
+        for row in records(jobs_of_kind.sort_values(["layer", "head", "job"]))
+    )
     return Table(
         summary=f"Table: the jobs of every head{' in the treebank' * in_treebank}{kind.in_brackets}",
         header=("head", "job", "share of rows, %", "95% interval", "what it does", "from", "at"),
-        rows=tuple(rows),
+        rows=rows,
         name=f"table-jobs{'-treebank' * in_treebank}-{kind.name}",
         words=(0, 4, 5, 6),
     )

@@ -14,14 +14,13 @@ from headscope.analyses.norms.findings import TOPIC
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import kind_links, linked
+from headscope.report_kit.links import kind_links
 from headscope.report_kit.numbers import DASH, ends, percent, rounded, two_decimals
-from headscope.report_kit.pictures.drawing import placed
+from headscope.report_kit.pictures.drawing import placed_by_kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.cells import cell_of, rows_by_head
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import Words
-from headscope.views.markup import Html, el
 
 TITLE = "How much heads write"
 WHY = (
@@ -58,19 +57,9 @@ FIGURE = Figure(name="figure-norms", tables=("norms",), draw=_draw)
 
 def norm_section(about: Context) -> list[Section]:
     """Build the section; none where the run measured no outputs."""
-    table = about.run.tables.get("norms")
-    if table is None:
-        return []
-    blocks: list[Html | None] = []
-    for kind in about.kinds:
-        if activities(table, kind):
-            label = f"Weight on the sink and length of the output of each {kind.name} head; the table below has them."
-            blocks += [
-                *kind.heading(),
-                *linked(about.findings_on(TOPIC, kind=kind)),
-                el("div", placed(about, FIGURE, label, ending=kind.ending), class_="panels"),
-                head_table(table, kind, about.words).html(),
-            ]
+    label = "Weight on the sink and length of the output of each {} head; the table below has them."
+    tabulated = partial(head_table, words=about.words)
+    blocks = placed_by_kind(about, FIGURE, label, tabulated, topic=TOPIC, class_="panels")
     files = kind_links(about, FIGURE, "Both axes, drawn for this model")
     return section("norms", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 

@@ -14,11 +14,10 @@ from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import kind_links
 from headscope.report_kit.numbers import formatted
-from headscope.report_kit.pictures.drawing import placed
+from headscope.report_kit.pictures.drawing import placed_by_kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.cells import number, rows_by_head
 from headscope.report_kit.tables.page_rows import Table
-from headscope.views.markup import Html
 
 TITLE = "Effective dimension of queries, keys and outputs"
 WHY = (
@@ -54,15 +53,8 @@ FIGURE = Figure(name="figure-pca", tables=("pca",), draw=_draw)
 
 def pca_section(about: Context) -> list[Section]:
     """Build the section; none where the run did not measure directions."""
-    table = about.run.tables.get("pca")
-    if table is None:
-        return []
-    blocks: list[Html | None] = []
-    for kind in about.kinds:
-        if kind.has_values(table):
-            label = f"The effective dimension of each {kind.name} head; the table below has them."
-            pictures = placed(about, FIGURE, label, ending=kind.ending)
-            blocks += [*kind.heading(), *pictures, effective_dimension_table(table, kind).html()]
+    label = "The effective dimension of each {} head; the table below has them."
+    blocks = placed_by_kind(about, FIGURE, label, effective_dimension_table)
     files = kind_links(about, FIGURE, "The directions of every head, drawn for this model")
     return section("pca", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
 

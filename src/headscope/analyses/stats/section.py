@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-import numpy as np
+import pandas as pd
 
 from headscope.analyses.stats.by_norm import UNKNOWN, norm_table
 from headscope.analyses.stats.figures import EXAMPLE_PANELS, PANELS, example_rows
 from headscope.attention.head_id import head_anchor, head_label
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import linked, paper_figure
+from headscope.report_kit.numbers import DASH, table_number
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Section, section
-from headscope.report_kit.tables.page_rows import Table, example_table, layer_table, role_table
-from headscope.report_kit.words import Words, capital, plain
+from headscope.report_kit.tables.cells import number
+from headscope.report_kit.tables.page_rows import Table, layer_table, role_table, unit
+from headscope.report_kit.words import Words, capital, count, plain
 from headscope.statistics.measures import NORM, of_measure
+from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.statistic import Topic
 from headscope.statistics.statistic_catalog import STATISTICS, is_share, of_topic
 from headscope.views.markup import Html, el
@@ -73,17 +77,27 @@ def plans(words: Words) -> tuple[Plan, ...]:
 
 def stats_sections(about: Context) -> list[Section]:
     """Build a section for each plan whose statistics can occur, and that of roles; the first explains its panels."""
-    sections: list[Section] = []
-    for plan in plans(about.words):
-        occurring = [kind for kind in about.kinds if any(kind.occurs(name) for name in plan.statistics)]
-        if occurring:
-            sections += _section(plan, about, occurring, explain=not sections)
-    return [*sections, Section(name="roles", title="Roles and examples", html=roles_section(about))]
+    occurring = {
+        plan: [kind for kind in about.kinds if any(map(kind.occurs, plan.statistics))]
+        for plan in plans(about.words)
+    }
+    drawn = [plan for plan, kinds in occurring.items() if kinds]
+    sections = [
+        section(
+            plan.name,
+            plan.title,
+            plan.why,
+            _blocks(plan, about, occurring[plan], explain=plan is drawn[0]),
+            files=paper_figure(about, plan.figure),
+        )
+        for plan in drawn
+    ]
+    roles = Section(name="roles", title="Roles and examples", html=roles_section(about))
+    return [*chain.from_iterable(sections), roles]
 
 
-def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: bool) -> list[Section]:
+def _blocks(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: bool) -> Iterator[Html]:
     words = about.words
-    blocks: list[Html | None] = []
     for kind in occurring:
         absent = [
             words.statistics[name]
@@ -91,26 +105,21 @@ def _section(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: 
             if not kind.occurs(name) and not STATISTICS[name].rare
         ]
         note = f"Left out because it cannot occur here: {', '.join(absent)}. " if absent else ""
-        blocks += [*kind.heading(), *linked(about.findings_on(*plan.topics, kind=kind))]
-        blocks.append(el("div", _panels(plan, about, kind), class_="panels"))
-        caption = note + (CAPTION if explain and kind is occurring[0] else "")
-        blocks.append(el("p", caption, class_="caption") if caption else None)
-        table = layer_table(kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}")
-        blocks.append(table.html() if table else None)
-    files = paper_figure(about, plan.figure)
-    return section(plan.name, plan.title, plan.why, blocks, files=files)
+        yield from (*kind.heading(), *linked(about.findings_on(*plan.topics, kind=kind)))
+        yield el("div", _panels(plan, about, kind), class_="panels")
+        if caption := note + (CAPTION if explain and kind is occurring[0] else ""):
+            yield el("p", caption, class_="caption")
+        if table := layer_table(kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}"):
+            yield table.html()
 
 
-def _panels(plan: Plan, about: Context, kind: Kind) -> list[Html]:
-    out = []
+def _panels(plan: Plan, about: Context, kind: Kind) -> Iterator[Html]:
     for name in plan.statistics:
-        title, what = (
-            capital(about.words.statistics[name]),
-            "share of attention" if is_share(name) else "nats",
+        what = "share of attention" if is_share(name) else "nats"
+        label = f"{capital(about.words.statistics[name])}: {what} of each {kind.name} head, by layer; the table below"
+        yield from placed(
+            about, PANELS[plan.name], f"{label} holds the numbers.", ending=f"-{kind.name}-{name}"
         )
-        label = f"{title}: {what} of each {kind.name} head, by layer; the table below holds the numbers."
-        out += placed(about, PANELS[plan.name], label, ending=f"-{kind.name}-{name}")
-    return out
 
 
 def roles_section(about: Context) -> Html:
@@ -124,16 +133,7 @@ def roles_section(about: Context) -> Html:
         )
         card = f"#{head_anchor(row['kind'], int(row['layer']), int(row['head']))}"
         figures += placed(about, EXAMPLE_PANELS, label, ending=f"-{index}", href=card)
-    table: Table | None = None
-    if records:
-        table = example_table(
-            [
-                (about.kind(row["kind"]).head_name(row["layer"], row["head"]), str(row["behavior"]),
-                 _number(row["value"]), int(row["segment"]), plain(row["document"])[:12])
-                for row in records
-            ],
-            words,
-        )  # fmt: skip
+    table = _example_table(about, records).html() if records else None
     written = norm_table(about.run, about.kinds, words)
     known = len(of_measure(about.run.tables["stats"], NORM)) > 0
     return el(
@@ -147,11 +147,31 @@ def roles_section(about: Context) -> Html:
         None if known else el("p", UNKNOWN, class_="caption"),
         role_table(about.kinds, words).html(),
         written.html() if written else None,
-        table.html() if table else None,
+        table,
         paper_figure(about, 1) if records else None,
         id="section-roles",
     )  # fmt: skip
 
 
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float | np.floating) else float("nan")
+def _example_table(about: Context, examples: Sequence[pd.Series]) -> Table:
+    rows = []
+    for row in examples:
+        behavior = str(row["behavior"])
+        statistic = ROLES[behavior].example if behavior in ROLES else behavior
+        value = table_number(number(row["value"]), statistic)
+        rows.append(
+            (
+                capital(about.kind(row["kind"]).head_name(row["layer"], row["head"])),
+                capital(about.words.roles.get(behavior, behavior)),
+                f"{value} {unit(statistic)}" if value != DASH else value,
+                plain(row["document"])[:12],
+                str(int(row["segment"])),
+            )
+        )
+    return Table(
+        summary=f"Table: {count(len(rows), 'example')} and where they come from",
+        header=("head", "role", "value here", "document", "segment"),
+        rows=tuple(rows),
+        name="table-examples",
+        words=(1, 3),
+    )

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b
 from math import ceil
 
 import matplotlib.figure
+import pandas as pd
 
 from headscope.figures.saving import svg_text
 from headscope.figures.settling import settle
 from headscope.palette import palette
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.links import linked
 from headscope.report_kit.pictures.stamps import stamped
 from headscope.report_kit.report_parts import Context, Drawing, Figure
+from headscope.report_kit.tables.page_rows import Table
 from headscope.views.markup import Html, el, raw, text
 
 PIXELS_PER_POINT = 1.36
@@ -63,6 +68,32 @@ def placed(
         el("figure", picture if href is None else el("a", picture, href=href), class_=class_)
         for picture in pictures
     ]
+
+
+def placed_by_kind(
+    about: Context,
+    figure: Figure,
+    label: str,
+    table: Callable[[pd.DataFrame, Kind], Table],
+    *,
+    topic: str = "",
+    class_: str | None = None,
+) -> Iterator[Html]:
+    """Yield for each kind of attention that a figure draws its heading, its sentences, the figure and its table.
+
+    Args:
+        about: the run.
+        figure: drawn from one table, with a file for each kind.
+        label: what it shows, with `{}` for the kind's name.
+        table: makes the table of a kind from that table.
+        topic: of the sentences.
+        class_: of a box around the figure's pictures.
+    """
+    for kind in about.kinds:
+        if pictures := placed(about, figure, label.format(kind.name), ending=kind.ending):
+            yield from (*kind.heading(), *linked(about.findings_on(topic, kind=kind)))
+            yield from [el("div", pictures, class_=class_)] if class_ else pictures
+            yield table(about.run.tables[figure.tables[0]], kind).html()
 
 
 def _markup(about: Context, file: str, draw: Drawing) -> str:

@@ -11,8 +11,7 @@ import numpy as np
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import DASH, ends, table_number
 from headscope.report_kit.tables.page_parts import folded
-from headscope.report_kit.words import Words, capital, count
-from headscope.statistics.role_catalog import ROLES
+from headscope.report_kit.words import Words, capital
 from headscope.statistics.statistic_catalog import is_share
 from headscope.views.markup import Html, el, raw
 
@@ -113,28 +112,4 @@ def role_table(kinds: Sequence[Kind], words: Words) -> Table:
         rows=tuple(row[first:] for row in rows),
         name="table-roles",
         words=(2,) if first else (1, 3),
-    )
-
-
-def example_table(rows: Sequence[tuple[str, str, float, int, str]], words: Words) -> Table:
-    """Tabulate the examples of figure 1: (head, behavior, value, segment, document)."""
-    body = []
-    for head, behavior, value, segment, document in rows:
-        statistic = ROLES[behavior].example if behavior in ROLES else behavior
-        shown = table_number(value, statistic)
-        body.append(
-            (
-                capital(head),
-                capital(words.roles.get(behavior, behavior)),
-                f"{shown} {unit(statistic)}" if shown != "–" else shown,
-                document,
-                str(segment),
-            )
-        )
-    return Table(
-        summary=f"Table: {count(len(body), 'example')} and where they come from",
-        header=("head", "role", "value here", "document", "segment"),
-        rows=tuple(body),
-        name="table-examples",
-        words=(1, 3),
     )

@@ -5,7 +5,6 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -109,14 +108,13 @@ def measure_structural(
         bench = _StructuralBench(*stores, seed=seed, options=options or StructuralOptions(), device=device)
         layers, total = bench.store.layers, bench.store.layers + seeds - 1
         first: list[Sums] = []
-        held_out_sums: list[Sums] = []
+        held_out_scores = []
         for layer in range(layers):
             say(TRAINING, layer, total)
             probe = bench.train(layer, 0)
             first.append(bench.score(probe, layer))
-            held_out_sums.append(bench.score(probe, layer, held_out=True))
-        held_out_scores = [structural_scores([sums]) for sums in held_out_sums]
-        chosen = int(np.nanargmax([_or_low(scores["UUAS"].value) for scores in held_out_scores]))
+            held_out_scores.append(structural_scores([bench.score(probe, layer, held_out=True)]))
+        chosen = int(np.argmax(np.nan_to_num([scores["UUAS"].value for scores in held_out_scores], nan=-1.0)))
         seed_sums = [first[chosen]]
         for number in range(1, seeds):
             say(TRAINING, layers + number - 1, total)
@@ -130,10 +128,6 @@ def measure_structural(
         difference=layer_difference(first[chosen], first[0]),
         facts=facts,
     )
-
-
-def _or_low(value: float) -> float:
-    return value if not isnan(value) else -1.0
 
 
 class _StructuralBench:
@@ -209,7 +203,7 @@ def _fill(
         scales = stores[0].scales if stores else None
         states = _with_progress(read(segments), f"vectors of {name}", say)
         stores.append(StateStore(base / name, scales=scales).fill(states))
-    for store, name, least in ((stores[0], "train", 2), (stores[1], "dev", 1)):
+    for store, name, least in zip(stores, ("train", "dev"), (2, 1), strict=True):
         if len(store.sentences) < least:
             raise InputError(
                 f"expected at least {least} sentence{'s' if least > 1 else ''} of {name} for the structural "
@@ -244,12 +238,12 @@ def _layer_rows(
     first: Sequence[Sums], held_out_scores: Sequence[dict[str, Score]], chosen: int
 ) -> pd.DataFrame:
     """Lay out every layer's scores with the first seed."""
-    rows: list[dict[str, Any]] = []
+    rows = []
     for layer, sums in enumerate(first):
-        scores = structural_scores([sums])
-        for measure in MEASURES:
-            row = {"layer": layer, "measure": measure, **_ends(scores[measure])}
-            rows.append({**row, "held_out": held_out_scores[layer][measure].value, "chosen": layer == chosen})
+        scores, held_out = structural_scores([sums]), held_out_scores[layer]
+        for name in MEASURES:
+            row = {"layer": layer, "measure": name, **_ends(scores[name])}
+            rows.append({**row, "held_out": held_out[name].value, "chosen": layer == chosen})
     return pd.DataFrame(rows, columns=PROBE_LAYERS.names)
 
 
