@@ -104,15 +104,16 @@ class DistributionAccumulator(Accumulator):
     def compute(self) -> list[DistributionResult]:
         """Return the counts of each kind of attention."""
         stacked = self.sums.stacked()
-        results = []
-        for part in self.layout:
-            counts = stacked[f"rows.{part.kind}"]
-            least = -self.totals[f"least_below_zero.{part.kind}"]
-            most = self.totals[f"most.{part.kind}"]
-            results.append(
-                DistributionResult(part.kind, counts, least, most, max(len(self._documents), len(counts)))
+        return [
+            DistributionResult(
+                kind,
+                counts := stacked[f"rows.{kind}"],
+                -self.totals[f"least_below_zero.{kind}"],
+                self.totals[f"most.{kind}"],
+                max(len(self._documents), len(counts)),
             )
-        return results
+            for kind in (part.kind for part in self.layout)
+        ]
 
 
 def _counts(bins: torch.Tensor, content: torch.Tensor) -> NDArray[np.int64]:

@@ -95,11 +95,13 @@ class ActiveRowAccumulator(Accumulator):
 
     def compute(self) -> tuple[ActiveRows, ...]:
         """Return the sample of each kind of attention."""
-        results = []
-        for part in self.layout:
-            sample, _ = self._rows.of_kind(part.kind)
-            active, n_rows = (self.totals[f"{name}.{part.kind}"] for name in ("active", "n_rows"))
-            results.append(
-                ActiveRows(part.kind, sample.items, active.copy(), int(n_rows[0]), sample.segments)
+        return tuple(
+            ActiveRows(
+                kind,
+                (sample := self._rows.of_kind(kind)[0]).items,
+                self.totals[f"active.{kind}"].copy(),
+                int(self.totals[f"n_rows.{kind}"][0]),
+                sample.segments,
             )
-        return tuple(results)
+            for kind in (part.kind for part in self.layout)
+        )

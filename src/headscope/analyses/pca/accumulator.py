@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, ClassVar
 
 import numpy as np
@@ -141,12 +142,11 @@ class PcaAccumulator(Accumulator):
         """Return the directions of each kind."""
         results = []
         for part in self.layout:
-            directions = {}
-            for side in SIDES:
-                for layer in range(part.layers):
-                    moment = self._moments.of((side, part.kind, layer))
-                    if moment is not None:
-                        directions[side, layer] = principal_directions(moment)
+            directions = {
+                (side, layer): principal_directions(moment)
+                for side, layer in product(SIDES, range(part.layers))
+                if (moment := self._moments.of((side, part.kind, layer))) is not None
+            }
             samples, vectors = {}, {}
             for axis in _axes(part.kind):
                 sample = self._samples[part.kind, axis].sampled()

@@ -88,14 +88,9 @@ def map_table(results: Sequence[PcaResult]) -> pd.DataFrame:
                 continue
             exact = vectors.astype(np.float64)
             coordinates = directions.coordinates(vectors)
-            second = (
-                coordinates[..., 1] if coordinates.shape[2] > 1 else np.full(coordinates.shape[:2], np.nan)
-            )
-            numbers = {
-                "first": coordinates[..., 0],
-                "second": second,
-                "length": np.linalg.norm(exact, axis=2),
-            }
+            numbers = {"first": coordinates[..., 0], "length": np.linalg.norm(exact, axis=2)}
+            lacking = np.full(coordinates.shape[:2], np.nan)
+            numbers["second"] = coordinates[..., 1] if coordinates.shape[2] > 1 else lacking
             columns = {name: _by_head(values.T, result.heads) for name, values in numbers.items()}
             axes = {"token": range(1, len(vectors) + 1)}
             table = head_table(columns, axes, kind=result.kind, vectors=side)
