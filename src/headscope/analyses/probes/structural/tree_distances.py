@@ -12,28 +12,14 @@ def tree_distances(heads: Sequence[int]) -> NDArray[np.int32]:
     Args:
         heads: position of each word's head, from 1; 0 for the root; one tree (`corpora.trees.check_tree`).
     """
-    number = len(heads)
-    order = _from_the_root(heads)
-    index_of = np.empty(number, dtype=np.int64)
-    index_of[order] = np.arange(number)
-    # Words are in the order from the root, so that the rows filled so far are contiguous.
-    distances = np.zeros((number, number), dtype=np.int32)
-    for at, word in enumerate(order[1:], 1):
-        # All paths to earlier words lead over the head.
-        distances[at, :at] = distances[index_of[heads[word] - 1], :at] + 1
-        distances[:at, at] = distances[at, :at]
-    return distances[np.ix_(index_of, index_of)]
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import shortest_path
 
-
-def _from_the_root(heads: Sequence[int]) -> list[int]:
-    """Order the words so that each comes after its head."""
-    dependents: list[list[int]] = [[] for _ in range(len(heads) + 1)]
-    for word, head in enumerate(heads):
-        dependents[head].append(word)
-    order = list(dependents[0])
-    for word in order:  # grows while it is walked
-        order += dependents[word + 1]
-    return order
+    above = np.array(heads, dtype=np.int64) - 1
+    (words,) = np.nonzero(above >= 0)
+    arcs = csr_array((np.ones(len(words)), (words, above[words])), shape=(len(heads), len(heads)))
+    apart = shortest_path(arcs, method="D", directed=False, unweighted=True)
+    return np.asarray(apart, dtype=np.int32)
 
 
 def closest_trees(distances: NDArray[np.floating], included: NDArray[np.bool_]) -> NDArray[np.bool_]:
