@@ -17,8 +17,7 @@ Layers are labels, from 1. `/api` wants the token in the header X-Headscope-Toke
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -34,7 +33,7 @@ from headscope.app.explorer.model_shelf import NamedModel, Shelf
 from headscope.app.explorer.page import closed_door, explorer_page
 from headscope.app.explorer.request import LookRequest, read_request
 from headscope.app.explorer.served_snapshot import Look, Neuron, take_look, take_neuron
-from headscope.app.explorer.snapshot_cache import Recent
+from headscope.app.explorer.snapshot_cache import Kept, Recent
 from headscope.app.explorer.worker import Worker
 
 NEURON_HEADER = "X-Headscope-Neuron"
@@ -108,10 +107,7 @@ class Explorer:
         """Run a model on a text, or answer from what is kept."""
         look_request = read_request(await request.body(), limits=self.limits)
         self.shelf.ready(look_request.model)
-        # Of several requests for one look the first computes it; the others find it kept.
-        look = self.looks.get(look_request.id)
-        if look is None:
-            look = await self.worker.run(partial(self._looked, look_request))
+        look = await self._made(self.looks, take_look, look_request)
         return Response(look.payload_json, media_type="application/json")
 
     async def layer(self, request: Request) -> Response:
@@ -124,29 +120,25 @@ class Explorer:
         """Answer with one layer's queries and keys; the model runs again where they are not kept."""
         look = self._kept(request)
         _of(look.layers, request)
-        look_request = look.request
-        neuron = self.neurons.get(look_request.id)
-        if neuron is None:
-            neuron = await self.worker.run(partial(self._neurons, look_request))
+        neuron = await self._made(self.neurons, take_neuron, look.request)
         kind = request.query_params["kind"]
         if kind in neuron.refused:
             return JSONResponse({"no_neuron": neuron.refused[kind]})
         parts, body = _of(neuron.layers, request)
         return Response(body, media_type="application/octet-stream", headers={NEURON_HEADER: parts})
 
-    def _looked(self, look_request: LookRequest) -> Look:
-        look = self.looks.get(look_request.id)
-        if look is None:
-            look = take_look(self.shelf, look_request, limits=self.limits)
-            self.looks.put(look_request.id, look)
-        return look
+    async def _made(self, kept: Recent[Kept], take: Callable[..., Kept], look_request: LookRequest) -> Kept:
+        """Return what is kept of a request, or is made now: of several requests for one, the first makes it."""
 
-    def _neurons(self, look_request: LookRequest) -> Neuron:
-        neuron = self.neurons.get(look_request.id)
-        if neuron is None:
-            neuron = take_neuron(self.shelf, look_request, limits=self.limits)
-            self.neurons.put(look_request.id, neuron)
-        return neuron
+        def make() -> Kept:
+            thing = kept.get(look_request.id)
+            if thing is None:
+                thing = take(self.shelf, look_request, limits=self.limits)
+                kept.put(look_request.id, thing)
+            return thing
+
+        thing = kept.get(look_request.id)
+        return await self.worker.run(make) if thing is None else thing
 
     def _kept(self, request: Request) -> Look:
         name = request.path_params["id"]
