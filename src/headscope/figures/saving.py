@@ -7,8 +7,9 @@ import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import matplotlib as mpl
+from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -23,16 +24,8 @@ DOTS_PER_INCH = 200
 
 def svg_text(figure: Figure) -> str:
     """Return a figure as SVG with text as text, without a date: the same figure gives the same string."""
-    buffer = io.StringIO()
-    with house_style(), warnings.catch_warnings():
-        _quiet_about_glyphs()
-        FigureCanvasSVG(figure)
-        if (layout := figure.get_layout_engine()) is not None:
-            # Without this the figure is drawn twice: matplotlib lays it out in a separate drawing.
-            layout.execute(figure)
-            figure.set_layout_engine(None)
-        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _short, tag.group()), buffer.getvalue())
+    svg = _written(figure, FigureCanvasSVG, "svg", without=("Date", "Creator")).decode("utf-8")
+    return re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _short, tag.group()), svg)
 
 
 def _short(number: re.Match[str]) -> str:
@@ -42,25 +35,29 @@ def _short(number: re.Match[str]) -> str:
 
 def png_bytes(figure: Figure) -> bytes:
     """Return a figure as PNG on white, 200 dots an inch."""
-    buffer = io.BytesIO()
-    with house_style(), warnings.catch_warnings():
-        _quiet_about_glyphs()
-        FigureCanvasAgg(figure)
-        figure.savefig(
-            buffer, format="png", dpi=DOTS_PER_INCH, facecolor="white", metadata={"Software": None}
-        )
-    return buffer.getvalue()
+    on_white: dict[str, Any] = {"dpi": DOTS_PER_INCH, "facecolor": "white"}
+    return _written(figure, FigureCanvasAgg, "png", without=("Software",), **on_white)
 
 
 def pdf_bytes(figure: Figure) -> bytes:
     """Return a figure as PDF for a paper, its text as text (TrueType), without a date."""
+    return _written(figure, FigureCanvasPdf, "pdf", without=("CreationDate", "Producer", "Creator"))
+
+
+def _written(
+    figure: Figure, canvas: type[FigureCanvasBase], form: str, *, without: Sequence[str], **options: Any
+) -> bytes:
+    """Draw a figure on a canvas, without the metadata that say when and by what."""
     buffer = io.BytesIO()
-    with house_style(), mpl.rc_context({"pdf.fonttype": 42}), warnings.catch_warnings():
-        _quiet_about_glyphs()
-        FigureCanvasPdf(figure)
-        figure.savefig(
-            buffer, format="pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None}
-        )
+    with house_style(), warnings.catch_warnings():
+        # A token in a script without a font here draws as a box in the PNG; the SVG leaves it to the reader's fonts.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
+        canvas(figure)
+        if form == "svg" and (layout := figure.get_layout_engine()) is not None:
+            # Without this the figure is drawn twice: matplotlib lays it out in a separate drawing.
+            layout.execute(figure)
+            figure.set_layout_engine(None)
+        figure.savefig(buffer, format=form, metadata=dict.fromkeys(without), **options)
     return buffer.getvalue()
 
 
@@ -83,8 +80,3 @@ def save(
     for form, path in zip(forms, paths):
         write_bytes(path, FORMS[form](figure))
     return paths
-
-
-def _quiet_about_glyphs() -> None:
-    """A token in a script without a font here draws as a box in the PNG; the SVG leaves it to the reader's fonts."""
-    warnings.filterwarnings("ignore", message=r"Glyph .* missing from", category=UserWarning)
