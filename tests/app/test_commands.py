@@ -131,7 +131,7 @@ def test_a_command_takes_every_option_that_its_stages_name(program, name):
 def test_a_report_takes_every_option_there_is(program):
     taken = parameters(program.commands["report"])
     cluster = {"engine", "workers", "gpus_per_worker", "cpus_per_worker", "ray_address"}
-    assert set(taken) == {"files", "out", "bundle", "shard", "quiet", *cluster, *OPTIONS}
+    assert set(taken) == {"files", "out", "bundle", "dry_run", "shard", "quiet", *cluster, *OPTIONS}
     assert set(STAGES) >= {name for each in OF_ANALYSES.values() for name in each.measured}
 
 

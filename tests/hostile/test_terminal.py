@@ -293,13 +293,13 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
     ("arguments", "sentence"),
     [
         (
-            ["syntax", "--controls", "-1"],
-            "--controls '-1' cannot be taken: input should be greater than or equal to 0; headscope syntax --help "
+            ["syntax", "--seed", "-1"],
+            "--seed '-1' cannot be taken: input should be greater than or equal to 0; headscope syntax --help "
             "lists what it takes",
         ),
         (
-            ["syntax", "--controls=-1"],
-            "--controls '-1' cannot be taken: input should be greater than or equal to 0; headscope syntax --help "
+            ["syntax", "--seed=-1"],
+            "--seed '-1' cannot be taken: input should be greater than or equal to 0; headscope syntax --help "
             "lists what it takes",
         ),
         (

@@ -27,7 +27,7 @@ def running(models, *, limits=None, load=None, study=None, wait=True, example="T
     bound = listen(0)
     port = bound.getsockname()[1]
     explorer = Explorer(
-        Shelf(named, device="cpu", load=load),
+        Shelf(named, loading={"device": "cpu"}, load=load),
         token=TOKEN,
         port=port,
         limits=limits,
