@@ -109,7 +109,7 @@ def test_layers_that_rest_on_a_token_state_the_lowest_bound():
         )
     assert texts(inputs, "special")[:2] == [
         "[CLS] gets 38% to 51% (every 95% interval above 37%) of attention in layers 2 and 3.",
-        "Uniform attention would give [CLS] 1.6% in these layers.",
+        "Uniform attention would give [CLS] 1.6% in layers 2 and 3.",
     ]
     for layer in (5, 6):
         inputs = put(inputs, "cls", (layer, None), value=0.6, ci_low=0.5, ci_high=0.7, uniform=0.016)

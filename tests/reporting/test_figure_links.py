@@ -68,11 +68,13 @@ def test_a_kind_of_which_every_number_is_missing_has_no_link():
     assert linked == written == ["figure-norms-cross", "figure-norms-decoder"]
 
 
-def test_files_of_several_kinds_are_told_apart_by_name():
-    for run, says in (
-        (mock_inputs.t5(), "encoder SVG, decoder SVG, cross SVG"),
-        (mock_inputs.encoder(2, 2), "SVG"),
+def test_each_kind_links_its_own_file_of_a_figure():
+    for run, files in (
+        (mock_inputs.t5(), ["figure-norms", "figure-norms-decoder", "figure-norms-cross"]),
+        (mock_inputs.encoder(2, 2), ["figure-norms"]),
     ):
         (section,) = norm_section(about(with_norms(run), links=True))
-        (line,) = re.findall(r'<p class="files">Both axes[^:]*: (.*?)</p>', section.html)
-        assert re.sub("<[^>]+>", "", line) == says
+        links = re.findall(
+            r'<p class="files">This figure: <a href="figures/([^"]*)\.svg">SVG</a></p>', section.html
+        )
+        assert links == files

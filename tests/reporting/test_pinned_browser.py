@@ -1,10 +1,13 @@
 """The sentence above the grid: a token lights every head by what the table of examples says that it attends to it."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from headscope.reporting.report_page import render_report
 from support import mock_inputs
+from support.measured import with_parts
 
 pytestmark = pytest.mark.browser
 TOKEN = 4
@@ -94,6 +97,28 @@ def test_the_tokens_are_one_tab_stop_and_arrows_move(visit_file, made):
     assert page.locator("#pinned [tabindex='0']").count() == 1
     page.keyboard.press("Enter")
     assert page.evaluate("document.activeElement.getAttribute('aria-pressed')") == "true"
+
+
+def test_pieces_of_a_word_stand_together(visit_file, tmp_path):
+    """Those of WordPiece without their mark, and those of a decoder, which have none."""
+    run = mock_inputs.decoder(2, 2)
+    first = ["<s>", "D", "ear", "Mar", "##git", "##", "!"]
+    count = run.examples["tokens"].iloc[0]
+    tokens = [*first, *map(str, range(len(first), len(count)))]
+    examples = run.examples.assign(
+        tokens=[tokens] * len(run.examples),
+        keys=[tokens] * len(run.examples),
+        continues_word=[[2, 4]] * len(run.examples),
+    )
+    path = tmp_path / "report.html"
+    path.write_text(render_report(with_parts(run, examples=examples)), encoding="utf-8")
+    page = visit_file(path, folded=True)
+    buttons = page.locator("#pinned .token")
+    assert buttons.all_text_contents()[:7] == ["<s>", "D", "ear", "Mar", "git", "##", "!"]
+    assert page.locator("#pinned .joined").all_text_contents() == ["ear", "git"]
+    boxes = [buttons.nth(at).bounding_box() for at in range(7)]
+    gaps = [after["x"] - before["x"] - before["width"] for before, after in itertools.pairwise(boxes)]
+    assert max(gaps[1], gaps[3]) <= 0 < min(gaps[0], gaps[2], gaps[4])
 
 
 def test_another_kind_of_attention_has_its_own_sentence(visit_file, made):

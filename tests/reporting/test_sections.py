@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.report_parts import section
 from headscope.reporting.report_page import render_report
 from headscope.views.markup import el
@@ -13,18 +14,19 @@ from support.mock_distribution import with_distribution
 from support.mock_norms import with_norms
 
 
-def test_a_section_has_its_parts_what_explains_them_and_its_files_in_that_order():
-    parts = [el("p", "first"), None, el("p", "second")]
-    (made,) = section("here", "A <title>", "Why?", parts, captions=("One.", "Two."), files=el("p", "SVG"))
+def test_a_section_has_its_question_and_its_parts_each_beside_what_explains_it():
+    figure = captioned(el("figure"), caption("One."), caption(""), None, el("p", "SVG"))
+    (made,) = section("here", "A <title>", "Why?", [el("p", "first"), None, figure])
     assert (made.name, made.title) == ("here", "A <title>")
     assert made.html == (
-        '<section id="section-here"><h2>A &lt;title&gt;</h2><p class="why">Why?</p><p>first</p><p>second</p>'
-        '<p class="caption">One.</p><p class="caption">Two.</p><p>SVG</p></section>'
+        '<section id="section-here"><h2>A &lt;title&gt;</h2><p class="why">Why?</p><p>first</p>'
+        '<div class="captioned"><div><figure></figure></div>'
+        '<div class="notes"><p class="caption">One.</p><p>SVG</p></div></div></section>'
     )
 
 
 def test_a_section_without_parts_is_not_made():
-    assert section("here", "Title", "Why?", [], captions=("One.",), files=el("p", "SVG")) == []
+    assert section("here", "Title", "Why?", []) == []
 
 
 @pytest.mark.slow

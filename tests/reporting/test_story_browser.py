@@ -84,6 +84,90 @@ def test_no_sentence_stands_twice(visit_file, file):
     assert sorted(set(said)) == sorted(said)
 
 
+@pytest.mark.parametrize("of", ["encoder", "decoder", "t5"])
+def test_every_finding_of_the_story_has_its_small_figure(visit_file, tmp_path, of):
+    run = with_norms(with_importance(with_distances(with_behaviors(getattr(mock_inputs, of)()))))
+    path = tmp_path / "report.html"
+    path.write_text(render_report(run), encoding="utf-8")
+    page = visit_file(path, folded=True)
+    without = page.eval_on_selector_all(
+        ".findings li, .lead",
+        "all => all.filter(one => !one.querySelector('.small-grid, .small-bars')).map(one => one.innerText)",
+    )
+    assert page.locator(".findings li, .lead").count() >= 6
+    assert without == []
+
+
+def test_what_explains_a_figure_stands_in_the_right_third_beside_it(visit_file, file):
+    page = visit_file(file, width=1280)
+    boxes = page.eval_on_selector_all(
+        ".captioned:has(figure, p)",
+        """all => all.map(one => [...one.children].map(part => {
+            const { left, right, top } = part.getBoundingClientRect();
+            return [left, right, top];
+        }))""",
+    )
+    assert len(boxes) >= 10
+    for (left, right, top), (left_notes, right_notes, top_notes) in boxes:
+        assert right < left_notes
+        assert top == top_notes
+        assert 0.25 < (right_notes - left_notes) / (right_notes - left) < 0.4
+    # Every section with a figure or a table has words in its right third.
+    empty = page.eval_on_selector_all(
+        ".evidence > [id^=section-]:not(#section-heads, #section-how, #section-paper)",
+        "all => all.filter(one => !one.querySelector('.notes .caption')).map(one => one.id)",
+    )
+    assert empty == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+
+
+def test_below_1100_pixels_what_explains_a_figure_stands_below_it(visit_file, file):
+    page = visit_file(file, width=1000)
+    ends = page.eval_on_selector_all(
+        ".captioned",
+        """all => all.map(one => {
+            const [part, notes] = [...one.children].map(each => each.getBoundingClientRect());
+            return [part.bottom, notes.top];
+        })""",
+    )
+    assert all(bottom <= top for bottom, top in ends)
+
+
+def test_a_figure_that_scrolls_is_a_tab_stop(visit_file, file):
+    page = visit_file(file, width=390, height=844)
+    figures = "[...document.querySelectorAll('figure:has(.figure)')].filter(one => one.checkVisibility())"
+    scrolls = "one => one.scrollWidth > one.clientWidth"
+    assert 0 < page.evaluate(f"{figures}.filter({scrolls}).length") < page.evaluate(f"{figures}.length")
+    # The browser says of a size after it has drawn with it.
+    page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+    others = page.evaluate(
+        f"{figures}.map(one => [({scrolls})(one), one.tabIndex]).filter(([does, at]) => does !== (at === 0))"
+    )
+    assert others == []
+
+
+def test_a_term_says_what_it_means_where_a_section_first_uses_it(visit_file, file):
+    page = visit_file(file)
+    terms = page.eval_on_selector_all(
+        "dfn", "all => all.map(one => [(one.closest('section[id]') || { id: '' }).id, one.dataset.term])"
+    )
+    assert len(set(map(tuple, terms))) == len(terms)
+    wanted = {"sink", "held out", "nats", "norm weighted", "uniform", "random weights", "95% interval"}
+    assert wanted <= {term for _, term in terms}
+    term = page.locator("#section-norms dfn[data-term='sink']")
+    tip = page.locator("#term-tip")
+    assert not tip.is_visible()
+    term.hover()
+    assert tip.inner_text().startswith("A token that takes up attention")
+    page.mouse.move(0, 0)
+    assert not tip.is_visible()
+    term.focus()
+    assert tip.is_visible()
+    assert term.get_attribute("aria-describedby") == "term-tip"
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+
+
 def test_an_address_opens_the_fold_of_its_section(visit_file, file):
     page = visit_file(file, anchor="#section-coref&encoder-2-3")
     assert page.locator("#section-coref").is_visible()
@@ -116,3 +200,11 @@ def test_the_first_tab_skips_to_the_story(visit_file, file):
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
 def test_no_rule_of_accessibility_is_broken(visit_file, file, scheme, width):
     assert violations(visit_file(file, scheme=scheme, width=width, folded=True)) == []
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
+def test_no_rule_of_accessibility_is_broken_where_all_is_unfolded(visit_file, file, scheme, width):
+    page = visit_file(file, scheme=scheme, width=width)
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    page.wait_for_timeout(200)
+    assert violations(page) == []

@@ -205,6 +205,8 @@ def test_examples_are_the_models_own_weights(study):
         with torch.no_grad():
             out = loaded.model(input_ids=ids, output_attentions=True)
         theirs = out.attentions[row["layer"] - 1][0, row["head"] - 1].numpy()
+        pieces = [at for at, key in enumerate(row["keys"]) if key.startswith("##")]
+        assert list(row["continues_word"]) == pieces
         ours = np.array(row["weights"]).reshape(n, len(row["keys"]))
         np.testing.assert_allclose(ours, theirs, atol=1e-5)
 

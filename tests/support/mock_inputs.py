@@ -216,6 +216,7 @@ def example(kind, layer, head, behavior, value, tokens, keys, weights):
     return {
         "kind": kind, "layer": layer + 1, "head": head + 1, "behavior": behavior, "value": value,
         "document": "d41d8cd9", "segment": 7, "tokens": list(tokens), "keys": list(keys),
+        "continues_word": [at for at, key in enumerate(keys) if key.startswith("##")],
         "weights": weights.astype(np.float32).ravel().tolist(),
     }  # fmt: skip
 

@@ -46,7 +46,22 @@ class ExampleMaps:
     values: NDArray[np.float64]
 
 
-Names = Callable[[ExampleMaps], tuple[list[str], list[str]]]
+@dataclass(frozen=True)
+class MapTokens:
+    """The readable tokens of a map.
+
+    Attributes:
+        queries: of the rows.
+        keys: of the columns.
+        continues_word: which of the columns, from 0, go on with the word of the one before.
+    """
+
+    queries: list[str]
+    keys: list[str]
+    continues_word: list[int]
+
+
+Names = Callable[[ExampleMaps], MapTokens]
 
 
 class ExampleCollector:
@@ -182,7 +197,7 @@ def _row(
     value: float,
     names: Names,
 ) -> dict[str, object]:
-    tokens, keys = names(maps)
+    tokens = names(maps)
     return {
         "kind": maps.kind,
         "layer": layer,
@@ -191,7 +206,8 @@ def _row(
         "value": value,
         "document": maps.document,
         "segment": maps.segment,
-        "tokens": tokens,
-        "keys": keys,
+        "tokens": tokens.queries,
+        "keys": tokens.keys,
+        "continues_word": tokens.continues_word,
         "weights": maps.weights[layer - 1, head - 1].reshape(-1).tolist(),
     }

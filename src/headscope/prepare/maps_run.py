@@ -11,7 +11,7 @@ from headscope.encoding.packing.spread import spread
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
 from headscope.errors import OptionError
-from headscope.examples.collector import MOST_TOKENS, ExampleMaps
+from headscope.examples.collector import MOST_TOKENS, ExampleMaps, MapTokens
 from headscope.examples.excerpts import Excerpt
 from headscope.maps.index import MapEntry
 from headscope.maps.maps_source import MapsSource
@@ -112,13 +112,14 @@ class MapsRun:
         short = [index for index in indices if len(self.entries[index].input) <= MOST_TOKENS]
         return self._source.only((short or indices[:8])[:_MOST_EXAMPLES])
 
-    def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
+    def names(self, maps: ExampleMaps) -> MapTokens:
         """Return readable tokens of a map's rows and columns, as many as it has."""
         entry = self._by_name[maps.document, maps.segment]
         by_word = self._source.index.word_level is not None
         rows = rows_of(entry.queries(maps.kind), by_word=by_word).tokens
         keys = rows_of(entry.keys(maps.kind), by_word=by_word).tokens
-        return rows[: len(maps.queries)], keys[: len(maps.keys)]
+        pieces = [] if by_word else joined_tokens(entry.keys(maps.kind).tokens[: len(maps.keys)])
+        return MapTokens(rows[: len(maps.queries)], keys[: len(maps.keys)], pieces)
 
     def again(self, segments: Iterable[Segment]) -> MapsSource:
         """Return the stream of tiles over segments that a scan kept, for what it did not keep of them."""

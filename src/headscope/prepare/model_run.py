@@ -9,7 +9,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
-from headscope.examples.collector import ExampleMaps
+from headscope.examples.collector import ExampleMaps, MapTokens
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
 from headscope.prepare.left_to_model import controls_of
@@ -102,10 +102,11 @@ class ModelRun:
         """Return the stream of tiles over segments that a scan kept, for what it did not keep of them."""
         return self.over(segments)
 
-    def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
+    def names(self, maps: ExampleMaps) -> MapTokens:
         """Return readable tokens of a map's rows and columns."""
         tokenizer = self.loaded.tokenizer
-        return readable_tokens(tokenizer, maps.queries), readable_tokens(tokenizer, maps.keys)
+        queries, keys = (readable_tokens(tokenizer, ids) for ids in (maps.queries, maps.keys))
+        return MapTokens(queries, keys, joined_pieces(tokenizer, maps.keys))
 
     def excerpt_words(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
         """Return readable tokens of an excerpt's rows and columns, and what the model read of it as text."""

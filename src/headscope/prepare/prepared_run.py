@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 from headscope.attention.model.model_source import TileSource
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.segment import Segment
-from headscope.examples.collector import ExampleMaps
+from headscope.examples.collector import ExampleMaps, MapTokens
 from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
 from headscope.models.loading.in_memory import dtype_of
@@ -42,7 +42,7 @@ class Run(Stream, Protocol):
     def example_source(self) -> TileSource:
         """Return the stream of tiles over a few short inputs."""
 
-    def names(self, maps: ExampleMaps) -> tuple[list[str], list[str]]:
+    def names(self, maps: ExampleMaps) -> MapTokens:
         """Return readable tokens of a map's rows and columns."""
 
     def again(self, segments: Iterable[Segment]) -> TileSource:

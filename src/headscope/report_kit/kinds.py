@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, SupportsInt
+from typing import Any, SupportsFloat, SupportsInt
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from headscope.attention.head_id import head_anchor, head_label, kind_prefixes
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
+from headscope.report_kit.small_figures import Shades, shades
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import capital
 from headscope.statistics.role_catalog import OTHERWISE
@@ -90,6 +91,21 @@ class Kind:
     def layer_name(self, layer: int) -> str:
         """Write a layer's number as tables have it: `2`, or `2 (model’s 5)` where the model counts otherwise."""
         return f"{layer} (model’s {self.model_layers[layer - 1]})" if self.model_layers else str(layer)
+
+    def shades(self, statistic: str, *, of_uniform: bool = False) -> Shades:
+        """Return how much of a statistic each head has, for a small figure.
+
+        Args:
+            statistic: a share; with `of_uniform` any.
+            of_uniform: whether in relation to uniform attention.
+        """
+        values = self.heads[statistic].reshape(-1, len(COLUMNS))
+        return shades(values[:, 0] / values[:, 3] if of_uniform else values[:, 0])
+
+    def shaded(self, amounts: Mapping[tuple[int, int], SupportsFloat]) -> Shades:
+        """Return how much of something each head has by (layer, head), 1-based, for a small figure; others none."""
+        heads = np.ndindex(self.layers, self.heads_per_layer)
+        return shades(amounts.get((layer + 1, head + 1), 0.0) for layer, head in heads)
 
     def cell(self, statistic: str, layer: int, head: int | None = None) -> Cell:
         """Return one number; `layer` and `head` are 1-based, no head is the layer's mean."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from headscope.attention.head_id import head_anchor, head_label
 from headscope.report_kit.numbers import amount, interval, interval_decimals
+from headscope.report_kit.small_figures import SmallFigure
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import capital
 
@@ -39,12 +40,14 @@ class Sentence:
         kind: of attention; empty where it is about the model as a whole.
         goes_on: whether it says more of the finding before it, such as on what condition that holds. It follows that
             finding in its paragraph, and never stands on the first screen.
+        figure: what is drawn beside it in the story; a sentence that names heads needs none to have its grid.
     """
 
     topic: str
     parts: tuple[str | HeadRef, ...]
     kind: str = ""
     goes_on: bool = False
+    figure: SmallFigure | None = None
 
     @property
     def text(self) -> str:
@@ -52,14 +55,16 @@ class Sentence:
         return "".join(part if isinstance(part, str) else part.text for part in self.parts)
 
 
-def sentence(topic: str, *parts: str | HeadRef, goes_on: bool = False) -> Sentence:
+def sentence(
+    topic: str, *parts: str | HeadRef, goes_on: bool = False, figure: SmallFigure | None = None
+) -> Sentence:
     """Make a sentence, its first letter a capital; it `goes_on` where it says more of the one before it."""
     first, *rest = parts
     if isinstance(first, HeadRef):
         first = HeadRef(first.kind, first.layer, first.head, capital(first.text))
     else:
         first = capital(first)
-    return Sentence(topic, (first, *rest), goes_on=goes_on)
+    return Sentence(topic, (first, *rest), goes_on=goes_on, figure=figure)
 
 
 def continued(topic: str, *parts: str | HeadRef) -> Sentence:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.report_parts import Context, Figure
 from headscope.views.markup import Html, el
@@ -38,22 +39,15 @@ def paper_figure(about: Context, number: int) -> Html | None:
 
 def file_link(about: Context, file: str, what: str) -> Html | None:
     """Link a figure's file under a few words on what it is; None where no figures lie beside the page."""
-    return el("p", f"{what}: ", _link(file, "SVG"), class_="files") if about.links else None
+    link = el("a", "SVG", href=f"figures/{file}.svg")
+    return el("p", f"{what}: ", link, class_="files") if about.links else None
 
 
-def kind_links(about: Context, figure: Figure, what: str) -> Html | None:
-    """Link the files of a figure that has one for each kind of attention, under a few words on what it is.
+def kind_link(about: Context, figure: Figure, kind: Kind, what: str) -> Html | None:
+    """Link the file of a figure that has one for each kind of attention, under a few words on what it is.
 
     Returns:
-        None where no figures lie beside the page, or no kind has numbers.
+        None where no figures lie beside the page, or the kind has no numbers.
     """
-    files = figure.drawings(about) if about.links else {}
-    links: list[Html | str] = []
-    for kind in about.kinds:
-        if (file := figure.name + kind.ending) in files:
-            links += [*([", "] if links else []), _link(file, f"{kind.prefix}SVG")]
-    return el("p", f"{what}: ", links, class_="files") if links else None
-
-
-def _link(file: str, words: str) -> Html:
-    return el("a", words, href=f"figures/{file}.svg")
+    file = figure.name + kind.ending
+    return file_link(about, file, what) if about.links and file in figure.drawings(about) else None

@@ -87,19 +87,14 @@ def section(
     title: str,
     why: str,
     parts: Iterable[Html | None],
-    *,
-    captions: Sequence[str] = (),
-    files: Html | Sequence[Html | None] | None = None,
 ) -> list[Section]:
-    """Put a section together: its heading, why it is there, its parts, what explains them, its figures' files.
+    """Put a section together: its heading, why it is there, its parts.
 
     Args:
         name: in its address.
         title: its heading, also in the contents list.
         why: the question, in a sentence or two.
-        parts: what it shows, in order.
-        captions: a paragraph each, below the parts.
-        files: links to its figures' files; they come last.
+        parts: what it shows, in order; `captions.captioned` puts what explains a part beside it.
 
     Returns:
         The section alone; none where there are no parts.
@@ -107,15 +102,7 @@ def section(
     parts = list(parts)
     if not parts:
         return []
-    html = el(
-        "section",
-        el("h2", title),
-        el("p", why, class_="why"),
-        parts,
-        [el("p", caption, class_="caption") for caption in captions],
-        files,
-        id=f"section-{name}",
-    )
+    html = el("section", el("h2", title), el("p", why, class_="why"), parts, id=f"section-{name}")
     return [Section(name=name, title=title, html=html)]
 
 

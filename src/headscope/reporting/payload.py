@@ -155,7 +155,9 @@ def _maps(kind: Kind, rows: pd.DataFrame, most: int | None) -> dict[str, Any]:
             index = kind.head_index(row["layer"], row["head"])
             content[index] = packed(weights_of(row))
         queries, keys = ([str(token) for token in group[side].iloc[0]] for side in ("tokens", "keys"))
-        sentences.append({"queries": shown_tokens(queries), "keys": shown_tokens(keys), "bytes": content})
+        pieces = [int(position) for position in group["continues_word"].iloc[0]]
+        sentence = {"queries": shown_tokens(queries), "keys": shown_tokens(keys), "continues": pieces}
+        sentences.append({**sentence, "bytes": content})
     return {"sentences": sentences}
 
 

@@ -23,13 +23,29 @@ def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
     entries = (
         *statistic_terms(words),
         ("Uniform", "what the same statistic would be if attention were spread evenly over all visible tokens"),
-        ("Average", "over a segment’s rows, then over segments; n counts segments that have such a row"),
+        ("Query token", "the token that attends; the key token is the one that it attends to"),
+        ("Sink", f"a token that takes up attention for which a head has no other use: {words.cls}, {words.sep} or a "
+         "learned sink"),
+        ("Norm-weighted", "each weight times the length of what the head writes of the token, each row divided by its "
+         "sum (Kobayashi et al. 2020)"),
+        ("Nats", "the unit of entropy, divergence and loss, with natural logarithms; 1 nat is 1.44 bits"),
+        ("Held out", "measured on documents that neither selected a head nor fitted anything: what a selection on one "
+         "half of the documents is worth on the other"),
+        ("Cross-fitted", "the head that halves of the documents select most often is scored on the halves that did not "
+         "select it. What its value on all documents lies above that is added to the interval, which holds among equal "
+         "heads, near ties and a clear best"),
+        ("All documents", "the head on all documents, those that selected it among them: too high where heads are "
+         "nearly equal"),
+        ("Random weights", "the same model with weights drawn at random, measured and selected in the same way; mean "
+         "and range over the draws"),
+        ("Average of a statistic", "over a segment’s rows, then over segments; n counts segments that have such a row"),
         ("95% interval", "Student’s t over documents, shares by Wilson’s bound; none with fewer than "
          f"{FEWEST_DOCUMENTS} documents"),
         ("Role", f"the first that holds: {thresholds(words)}. Roles go by the averages; sentences go by the intervals"),
         ("Stands out", f"the lower end of the interval lies above {percent(LEAST_SHARE)} and above twice uniform"),
     )  # fmt: skip
-    return el("dl", [[el("dt", term), el("dd", meaning, ".")] for term, meaning in (*entries, *more)])
+    terms = [[el("dt", term), el("dd", meaning, ".")] for term, meaning in (*entries, *more)]
+    return el("dl", terms, id="glossary")
 
 
 def statistic_terms(words: Words) -> list[tuple[str, str]]:

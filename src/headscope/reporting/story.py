@@ -6,15 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from headscope.analyses.for_report import every_part
-from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.links import linked
 from headscope.report_kit.report_parts import GROUPS, Context, Section
+from headscope.report_kit.small_figures import MOST_DRAWN, Bars, Shades, bars, grid
 from headscope.views.markup import Html, el
-
-_CELL, _STEP = 8, 10
-MOST_DRAWN = 512
-"""Of a kind with more heads no small grid is drawn: its cells could not be seen."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,11 +66,11 @@ def groups_of_page(about: Context, first: Sequence[Sentence]) -> list[GroupParts
 
 
 def findings_list(about: Context, first: Sequence[Sentence]) -> Html:
-    """Return the sentences that the story opens with, each beside a small grid of the heads that it names."""
+    """Return the sentences that the story opens with, each beside its small figure."""
     return el(
         "ul",
         [
-            el("li", linked([finding], tag="p", class_=None), _named_heads(about, finding))
+            el("li", linked([finding], tag="p", class_=None), small_figure(about, finding))
             for finding in first
         ],
         class_="findings",
@@ -82,10 +78,10 @@ def findings_list(about: Context, first: Sequence[Sentence]) -> Html:
 
 
 def group_html(about: Context, group: GroupParts) -> Html:
-    """Return a group: its sentence with the heads that it names, and its evidence, folded."""
+    """Return a group: its sentence with its small figure, and its evidence, folded."""
     lead = None
     if group.lead is not None:
-        lead = el("div", linked([group.lead]), _named_heads(about, group.lead), class_="lead")
+        lead = el("div", linked([group.lead]), small_figure(about, group.lead), class_="lead")
     evidence = None
     if group.sections:
         names = ", ".join(section.title for section in group.sections)
@@ -98,35 +94,20 @@ def group_html(about: Context, group: GroupParts) -> Html:
     return el("section", el("h2", group.title), lead, evidence, id=f"group-{group.name}", class_="group")
 
 
-def _named_heads(about: Context, finding: Sentence) -> Html | None:
-    """Draw the head grid of the kind that a sentence speaks of, with the heads that it names filled."""
+def small_figure(about: Context, finding: Sentence) -> Html | None:
+    """Draw what a sentence shows: its bars, or the grid of its kind with the heads that it names or is about.
+
+    Returns:
+        None where it has neither, or where the kind has too many heads for a grid.
+    """
+    if isinstance(finding.figure, Bars):
+        return bars(finding.figure)
     refs = [part for part in finding.parts if isinstance(part, HeadRef)]
-    if not refs:
+    if not refs and finding.figure is None:
         return None
-    kind = about.kind(refs[0].kind)
-    named = {(ref.layer, ref.head) for ref in refs if ref.kind == kind.name}
-    return None if kind.size > MOST_DRAWN else _small_grid(kind, named)
-
-
-def _small_grid(kind: Kind, named: set[tuple[int, int]]) -> Html:
-    cells = [
-        el(
-            "rect",
-            x=(head - 1) * _STEP,
-            y=(layer - 1) * _STEP,
-            width=_CELL,
-            height=_CELL,
-            rx=1,
-            class_="on" if (layer, head) in named else None,
-        )
-        for layer in range(1, kind.layers + 1)
-        for head in range(1, kind.heads_per_layer + 1)
-    ]
-    # The sentence beside it names these heads, with links.
-    return el(
-        "svg",
-        cells,
-        class_="small-grid",
-        viewBox=f"0 0 {kind.heads_per_layer * _STEP} {kind.layers * _STEP}",
-        aria_hidden="true",
-    )
+    kind = about.kind(refs[0].kind if refs else finding.kind or about.kinds[0].name)
+    if kind.size > MOST_DRAWN:
+        return None
+    amounts = finding.figure.amounts if isinstance(finding.figure, Shades) else ()
+    named = [(ref.layer, ref.head) for ref in refs if ref.kind == kind.name]
+    return grid(kind.layers, kind.heads_per_layer, amounts, named)

@@ -16,6 +16,7 @@ from headscope.attention.head_id import head_label
 from headscope.figures.arc_diagram import arc_diagram, arc_pages
 from headscope.figures.arc_strokes import MOST_TOKENS, ArcStrokes, arcs_of
 from headscope.figures.paper import narrow
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.links import paper_figure
 from headscope.report_kit.numbers import offset_words, share
 from headscope.report_kit.relation_names import COREFERENCE, DIRECTIONS, short, terms
@@ -116,15 +117,18 @@ def arcs_section(about: Context) -> list[Section]:
     box = el("input", type="checkbox", id="hide-special")
     more = el("summary", f"{count(len(folded), 'more relation')}")
     blocks = [
-        el("p", el("label", box, f" Hide {join(present)}"), class_="switch") if present else None,
+        captioned(
+            el("p", el("label", box, f" Hide {join(present)}"), class_="switch") if present else None,
+            caption("On the left the words that attend, on the right those attended to; the darkness of a line is its "
+                    "weight. In color the words of the relation and the attention that decides; a cross is a wrong "
+                    "choice, dashed the right one. Percent: the weight of the right lines, on average."),
+            paper_figure(about, 5),
+        ),
         el("div", unfolded, class_="arc-groups"),
-        el("p", "On the left the words that attend, on the right those attended to; the darkness of a line is its "
-           "weight. In color the words of the relation and the attention that decides; a cross is a wrong choice, "
-           "dashed the right one. Percent: the weight of the right lines, on average.", class_="caption"),
         el("details", more, el("div", folded, class_="arc-groups")) if folded else None,
         _table(groups, about),
     ]  # fmt: skip
-    return section("arcs", "Examples of the best heads", WHY, blocks, files=paper_figure(about, 5))
+    return section("arcs", "Examples of the best heads", WHY, blocks)
 
 
 def _title(relation: str) -> str:
@@ -142,7 +146,7 @@ def _group(
     return el(
         "div",
         el("div", _heading(group, measured, coreference, about), class_="arc-head"),
-        el("div", figures, class_="arc-row", tabindex=0, role="region",
+        el("div", figures, class_="arc-row", tabindex=0, role="group",
            aria_label=f"Examples of {short(group.relation)}"),
         class_="arc-group",
     )  # fmt: skip

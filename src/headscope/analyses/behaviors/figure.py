@@ -19,7 +19,9 @@ from headscope.figures.axes import grid_axes
 from headscope.figures.labels import label
 from headscope.figures.paper import PAGE_INCHES, across
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure, role_color
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
+from headscope.report_kit.links import kind_link
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure
@@ -30,6 +32,7 @@ from headscope.views.markup import Html, el
 _CELL = 0.14  # inches
 _SIDE = 0.44  # of a cell, from its middle
 _LEAST, _MOST = 1.7, 4.0  # inches across a panel
+_ACROSS = 6.8  # inches of the page's text column
 _TITLE = 0.75  # inches of a panel that are not cells
 KEY = (
     "A cell is a head, layers are rows. The darker, the more of its attention lies there, up to all of it; an edge "
@@ -67,7 +70,7 @@ def behavior_grids(
         return []
     layers, width = int(rows_of_kind["layer"].max()), int(rows_of_kind["head"].max())
     inches = min(max(_CELL * width + 0.5, _LEAST), _MOST)
-    columns = across(min(len(present), max(int(9 / inches), 1)), each=_LEAST)
+    columns = across(min(len(present), max(int(_ACROSS / inches), 1)), each=_LEAST)
     high = inches * layers / max(width, 1) + _TITLE
     lines = max(int(PAGE_INCHES / high), 1)
 
@@ -106,7 +109,7 @@ def draw_grids(
 def place_grids(
     about: Context, figure: Figure, kind: Kind, chosen: Sequence[BehaviorHead], *, where: str
 ) -> list[Html]:
-    """Place the grids of a kind in the page, above what their cells mean; nothing where there are none.
+    """Place the grids of a kind in the page, beside what their cells mean; nothing where there are none.
 
     Args:
         about: the run.
@@ -121,7 +124,8 @@ def place_grids(
     label = f"{what} {where}: a grid for each, layers as rows and heads as columns."
     grids = placed(about, figure, f"{label} The table below holds the numbers.", ending=kind.ending)
     key = f"{KEY} {NORM_KEY}" if any(head.by_norm is not None for head in chosen) else KEY
-    return [el("div", grids, class_="panels"), el("p", key, class_="caption")] if grids else []
+    file = kind_link(about, figure, kind, "These grids")
+    return [captioned(el("div", grids, class_="panels"), caption(key), file)] if grids else []
 
 
 def _with_norm_verdicts(heads: pd.DataFrame, kind: str) -> pd.DataFrame:

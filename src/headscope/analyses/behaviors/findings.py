@@ -8,6 +8,7 @@ from headscope.analyses.behaviors.chosen import BehaviorHead
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, continued, listed, numbered, sentence
 from headscope.report_kit.numbers import accuracy_words
+from headscope.report_kit.small_figures import Shades
 from headscope.report_kit.words import count, either, join
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
@@ -27,7 +28,7 @@ def behavior_sentences(
     """
     yield from (_of_head(head, kind, topic, where=where) for head in chosen if head.heads)
     if absent := [head.behavior.name for head in chosen if head.tested and not head.heads]:
-        yield sentence(topic, f"no {kind.noun} shows {either(absent)} {where}.")
+        yield sentence(topic, f"no {kind.noun} shows {either(absent)} {where}.", figure=Shades())
     if untested := [head.behavior.name for head in chosen if not head.tested]:
         of = f" of {kind.noun}s" if kind.prefix else ""
         why = f"which needs at least {FEWEST_DOCUMENTS} documents"
@@ -47,12 +48,13 @@ def norm_sentence(
         return
     number, total = sum(len(head.not_by_norm) for head in known), sum(len(head.heads) for head in known)
     in_weights, in_norms = f"seen in {kind.prefix}attention weights", "seen in norm-weighted attention"
+    showing = kind.shaded({head: 1 for each in known for head in each.heads})
     if not number:
-        yield sentence(topic, f"{where}, all behaviors {in_weights} are also {in_norms}.")
+        yield sentence(topic, f"{where}, all behaviors {in_weights} are also {in_norms}.", figure=showing)
         return
     verb = "is" if number == 1 else "are"
     whole = f"{number:,} of {count(total, 'behavior')} {in_weights}"
-    yield sentence(topic, f"{where}, {whole} {verb} not {in_norms}.")
+    yield sentence(topic, f"{where}, {whole} {verb} not {in_norms}.", figure=showing)
     most = max(known, key=lambda head: len(head.not_by_norm))
     often = "" if number == len(most.not_by_norm) else "most often "
     heads = f"{len(most.not_by_norm):,} of {count(len(most.heads), kind.noun)}"

@@ -9,7 +9,6 @@ import pandas as pd
 
 from headscope.analyses.behaviors.catalog import Behavior
 from headscope.analyses.behaviors.chosen import BehaviorHead, heads_of
-from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import DASH, ends, formatted, joined, percent, share
 from headscope.report_kit.tables.cells import Cell
@@ -70,20 +69,14 @@ def _share_or_dash(cell: Cell | None) -> tuple[str, str]:
 
 
 CAPTION = (
-    "Percent of attention (for retrieval: of tokens), with its 95% interval. The head is the one that halves of the "
-    "documents choose most often, on documents that did not choose it (cross-fitted); all documents: the head on all, "
-    "too high where heads are nearly equal; held out: what such a choice is worth on the other halves; random weights: "
-    "the same selection on models whose weights are random (mean and range over them). Uniform: attention spread "
-    "evenly over the visible keys, in the same rows (for retrieval: a key drawn at random). The last columns count the "
-    f"heads that show it, {RULE}, and the rows in which it can occur."
-)  # fmt: skip
-
-
+    "Percent of attention (for retrieval: of tokens), its 95% interval below. The head is cross-fitted: the one that "
+    "halves of the documents select most often, on documents that did not select it. “Heads” and “rows” count those "
+    "that show the behavior, and those in which it can occur."
+)
 NORM_CAPTION = (
-    "Of what it writes: the same with each weight times the length of what the head writes of the token, each row "
-    "divided by its sum; a head whose keys are worth nothing may look where it writes nothing. What a head shows is "
-    "decided by where it looks."
-)  # fmt: skip
+    "Of what it writes: norm-weighted. A head may look where it writes nothing; what it shows is decided by where it "
+    "looks."
+)
 
 
 def norm_disagreements(

@@ -18,9 +18,10 @@ from headscope.analyses.behaviors.page_tables import (
     every_head,
     norm_disagreements,
 )
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence
-from headscope.report_kit.links import kind_links, linked
+from headscope.report_kit.links import linked
 from headscope.report_kit.report_parts import Context, Figure, Section, section
 from headscope.statistics.measures import NORM
 from headscope.views.markup import Html
@@ -50,14 +51,14 @@ def behaviors_section(about: Context) -> list[Section]:
     if heads is None:
         return []
     blocks = (block for kind in about.kinds for block in _blocks(about, kind, heads))
-    captions = (CAPTION, NORM_CAPTION) if NORM in set(heads.get("measure", ())) else (CAPTION,)
-    files = kind_links(about, FIGURE, "Heads by behaviors")
-    return section("behaviors", _TITLE, _WHY, blocks, captions=captions, files=files)
+    return section("behaviors", _TITLE, _WHY, blocks)
 
 
 def _blocks(about: Context, kind: Kind, heads: pd.DataFrame) -> Iterator[Html]:
     if chosen := _chosen_heads(about, kind.name):
-        yield from (*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind)))
+        by_norm = NORM_CAPTION if NORM in set(heads.get("measure", ())) else ""
+        yield from kind.heading()
+        yield captioned(linked(about.findings_on(TOPIC, kind=kind)), caption(CAPTION), caption(by_norm))
         yield best_heads(chosen, kind, name=f"table-behaviors-best-{kind.name}", where="in text")
         yield from place_grids(about, FIGURE, kind, chosen, where="in text")
         name = f"table-behaviors-written-{kind.name}"

@@ -9,6 +9,7 @@ from math import isnan
 
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.analyses.coref.findings import TOPIC, TYPES, lost
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.links import linked
 from headscope.report_kit.numbers import DASH, accuracy_words, ends, formatted, joined, percent, share
 from headscope.report_kit.pictures.strip import scale, strip
@@ -30,10 +31,13 @@ SYSTEM_NAMES = {
 WHY = "Does a mention’s head word attend most, among the earlier mentions, to one of its own entity?"
 MOST_HEADS = 10
 _CAPTION = (
-    "Dot: accuracy on its 95% interval. Held-out: the head that halves of the documents choose most often, on "
-    "documents that did not choose it (cross-fitted); below it what such a choice is worth on the other halves, and "
-    "the head on all documents, too high where heads are nearly equal. The paper’s way chooses and scores on the same "
-    "documents; what does without attention is of all."
+    "Dot: accuracy on its 95% interval. The first head is cross-fitted, the one that halves of the documents select "
+    "most often; below it what such a selection is worth held out, and on all documents. The paper’s way selects and "
+    "scores on the same documents; what does without attention is of all."
+)
+_GAP_CAPTION = (
+    "A name’s score is the attention from the pronoun to its last word. Accuracy counts rows with exactly one true "
+    "name, F1 all rows. Held-out: the head that halves of the rows select most often, on rows that did not select it."
 )
 
 
@@ -45,13 +49,11 @@ def coreference_section(about: Context) -> list[Section]:
 def _blocks(about: Context) -> Iterator[Html | None]:
     table = antecedents_of(about.run)
     if table is not None:
-        yield from linked(about.findings_on(TOPIC))
+        key, read = _CAPTION if table.types else "", " ".join(lost(about.run.manifest))
+        yield captioned(linked(about.findings_on(TOPIC)), caption(key), caption(read))
         if table.types:
             yield scrolled(table_2(table, about), "Antecedents found, by type of mention")
-            yield el("p", _CAPTION, class_="caption")
             yield _best_heads(about)
-        if read := " ".join(lost(about.run.manifest)):
-            yield el("p", read, class_="caption")
     yield from _gap(about)
 
 
@@ -178,13 +180,7 @@ def _gap(about: Context) -> Iterator[Html]:
         body.append(el("tr", name, [share_cell(of_system.get(column)) for column in columns]))
     spans = Counter(measure for measure, _ in columns)
     groups = [el("th", labels[measure], colspan=span, scope="colgroup") for measure, span in spans.items()]
-    titles, above = ["system", *(gender for _, gender in columns)], el("tr", el("th"), groups)
+    titles, above = ["system", *(gender for _, gender in columns)], el("tr", el("td"), groups)
     table = page_table(titles, {"": body}, name="table-gap", class_="small", above=above)
-    caption = (
-        "A name’s score is the attention from the pronoun to its last word. Accuracy counts rows with exactly one true "
-        "name, F1 all rows. Held-out: the head that halves of the rows choose most often, on rows that did not choose "
-        "it."
-    )
     yield el("h3", "GAP: which of two names a pronoun means")
-    yield el("p", caption, class_="caption")
-    yield scrolled(table, "GAP by gender")
+    yield captioned(scrolled(table, "GAP by gender"), caption(_GAP_CAPTION))

@@ -16,6 +16,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, continued, numbered, sentence
 from headscope.report_kit.numbers import nats, p_words, span, two_decimals
 from headscope.report_kit.report_parts import Context
+from headscope.report_kit.small_figures import Bars
 from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.words import Words, count, join_first, plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
@@ -59,7 +60,8 @@ def _layers(row: dict[str, Any], kind: Kind) -> Iterator[Sentence]:
     else:
         ends = "" if isnan(low) else f" (95% interval of the difference {span(low, high)})"
         claim = f"are not shown to be more alike than heads of different layers{ends}"
-    yield sentence(TOPIC, f"{whose} of a layer {claim}.")
+    bars = Bars((("one layer", within, nats(within)), ("two layers", between, nats(between))))
+    yield sentence(TOPIC, f"{whose} of a layer {claim}.", figure=bars)
     apart = f"{nats(within)} nats apart, two of different layers {nats(between)}"
     yield continued(TOPIC, f"on average two {whose} of a layer are {apart}.")
     yield continued(TOPIC, f"For the test the layers of {whose} were permuted: {p_words(p)}.")

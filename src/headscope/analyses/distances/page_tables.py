@@ -41,11 +41,11 @@ def clusters_table(clusters: pd.DataFrame, heads: pd.DataFrame, words: Words, ki
                 numbered(stability, joined(low, high, two_decimals)),
                 el("td", DASH if isnan(silhouette) else f"{silhouette:.2f}"),
                 el("td", capital(_roles(members, words)), class_="words"),
-                el("td", capital(layer_list(sorted({int(layer) for layer in members["layer"]}))), class_="words"),
+                el("td", _layers(members), class_="words"),
                 class_="weak" if single or stable < STABLE else None,
             )
         )  # fmt: skip
-    words_in = ("roles (heads)", "in")
+    words_in = ("roles (heads)", "layers")
     titles = ("cluster", "heads", "middle head", "nats apart", "stability", "silhouette", *words_in)
     name = f"table-clusters-{kind.name}"
     table = page_table(titles, {"": rows}, name=name, class_="small", words=words_in)
@@ -113,6 +113,11 @@ def _role_of(heads: pd.DataFrame) -> dict[tuple[int, int], str]:
         for row in records(heads)
         if isinstance(row["role"], str)
     }
+
+
+def _layers(heads: pd.DataFrame) -> str:
+    """Return the layers of heads below a title that says so: `1 to 4`."""
+    return layer_list(sorted({int(layer) for layer in heads["layer"]})).partition(" ")[2]
 
 
 def _roles(heads: pd.DataFrame, words: Words) -> str:

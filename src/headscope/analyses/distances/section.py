@@ -15,6 +15,7 @@ from headscope.analyses.distances.figures.head_map import COLORINGS, head_map, m
 from headscope.analyses.distances.findings import TOPIC
 from headscope.analyses.distances.page_tables import clusters_table, heads_table, pairs_table
 from headscope.analyses.distances.stability import STABLE
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import file_link, linked, paper_figure
 from headscope.report_kit.pictures.drawing import placed
@@ -79,10 +80,9 @@ def _kind(about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: K
     heads = head_table[head_table["kind"] == kind.name]
     stress = _stress(about.run, kind.name)
     fit = "" if stress is None else f", with a stress of {stress:.2f} (0 is exact, 0.2 poor)"
-    caption = (
+    key = (
         "Each mark is a head; the nearer two are, the more alike their attention. Distances in the plane stand for "
-        f"Jensen–Shannon divergences in nats{fit}; the directions mean nothing. Click a mark to open its card. "
-        f"{GROUPED}"
+        f"Jensen–Shannon divergences in nats{fit}; the directions mean nothing. Click a mark to open its card."
     )
     figures = [
         placed(
@@ -93,37 +93,42 @@ def _kind(about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: K
         )
         for coloring in COLORINGS
     ]
-    yield from (*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind)))
-    yield el("div", figures, class_="panels maps")
-    yield el("p", caption, class_="caption")
     file = MAP.name + kind.ending
-    yield file_link(about, file, "This map as a figure") if kind.ending else paper_figure(about, 6)
+    link = file_link(about, file, "This map as a figure") if kind.ending else paper_figure(about, 6)
+    yield from kind.heading()
+    yield captioned(linked(about.findings_on(TOPIC, kind=kind)), caption(key), caption(GROUPED), link)
+    yield el("div", figures, class_="panels maps")
     yield heads_table(pairs, heads, words, kind)
     yield from _clusters(about, heads, kind)
     if kind.size > 1:
-        yield el("h4", "Most alike")
+        yield _subheading("Most alike", kind)
         yield pairs_table(pairs, heads, words, kind)
+
+
+def _subheading(words: str, kind: Kind) -> Html:
+    """Head a part of what is shown of a kind, which has a heading of its own where the model has several."""
+    return el("h4" if kind.prefix else "h3", words)
 
 
 def _clusters(about: Context, heads: pd.DataFrame, kind: Kind) -> Iterator[Html | None]:
     table = about.run.tables.get("head_clusters")
     if table is None or not (table["kind"] == kind.name).any():
         return
-    caption = (
+    key = (
         "Average linkage on the root of the divergence, cut where the mean silhouette is best; a mean silhouette up to "
         f"{NO_STRUCTURE:g} shows no substantial structure, up to {WEAK_STRUCTURE:g} a weak one (Kaufman and Rousseeuw "
         "1990). Stability: the mean, over resampled documents, of the Jaccard index with the cluster most like it; "
         f"below {STABLE:g} a cluster is not to be trusted: it stands here dimmed, and no sentence names it. A single "
         f"head is no cluster, and has no stability. A test needs at least {FEWEST_DOCUMENTS} documents."
     )
-    yield el("h4", "Clusters")
-    yield clusters_table(table[table["kind"] == kind.name], heads, about.words, kind)
-    yield el("p", caption, class_="caption")
+    yield _subheading("Clusters", kind)
+    clusters = clusters_table(table[table["kind"] == kind.name], heads, about.words, kind)
+    tree = file_link(about, TREE.name + kind.ending, "The tree of heads as a figure")
+    yield captioned(clusters, caption(key), tree)
     if 1 < kind.size <= MOST_IN_TREE:
         label = f"Tree of the {kind.name} heads by average linkage; the table above lists the clusters."
         pictures = placed(about, TREE, label, ending=kind.ending, class_="tree")
         yield el("details", el("summary", "Figure: the tree of heads"), pictures)
-    yield file_link(about, TREE.name + kind.ending, "The tree of heads as a figure")
 
 
 def _stress(run: Study, kind: str) -> float | None:

@@ -8,7 +8,7 @@ TERMS = (
     ("Decile", "the value below which so many tenths of a head’s rows lie, all rows counting alike and special tokens "
      "left out: by interpolation in fixed bins, narrow where rows pile up; its interval is that of the share of rows "
      "below it, over documents, read back as values, and holds all values of its bin"),
-    ("Off the sink", "weight of a row on neither the first token (cls, bos), nor a separator, nor a learned sink"),
+    ("Non-sink attention", "weight on neither the first token (cls, bos), nor a separator, nor a learned sink"),
     ("Distance of a row", "how many tokens away what it attends to is, before or after it: the mean by weight"),
 )  # fmt: skip
 

@@ -13,7 +13,6 @@ from headscope.analyses.distribution.figures import decile_figure
 from headscope.analyses.distribution.row_measures import MEASURES
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import kind_links
 from headscope.report_kit.numbers import rounded, share
 from headscope.report_kit.pictures.drawing import placed_by_kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
@@ -44,9 +43,8 @@ FIGURE = Figure(name="figure-distribution", tables=("distribution",), draw=_draw
 def distribution_section(about: Context) -> list[Section]:
     """Build the section; none where the run counted no rows."""
     label = "The deciles of the rows of each {} head, by four measures; the table below has them."
-    blocks = placed_by_kind(about, FIGURE, label, decile_table)
-    files = kind_links(about, FIGURE, "The deciles of every head, drawn for this model")
-    return section("distribution", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
+    blocks = placed_by_kind(about, FIGURE, label, decile_table, CAPTION)
+    return section("distribution", TITLE, WHY, blocks)
 
 
 def decile_table(table: pd.DataFrame, kind: Kind) -> Table:

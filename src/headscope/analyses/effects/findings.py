@@ -13,6 +13,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import nats, span
 from headscope.report_kit.report_parts import Context
+from headscope.report_kit.small_figures import Shades
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 from headscope.report_kit.words import count
 from headscope.statistics.inference.significance import SIGNIFICANT
@@ -106,11 +107,12 @@ def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[
                 "changed (false discovery rate 5%): ",
                 *_listed(changing, kind),
                 ".",
+                figure=kind.shaded({(effect.layer, effect.head): 1 for effect in changing}),
             )
         )
     else:
         none = f"no head of {len(effects):,}{kind.of_kind} is shown to change the loss (false discovery rate 5%)."
-        findings += [sentence(TOPIC, none), how]
+        findings += [sentence(TOPIC, none, figure=Shades()), how]
     cheap = [effect for effect in effects if effect.added.ci_high < SMALL]
     if cheap:
         findings += [
@@ -118,6 +120,7 @@ def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[
                 TOPIC,
                 f"{count(len(cheap), 'head')} of {len(effects):,}{kind.of_kind} can go one at a time: the loss rises "
                 f"by less than {SMALL:g} nats (whole 95% intervals).",
+                figure=kind.shaded({(effect.layer, effect.head): 1 for effect in cheap}),
             ),
             sentence(
                 TOPIC,

@@ -13,8 +13,9 @@ from headscope.analyses.effects.forecast import SMALL
 from headscope.attention.head_id import head_label
 from headscope.counted import count
 from headscope.encoding.choices import LOSS_TASKS
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import kind_links, linked
+from headscope.report_kit.links import kind_link, linked
 from headscope.report_kit.numbers import DASH, joined, nats, q_words
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Figure, Section, section
@@ -54,12 +55,15 @@ def effect_section(about: Context) -> list[Section]:
         blocks += [
             *kind.heading(),
             *linked(about.findings_on(TOPIC, kind=kind)),
-            el("div", placed(about, FIGURE, label, ending=kind.ending), class_="panels"),
+            captioned(
+                el("div", placed(about, FIGURE, label, ending=kind.ending), class_="panels"),
+                caption(CAPTION),
+                caption(loss_line(about.run.manifest)),
+                kind_link(about, FIGURE, kind, "This figure"),
+            ),
             head_table(table, kind).html(),
         ]
-    captions = [" ".join(filter(None, [loss_line(about.run.manifest), CAPTION]))]
-    files = kind_links(about, FIGURE, "The added loss of every head, drawn for this model")
-    return section("effects", "What a head is worth to the loss", WHY, blocks, captions=captions, files=files)
+    return section("effects", "What a head is worth to the loss", WHY, blocks)
 
 
 def head_table(table: pd.DataFrame, kind: Kind) -> Table:

@@ -16,7 +16,7 @@ TERMS = (
     (
         "Retrieval",
         f"{BEHAVIORS['retrieval'].meaning} (Wu et al. 2024); the copy is given, not written by the model. "
-        "By what is written: the key of which the head writes most in place of the strongest",
+        "Norm-weighted: the key of which the head writes most in place of the strongest",
     ),
 )  # fmt: skip
 

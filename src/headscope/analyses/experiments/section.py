@@ -14,17 +14,16 @@ from headscope.analyses.behaviors.figure import draw_grids, place_grids
 from headscope.analyses.behaviors.findings import behavior_sentences, norm_sentence
 from headscope.analyses.behaviors.page_tables import (
     CAPTION,
-    NORM_CAPTION,
     best_heads,
     every_head,
     norm_disagreements,
 )
 from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.linked_sentences import Sentence
-from headscope.report_kit.links import kind_links, linked
+from headscope.report_kit.links import linked
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.words import capital
-from headscope.statistics.measures import NORM, of_measure
 from headscope.views.markup import Html, el
 
 _TITLE = "Controlled inputs"
@@ -34,7 +33,10 @@ _WHY = (
     "again, it is known from where each token comes."
 )  # fmt: skip
 
-_RETRIEVAL = "Retrieval: the token of which the head writes most takes the place of the one it looks at most."
+_RETRIEVAL = (
+    "Of what it writes: the token of which the head writes most in place of the one it looks at most. Uniform: a key "
+    "drawn at random."
+)
 
 
 def topic_of(experiment: Experiment) -> str:
@@ -54,10 +56,11 @@ def experiments_findings(about: Context) -> list[Sentence]:
 
 def experiments_section(about: Context) -> list[Section]:
     """Build the section; none where no experiment was done."""
-    blocks = [block for experiment in EXPERIMENTS.values() for block in _blocks(about, experiment)]
-    files = [kind_links(about, figure, EXPERIMENTS[name].title) for name, figure in FIGURES.items()]
-    written = (f"{NORM_CAPTION} {_RETRIEVAL}",) if _has_norms(about) else ()
-    return section("experiments", _TITLE, _WHY, blocks, captions=(CAPTION, *written), files=files)
+    blocks: list[Html] = []
+    for experiment in EXPERIMENTS.values():
+        # What the tables of all hold stands beside the first.
+        blocks += _blocks(about, experiment, note="" if blocks else CAPTION)
+    return section("experiments", _TITLE, _WHY, blocks)
 
 
 def _draw(experiment: Experiment, about: Context, heads: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
@@ -74,7 +77,10 @@ FIGURES = {
 }
 
 
-def _blocks(about: Context, experiment: Experiment) -> Iterator[Html]:
+def _blocks(about: Context, experiment: Experiment, *, note: str) -> Iterator[Html]:
+    notes = [caption(f"{capital(experiment.meaning)}."), caption(note)]
+    if "retrieval" in experiment.behaviors:
+        notes.append(caption(_RETRIEVAL))
     behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
     for kind in about.kinds:
         chosen, heads = _chosen_heads(about, experiment, kind.name), _rows(about, "experiments", experiment)
@@ -82,20 +88,13 @@ def _blocks(about: Context, experiment: Experiment) -> Iterator[Html]:
             continue
         name = f"table-experiment-{experiment.name}-{kind.name}"
         yield el("h3", f"{experiment.title}: {kind.name}" if kind.prefix else experiment.title)
-        yield el("p", f"{capital(experiment.meaning)}.", class_="caption")
-        yield from linked(about.findings_on(topic_of(experiment), kind=kind))
+        yield captioned(linked(about.findings_on(topic_of(experiment), kind=kind)), *notes)
         yield best_heads(chosen, kind, name=f"{name}-best", where=experiment.where)
         if experiment.on_cards:
             yield from place_grids(about, FIGURES[experiment.name], kind, chosen, where=experiment.where)
             if disagreements := norm_disagreements(heads, kind, chosen, name=f"{name}-written"):
                 yield disagreements.html()
         yield every_head(heads, kind, behaviors, name=name).html()
-
-
-def _has_norms(about: Context) -> bool:
-    """Whether the run has norm-weighted attention."""
-    heads = about.run.tables.get("experiments")
-    return heads is not None and not of_measure(heads, NORM).empty
 
 
 def _chosen_heads(about: Context, experiment: Experiment, kind: str) -> list[BehaviorHead]:

@@ -45,6 +45,9 @@ def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series) -> list[Sent
             TOPIC,
             f"features with names explain {percent(trained['explained'].median())} of the attention of the median "
             f"head{kind.of_kind}{beside}.",
+            figure=kind.shaded(
+                {(int(row["layer"]), int(row["head"])): float(row["explained"]) for row in records(trained)}
+            ),
         ),
         sentence(
             TOPIC,

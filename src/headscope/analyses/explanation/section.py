@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from headscope.analyses.explanation.figures import draw_bars
-from headscope.analyses.explanation.findings import of_weight
+from headscope.analyses.explanation.findings import TOPIC, of_weight
 from headscope.analyses.explanation.in_terminal import head_cells, median_words
 from headscope.analyses.explanation.tables import CORPORA, TEXT, TRAINED, TREEBANK
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import kind_links
+from headscope.report_kit.links import kind_link, linked
 from headscope.report_kit.numbers import DASH
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Figure, Section, section
@@ -38,15 +39,15 @@ def explanation_section(about: Context) -> list[Section]:
         return []
     blocks: list[Html | None] = []
     for kind in about.kinds:
-        blocks += [*kind.heading(), _median(about, kind, TEXT)]
+        blocks += [*kind.heading(), *linked(about.findings_on(TOPIC, kind=kind))]
         label = f"What explains each {kind.name} head, as a stacked bar; the table below has its numbers."
-        blocks += placed(about, FIGURE, label, ending=kind.ending)
+        pictures = placed(about, FIGURE, label, ending=kind.ending)
+        blocks.append(captioned(pictures, caption(CAPTION), kind_link(about, FIGURE, kind, "This figure")))
         blocks.append(_table(about, kind, TEXT))
         for corpus in CORPORA[1:]:
             if len(of_weight(about.run, kind, corpus)):
                 blocks += [_median(about, kind, corpus), _table(about, kind, corpus)]
-    files = kind_links(about, FIGURE, "The explained share of every head, drawn for this model")
-    return section("explanation", "Explained attention", WHY, blocks, captions=(CAPTION,), files=files)
+    return section("explanation", "Explained attention", WHY, blocks)
 
 
 def _median(about: Context, kind: Kind, corpus: str) -> Html:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 import pandas as pd
 
@@ -16,7 +17,9 @@ from headscope.report_kit.claim_rules import stands_out, target
 from headscope.report_kit.comparing import Comparison
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, sentence
+from headscope.report_kit.numbers import thousandths
 from headscope.report_kit.report_parts import Context
+from headscope.report_kit.small_figures import Bars
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.report_kit.words import layer_list
 from headscope.study.study import Study
@@ -110,7 +113,11 @@ def _on_sinks(about: Context, kind: Kind, name: str) -> list[Sentence]:
         # What it needs to be tested is said of the whole run.
         measured = "" if tested else "as measured, "
         findings = [
-            sentence(TOPIC, f"{measured}{_claim(verdicts, target(name, words))} in {where}."),
+            sentence(
+                TOPIC,
+                f"{measured}{_claim(verdicts, target(name, words))} in {where}.",
+                figure=_bars([known[layer][0] for layer in layers], target(name, words)),
+            ),
             *(
                 sentence(
                     TOPIC,
@@ -123,6 +130,14 @@ def _on_sinks(about: Context, kind: Kind, name: str) -> list[Sentence]:
         ]
         out += kind.findings(findings) if kind.prefix else findings
     return out
+
+
+def _bars(layers: Sequence[Compared], on: str) -> Bars:
+    """Draw the gradient of a weight on a class of token beside one on others, the mean over layers, in 10⁻³ nats."""
+    means = (fmean(each.value for each in layers), fmean(each.other for each in layers))
+    return Bars(
+        tuple((name, mean, thousandths(mean)) for name, mean in zip((on, "other"), means, strict=True))
+    )
 
 
 def _claim(verdicts: Sequence[str], on: str) -> str:

@@ -18,6 +18,7 @@ from headscope.analyses.importance.figure import (
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
 from headscope.analyses.importance.tables import CLASS_NAMES
 from headscope.encoding.choices import LOSS_TASKS
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import linked, paper_figure
 from headscope.report_kit.numbers import DASH, ends, thousandths
@@ -57,14 +58,14 @@ def importance_section(about: Context) -> list[Section]:
         for measure, (title, _) in MEASURES.items():
             label = f"{title} of each {kind.name} head by layer and class of token; the table below holds the means."
             figures.append(placed(about, PANELS, label, ending=f"-{kind.name}-{measure}"))
-        blocks.append(el("div", figures, class_="panels"))
+        notes = [caption(CAPTION), caption(loss_line(run.manifest))]
         if kind is about.kinds[0]:
-            blocks.append(el("p", f"{loss_line(run.manifest)} {CAPTION}".strip(), class_="caption"))
+            notes.append(paper_figure(about, 3))
+        blocks.append(captioned(el("div", figures, class_="panels"), *notes))
         blocks += [layer_mean_table(table, measure, kind, names).html() for measure in MEASURES]
         if differences is not None:
             blocks.append(differences_table(differences, kind, names).html())
-    files = paper_figure(about, 3)
-    return section("importance", "What the loss depends on", WHY, blocks, files=files)
+    return section("importance", "What the loss depends on", WHY, blocks)
 
 
 def _draw(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:

@@ -8,6 +8,7 @@ from headscope.analyses.jobs.clustering.clusters import FEWEST_ROWS
 from headscope.analyses.jobs.job_corpora import CorpusJobs, corpus_jobs
 from headscope.analyses.jobs.tables import TEXT, TREEBANK
 from headscope.attention.head_id import head_label
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, continued, listed, numbered, sentence
 from headscope.report_kit.links import linked
@@ -84,7 +85,8 @@ def job_section(about: Context) -> list[Section]:
     """Build the section; none where no head of the run has a job."""
     blocks, of_trees = ([*_corpus_blocks(about, *each)] for each in ((TEXT, TOPIC), (TREEBANK, TREE_TOPIC)))
     heading = [el("h3", IN_TREES)] if of_trees else []
-    return section("jobs", TITLE, WHY, [*blocks, *heading, *of_trees], captions=(CAPTION,))
+    every = [*blocks, *heading, *of_trees]
+    return section("jobs", TITLE, WHY, [captioned(every, caption(CAPTION))] if every else [])
 
 
 def _corpus_blocks(about: Context, corpus: str, topic: str) -> Iterator[Html | None]:

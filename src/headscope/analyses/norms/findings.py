@@ -31,15 +31,16 @@ def _of_kind(kind: Kind, heads: Sequence[Activity]) -> Iterator[Sentence]:
         yield sentence(TOPIC, f"Which heads{of} are inactive was not tested: {why}.")
     if not tested:
         return
+    norms = kind.shaded({(head.layer, head.head): head.relative.value for head in heads})
     inactive = [head for head in tested if head.inactive]
     if inactive:
         verb = "is" if len(inactive) == 1 else "are"
         these = f"{count(len(inactive), 'head')} of {len(tested):,}{of} {verb} inactive"
         below = f", with an output norm below {share} of the layer’s mean: "
-        yield sentence(TOPIC, these + below, *_listed(inactive, kind), ".")
+        yield sentence(TOPIC, these + below, *_listed(inactive, kind), ".", figure=norms)
     else:
         why = f"none has an output norm below {share} of its layer’s mean"
-        yield sentence(TOPIC, f"no head of {len(tested):,}{of} is inactive: {why}.")
+        yield sentence(TOPIC, f"no head of {len(tested):,}{of} is inactive: {why}.", figure=norms)
     if on_sink := [head for head in tested if head.attends_to_sink]:
         yield from _on_sink(kind, on_sink)
     if off_sink := [head for head in inactive if not head.attends_to_sink]:
@@ -55,14 +56,16 @@ def _on_sink(kind: Kind, on_sink: Sequence[Activity]) -> Iterator[Sentence]:
     verb, its = ("puts", "its") if single else ("put", "their")
     heads = f"{count(len(on_sink), 'head')}{kind.of_kind} {verb} over {percent(SINK_THRESHOLD)}"
     start = f"{heads} of {its} attention on a sink token, "
+    sinks = kind.shaded({(head.layer, head.head): 1 for head in on_sink})
     listed_active = _listed(active, kind, descending=True)
     if not active:
-        yield sentence(TOPIC, start, f"and {'it' if single else 'each'} is inactive.")
+        yield sentence(TOPIC, start, f"and {'it' if single else 'each'} is inactive.", figure=sinks)
     elif not number:
         verdict = f"yet {'it is not' if single else 'none is'} inactive: "
-        yield sentence(TOPIC, start, verdict, *listed_active, ".")
+        yield sentence(TOPIC, start, verdict, *listed_active, ".", figure=sinks)
     else:
-        yield sentence(TOPIC, start, f"and {number:,} of them {'is' if number == 1 else 'are'} inactive.")
+        those = f"and {number:,} of them {'is' if number == 1 else 'are'} inactive."
+        yield sentence(TOPIC, start, those, figure=sinks)
         yield continued(TOPIC, "The others are not inactive: ", *listed_active, ".")
 
 

@@ -14,7 +14,6 @@ from headscope.analyses.norms.findings import TOPIC
 from headscope.analyses.norms.tables import IN_LAYER, IN_STREAM, OUTPUT, VALUE
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import kind_links
 from headscope.report_kit.numbers import DASH, ends, percent, rounded, two_decimals
 from headscope.report_kit.pictures.drawing import placed_by_kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
@@ -40,8 +39,6 @@ TERMS = (
      "length of what the layer reads at the row"),
     ("Inactive head", f"an output norm below {percent(INACTIVE_BELOW)} of that of the layer’s mean head, the whole "
      "interval, at a false discovery rate of 5% over the heads"),
-    ("By what is written", "a statistic with the weight times the length of f in place of the weight, each row divided "
-     "by its sum; rows of which nothing is written are left out"),
     ("Value norm", "the mean length of f over the tokens of a class, each token once"),
 )  # fmt: skip
 
@@ -59,9 +56,8 @@ def norm_section(about: Context) -> list[Section]:
     """Build the section; none where the run measured no outputs."""
     label = "Weight on the sink and length of the output of each {} head; the table below has them."
     tabulated = partial(head_table, words=about.words)
-    blocks = placed_by_kind(about, FIGURE, label, tabulated, topic=TOPIC, class_="panels")
-    files = kind_links(about, FIGURE, "Both axes, drawn for this model")
-    return section("norms", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
+    blocks = placed_by_kind(about, FIGURE, label, tabulated, CAPTION, topic=TOPIC, class_="panels")
+    return section("norms", TITLE, WHY, blocks)
 
 
 def head_table(table: pd.DataFrame, kind: Kind, words: Words) -> Table:

@@ -12,7 +12,6 @@ from headscope.analyses.pca.figures import effective_dimension_figure
 from headscope.analyses.pca.tables import EFFECTIVE, SHARE_NAMES, TITLES
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import kind_links
 from headscope.report_kit.numbers import formatted
 from headscope.report_kit.pictures.drawing import placed_by_kind
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
@@ -54,9 +53,8 @@ FIGURE = Figure(name="figure-pca", tables=("pca",), draw=_draw)
 def pca_section(about: Context) -> list[Section]:
     """Build the section; none where the run did not measure directions."""
     label = "The effective dimension of each {} head; the table below has them."
-    blocks = placed_by_kind(about, FIGURE, label, effective_dimension_table)
-    files = kind_links(about, FIGURE, "The directions of every head, drawn for this model")
-    return section("pca", TITLE, WHY, blocks, captions=(CAPTION,), files=files)
+    blocks = placed_by_kind(about, FIGURE, label, effective_dimension_table, CAPTION)
+    return section("pca", TITLE, WHY, blocks)
 
 
 def effective_dimension_table(table: pd.DataFrame, kind: Kind) -> Table:

@@ -10,8 +10,9 @@ from headscope.analyses.probes.probe_lines import ProbeLine, line_of, probe_line
 from headscope.counted import count
 from headscope.report_kit.comparing import Comparison, compared
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, Sentence, continued, listed, sentence
-from headscope.report_kit.numbers import accuracy_words, points, two_decimals, with_ends
+from headscope.report_kit.numbers import accuracy_words, percent, points, two_decimals, with_ends
 from headscope.report_kit.report_parts import Context
+from headscope.report_kit.small_figures import Bars
 from headscope.report_kit.tables.cells import cell_of, number, records
 from headscope.report_kit.words import plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
@@ -41,7 +42,9 @@ def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sente
     best, *others = _over_attention(lines)
     inputs = "attention and its words’ vectors" if best.probe == "attention and words" else "attention alone"
     words = f"{accuracy_words(best.score, long=True)} of {count(best.score.n, 'word')}"
-    yield sentence(TOPIC, f"a parser over {inputs} finds the head word of {words}.")
+    yield sentence(
+        TOPIC, f"a parser over {inputs} finds the head word of {words}.", figure=_bars(lines, best)
+    )
     for alone in others:
         yield continued(TOPIC, f"A parser over attention alone finds {accuracy_words(alone.score)}.")
     beside = (
@@ -52,6 +55,14 @@ def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sente
     for probe, model, text in beside:
         if line := line_of(lines, probe, model):
             yield continued(TOPIC, text.format(accuracy_words(line.score)))
+
+
+def _bars(lines: list[ProbeLine], best: ProbeLine) -> Bars:
+    """Draw what a parser finds beside the same with random weights, and what needs no attention."""
+    beside = (("random weights", best.probe, "control"), ("next word", "right-branching", "trained"))
+    known = [(label, line) for label, probe, model in beside if (line := line_of(lines, probe, model))]
+    rows = [("attention", best), *known]
+    return Bars(tuple((label, line.score.value, percent(line.score.value, 0)) for label, line in rows))
 
 
 def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sentence]:

@@ -18,6 +18,7 @@ from headscope.analyses.probes.findings import DETAIL, ON_LAYERS, ON_WEIGHTS, TO
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table
 from headscope.analyses.probes.probe_lines import ProbeLine, probe_lines
 from headscope.prepare.overlap import overlap_line
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.links import file_link, linked
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Section, section
@@ -50,17 +51,21 @@ def probes_section(about: Context) -> list[Section]:
 
 
 def _blocks(about: Context, lines: Sequence[ProbeLine]) -> Iterator[Html | None]:
-    yield from linked(about.findings_on(TOPIC))
+    file = file_link(about, "probe-scores", "Table 3 of the paper as a figure, for this model")
+    findings = linked(about.findings_on(TOPIC, DETAIL))
+    yield captioned(findings, caption(_CAPTION), caption(read_line(about.run.manifest)), file)
     yield scrolled(table_3(lines, paper=paper_of(about.run)), "Heads found by each probe")
-    yield el("p", f"{read_line(about.run.manifest)} {_CAPTION}".strip(), class_="caption")
-    yield from linked(about.findings_on(DETAIL))
-    yield file_link(about, "probe-scores", "Table 3 of the paper as a figure, for this model")
     yield from (*_near_and_far(about), *_weights(about), *_layers(about))
 
 
 _CAPTION = (
     "Percent, means over seeds, 95% intervals over documents below; ± is the standard deviation over seeds. Hollow: "
     "the same model with random weights."
+)
+_WEIGHTS_KEY = (
+    "A cell is a head; the fuller its color, the larger its weight, on one scale for both directions; with a bar: "
+    "below zero. With words a head’s weight depends on the two words: the mean over the gold arcs. Click a cell to "
+    "open its head’s card."
 )
 
 
@@ -89,8 +94,9 @@ def _near_and_far(about: Context) -> Iterator[Html | None]:
     if (by_distance := tables.get("probe_by_distance")) is not None:
         label = "Heads found by each probe by distance; the table below holds the numbers."
         yield el("h3", "Near and far")
-        yield from placed(about, DISTANCES, label)
-        yield file_link(about, DISTANCES.name, "These curves as a figure")
+        key = caption("Heads found by how many words apart a word and its head word are.")
+        file = file_link(about, DISTANCES.name, "These curves as a figure")
+        yield captioned(placed(about, DISTANCES, label), key, file)
         yield classes_table(by_distance, "distance", name="table-probe-distances", header="words apart")
     if (by_relation := tables.get("probe_relations")) is not None:
         yield classes_table(by_relation, "relation", name="table-probe-relations", header="relation")
@@ -107,14 +113,8 @@ def _weights(about: Context) -> Iterator[Html | None]:
         title = SYSTEMS[probe, "trained"].name + (f", {kind.name}" if kind.prefix else "")
         label = f"Weights that the probe on {probe} gives the {kind.name} heads; the table below holds the largest."
         yield el("h4", capital(title))
-        yield from placed(about, WEIGHTS, label, ending=ending)
-        yield file_link(about, WEIGHTS.name + ending, "This grid as a figure")
-    caption = (
-        "A cell is a head; the fuller its color, the larger its weight, on one scale for both directions; with a bar: "
-        "below zero. With words a head’s weight depends on the two words: the mean over the gold arcs. Click a cell to "
-        "open its head’s card."
-    )
-    yield el("p", caption, class_="caption")
+        file = file_link(about, WEIGHTS.name + ending, "This grid as a figure")
+        yield captioned(placed(about, WEIGHTS, label, ending=ending), caption(_WEIGHTS_KEY), file)
     yield weights_table(table, about)
 
 
@@ -123,13 +123,12 @@ def _layers(about: Context) -> Iterator[Html | None]:
     if table is None:
         return
     label = "What the structural probe finds in each layer; the table below holds the numbers."
-    caption = (
+    key = (
         "A ring marks the layer that did best on a held-out tenth of the train documents. Bands: 95% intervals over "
         "documents."
     )
     yield el("h3", "In which layer")
     yield from linked(about.findings_on(ON_LAYERS))
-    yield from placed(about, LAYERS, label)
-    yield el("p", caption, class_="caption")
-    yield file_link(about, LAYERS.name, "These curves as a figure")
+    file = file_link(about, LAYERS.name, "These curves as a figure")
+    yield captioned(placed(about, LAYERS, label), caption(key), file)
     yield layers_table(table)

@@ -21,8 +21,8 @@ ANALYSIS = Analysis(
             measure="measure:StatsMeasurement",
             corpora=("text",),
             options=TEXT_INPUTS,
-            # 8: a column that counts is named by what it counts.
-            version=8,
+            # 8: a column that counts is named by what it counts. 9: `examples` says which tokens go on with a word.
+            version=9,
             order=0,
             listed="statistics.statistic_catalog:NAMES",
         ),

@@ -16,6 +16,7 @@ from headscope.report_kit.claim_rules import stands_out
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, sentence
 from headscope.report_kit.report_parts import Context
+from headscope.report_kit.small_figures import Shades, shades
 from headscope.report_kit.words import Words, count, join
 from headscope.statistics.role_catalog import OTHERWISE, SHOWN
 
@@ -47,10 +48,12 @@ def _roles(kind: Kind, words: Words) -> list[Sentence]:
     counts = Counter(role for role in kind.roles if role != OTHERWISE and role in SHOWN)
     total = sum(counts.values())
     if not total:
-        return [sentence("roles", f"no {kind.noun} of {kind.size:,} has a role.")]
+        return [sentence("roles", f"no {kind.noun} of {kind.size:,} has a role.", figure=Shades())]
     ordered = sorted(counts, key=lambda role: (-counts[role], SHOWN.index(role)))
     roles = [f"{counts[role]:,} {words.roles[role]}" for role in ordered[:MOST_LISTED]]
     if others := total - sum(counts[role] for role in ordered[:MOST_LISTED]):
         roles.append(f"{others:,} {'other' if others == 1 else 'others'}")
     verb = "has" if total == 1 else "have"
-    return [sentence("roles", f"{total:,} of {count(kind.size, kind.noun)} {verb} a role: {join(roles)}.")]
+    text = f"{total:,} of {count(kind.size, kind.noun)} {verb} a role: {join(roles)}."
+    has_role = shades(role in counts for role in kind.roles)
+    return [sentence("roles", text, figure=has_role)]

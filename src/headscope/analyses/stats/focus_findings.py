@@ -24,9 +24,8 @@ def noop_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -
         sides[gap.verdict][int(row["layer"])] = gap
     layers = {side: layer_list(sorted(gaps), most=MOST_LISTED) for side, gaps in sides.items() if gaps}
     if more := sides["more"]:
-        yield sentence(
-            "noop", f"{sep} tokens give {sep} more attention than other tokens do in {layers['more']}{of}."
-        )
+        text = f"{sep} tokens give {sep} more attention than other tokens do in {layers['more']}{of}."
+        yield sentence("noop", text, figure=kind.shades("sep_to_sep"))
         layer = max(more, key=lambda layer: more[layer].difference)
         first, second = (
             "".join(measured(kind.cell(name, layer), name, long=name == statistics[0])) for name in statistics
@@ -36,12 +35,12 @@ def noop_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -
         points = more[layer].points(signed=False)
         yield continued("noop", f"the difference in layer {layer}{of} is {points}.")
     if sides["less"]:
-        yield sentence(
-            "noop", f"{sep} tokens give {sep} less attention than other tokens do in {layers['less']}{of}."
-        )
+        text = f"{sep} tokens give {sep} less attention than other tokens do in {layers['less']}{of}."
+        yield sentence("noop", text, figure=kind.shades("sep_to_sep"))
     if sides["same"]:
         at_most = max(sides["same"].values(), key=lambda gap: gap.bound).at_most()
-        yield sentence("noop", f"in {layers['same']}{of} {at_most} is seen between {sep} tokens and others.")
+        text = f"in {layers['same']}{of} {at_most} is seen between {sep} tokens and others."
+        yield sentence("noop", text, figure=kind.shades("sep_to_sep"))
 
 
 def focus_sentences(
@@ -81,7 +80,8 @@ def _broad(kind: Kind, broad: Sequence[tuple[int, int]]) -> Iterator[Sentence]:
     whole = f"{len(broad):,} of {count(kind.size, kind.noun)}{where}"
     verb = "attends" if len(broad) == 1 else "attend"
     above = f"entropy above {percent(BROAD_RATIO)} of uniform attention’s (whole 95% interval)"
-    yield sentence("focus", f"{whole} {verb} broadly: {above}.")
+    broadness = kind.shades("entropy", of_uniform=True)
+    yield sentence("focus", f"{whole} {verb} broadly: {above}.", figure=broadness)
     cells = [kind.cell("max_weight", *head) for head in broad]
     light = sum(cell.has_interval and cell.high < 0.1 for cell in cells)
     if light and len(broad) > 1:
@@ -105,14 +105,15 @@ def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None) -> I
     start = f"in the last layer{kind.of_kind}"
     if gap.verdict == "same":
         none = f"no difference in entropy larger than {gap.bound:.2f} nats"
-        yield sentence("focus", f"{start} {none} is seen between {words.cls} and the average token.")
+        text = f"{start} {none} is seen between {words.cls} and the average token."
     else:
         nearest = min(abs(gap.low), abs(gap.high))
         distance = (
             f"{abs(gap.difference):.2f} nats (95% interval {nearest:.2f} to {gap.bound:.2f}) of entropy"
         )
         broadly = f"{words.cls} attends {gap.verdict} broadly than average, by"
-        yield sentence("focus", f"{start} {broadly} {distance}.")
+        text = f"{start} {broadly} {distance}."
+    yield sentence("focus", text, figure=kind.shades("entropy_cls", of_uniform=True))
     of_first, of_every = (
         "".join(measured(first, "entropy_cls")),
         "".join(measured(every, "entropy", long=False)),

@@ -11,6 +11,7 @@ import pandas as pd
 from headscope.analyses.stats.by_norm import UNKNOWN, norm_table
 from headscope.analyses.stats.figures import EXAMPLE_PANELS, PANELS, example_rows
 from headscope.attention.head_id import head_anchor, head_label
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import linked, paper_figure
 from headscope.report_kit.numbers import DASH, table_number
@@ -76,27 +77,20 @@ def plans(words: Words) -> tuple[Plan, ...]:
 
 
 def stats_sections(about: Context) -> list[Section]:
-    """Build a section for each plan whose statistics can occur, and that of roles; the first explains its panels."""
+    """Build a section for each plan whose statistics can occur, and that of roles."""
     occurring = {
         plan: [kind for kind in about.kinds if any(map(kind.occurs, plan.statistics))]
         for plan in plans(about.words)
     }
-    drawn = [plan for plan, kinds in occurring.items() if kinds]
     sections = [
-        section(
-            plan.name,
-            plan.title,
-            plan.why,
-            _blocks(plan, about, occurring[plan], explain=plan is drawn[0]),
-            files=paper_figure(about, plan.figure),
-        )
-        for plan in drawn
+        section(plan.name, plan.title, plan.why, _blocks(plan, about, kinds))
+        for plan, kinds in occurring.items()
     ]
     roles = Section(name="roles", title="Roles and examples", html=roles_section(about))
     return [*chain.from_iterable(sections), roles]
 
 
-def _blocks(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: bool) -> Iterator[Html]:
+def _blocks(plan: Plan, about: Context, occurring: Sequence[Kind]) -> Iterator[Html]:
     words = about.words
     for kind in occurring:
         absent = [
@@ -104,11 +98,11 @@ def _blocks(plan: Plan, about: Context, occurring: Sequence[Kind], *, explain: b
             for name in plan.statistics
             if not kind.occurs(name) and not STATISTICS[name].rare
         ]
-        note = f"Left out because it cannot occur here: {', '.join(absent)}. " if absent else ""
+        note = f"Left out because it cannot occur here: {', '.join(absent)}." if absent else ""
+        file = paper_figure(about, plan.figure) if kind is occurring[0] else None
         yield from (*kind.heading(), *linked(about.findings_on(*plan.topics, kind=kind)))
-        yield el("div", _panels(plan, about, kind), class_="panels")
-        if caption := note + (CAPTION if explain and kind is occurring[0] else ""):
-            yield el("p", caption, class_="caption")
+        panels = el("div", _panels(plan, about, kind), class_="panels")
+        yield captioned(panels, caption(CAPTION), caption(note), file)
         if table := layer_table(kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}"):
             yield table.html()
 
@@ -140,15 +134,17 @@ def roles_section(about: Context) -> Html:
         "section",
         el("h2", "Roles, with an example of each"),
         el("p", "The strongest head of each role on the sentence where it shows most clearly.", class_="why"),
-        linked(about.findings_on("roles")),
+        captioned(
+            linked(about.findings_on("roles")),
+            caption("On the left the tokens that attend, on the right those attended to; the darkness of a line is its "
+                    "weight. Click one to open its head’s card.") if figures else None,
+            None if known else caption(UNKNOWN),
+            paper_figure(about, 1) if records else None,
+        ),
         el("div", figures, class_="panels examples") if figures else el("p", "This run kept no examples."),
-        el("p", "On the left the tokens that attend, on the right those attended to; the darkness of a line is its "
-           "weight. Click one to open its head’s card.", class_="caption"),
-        None if known else el("p", UNKNOWN, class_="caption"),
         role_table(about.kinds, words).html(),
         written.html() if written else None,
         table,
-        paper_figure(about, 1) if records else None,
         id="section-roles",
     )  # fmt: skip
 

@@ -73,7 +73,7 @@ def position_sentences(kind: Kind, words: Words, differences: pd.DataFrame | Non
     if highest < LEAST_SHARE and all(cell.has_interval for cell in current):
         bar = percent(next(step for step in (0.05, 0.1, 0.15, 0.2, 0.25) if highest < step), 0)
         less = f"every {kind.noun} puts less than {bar} of its attention on the current token"
-        yield sentence("position", f"{less} (all intervals lie below).")
+        yield sentence("position", f"{less} (all intervals lie below).", figure=kind.shades("current"))
 
 
 def special_sentences(kind: Kind, words: Words) -> Iterator[Sentence]:
@@ -111,7 +111,7 @@ def _over_half(kind: Kind, statistic: str, words: Words, *, topic: str, fewest: 
     verb, its = ("puts", "its") if len(over) == 1 else ("put", "their")
     whole = f"{len(over):,} of {count(kind.size, kind.noun)} {verb} over half of {its} attention"
     text = f"{whole} (whole 95% interval) on {target(statistic, words)}: "
-    return [sentence(topic, text, *listed(refs), ".")]
+    return [sentence(topic, text, *listed(refs), ".", figure=kind.shades(statistic))]
 
 
 def _of_layers(kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Words) -> Iterator[Sentence]:
@@ -127,7 +127,6 @@ def _of_layers(kind: Kind, name: str, layers: list[tuple[int, Cell]], words: Wor
         amount = f"{lowest} to {highest}{every}"
     on = target(name, words)
     verb = "get" if name == "period_comma" else "gets"
-    yield sentence("special", f"{on} {verb} {amount} of attention in {where}.")
+    yield sentence("special", f"{on} {verb} {amount} of attention in {where}.", figure=kind.shades(name))
     even = percent(sum(cell.uniform for cell in cells) / len(cells))
-    these = f"{'this layer' if len(cells) == 1 else 'these layers'}{kind.of_kind}"
-    yield continued("special", f"Uniform attention would give {on} {even} in {these}.")
+    yield continued("special", f"Uniform attention would give {on} {even} in {where}.")

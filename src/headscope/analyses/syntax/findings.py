@@ -14,6 +14,7 @@ from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, continu
 from headscope.report_kit.numbers import accuracy_words, offset_words, percent
 from headscope.report_kit.relation_names import OVERALL, found_words, short
 from headscope.report_kit.report_parts import Context
+from headscope.report_kit.small_figures import Bars, Shades
 from headscope.report_kit.tables.cells import cell_of, number, records
 from headscope.report_kit.words import count, join, join_first
 from headscope.statistics.arc_bins import FEWEST_ARCS
@@ -95,7 +96,8 @@ def _beating_count(chosen: Sequence[Choice]) -> Iterator[Sentence]:
     selected = "a head selected on other documents"
     if beating:
         share = share_of(len(beating), len(tested))
-        yield sentence(TOPIC, f"for {share} {selected} beats every fixed offset (q < 0.05).")
+        text = f"for {share} {selected} beats every fixed offset (q < 0.05)."
+        yield sentence(TOPIC, text, figure=_found(beating))
         others = [choice for choice in tested if not choice[1].beats]
         if others:
             yield continued(TOPIC, f"Not shown for {names([relation for relation, _ in others])}.")
@@ -103,9 +105,15 @@ def _beating_count(chosen: Sequence[Choice]) -> Iterator[Sentence]:
             yield continued(TOPIC, f"Measured below the offset: {names(below)}.")
     else:
         none = f"for none of {count(len(tested), 'relation')} that were tested is {selected} shown to beat"
-        yield sentence(TOPIC, f"{none} every fixed offset (q < 0.05).")
+        yield sentence(TOPIC, f"{none} every fixed offset (q < 0.05).", figure=Shades())
     if left := [relation for relation, best in chosen if not best.tested]:
         yield continued(TOPIC, f"Not tested, for want of {FEWEST_DOCUMENTS} documents: {names(left)}.")
+
+
+def _found(beating: Sequence[Choice]) -> Bars:
+    """Draw how often the best heads of the first relations are right."""
+    values = [(short(relation.name), best.accuracy.value) for relation, best in beating[:MOST_LISTED]]
+    return Bars(tuple((name, value, percent(value, 0)) for name, value in values))
 
 
 def _direction(chosen: Sequence[Choice]) -> Iterator[Sentence]:

@@ -16,10 +16,7 @@ TERMS = (
     ("q", "documents come in a random order, each judged by the head that is best on those before it; one-sided test "
      "that this is right more often than every fixed offset, twice the median over 20 orders, Benjamini–Hochberg over "
      "relations. With fewer than 10 documents nothing is tested"),
-    ("Cross-fitted", "the head that is named is scored on the halves of the documents that did not choose it, over the "
-     "splits in which the other half chose it. What its accuracy on all documents lies above that is added to the "
-     "interval, which holds among equal heads, near ties and a clear best"),
-    ("Finds", "a head finds the relations for which it is chosen and whose choice beats every offset with q < 0.05"),
+    ("Finds a relation", "a head finds the relations for which it is selected where that beats every offset, q < 0.05"),
 )  # fmt: skip
 
 PARTS = Parts(

@@ -18,6 +18,7 @@ from headscope.analyses.syntax.page_tables import (
     same_data_table,
 )
 from headscope.analyses.syntax.relations import Relation, curve_relations, relations_of
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.links import file_link, linked
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.pictures.drawing import inline
@@ -46,13 +47,12 @@ def syntax_section(about: Context) -> list[Section]:
 def _blocks(about: Context) -> Iterator[Html | None]:
     run = about.run
     relations = relations_of(run)
-    yield from linked(about.findings_on(TOPIC))
-    if any(finding.held_out for finding in relations):
+    held_out = any(finding.held_out for finding in relations)
+    legend = caption(_legend(relations)) if held_out else None
+    findings = linked(about.findings_on(TOPIC, DETAIL))
+    yield captioned(findings, legend, caption(treebank_line(run.manifest)))
+    if held_out:
         yield scrolled(main_table(relations, about), "Best head of each relation")
-        yield el("p", _legend(relations), class_="caption")
-    if read := treebank_line(run.manifest):
-        yield el("p", read, class_="caption")
-    yield from linked(about.findings_on(DETAIL))
     yield same_data_table(relations, about)
     if run.is_bert_base:
         yield paper_table(relations, paper_numbers().get("table1", []))
@@ -61,16 +61,13 @@ def _blocks(about: Context) -> Iterator[Html | None]:
 
 def _legend(relations: Sequence[Relation]) -> list[Html | str]:
     chosen = (
-        "Named are the head and the offset that halves of the documents choose most often (“chosen”: how often), with "
-        "their accuracies on documents that did not choose them (cross-fitted); “above it” is their difference on the "
-        "same sentences. “All documents”: the head on all of them, too high where heads are nearly equal. “Choice, "
-        "held out”: what choosing on one half is worth on the other; random weights go through the same. q: one-sided "
-        "test that choosing on other documents beats every offset, Benjamini–Hochberg over relations."
+        "Head and offset are cross-fitted: those that halves of the documents select most often; “above it” is their "
+        "difference on the same sentences."
     )
     dot = el("b", "●", class_="key-syntax")
     bar = el("b", "|", class_="key-offset")
     ring = el("b", "◦", class_="key-control")
-    control = ("; ", ring, " best head of the same model with random weights, mean and range of its seeds")
+    control = ("; ", ring, " best head with random weights")
     return [
         "Percent, 95% intervals below. ",
         dot,
@@ -115,12 +112,12 @@ def _layers(about: Context, relations: Sequence[Relation]) -> Iterator[Html | No
     if not any(table for _, table in tables):
         return
     yield el("h3", "In which layers")
-    yield el("p", "The best head of each layer, in either direction, on all sentences. ", class_="why")
+    what = caption("The best head of each layer, in either direction, on all sentences.")
     for kind, table in tables:
         if table is not None:
-            yield from (*kind.heading("h4"), table)
-            yield file_link(about, BY_LAYER.name + kind.ending, "This table as a figure")
-    yield heat_key()
+            yield from kind.heading("h4")
+            file = file_link(about, BY_LAYER.name + kind.ending, "This table as a figure")
+            yield captioned(table, what, heat_key(), file)
 
 
 def _distances(about: Context, relations: Sequence[Relation]) -> Iterator[Html | None]:
@@ -135,16 +132,15 @@ def _distances(about: Context, relations: Sequence[Relation]) -> Iterator[Html |
     for index, name in enumerate(names[:CURVES]):
         figure = distance_panel(table[table["relation"] == name])
         label = f"Accuracy of the best head for {short(name)} by distance, beside its best fixed offset."
-        figures.append(el("figure", inline(figure, name=f"distance-{index}", label=label)))
-    yield el("div", figures, class_="panels curves")
-    caption = (
+        figures.append(inline(figure, name=f"distance-{index}", label=label))
+    key = (
         "Accuracy by how many words dependent and head word are apart. Line: the relation’s best head with its 95% "
         "intervals; bar: the best fixed offset."
     )
-    yield el("p", caption, class_="caption")
+    file = file_link(about, BY_DISTANCE.name, "All relations as a figure")
+    yield captioned(el("div", figures, class_="panels curves"), caption(key), file)
     rows = [row for name in (*names, *OVERALL) for row in records(table[table["relation"] == name])]
     yield distance_table(rows, about)
-    yield file_link(about, BY_DISTANCE.name, "All relations as a figure")
 
 
 def _noop(about: Context, relations: Sequence[Relation]) -> Iterator[Html]:
@@ -159,7 +155,7 @@ def _noop(about: Context, relations: Sequence[Relation]) -> Iterator[Html]:
         "If attention to these tokens is a no-op, the words that attend in a head’s relation give them less of it than "
         "other words do."
     )
-    caption = (
+    key = (
         "Relations whose best head beats every fixed offset. Attention from the words that attend in the relation, in "
         "that head, beside that from all others: its dependents where the dependent attends to its head word, the head "
         "words where they attend to their dependents; each word once, the first and the last word of a sentence left "
@@ -167,6 +163,5 @@ def _noop(about: Context, relations: Sequence[Relation]) -> Iterator[Html]:
     )
     yield el("h3", f"Attention to {join(tokens)}")
     yield el("p", why, class_="why")
-    yield from linked(about.findings_on(NOOP))
-    yield el("p", caption, class_="caption")
-    yield noop_table(rows, about)
+    findings = linked(about.findings_on(NOOP))
+    yield captioned([*findings, noop_table(rows, about)], caption(key))

@@ -14,8 +14,9 @@ import pandas as pd
 from headscope.figures.saving import svg_text
 from headscope.figures.settling import settle
 from headscope.palette import palette
+from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import linked
+from headscope.report_kit.links import kind_link, linked
 from headscope.report_kit.pictures.stamps import stamped
 from headscope.report_kit.report_parts import Context, Drawing, Figure
 from headscope.report_kit.tables.page_rows import Table
@@ -28,14 +29,14 @@ LEAST_PIXELS = 11
 
 
 def inline(figure: matplotlib.figure.Figure, *, name: str, label: str) -> Html:
-    """Return a figure as an inline `<svg>` that scales with its box.
+    """Return a figure with an inline `<svg>` that scales with its box.
 
     Args:
         figure: a figure of `headscope.figures`.
         name: unique in the page; put before the figure's ids.
         label: what the figure shows, for those who do not see it.
     """
-    return _inlined(svg_text(figure), name=name, label=label)
+    return _figure(svg_text(figure), name=name, label=label)
 
 
 def placed(
@@ -59,14 +60,10 @@ def placed(
     """
     drawings = figure.drawings(about)
     page = re.compile(rf"{re.escape(figure.name + ending)}(-\d+)?")
-    pictures = [
-        _inlined(_markup(about, file, draw), name=file, label=label)
+    return [
+        _figure(_markup(about, file, draw), name=file, label=label, class_=class_, href=href)
         for file, draw in drawings.items()
         if page.fullmatch(file)
-    ]
-    return [
-        el("figure", picture if href is None else el("a", picture, href=href), class_=class_)
-        for picture in pictures
     ]
 
 
@@ -75,24 +72,29 @@ def placed_by_kind(
     figure: Figure,
     label: str,
     table: Callable[[pd.DataFrame, Kind], Table],
-    *,
+    *notes: str,
     topic: str = "",
     class_: str | None = None,
 ) -> Iterator[Html]:
     """Yield for each kind of attention that a figure draws its heading, its sentences, the figure and its table.
+
+    What explains the figure, and its file, stand beside it.
 
     Args:
         about: the run.
         figure: drawn from one table, with a file for each kind.
         label: what it shows, with `{}` for the kind's name.
         table: makes the table of a kind from that table.
+        notes: what explains the figure, a paragraph each.
         topic: of the sentences.
         class_: of a box around the figure's pictures.
     """
     for kind in about.kinds:
         if pictures := placed(about, figure, label.format(kind.name), ending=kind.ending):
             yield from (*kind.heading(), *linked(about.findings_on(topic, kind=kind)))
-            yield from [el("div", pictures, class_=class_)] if class_ else pictures
+            file = kind_link(about, figure, kind, "This figure")
+            shown = [el("div", pictures, class_=class_)] if class_ else pictures
+            yield captioned(shown, *map(caption, notes), file)
             yield table(about.run.tables[figure.tables[0]], kind).html()
 
 
@@ -105,7 +107,9 @@ def _markup(about: Context, file: str, draw: Drawing) -> str:
     return markup
 
 
-def _inlined(markup: str, *, name: str, label: str) -> Html:
+def _figure(
+    markup: str, *, name: str, label: str, class_: str | None = None, href: str | None = None
+) -> Html:
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', markup)
     if box is None:
         raise ValueError(
@@ -121,10 +125,12 @@ def _inlined(markup: str, *, name: str, label: str) -> Html:
     body = re.sub(r">\s+<", "><", body)
     least = ceil(width * LEAST_PIXELS / min(map(float, _FONT_SIZE.findall(body)), default=LEAST_PIXELS))
     size = f"--natural:{max(round(width * PIXELS_PER_POINT), least)}px;--least:{least}px"
-    return raw(
+    picture = raw(
         f'<svg class="figure" viewBox="0 0 {width:g} {height:g}" role="img" aria-label="{text(label)}" '
-        f'style="{size}" stroke-linejoin="round">{body.strip()}</svg>'
+        f'stroke-linejoin="round">{body.strip()}</svg>'
     )
+    content = picture if href is None else el("a", picture, href=href)
+    return el("figure", content, class_=class_, style=size)
 
 
 _FONT_SIZE = re.compile(r"font(?:-size)?: (?:[a-z]+ |\d+ )*([\d.]+)px")

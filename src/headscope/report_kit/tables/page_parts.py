@@ -32,7 +32,7 @@ def page_table(
     header = [
         el("th", title, scope="col", class_="words" if title in words else None)
         if title
-        else el("th", scale(), scope="col", class_="picture")
+        else el("td", scale(), class_="picture")
         for title in titles
     ]
     bodies = [group_body(title, rows, columns=len(titles)) for title, rows in groups.items() if rows]
@@ -60,7 +60,7 @@ def share_cell(cell: Cell | None, *more: Html | None, bold: bool = False) -> Htm
 
 def scrolled(table: Html, label: str) -> Html:
     """Return a table in a box that scrolls sideways by itself, also by keyboard."""
-    return el("div", table, class_="scroll", tabindex=0, role="region", aria_label=label)
+    return el("div", table, class_="scroll", tabindex=0, role="group", aria_label=label)
 
 
 def folded(table: Html, summary: str) -> Html:

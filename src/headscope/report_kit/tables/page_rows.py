@@ -40,7 +40,13 @@ class Table:
 
     def html(self) -> Html:
         """Return the table, folded."""
-        top = el("tr", [el("th", label, colspan=span, scope="colgroup") for label, span in self.groups])
+        top = el(
+            "tr",
+            [
+                el("th", label, colspan=span, scope="colgroup") if label else el("td", colspan=span)
+                for label, span in self.groups
+            ],
+        )
         bottom = el("tr", [el("th", label, scope="col") for label in self.header])
         body = [
             el(

@@ -91,8 +91,8 @@ def shade(step: int) -> str:
 
 
 def on_shade(step: int) -> str:
-    """Return the color of text on a shade, dark on the light half."""
-    return INK if step <= 5 else "#ffffff"
+    """Return the color of text on a shade, dark on the light half: a contrast of 4.5 at least."""
+    return INK if step < 5 else "#000000" if step == 5 else "#ffffff"
 
 
 @house_style()

@@ -4,7 +4,8 @@ import { percent } from "../core/format.js";
 import { headTitle, mapOf, sharedSentences } from "./data.js";
 import { sharesOf, strongestOf, uniformShare } from "./token_shares.js";
 
-const JOINED = "##";
+// WordPiece's mark of a piece that goes on.
+const MARK = /^##(?=[^#])/;
 
 export class PinnedSentence {
   // `onToken(shares)`: of each head in head order, or null where the grid is to be as it was; `onPin()`: another is kept.
@@ -26,20 +27,20 @@ export class PinnedSentence {
       this.box.replaceChildren();
       return;
     }
-    this.tokens = sentence.keys.map((token, key) => this.token(token, key));
+    const continues = new Set(sentence.continues);
+    this.tokens = sentence.keys.map((token, key) => this.token(token, key, continues.has(key)));
     this.tokens[0].tabIndex = 0;
     const words = el("span", { role: "group", "aria-label": "One sentence for every head; arrow keys move, Enter keeps a token", class: "words", onmouseleave: () => this.light(this.pinned), onkeydown: (event) => this.move(event) }, this.tokens);
     this.box.replaceChildren(words, this.hint);
     this.light(null);
   }
 
-  token([drawn, whole], key) {
-    const joined = drawn.startsWith(JOINED) && drawn.length > JOINED.length;
+  token([drawn, whole], key, continues) {
     return el(
       "button",
       {
         type: "button",
-        class: joined ? "token joined" : "token",
+        class: continues ? "token joined" : "token",
         tabindex: "-1",
         title: whole || null,
         "aria-pressed": "false",
@@ -49,7 +50,7 @@ export class PinnedSentence {
         onblur: () => this.light(this.pinned),
         onclick: () => this.pin(this.pinned === key ? null : key),
       },
-      joined ? drawn.slice(JOINED.length) : drawn,
+      continues ? drawn.replace(MARK, "") : drawn,
     );
   }
 

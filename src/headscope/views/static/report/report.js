@@ -8,7 +8,9 @@ import { followSections, placeWritten, readPlace } from "./place.js";
 import { PinnedSentence } from "./pinned.js";
 import { namePoints } from "./points.js";
 import { foldRail, unfold } from "./rail.js";
+import { followScrolls } from "./scrolls.js";
 import { HeadTable } from "./table.js";
+import { markTerms } from "./terms.js";
 import { colorBy, kindTabs } from "./tabs.js";
 
 const at = (id) => document.getElementById(id);
@@ -103,6 +105,8 @@ showKind(data.kinds[0]);
 // Before the address is followed: the page is as long as it will be.
 new HeadTable(at("heads"), at("filters"), at("heads-status"));
 namePoints(document.querySelector("main"), visit);
+followScrolls(document.querySelectorAll("figure:has(.figure)"));
+markTerms(document.querySelector("main"), at("glossary"));
 if (!follow()) {
   const first = headAt(card.dataset.first || "") || { kind: data.kinds[0], index: 0 };
   open(first.kind, first.index, {});
