@@ -15,6 +15,7 @@ from support.measured import about, with_parts
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
+from support.mock_effect_kept import with_effect_kept
 from support.mock_effects import with_effects
 from support.mock_explanation import with_explanation
 from support.mock_importance import with_importance
@@ -167,6 +168,7 @@ def test_the_figures_that_are_written_are_those_declared(tmp_path):
         with_pca,
         with_explanation,
         with_effects,
+        with_effect_kept,
     ):
         everything = more(everything)
     # What nobody has made up yet is made of its schema.

@@ -21,6 +21,7 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
 from headscope.analyses.effects.accumulator import EffectsAccumulator
+from headscope.analyses.effects.kept.accumulator import KeptAccumulator
 from headscope.analyses.effects.measure import effects_table
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
@@ -165,6 +166,23 @@ def importance_frame(results) -> pd.DataFrame:
     return pd.concat([importance_table(results), importance_differences(results)], ignore_index=True)
 
 
+def kept_frame(results) -> pd.DataFrame:
+    """What is added with each replacement, and what is kept, of heads, layers and the model."""
+    kinds, of_model = results
+    effects = [
+        ("model", of_model),
+        *((f"{each.kind} {name}", getattr(each, name)) for each in kinds for name in ("heads", "layers")),
+    ]
+    rows = [
+        (f"{of} {name} {end}", str(at), value)
+        for of, effect in effects
+        for name in ("added", "kept", "over_positions")
+        for end in ("value", "low", "high")
+        for at, value in np.ndenumerate(getattr(getattr(effect, name), end))
+    ]
+    return pd.DataFrame(rows, columns=["of", "place", "value"])
+
+
 def effects_frame(results) -> pd.DataFrame:
     """Every effect with its interval, and the spread over documents."""
     rows = [
@@ -248,6 +266,7 @@ FAMILY = {
     "gap": (GapAccumulator, marks_frame),
     "importance": (ImportanceAccumulator, importance_frame),
     "effects": (EffectsAccumulator, effects_frame),
+    "effect_kept": (KeptAccumulator, kept_frame),
     "distribution": (lambda layout: DistributionAccumulator(layout, groups=GROUPS), counts_frame),
     "pca": (lambda layout: PcaAccumulator(layout, most=9), pca_frame),
     "row_examples": (ExampleAccumulator, examples_frame),

@@ -17,6 +17,7 @@ from support import mock_inputs
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
+from support.mock_effect_kept import with_effect_kept
 from support.mock_effects import with_effects
 from support.mock_explanation import with_explanation
 from support.mock_importance import with_importance
@@ -31,7 +32,7 @@ POINT = 1.0
 
 def whole(inputs):
     inputs = with_norms(with_behaviors(with_distances(with_probes(with_importance(inputs)))))
-    return with_effects(with_explanation(with_pca(with_distribution(inputs))))
+    return with_effect_kept(with_effects(with_explanation(with_pca(with_distribution(inputs)))))
 
 
 RUNS = {

@@ -16,6 +16,7 @@ from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
+from support.mock_effect_kept import with_effect_kept
 from support.mock_effects import with_effects
 from support.mock_explanation import with_explanation
 from support.mock_importance import FACTOR, with_importance
@@ -33,6 +34,7 @@ def everything(run, *, documents=40):
     run = with_probes(with_importance(run, intervals=tested), documents=documents)
     run = with_behaviors(with_norms(run, intervals=tested), interval=tested)
     run = with_effects(with_explanation(with_distances(run)), intervals=tested)
+    run = with_effect_kept(run, intervals=tested, kept={(1, 2): 0.1})
     return with_jobs_in_trees(run)
 
 

@@ -54,7 +54,9 @@ class HandMadeSource:
         """Effects that depend on a layer's whole weights alone, of either sign; padding holds rubbish here too."""
         heads = torch.nan_to_num(weights).square().sum((2, 3))
         both = torch.stack([torch.sin(heads), heads], dim=-1)
-        return HeadEffects(loss=heads.sum(1), heads=both[:, :, None])
+        several = torch.stack([both, torch.cos(both), 2 * both], dim=2)
+        layer = several.mean(1)
+        return HeadEffects(loss=heads.sum(1), heads=several, layer=layer, model=layer)
 
     @staticmethod
     def written_of(weights: torch.Tensor, ids: torch.Tensor, rows: slice) -> Written:

@@ -50,6 +50,8 @@ class Stage:
         requested_as: the name under which a run requests it, where that is not its own; see `request_name`.
         required_options: options without which it is measured only on request; see `RunOptions.wanted`.
         by_name: whether it is measured only where it is requested by name.
+        needs: requests without which it is not measured; stages of theirs come before it.
+        unless: values of options with which it is not measured, since another stage of its request is in its place.
         order: of its request among all requests, which signatures keep; what says none stands behind, and stages of
             equal order go by the report's.
         cost: about how many seconds it takes on the demonstration, from which a run's time left is estimated.
@@ -68,6 +70,8 @@ class Stage:
     requested_as: str = ""
     required_options: tuple[str, ...] = ()
     by_name: bool = False
+    needs: tuple[str, ...] = ()
+    unless: Mapping[str, str] = field(default_factory=dict)
     order: int = 100
     cost: int = 5
     refusal: str = ""
@@ -92,8 +96,9 @@ class Stage:
         Args:
             maps: whether saved maps are read in place of a model and text.
         """
-        if self.after:
-            return ()
+        if not self.corpora:
+            # What it reads of other stages stands for their options.
+            return self.options
         if maps:
             return ("max_inputs", *(name for name in self.options if name not in (*PACKING, *_OF_MODELS)))
         return (*_ALL, *self.options)

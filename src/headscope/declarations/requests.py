@@ -1,6 +1,6 @@
 """What a run measures: what its corpora call for, or what is requested by name, less what it skips."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from headscope.declarations.analysis import Stage
 from headscope.declarations.analysis_list import OF_STAGE, STAGES
@@ -33,6 +33,41 @@ def requests_of(
     left_out = _left_out(skip)
     wanted = [name for name in dict.fromkeys((*requests, *include)) if name not in left_out]
     return tuple(wanted if stages else (name for name in REQUESTS if name in wanted))
+
+
+def stages_requested(requests: Iterable[str], values: Mapping[str, object]) -> list[Stage]:
+    """Return the stages that a run measures, in order.
+
+    Args:
+        requests: of `REQUESTS`.
+        values: of the run's options, by name.
+    """
+    wanted = set(requests)
+    return [stage for stage in _applicable(wanted, values) if wanted.issuperset(stage.needs)]
+
+
+def needed_requests(requests: Iterable[str], values: Mapping[str, object]) -> list[str]:
+    """Return what else is requested, so that every request measures something.
+
+    Args:
+        requests: of `REQUESTS`.
+        values: of the run's options, by name.
+    """
+    wanted = set(requests)
+    applicable = _applicable(wanted, values)
+    answered = {stage.request_name for stage in applicable if wanted.issuperset(stage.needs)}
+    lacking = [need for stage in applicable if stage.request_name not in answered for need in stage.needs]
+    return [need for need in dict.fromkeys(lacking) if need not in wanted]
+
+
+def _applicable(requests: set[str], values: Mapping[str, object]) -> list[Stage]:
+    """Return the stages of some requests, but for those in whose place another one stands."""
+    return [
+        stage
+        for stage in STAGES.values()
+        if stage.request_name in requests
+        and not any(values[name] == value for name, value in stage.unless.items())
+    ]
 
 
 def check_requests(*, stages: Sequence[str], include: Sequence[str], over_maps: bool) -> None:

@@ -18,11 +18,19 @@ from headscope.declarations.compat import (
     spacing_of,
 )
 from headscope.declarations.option import documented, option, options_of
-from headscope.declarations.requests import BY_NAME, SKIPPABLE, check_requests, requests_of
+from headscope.declarations.requests import (
+    BY_NAME,
+    SKIPPABLE,
+    check_requests,
+    needed_requests,
+    requests_of,
+    stages_requested,
+)
 from headscope.declarations.text_feature import TextFeature, hash_of_features
 from headscope.declarations.vectors_file import hash_of_vectors
 from headscope.encoding.choices import (
     DOCUMENTS,
+    EXPLAINED,
     INTERVENTIONS,
     LOSSES,
     PACKINGS,
@@ -233,9 +241,9 @@ class RunOptions:
     )
     intervention: str = option(
         "mean",
-        choices=INTERVENTIONS,
+        choices=(*INTERVENTIONS, EXPLAINED),
         help="What is done to a head: it writes its mean, nothing (zero) or a row of another document (resample), or "
-        "looks at all keys alike (uniform) or at a sink alone.",
+        "looks at all keys alike (uniform), at a sink alone, or where its explanation predicts (explained).",
     )
     effect_inputs: int = option(
         96, least=1, help="So many inputs at most for the effects of heads, spread over the documents."
@@ -275,8 +283,18 @@ class RunOptions:
     @property
     def wanted(self) -> tuple[str, ...]:
         """What to measure, of `requests.REQUESTS`."""
-        defaults = (stage for stage in STAGES.values() if self._is_default(stage))
-        return requests_of(defaults, stages=self.stages, include=self.include, skip=self.skip)
+        defaults = [stage for stage in STAGES.values() if self._is_default(stage)]
+        requests = requests_of(defaults, stages=self.stages, include=self.include, skip=self.skip)
+        needed = needed_requests(requests, vars(self))
+        if not needed:
+            return requests
+        include = (*self.include, *needed)
+        return requests_of(defaults, stages=self.stages, include=include, skip=self.skip)
+
+    @property
+    def measured(self) -> list[Stage]:
+        """The stages that the run measures, in order, where its files hold the corpora that they read."""
+        return stages_requested(self.wanted, vars(self))
 
     def _is_default(self, stage: Stage) -> bool:
         """Return whether a stage is measured without a request: its corpora and required options are given."""
@@ -294,9 +312,7 @@ class RunOptions:
     @cached_property
     def corpora_read(self) -> frozenset[str]:
         """The corpora that the measured stages read, as stages name them; `text` for the text itself."""
-        wanted = self.wanted
-        stages = [stage for stage in STAGES.values() if stage.request_name in wanted]
-        corpora = frozenset(corpus for stage in stages for corpus in self.corpora_of(stage))
+        corpora = frozenset(corpus for stage in self.measured for corpus in self.corpora_of(stage))
         # Without a text, sentences of the annotated corpora are the text, whether or not trees and mentions are read.
         annotated = self.corpora if "text" in corpora and "text" not in self.corpora else frozenset()
         return corpora | (annotated - {"treebank_train"})
@@ -327,7 +343,7 @@ class RunOptions:
         shaping = {
             name: getattr(self, name)
             for request in self.wanted
-            for stage in STAGES.values()
+            for stage in self.measured
             if stage.request_name == request
             for name in stage.shaping(maps=over_maps)
         }

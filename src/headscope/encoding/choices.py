@@ -25,3 +25,5 @@ REMOVALS = ("zero", "mean")
 """What may stand in a checkpoint in place of what removed heads write: nothing, or its mean over a text."""
 INTERVENTIONS = ("mean", "zero", "resample", "uniform", "sink")
 """What is done to a head: to what it writes (mean, zero, resample), or to where it looks (uniform, sink)."""
+EXPLAINED = "explained"
+"""The intervention that has a head look where its explanation predicts; it is measured by a stage of its own."""

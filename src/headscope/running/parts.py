@@ -117,7 +117,8 @@ def _scan(run: ModelRun, lock: Held, part: Part, watch: Watcher | None) -> None:
     check_stages(run)
     runner = scan_runner(run, checkpoint=keep)
     for stage, stage_watch in watched_stages(run, watch):
-        runner.run(stage.name, measurement_of(stage, run, watch=stage_watch).scans(), stage_watch)
+        scans = measurement_of(stage, run, watch=stage_watch).scans()
+        runner.run(stage.name, (scan for scan in scans if not scan.local), stage_watch)
 
 
 def read_parts(folders: Sequence[Path]) -> list[FinishedPart]:

@@ -25,11 +25,7 @@ from headscope.statistics.tables.table_check import check_table
 
 def stages_of(run: Run) -> list[Stage]:
     """Return what the run measures, in order."""
-    return [
-        stage
-        for stage in STAGES.values()
-        if stage.request_name in run.options.wanted and not run.lacking & set(stage.corpora)
-    ]
+    return [stage for stage in run.options.measured if not run.lacking & set(stage.corpora)]
 
 
 _DRAWING_COST = 12

@@ -101,12 +101,15 @@ class Scan:
         accumulators: filled in place when the scan is run.
         name: of the scan within its stage, in letters, digits and `-`.
         label: what a progress line says of it; the name of the stage when empty.
+        local: whether it is run where the tables are computed, since it needs what earlier stages found: no worker
+            of a cluster and no part of a run has that.
     """
 
     corpus: ScanCorpus
     accumulators: Sequence[Accumulator]
     name: str = TRAINED
     label: str = field(default="", kw_only=True)
+    local: bool = field(default=False, kw_only=True)
 
 
 class ScanSums(dict[str, Sequence[Accumulator]]):

@@ -81,7 +81,7 @@ class ScanRunner:
             corpus.source(),
             scan.accumulators,
             checkpoint=self._checkpoint(stage),
-            executor=self._executor,
+            executor=None if scan.local else self._executor,
             scan_name=scan.name,
             progress=progress,
         )

@@ -3,6 +3,9 @@
 from headscope.declarations.analysis import LOSS_OF_KIND, TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
 from headscope.declarations.head_measures import HeadMeasures
+from headscope.encoding.choices import EXPLAINED
+
+_REFUSAL = "saved maps hold no model whose heads could be changed; give a model and text in place of --maps"
 
 ANALYSIS = Analysis(
     name="effects",
@@ -15,7 +18,23 @@ ANALYSIS = Analysis(
             options=(*TEXT_INPUTS, "loss", "intervention", "effect_inputs"),
             order=9,
             by_name=True,
-            refusal="saved maps hold no model whose heads could be changed; give a model and text in place of --maps",
+            cost=120,
+            unless={"intervention": EXPLAINED},
+            refusal=_REFUSAL,
+        ),
+        Stage(
+            name="effect_kept",
+            measure="kept.measure:EffectKeptMeasurement",
+            tables="kept.tables:KEPT_TABLES",
+            corpora=("text",),
+            options=(*TEXT_INPUTS, "loss", "effect_inputs"),
+            after=("explanation",),
+            needs=("explanation",),
+            requested_as="effects",
+            order=9,
+            by_name=True,
+            cost=200,
+            refusal=_REFUSAL,
         ),
     ),
     command=Command(
@@ -23,7 +42,8 @@ ANALYSIS = Analysis(
         help=(
             "Say how much worse the model predicts without each head.\n\n"
             "One head after another is replaced by its mean, and the loss is compared. Needs a checkpoint with a "
-            "trained head; the embedded models have one."
+            "trained head; the embedded models have one. With --intervention explained heads are explained first, and "
+            "their attention is replaced by what explains it: is the explanation the cause?"
         ),
         reworded=(LOSS_OF_KIND,),
     ),
@@ -33,6 +53,12 @@ ANALYSIS = Analysis(
             by=("measure",),
             topic="What the model loses without it",
             labels="tables:HEAD_LABELS",
+        ),
+        HeadMeasures(
+            table="effect_kept",
+            by=("measure",),
+            topic="With its attention replaced",
+            labels="kept.tables:HEAD_LABELS",
         ),
     ),
 )

@@ -1,10 +1,10 @@
 """Some inputs of a run, read by the model with its head while one head after another is changed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 
 from headscope.analyses.effects.forecast import Forecast
-from headscope.attention.interventions.effect_source import EffectSource
+from headscope.attention.interventions.effect_source import EffectSource, Scope
 from headscope.attention.interventions.intervention import Fit
 from headscope.attention.interventions.looking_elsewhere import Sink, Uniform
 from headscope.attention.interventions.resampled import Resample
@@ -39,20 +39,31 @@ class EffectsText(ScanCorpus):
     Args:
         run: whose text it is.
         watch: told of what it takes.
+        fits: returns what makes the interventions, once the inputs are read.
+        scopes: what is changed at once.
+        most: number of inputs at most.
 
     Attributes:
         loss: the name of the loss, `passes` how many forward passes an input takes, `whole` why passes are whole ones
             (empty where they are not), and `counts` what the loss was taken of; known once the source is opened.
     """
 
-    def __init__(self, run: ModelRun, watch: Watcher | None) -> None:
-        self.run, self.watch = run, watch
+    def __init__(
+        self,
+        run: ModelRun,
+        watch: Watcher | None,
+        *,
+        fits: Callable[[], Sequence[Fit]],
+        scopes: Sequence[Scope] = ("head",),
+        most: int,
+    ) -> None:
+        self.run, self.watch, self.fits, self.scopes, self.most = run, watch, fits, scopes, most
         self.loss, self.passes, self.whole, self.counts = "", 0.0, "", LossCounts()
 
     @cached_property
     def inputs(self) -> list[Segment]:
         """The inputs."""
-        return self.run.sample(self.run.options.effect_inputs)
+        return self.run.sample(self.most)
 
     def source(self) -> EffectSource:
         """Return the stream of tiles, with the effects of every head."""
@@ -65,7 +76,8 @@ class EffectsText(ScanCorpus):
             run.encoder.vocabulary,
             (),
             ask_of(model.loss, model.loaded.tokenizer, model.anatomy, seed=options.seed),
-            fits=[FITS[options.intervention]],
+            fits=self.fits(),
+            scopes=self.scopes,
             fitting=lambda: length_buckets(self.inputs, batch_size=size),
             seed=options.seed,
             after_batch=Forecast(self.watch, self.limit),

@@ -1,11 +1,16 @@
-"""Effects of heads in the terminal: those with the largest first."""
+"""Effects of heads in the terminal: those with the largest first, and what explanations keep of them."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from headscope.analyses.effects.findings import added_losses, wording_of
 from headscope.analyses.effects.forecast import SMALL
+from headscope.analyses.effects.kept.accumulator import REPLACEMENTS
+from headscope.analyses.effects.kept.findings import model_sentences
+from headscope.analyses.effects.kept.rows import replaced_of
+from headscope.analyses.effects.kept.section import kept_cells
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.counted import count
@@ -14,7 +19,13 @@ from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.tables.terminal import Grid
 
 
-def render_results(result: StageResult) -> Iterator[Grid | str]:
+def render_results(*results: StageResult) -> Iterator[Grid | str]:
+    """Yield what each stage found."""
+    for result in results:
+        yield from (_kept(result) if result.name == "effect_kept" else _effects(result))
+
+
+def _effects(result: StageResult) -> Iterator[Grid | str]:
     """Yield a line for each head, and what was done to it."""
     table, facts = result.tables["effects"], result.facts["effects"]
     prefix = kind_prefixes(table["kind"])
@@ -45,3 +56,25 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     if facts["documents_needed"] is not None:
         needed = count(facts["documents_needed"], "document")
         yield f"about {needed} show an effect of {SMALL:g} nats of the median head"
+
+
+def _kept(result: StageResult) -> Iterator[Grid | str]:
+    """Yield a line for each head, each layer and the model, and what they say of the model."""
+    table = result.tables["effect_kept"]
+    if not len(table):
+        return
+    facts = result.facts["effect_kept"]
+    prefix = kind_prefixes(table["kind"].dropna())
+    # The last cell is the explained share, which the explanation's own command shows.
+    rows = [
+        [f"{prefix.get(each.kind, '')}{each.label}", *kept_cells(each, math.nan, missing=HYPHEN)[:-1]]
+        for each in replaced_of(table)
+    ]
+    yield Grid(["replaced", *REPLACEMENTS, "kept %", "95%"], rows)
+    for each in model_sentences(table):
+        yield each.text
+    yield (
+        f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token with attention as it is, over "
+        f"{count(facts['segments'], 'input')}, {count(facts['targets'], 'token')} predicted; added loss in nats with "
+        "attention replaced by uniform attention, by what explains it, and by positions alone"
+    )

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.effects.accumulator import EffectResult, EffectsAccumulator
-from headscope.analyses.effects.effects_text import EffectsText
+from headscope.analyses.effects.effects_text import FITS, EffectsText
 from headscope.analyses.effects.forecast import documents_needed
 from headscope.analyses.effects.tables import EFFECTS
 from headscope.analyses.measurement import Measurement
@@ -35,7 +35,10 @@ class EffectsMeasurement(Measurement[ModelRun]):
 
     def __init__(self, run: ModelRun, **more: Any) -> None:
         super().__init__(run, **more)
-        self.text = EffectsText(run, self.watch)
+        options = run.options
+        self.text = EffectsText(
+            run, self.watch, fits=lambda: [FITS[options.intervention]], most=options.effect_inputs
+        )
 
     def check(self) -> None:
         """Refuse a loss for another kind of model."""

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 
 from headscope.analyses.effects.figures import draw_effects
 from headscope.analyses.effects.findings import TOPIC
 from headscope.analyses.effects.forecast import SMALL
+from headscope.analyses.effects.loss_line import loss_line
 from headscope.attention.head_id import head_label
-from headscope.counted import count
-from headscope.encoding.choices import LOSS_TASKS
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import kind_link, linked
@@ -93,14 +89,3 @@ def head_table(table: pd.DataFrame, kind: Kind) -> Table:
 def nats_cell(value: float) -> str:
     """Return a number of nats as the page's tables print it."""
     return nats(value).replace("-", "−")
-
-
-def loss_line(manifest: Mapping[str, Any]) -> str:
-    """Return a sentence on the loss, its mean, and on how much it was taken; empty where it is unknown."""
-    facts = manifest.get("effects")
-    if not facts:
-        return ""
-    return (
-        f"The loss is that of {LOSS_TASKS[facts['loss']]}: {facts['loss_mean']:.2f} nats a token with all heads as "
-        f"they are, over {count(int(facts['segments']), 'input')}, {count(int(facts['targets']), 'token')} predicted."
-    )

@@ -46,7 +46,8 @@ ANALYSIS = Analysis(
             optional_corpora=("treebank", "coreference"),
             options=(*TEXT_INPUTS, "controls", "spacing", "windows", "singletons", FEATURES_HASH),
             # 4: a table of example rows, and rows of annotated corpora.
-            version=4,
+            # 5: what was fitted is kept.
+            version=5,
             order=8,
             by_name=True,
             refusal=(

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.columns import Columns
 from headscope.analyses.explanation.feature import TOKENS
 from headscope.analyses.explanation.greedy import Selected, Selector
-from headscope.analyses.explanation.halves import Half, half_of
+from headscope.analyses.explanation.halves import Half, LayerHalves
 from headscope.analyses.explanation.held_out import HeadExplanation, HeldOutRows, Prediction, measure_heads
 from headscope.analyses.explanation.logit import Target, fit
+from headscope.analyses.explanation.refit import fit_positions
 from headscope.analyses.explanation.sample_design import SampleDesign
 from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
@@ -24,7 +25,11 @@ Explanations = dict[str, list[HeadExplanation]]
 
 
 def explain(
-    sample: SampleDesign, layers: Sequence[int], measures: Sequence[str] = MEASURES
+    sample: SampleDesign,
+    layers: Sequence[int],
+    measures: Sequence[str] = MEASURES,
+    *,
+    positions: bool = False,
 ) -> list[Explanations]:
     """Explain every head of some layers.
 
@@ -32,13 +37,14 @@ def explain(
         sample: the rows.
         layers: from 0.
         measures: of `MEASURES`; `NON_SINK` goes with `WEIGHT`.
+        positions: whether weights are predicted from positions alone, too.
     """
     results: list[Explanations] = [{} for _ in layers]
     enough = len(sample.names) >= FEWEST_DOCUMENTS
     for number, measure in enumerate((WEIGHT, NORM)):
         names = [name for name in measures if name in ((WEIGHT, NON_SINK) if measure == WEIGHT else (NORM,))]
         for parity in (0, 1) if names and enough else (0,) if names else ():
-            half, half_cells = None, None
+            halves = LayerHalves(sample, parity)
             for layer, result in zip(layers, results, strict=True):
                 attention = sample.attention(number, layer)
                 if np.isnan(attention).all():
@@ -50,32 +56,34 @@ def explain(
                 if not enough:
                     _explain_nothing(sample, visible, attention, of_layer)
                     continue
-                # Most layers see the same cells, for which the half is made once.
-                same = (
-                    visible is None
-                    if half_cells is None
-                    else visible is not None and bool((half_cells == visible).all())
-                )
-                if half is None or not same:
-                    half, half_cells = half_of(sample, visible, parity), visible
-                _explain_half(sample, half, attention, of_layer)
+                half = halves.of(visible)
+                _explain_half(sample, half, attention, of_layer, positions=positions and measure == WEIGHT)
     for result in results:
         for of_weight, of_content in zip(result.get(WEIGHT, ()), result.get(NON_SINK, ()), strict=False):
-            for name in ("coefficients", "pulls", "alternatives", "tokens"):
+            for name in ("fits", "pulls", "alternatives", "tokens"):
                 setattr(of_content, name, getattr(of_weight, name))
     return results
 
 
 def _explain_half(
-    sample: SampleDesign, half: Half, attention: NDArray[np.float32], results: Explanations
+    sample: SampleDesign,
+    half: Half,
+    attention: NDArray[np.float32],
+    results: Explanations,
+    *,
+    positions: bool,
 ) -> None:
     """Explain a layer's heads by one half of the documents, measured on the other."""
     targets = [Target.of(each[half.measured_cells], half.measured) for each in attention]
     selector = Selector(half.split)
+    heads = next(iter(results.values()))
     predictions = [
         _predict(half, each, selector.select(each), result)
-        for each, result in zip(attention, next(iter(results.values())), strict=True)
+        for each, result in zip(attention, heads, strict=True)
     ]
+    if positions:
+        for each, result in zip(fit_positions(half, attention), heads, strict=True):
+            result.fits.positions.append(each)
     rows = HeldOutRows(
         design=half.measured,
         documents=sample.documents[half.measured_rows],
@@ -144,9 +152,9 @@ def _predict(
     logits = [measured.logits(coefficients) for coefficients in steps]
     even = np.repeat(target.mass / half.fitted.lengths, half.fitted.lengths)
     pulls = whole * columns.sums(target.attention - even) / target.n_rows
+    result.fits.explained.append({group: whole[columns.slices[group]] for group in selected.groups})
     for group, alternatives in zip(selected.groups, selected.alternatives, strict=True):
         part = columns.slices[group]
-        result.coefficients.setdefault(group, []).append(whole[part])
         result.pulls.setdefault(group, []).append(pulls[part])
         result.alternatives.setdefault(group, []).append(alternatives)
         if group == TOKENS:

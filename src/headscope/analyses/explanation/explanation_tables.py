@@ -101,7 +101,7 @@ def _part(
     names = columns.get(group, ())
     coefficients, pulls_of_features = (
         dict(zip(names, np.mean(values, axis=0).tolist(), strict=True)) if names else {}
-        for values in (head.coefficients[group], head.pulls[group])
+        for values in (head.coefficients(group), head.pulls[group])
     )
     return Part(
         group=group,

@@ -78,6 +78,31 @@ def half_of(sample: SampleDesign, visible: NDArray[np.bool_] | None, parity: int
     )
 
 
+class LayerHalves:
+    """One direction, of the cells that each layer in turn sees: most layers see the same, for which it is made once.
+
+    Args:
+        sample: the rows.
+        parity: of the documents that fit.
+    """
+
+    def __init__(self, sample: SampleDesign, parity: int) -> None:
+        self._sample, self._parity = sample, parity
+        self._half: Half | None = None
+        self._visible: NDArray[np.bool_] | None = None
+
+    def of(self, visible: NDArray[np.bool_] | None) -> Half:
+        """Return the direction for the cells that a layer sees; None for all."""
+        if self._half is None or not self._is_as_before(visible):
+            self._half, self._visible = half_of(self._sample, visible, self._parity), visible
+        return self._half
+
+    def _is_as_before(self, visible: NDArray[np.bool_] | None) -> bool:
+        if self._visible is None or visible is None:
+            return self._visible is visible
+        return bool((self._visible == visible).all())
+
+
 def _at_most(rows: Integers, number: int) -> Integers:
     """Return so many of the rows at most, spread evenly."""
     if len(rows) <= number:

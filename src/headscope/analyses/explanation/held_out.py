@@ -11,6 +11,19 @@ from headscope.analyses.explanation.example_rows import ExampleRow, example_rows
 from headscope.analyses.explanation.logit import Target, log_softmax
 
 
+@dataclass(frozen=True, eq=False)
+class HeadFits:
+    """What each half of the documents in turn fitted to a head.
+
+    Attributes:
+        explained: the coefficients of the columns of each group that explains it.
+        positions: the same of all groups of positions and nothing else, where they were fitted.
+    """
+
+    explained: list[dict[str, Floats]] = field(default_factory=list)
+    positions: list[dict[str, Floats]] = field(default_factory=list)
+
+
 @dataclass(eq=False)
 class HeadExplanation:
     """What explains one head by one measure.
@@ -21,7 +34,7 @@ class HeadExplanation:
         gained: what each group adds, `[document]`, by group.
         wrong: KL(attention || prediction of another head of the layer), `[other head, document]`.
         n_rows: number of rows.
-        coefficients: of each group's columns, in the halves that selected it.
+        fits: the coefficients of its columns.
         pulls: how far each column draws attention: its coefficient times its mean under the attention less that under
             uniform attention, in the halves that selected its group.
         alternatives: the groups that would have done as well as a group, in the halves that selected it.
@@ -34,11 +47,15 @@ class HeadExplanation:
     wrong: Floats
     gained: dict[str, Floats] = field(default_factory=dict)
     n_rows: int = 0
-    coefficients: dict[str, list[Floats]] = field(default_factory=dict)
+    fits: HeadFits = field(default_factory=HeadFits)
     pulls: dict[str, list[Floats]] = field(default_factory=dict)
     alternatives: dict[str, list[tuple[str, ...]]] = field(default_factory=dict)
     tokens: list[dict[int, float]] = field(default_factory=list)
     examples: list[ExampleRow] = field(default_factory=list)
+
+    def coefficients(self, group: str) -> list[Floats]:
+        """Return the coefficients of a group's columns, in the halves that selected it."""
+        return [of_half[group] for of_half in self.fits.explained if group in of_half]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from headscope.analyses.explanation.contexts import contexts_of
 from headscope.analyses.explanation.example_tables import example_records
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import Rows, explanation_tables, head_rows
+from headscope.analyses.explanation.fitted import FittedHeads
 from headscope.analyses.explanation.kept_rows import MOST_ROWS
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
 from headscope.analyses.explanation.sample_design import sample_design
@@ -30,8 +31,9 @@ from headscope.prepare.drawn_inputs import DrawnInputs
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.trees import TreesCorpus, trees_of
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
-from headscope.statistics.inference.confidence import too_few
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, too_few
 from headscope.statistics.statistic import Special
+from headscope.statistics.sums.kept import State
 
 CONTROL_INPUTS, CONTROL_ROWS = 128, 512
 """Number of inputs read with random weights, and of rows that are explained of them."""
@@ -85,8 +87,10 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         # A head has few rows, for which threads cost more than they save.
         with threadpool_limits(1):
             for (corpus, model), sample in samples.items():
-                for table, more in zip(tables, self._explained(sample, corpus, model), strict=True):
+                *of_sample, fitted = self._explained(sample, corpus, model)
+                for table, more in zip(tables, of_sample, strict=True):
                     table += more
+                state |= fitted
                 if corpus != TEXT:
                     state |= {f"{corpus}.{name}": array for name, array in sample.state().items()}
         documents = max((row["n_documents"] for row in tables[0] if row["corpus"] == TEXT), default=0)
@@ -97,8 +101,10 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             state=state,
         )
 
-    def _explained(self, sample: RowSampleAccumulator, corpus: str, model: str) -> tuple[Rows, Rows, Rows]:
-        """Return the rows of the tables.
+    def _explained(
+        self, sample: RowSampleAccumulator, corpus: str, model: str
+    ) -> tuple[Rows, Rows, Rows, State]:
+        """Return the rows of the tables, and what was fitted to the trained model's weights in the text.
 
         Args:
             sample: the rows of attention.
@@ -107,8 +113,10 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         """
         names, tokenizer = self.run.encoder.vocabulary, self.run.loaded.tokenizer
         special = Special(cls=names.cls_name, sep=names.sep_name or "the end")
-        measures = MEASURES if (corpus, model) == (TEXT, TRAINED) else (WEIGHT,)
+        of_text = (corpus, model) == (TEXT, TRAINED)
+        measures = MEASURES if of_text else (WEIGHT,)
         tables: tuple[Rows, Rows, Rows] = ([], [], [])
+        state: State = {}
         for part in self.run.layout:
             samples = sample.compute()[part.kind]
             if not samples:
@@ -117,7 +125,12 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             design = sample_design(
                 samples, list(self._catalog.features.values()), contexts, seed=self.run.options.seed
             )
-            for layer, by_measure in enumerate(explain(design, range(part.layers), measures)):
+            layers = explain(design, range(part.layers), measures, positions=of_text)
+            if of_text and len(design.names) >= FEWEST_DOCUMENTS:
+                state |= FittedHeads.of(
+                    design, [[head.fits for head in by_measure[WEIGHT]] for by_measure in layers]
+                ).state(part.kind)
+            for layer, by_measure in enumerate(layers):
                 of_layer = {"corpus": corpus, "kind": part.kind, "layer": layer + 1}
                 for measure, heads in by_measure.items():
                     explanations, groups = head_rows(
@@ -132,7 +145,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
                     tables[1].extend(groups)
                     if measure == WEIGHT and model == TRAINED:
                         tables[2].extend(example_records(of_layer, heads, sample=design, tokenizer=tokenizer))
-        return tables
+        return *tables, state
 
     @cached_property
     def _catalog(self) -> Catalog:

@@ -86,21 +86,24 @@ class RowSampleAccumulator(Accumulator):
             if rows:
                 self._keep(tile, item, rows, kept)
 
+    def positions(self, queries: SegmentInfo, item: int) -> NDArray[np.int64]:
+        """Return which rows of an input of the batch may belong to the sample: all of them here."""
+        return np.arange(int(queries.lengths[item]))
+
     def _admit(self, tile: AttentionTile, kept: KeptRows) -> list[list[RowKey]]:
         """Return the rows of each segment of the batch that belong to the sample."""
         queries, keys = tile.queries, tile.keys
         names = list(zip(queries.documents, queries.indices, strict=True))
         hashes_of_segments = segment_keys(names, seed=self.seed)
-        lengths = queries.lengths.tolist()
         candidates: dict[RowKey, int] = {}
-        for name, key, length, number in zip(
-            names, hashes_of_segments, lengths, keys.lengths.tolist(), strict=True
+        for item, (name, key, number) in enumerate(
+            zip(names, hashes_of_segments, keys.lengths.tolist(), strict=True)
         ):
-            positions = np.arange(length)
+            positions = self.positions(queries, item)
             hashes = row_hashes(np.array([key]), positions[None], kind=tile.kind, layer=0, heads=1)[0, 0]
             # Fewer are offered than there are, for the sorting's sake: no segment can fill the sample twice.
             order = np.argsort(hashes)[: self.most]
-            candidates.update({(int(hashes[position]), *name, int(position)): number for position in order})
+            candidates.update({(int(hashes[at]), *name, int(positions[at])): number for at in order})
         admitted: dict[tuple[str, int], list[RowKey]] = {}
         for row in kept.admit(candidates):
             admitted.setdefault(row[1:3], []).append(row)

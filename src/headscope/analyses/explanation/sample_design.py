@@ -1,6 +1,6 @@
 """The design of a sample: the features of its rows, its documents in halves, and the attention of each head."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Any
@@ -10,19 +10,16 @@ from numpy.typing import NDArray
 
 from headscope.analyses.explanation.design import Block, Design, Integers, Singles
 from headscope.analyses.explanation.feature import SINK_LOGIT, TOKENS, WHAT_ATTENDS, Feature
-from headscope.analyses.explanation.row_context import RowContext, Tokens
+from headscope.analyses.explanation.query_kinds import frequent_kinds, number_of_pairs, pair_codes
+from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.row_sample import SampledRows
 from headscope.encoding.vocabulary import KeyClass
 
 FEWEST_OCCURRENCES = 20
 """A token has a bias of its own where it occurs so often in the documents that fit."""
-LEAST_ROWS = 0.05
-"""A class of query has biases of its own where so many of the rows are of it."""
 TOKEN_RIDGES = (3.0, 10.0, 30.0, 100.0)
 """Penalties on the biases of tokens, in rows, of which one is chosen by its gain on held-out documents."""
 _SINKS = (KeyClass.CLS, KeyClass.SEP)
-_WORD_START, _CONTINUES = 5, 6
-_N_KINDS = 7
 ContextOf = Callable[[SampledRows, NDArray[np.bool_]], RowContext]
 """From sampled rows of an input, and what they see `[row, key]`, to the context of features."""
 
@@ -35,6 +32,7 @@ class SampleDesign:
         samples: the rows, by input.
         design: of all cells that some layer sees.
         columns: names of the features of each group.
+        query_kinds: the frequent kinds of query, whose pairs with kinds of key have biases, of `token_kinds`.
         documents: number of each row's document, `[row]`, in the order of a hash.
         names: of the documents.
         key_ids: id of each cell's key, -1 for a learned sink, `[cell]`.
@@ -47,6 +45,7 @@ class SampleDesign:
     samples: Sequence[SampledRows]
     design: Design
     columns: Mapping[str, Sequence[str]]
+    query_kinds: Integers
     documents: Integers
     names: Sequence[str]
     key_ids: Integers
@@ -94,7 +93,12 @@ class SampleDesign:
 
 
 def sample_design(
-    samples: Sequence[SampledRows], features: Sequence[Feature], context_of: ContextOf, *, seed: int
+    samples: Sequence[SampledRows],
+    features: Sequence[Feature],
+    context_of: ContextOf,
+    *,
+    seed: int,
+    divided: Sequence[str] = (),
 ) -> SampleDesign:
     """Compute the features of all sampled rows.
 
@@ -103,6 +107,7 @@ def sample_design(
         features: the catalog; what needs more than a context has is left out, and what is 0 of all keys.
         context_of: makes the context of features.
         seed: of the order of documents.
+        divided: documents that were divided into halves already, in their order; others follow.
     """
     visible: list[NDArray[np.bool_]] = []
     contexts: list[RowContext] = []
@@ -128,8 +133,10 @@ def sample_design(
     )
     if sink.any():
         blocks[SINK_LOGIT] = Block(dense=sink[None].astype(np.float32))
-    blocks |= _pair_blocks(contexts, visible, n_cells)
-    names, documents = _documents(samples, seed=seed)
+    query_kinds = frequent_kinds(contexts)
+    if len(query_kinds):
+        blocks[WHAT_ATTENDS] = _pair_block(contexts, visible, query_kinds, n_cells)
+    names, documents = _documents(samples, seed=seed, divided=divided)
 
     def of_classes(*classes: KeyClass) -> NDArray[np.bool_]:
         return np.concatenate(
@@ -143,6 +150,7 @@ def sample_design(
         samples=samples,
         design=Design(starts=starts, n_cells=n_cells, blocks=blocks),
         columns=columns,
+        query_kinds=query_kinds,
         documents=documents,
         names=names,
         key_ids=np.concatenate(
@@ -174,38 +182,25 @@ def _cells_of(
     return np.concatenate(values)
 
 
-def _documents(samples: Sequence[SampledRows], *, seed: int) -> tuple[list[str], Integers]:
-    """Return the documents in the order of a hash, and the number of each row's."""
-    names = sorted(
-        {sample.document for sample in samples},
+def _documents(
+    samples: Sequence[SampledRows], *, seed: int, divided: Sequence[str]
+) -> tuple[list[str], Integers]:
+    """Return the documents in the order of a hash, behind those that have one already, and the number of each row's."""
+    more = sorted(
+        {sample.document for sample in samples}.difference(divided),
         key=lambda name: blake2b(f"{seed}/{name}".encode(), digest_size=8).digest(),
     )
+    names = [*divided, *more]
     numbers = {name: number for number, name in enumerate(names)}
     return names, np.concatenate([np.full(len(sample.rows), numbers[sample.document]) for sample in samples])
 
 
-def token_kinds(tokens: Tokens) -> Integers:
-    """Return the `KeyClass` of each token, other tokens divided by whether they begin a word or go on with one."""
-    others = np.where(tokens.starts_word, _WORD_START, _CONTINUES)
-    return np.where(tokens.classes == KeyClass.OTHER, others, tokens.classes).astype(np.int64)
-
-
-def _pair_blocks(
-    contexts: Sequence[RowContext], visible: Sequence[NDArray[np.bool_]], n_cells: int
-) -> Iterator[tuple[str, Block]]:
-    """Yield the group of what attends: a bias for each kind of query with each kind of key, and with close offsets."""
-    of_rows = [token_kinds(context.queries)[context.rows] for context in contexts]
-    counts = np.bincount(np.concatenate(of_rows), minlength=_N_KINDS)
-    frequent = np.flatnonzero(counts >= LEAST_ROWS * counts.sum())
-    if len(frequent) < 2:
-        return
-    rank = np.full(_N_KINDS, -1)
-    rank[frequent] = np.arange(len(frequent))
-    codes = []
-    for context, cells, kinds in zip(contexts, visible, of_rows, strict=True):
-        of_query = rank[kinds][:, None]
-        of_key = np.append(token_kinds(context.keys), 0)[None]
-        pair = np.where(of_query < 0, 0, 1 + of_query * _N_KINDS + of_key)
-        codes.append(pair[cells])
+def _pair_block(
+    contexts: Sequence[RowContext], visible: Sequence[NDArray[np.bool_]], query_kinds: Integers, n_cells: int
+) -> Block:
+    """Return the group of what attends: a bias for each kind of query with each kind of key."""
+    codes = [
+        pair_codes(context, query_kinds)[cells] for context, cells in zip(contexts, visible, strict=True)
+    ]
     none = np.zeros((0, n_cells), np.float32)
-    yield WHAT_ATTENDS, Block(dense=none, codes=np.concatenate(codes), n_codes=len(frequent) * _N_KINDS)
+    return Block(dense=none, codes=np.concatenate(codes), n_codes=number_of_pairs(query_kinds))

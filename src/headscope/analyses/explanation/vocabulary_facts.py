@@ -20,11 +20,13 @@ class VocabularyFacts:
         texts: the text of each id without its marks; empty for special tokens and ids without a token.
         delimiters: `Delimiter` of each, `[id]`.
         log_frequency: natural logarithm of its number in a million tokens of the text, at least 0, `[id]`.
+        hidden: the id that stands for a hidden word; -1 where there is none.
     """
 
     texts: tuple[str, ...]
     delimiters: NDArray[np.uint8]
     log_frequency: NDArray[np.float64]
+    hidden: int = -1
 
     @classmethod
     def of_names(cls, named: Mapping[int, str], *, special: Collection[int] = ()) -> "VocabularyFacts":
@@ -50,7 +52,9 @@ class VocabularyFacts:
     def of_tokenizer(cls, tokenizer: Any) -> "VocabularyFacts":
         """Read the vocabulary of a transformers tokenizer."""
         named = {int(number): str(token) for token, number in tokenizer.get_vocab().items()}
-        return cls.of_names(named, special={int(token_id) for token_id in tokenizer.all_special_ids})
+        facts = cls.of_names(named, special={int(token_id) for token_id in tokenizer.all_special_ids})
+        mask = getattr(tokenizer, "mask_token_id", None)
+        return facts if mask is None else replace(facts, hidden=int(mask))
 
     def with_counts(self, counts: NDArray[np.int64]) -> "VocabularyFacts":
         """Return the same facts with the frequencies of a text.

@@ -21,7 +21,7 @@ _UNSEEN_TAIL = 9.0
 
 def real_ends(estimate: Estimate, *, confidence: float) -> Ends:
     """Return the ends for a value that may be anything, as Student's t has them and the tests of differences."""
-    reach = _quantile(estimate, confidence) * estimate.error
+    reach = quantile_of(estimate, confidence) * estimate.error
     return estimate.value - reach, estimate.value + reach
 
 
@@ -83,7 +83,7 @@ def _reaches(
     """
     from scipy.special import ndtri
 
-    times, normal = _quantile(estimate, confidence), float(ndtri(1 - (1 - confidence) / 2))
+    times, normal = quantile_of(estimate, confidence), float(ndtri(1 - (1 - confidence) / 2))
     skew = estimate.skew * (1 + unseen / np.sqrt(estimate.freedom))
     tail = skew * (2 * normal**2 + 1) / (6 * normal)
     shift = tail - bend * normal
@@ -93,7 +93,8 @@ def _reaches(
     return times * (1 + down), times * (1 + up)
 
 
-def _quantile(estimate: Estimate, confidence: float) -> NDArray[np.float64]:
+def quantile_of(estimate: Estimate, confidence: float) -> NDArray[np.float64]:
+    """Return how many errors an interval of Student's t reaches to either side."""
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(estimate.freedom, 1 - (1 - confidence) / 2))

@@ -31,10 +31,14 @@ STEM, ENDING = 4, 3
 
 
 def _copies(rows: RowContext) -> Flags:
-    """Return which keys have the row's id, itself among them, `[row, key]`; special tokens have no copies."""
+    """Return which keys have the row's id, itself among them, `[row, key]`.
+
+    Special tokens have no copies, and what stands for a hidden word is none of another one.
+    """
     if not rows.same_ids:
         return np.zeros(rows.visible.shape, dtype=bool)
     special = np.isin(rows.queries.classes, (KeyClass.CLS, KeyClass.SEP))
+    special |= rows.queries.ids == rows.vocabulary.hidden
     same = rows.keys.ids[None, :] == rows.queries.ids[rows.rows, None]
     return np.asarray(same & ~special[rows.rows, None])
 

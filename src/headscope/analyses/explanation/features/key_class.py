@@ -18,6 +18,7 @@ GROUPS = (
     ),
     Group(name="punctuation", family="class of key", label="other punctuation", phrase="other punctuation"),
     Group(name="newline", family="class of key", label="line breaks", phrase="line breaks"),
+    Group(name="hidden", family="class of key", label="hidden words", phrase="hidden words"),
 )
 
 
@@ -46,6 +47,10 @@ def _written(*texts: str) -> Callable[[RowContext], Floats]:
 
 def _first(rows: RowContext) -> Floats:
     return rows.of_keys(np.arange(len(rows.keys)) == 0)
+
+
+def _hidden(rows: RowContext) -> Floats:
+    return rows.of_keys(rows.keys.ids == rows.vocabulary.hidden)
 
 
 def _last_sep(rows: RowContext) -> Floats:
@@ -103,4 +108,5 @@ FEATURES = (
     _key("bracket", "punctuation", "brackets", _delimiter(Delimiter.BRACKET)),
     _key("newline", "newline", "line breaks", _delimiter(Delimiter.NEWLINE)),
     _key("blank", "newline", "blanks", _delimiter(Delimiter.BLANK)),
+    _key("hidden", "hidden", "hidden words", _hidden),
 )  # fmt: skip

@@ -24,6 +24,8 @@ GROUPS = (
         by_feature=True,
     ),
 )
+OFFSETS = ("previous", "next", "current", "distance", "side", "place")
+"""The groups that say where the key is, whatever the tokens are."""
 _BINS = ((-3, -2), (2, 3), (-5, -4), (4, 5), (-8, -6), (6, 8), (-16, -9), (9, 16))
 """Offsets that share a coefficient; the logarithm of the distance says the rest."""
 

@@ -1,0 +1,1 @@
+"""Is the explanation of a head the cause of its effect?"""

@@ -1,0 +1,200 @@
+"""Heads that look where their explanation predicts, in every row of an input, while the values stay."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headscope.analyses.explanation.annotation import annotation_of, kept_fields
+from headscope.analyses.explanation.design import Floats, Integers
+from headscope.analyses.explanation.predicted import PairFeatures, Predictor
+from headscope.analyses.explanation.row_context import RowContext, Tokens
+from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
+from headscope.attention.interventions.changed_pass import LayerRows
+from headscope.attention.interventions.intervention import WeightIntervention
+from headscope.attention.model.learned_sink import Attended
+from headscope.encoding.segment import Segment, SegmentInfo
+
+_MOST_BYTES = 512 << 20
+"""Features of a batch are kept for all its layers where they take so many bytes at most."""
+_CELLS = 1 << 20
+"""Pairs of a row and a key whose features are computed together."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowPredictor:
+    """What predicts some rows of every input.
+
+    Attributes:
+        predictor: of a kind of attention.
+        vocabulary: what is known of tokens without a text, with the frequencies that the predictor was fitted with.
+        picks: which rows it predicts, `[row]`; None for all.
+    """
+
+    predictor: Predictor
+    vocabulary: VocabularyFacts
+    picks: Callable[[Tokens], NDArray[np.bool_]] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        predictor: Predictor,
+        vocabulary: VocabularyFacts,
+        picks: Callable[[Tokens], NDArray[np.bool_]] | None = None,
+    ) -> "RowPredictor":
+        """Take the frequencies of tokens from what was fitted.
+
+        Args:
+            predictor: of a kind of attention.
+            vocabulary: what is known of tokens without a text.
+            picks: which rows it predicts; None for all.
+        """
+        ids = predictor.fitted.counted_ids
+        counts = np.zeros(int(ids.max(initial=-1)) + 1, dtype=np.int64)
+        counts[ids] = predictor.fitted.counts
+        return cls(predictor, vocabulary.with_counts(counts), picks)
+
+    def rows(self, tokens: Tokens) -> Integers:
+        """Return which rows of an input it predicts."""
+        return np.arange(len(tokens)) if self.picks is None else np.flatnonzero(self.picks(tokens))
+
+
+@dataclass(frozen=True, eq=False)
+class _Block:
+    """Some rows of an input with their features, and what predicts them."""
+
+    rows: Integers
+    pairs: PairFeatures
+    predictor: Predictor
+
+
+class ExplainedAttention:
+    """Where the heads of a model are predicted to look in the batch under way.
+
+    Args:
+        predictors: of each kind of attention; each row is picked by one of them.
+        segments: the inputs, for their annotation.
+    """
+
+    def __init__(self, predictors: Mapping[str, Sequence[RowPredictor]], segments: Sequence[Segment]) -> None:
+        self._predictors = predictors
+        self._fields = {(segment.document, segment.index): segment.fields for segment in segments}
+        self._batch: tuple[object, ...] = ()
+        self._features: dict[int, list[_Block]] = {}
+        self._weights: dict[tuple[str, int, str], Tensor] = {}
+
+    def weights(self, prediction: str, rows: LayerRows, answer: Attended) -> Tensor:
+        """Return where the heads of a layer are predicted to look, `[batch, head, row, key]`.
+
+        Args:
+            prediction: of `explanation.fitted.PREDICTIONS`.
+            rows: of the layer.
+            answer: where they look.
+        """
+        kind, layer = rows.layer
+        batch = (kind, rows.queries.documents, rows.queries.indices, answer.weights.shape)
+        if batch != self._batch:
+            self._batch, self._features, self._weights = batch, {}, {}
+        key = (kind, layer, prediction)
+        if key not in self._weights:
+            # Those of another layer serve no more: heads of a layer are changed one after another.
+            self._weights = {each: kept for each, kept in self._weights.items() if each[:2] == (kind, layer)}
+            self._weights[key] = self._computed(prediction, rows, answer)
+        return self._weights[key]
+
+    def _computed(self, prediction: str, rows: LayerRows, answer: Attended) -> Tensor:
+        _, layer = rows.layer
+        visible = rows.visibility.visible.cpu().numpy()
+        weights = torch.zeros_like(answer.weights)
+        for item, document in enumerate(rows.queries.documents):
+            of_rows, of_keys = _span(rows.queries, item), _span(rows.keys, item)
+            sees = visible[item, of_rows, of_keys]
+            for block in self._blocks(item, rows, sees):
+                predicted = block.predictor.predict(
+                    block.pairs,
+                    sees[block.rows],
+                    prediction=prediction,
+                    half=block.predictor.fitted.half_of(document),
+                    layer=layer,
+                    sink=answer.sink is not None,
+                )
+                at = torch.from_numpy(block.rows + of_rows.start).to(weights.device)
+                weights[item, :, at, of_keys] = _like(predicted[..., :-1], weights)
+        return weights
+
+    def _blocks(self, item: int, rows: LayerRows, visible: NDArray[np.bool_]) -> Iterator[_Block]:
+        """Yield the features of an input by rows, computed once where those of the batch fit into memory."""
+        if item in self._features:
+            yield from self._features[item]
+            return
+        kept, used = [], sum(block.pairs.nbytes for blocks in self._features.values() for block in blocks)
+        for block in self._read(item, rows, visible):
+            used += block.pairs.nbytes
+            if used <= _MOST_BYTES:
+                kept.append(block)
+            yield block
+        if used <= _MOST_BYTES:
+            self._features[item] = kept
+
+    def _read(self, item: int, rows: LayerRows, visible: NDArray[np.bool_]) -> Iterator[_Block]:
+        kind, _ = rows.layer
+        queries = _tokens(rows.queries, item)
+        keys = _tokens(rows.keys, item) if kind == "cross" else queries
+        document, index = rows.queries.documents[item], rows.queries.indices[item]
+        words = int(keys.word_ids.max(initial=-1)) + 1
+        fields: Mapping[str, Any] = self._fields.get((document, index), {})
+        origin = f"segment {index + 1} of document {document}"
+        annotation = annotation_of(kept_fields(fields), words, origin=origin)
+        height = max(1, _CELLS // max(1, len(keys)))
+        for each in self._predictors[kind]:
+            picked = each.rows(queries)
+            for start in range(0, len(picked), height):
+                block = picked[start : start + height]
+                context = RowContext(
+                    rows=block,
+                    visible=visible[block],
+                    queries=queries,
+                    keys=keys,
+                    vocabulary=each.vocabulary,
+                    annotation=annotation,
+                )
+                yield _Block(block, each.predictor.read(context), each.predictor)
+
+
+class Explained(WeightIntervention):
+    """A head attends as its explanation predicts, or as positions alone do.
+
+    Args:
+        attention: the predictions.
+        prediction: which, of `explanation.fitted.PREDICTIONS`.
+    """
+
+    def __init__(self, attention: ExplainedAttention, prediction: str) -> None:
+        self._attention, self._prediction = attention, prediction
+
+    def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Tensor:
+        """Return where some heads of a layer look instead."""
+        return self._attention.weights(self._prediction, rows, answer)[:, heads]
+
+
+def _span(tokens: SegmentInfo, item: int) -> slice:
+    """Return where an input's tokens are in the batch, between padding."""
+    first = int(tokens.valid[item].long().argmax())
+    return slice(first, first + int(tokens.lengths[item]))
+
+
+def _tokens(info: SegmentInfo, item: int) -> Tokens:
+    span = _span(info, item)
+    return Tokens(
+        ids=info.ids[item, span].cpu().numpy(),
+        classes=info.classes[item, span].cpu().numpy(),
+        word_ids=info.word_ids[item, span].cpu().numpy(),
+    )
+
+
+def _like(predicted: Floats, weights: Tensor) -> Tensor:
+    return torch.from_numpy(predicted).to(device=weights.device, dtype=weights.dtype)

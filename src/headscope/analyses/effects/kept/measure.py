@@ -1,0 +1,186 @@
+"""The stage that asks whether explanations are the cause: attention is replaced by them, and the loss is compared."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.effects.effects_text import FITS, EffectsText
+from headscope.analyses.effects.kept.accumulator import REPLACEMENTS, KeptAccumulator, KeptEffect, KeptResult
+from headscope.analyses.effects.kept.explained_attention import (
+    Explained,
+    ExplainedAttention,
+    RowPredictor,
+)
+from headscope.analyses.effects.kept.hidden_words import (
+    HIDDEN_INPUTS,
+    TokenRowsAccumulator,
+    fitted_again,
+    hidden_inputs,
+)
+from headscope.analyses.effects.kept.tables import ADDED, EFFECT_KEPT, KEPT, OVER_POSITIONS
+from headscope.analyses.explanation.fitted import EXPLAINED, POSITIONS, FittedHeads
+from headscope.analyses.explanation.predicted import Predictor
+from headscope.analyses.explanation.row_context import Tokens
+from headscope.analyses.explanation.text_features import catalog_with
+from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
+from headscope.analyses.measurement import Measurement
+from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.attention.interventions.intervention import Fit
+from headscope.encoding.segment import Segment
+from headscope.models.losses import ask_of, choose_loss
+from headscope.prepare.drawn_inputs import DrawnInputs
+from headscope.prepare.model_run import ModelRun
+from headscope.scans.scan_declaration import Scan, ScanSums
+from headscope.statistics.inference.confidence import ends_of, too_few
+from headscope.statistics.sums.kept import State
+
+_OF_INPUTS = 2
+"""Each input takes three times as many passes as for effects: one of so many of their inputs is read."""
+
+
+class EffectKeptMeasurement(Measurement[ModelRun]):
+    """How much of the effect of attention is kept when explanations replace it: heads, layers and the model.
+
+    It reads what the stage `explanation` fitted; an input is predicted by the half of the documents that it is not in.
+
+    Args:
+        run: a `ModelRun`; its option `loss` names the loss, and `none` leaves the choice to the model's kind.
+        **more: as `Measurement` takes it.
+    """
+
+    def __init__(self, run: ModelRun, **more: Any) -> None:
+        super().__init__(run, **more)
+        most = -(-run.options.effect_inputs // _OF_INPUTS)
+        self._again: list[TokenRowsAccumulator] = []
+        self.text = EffectsText(
+            run, self.watch, fits=self._fits, scopes=("head", "layer", "model"), most=most
+        )
+
+    def check(self) -> None:
+        """Refuse a loss for another kind of model."""
+        choose_loss(self.run.options.loss, self.run.anatomy, name=self.run.loaded.name)
+
+    def scans(self) -> Iterator[Scan]:
+        """Yield the scan of some of the text; none where nothing was fitted, of too few documents.
+
+        Where words are hidden, one of such inputs comes first, to which explanations are fitted again.
+        """
+        run = self.run
+        if self.earlier and not self._fitted:
+            return
+        # Workers and other parts of a run have no explanations.
+        tokenizer = run.loaded.tokenizer
+        if choose_loss(run.options.loss, run.anatomy, name=run.loaded.name) == "mlm":
+            inputs = DrawnInputs(run, lambda: self._hidden)
+            how = {"token": int(tokenizer.mask_token_id), "seed": run.options.seed}
+            self._again = [TokenRowsAccumulator(run.layout, **how, others=others) for others in (False, True)]
+            yield Scan(inputs, self._again, "hidden", label="effect kept: hidden words", local=True)
+        yield Scan(self.text, [KeptAccumulator()], label="effect kept", local=True)
+
+    @cached_property
+    def _hidden(self) -> list[Segment]:
+        run = self.run
+        ask = ask_of("mlm", run.loaded.tokenizer, run.anatomy, seed=run.options.seed)
+        return hidden_inputs(run.sample(HIDDEN_INPUTS), ask)
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the table.
+
+        Raises:
+            InputError: there was nothing to predict.
+        """
+        if not sums:
+            documents = int(self.earlier["explanation"].tables["explanation"]["n_documents"].max())
+            return StageResult(
+                name="effect_kept",
+                tables={"effect_kept": kept_table((), None)},
+                notes=notes_on("effect kept", too_few(documents)),
+            )
+        text, effects = self.text, sums.of(KeptAccumulator)
+        text.counts.check()
+        return StageResult(
+            name="effect_kept",
+            tables={"effect_kept": kept_table(*effects.compute())},
+            facts={
+                "effect_kept": {
+                    "loss": text.loss,
+                    "loss_mean": text.counts.mean,
+                    "segments": text.counts.segments,
+                    "targets": text.counts.targets,
+                    "passes": round(text.passes, 3),
+                }
+            },
+            state=effects.state(),
+        )
+
+    @cached_property
+    def _fitted(self) -> dict[str, FittedHeads]:
+        """What was fitted to the heads of each kind of attention; empty where documents were too few."""
+        state: State = self.earlier["explanation"].state
+        fitted = {part.kind: FittedHeads.from_state(state, part.kind) for part in self.run.layout}
+        return {kind: each for kind, each in fitted.items() if each is not None}
+
+    def predictors(self) -> dict[str, list[RowPredictor]]:
+        """Return what predicts the rows of each kind of attention."""
+        features = catalog_with(self.run.options.features).features
+        vocabulary = VocabularyFacts.of_tokenizer(self.run.loaded.tokenizer)
+
+        def predictors(
+            fitted: Mapping[str, FittedHeads], picks: Callable[[Tokens], NDArray[np.bool_]] | None = None
+        ) -> dict[str, RowPredictor]:
+            return {
+                kind: RowPredictor.of(Predictor(each, features), vocabulary, picks)
+                for kind, each in fitted.items()
+            }
+
+        if not self._again:
+            return {kind: [each] for kind, each in predictors(self._fitted).items()}
+        hidden, others = (
+            fitted_again(rows, self._fitted, features, vocabulary, seed=self.run.options.seed)
+            for rows in self._again
+        )
+        of_hidden = predictors(hidden, lambda tokens: tokens.ids == vocabulary.hidden)
+        of_others = predictors(others, lambda tokens: tokens.ids != vocabulary.hidden)
+        return {kind: [of_hidden[kind], of_others[kind]] for kind in self._fitted}
+
+    def _fits(self) -> Sequence[Fit]:
+        """Return what makes the interventions, in the order of `REPLACEMENTS`."""
+        attention = ExplainedAttention(self.predictors(), self.text.inputs)
+        fits: Mapping[str, Fit] = {
+            "uniform": FITS["uniform"],
+            "explained": lambda _: Explained(attention, EXPLAINED),
+            "positions": lambda _: Explained(attention, POSITIONS),
+        }
+        return [fits[name] for name in REPLACEMENTS]
+
+
+def kept_table(kinds: Sequence[KeptResult], of_model: KeptEffect | None) -> pd.DataFrame:
+    """Return effects kept as `effect_kept.parquet`: heads, then layers, of each kind, then the model; from 1.
+
+    Args:
+        kinds: results of each kind of attention.
+        of_model: that of all heads at once; None where nothing was measured.
+    """
+    rows: list[dict[str, Any]] = []
+    for result in kinds:
+        of_kind = {"kind": result.kind, "n_inputs": result.n_inputs}
+        for effect, names in ((result.heads, ("layer", "head")), (result.layers, ("layer",))):
+            for index in np.ndindex(effect.kept.value.shape):
+                numbers = dict(zip(names, (at + 1 for at in index), strict=True))
+                rows += [of_kind | numbers | each for each in _numbers(effect, index)]
+    if of_model is not None:
+        rows += [{"n_inputs": kinds[0].n_inputs} | each for each in _numbers(of_model, ())]
+    table = pd.DataFrame(rows, columns=EFFECT_KEPT.names)
+    return table.astype({each.name: each.dtype for each in EFFECT_KEPT.columns if each.dtype != "text"})
+
+
+def _numbers(effect: KeptEffect, index: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+    """Yield each measure of some heads with its interval."""
+    for number, name in enumerate(ADDED):
+        yield {"measure": name, **ends_of(effect.added, (*index, number))}
+    yield {"measure": KEPT, **ends_of(effect.kept, index)}
+    yield {"measure": OVER_POSITIONS, **ends_of(effect.over_positions, index)}

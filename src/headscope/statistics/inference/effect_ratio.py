@@ -1,0 +1,45 @@
+"""The share that one effect is of another that was measured on the same documents, with Fieller's (1954) interval.
+
+Neither effect has a sign that is sure in each document, so that the larger one cannot be what is counted. The interval
+holds the shares r for which the mean of `part - r * whole` does not differ from 0, by Student's t.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval
+from headscope.statistics.inference.estimate import ratio
+from headscope.statistics.inference.interval_ends import quantile_of
+
+
+def effect_ratio_interval(
+    part: NDArray[np.float64], whole: NDArray[np.float64], counts: NDArray[Any], *, confidence: float = 0.95
+) -> Interval:
+    """Return the mean of one effect divided by the mean of another, with its interval over documents.
+
+    Args:
+        part: sum of the one over each document (or group of documents), `[group, ...]`.
+        whole: the same of the other, of its shape.
+        counts: how many inputs that was, broadcastable to both.
+        confidence: how often the interval holds the true share.
+
+    Returns:
+        Arrays of the shape of one group; NaN where the interval of the whole is not above 0, or has too few documents.
+    """
+    of_part, of_whole = ratio(part, counts), ratio(whole, counts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = of_part.value / of_whole.value
+        residual = ratio(part - share * whole, counts)
+        # The errors of two means and of their difference give their covariance, document by document.
+        covariance = (of_part.error**2 + of_whole.error**2 - ratio(part - whole, counts).error ** 2) / 2
+        reach = quantile_of(residual, confidence) ** 2
+        square = of_whole.value**2 - reach * of_whole.error**2
+        middle = of_part.value * of_whole.value - reach * covariance
+        rest = of_part.value**2 - reach * of_part.error**2
+        root = np.sqrt(np.maximum(middle**2 - square * rest, 0.0))
+        sure = of_whole.value - quantile_of(of_whole, confidence) * of_whole.error > 0
+        known = sure & (square > 0) & (of_whole.documents >= FEWEST_DOCUMENTS)
+        ends = (share, (middle - root) / square, (middle + root) / square)
+    return Interval(*(np.where(known, values, np.nan) for values in ends))
