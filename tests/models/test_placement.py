@@ -11,6 +11,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 import headscope as hs
 from headscope.encoding.encoder import Encoder
 from headscope.errors import ModelError, OptionError
+from headscope.installing import how_to_install
 from headscope.models.adaptation import adaptation_facts
 from headscope.models.loading.hashing import weights_hash
 from headscope.models.loading.in_memory import model_in_memory
@@ -88,7 +89,7 @@ def test_a_device_map_needs_accelerate(tiny, monkeypatch):
     monkeypatch.setattr("headscope.models.loading.offloading.find_spec", lambda name: None)
     with pytest.raises(OptionError) as refusal:
         load_model(tiny, device_map="auto")
-    assert str(refusal.value) == "--device-map needs accelerate; pip install 'headscope[large]'"
+    assert str(refusal.value) == f"--device-map needs accelerate; {how_to_install('large')}"
 
 
 def test_an_empty_model_is_refused(model):

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from headscope.errors import OptionError
+from headscope.installing import how_to_install
 
 
 class Offloading:
@@ -26,7 +27,7 @@ class Offloading:
 
     def __init__(self, device: torch.device) -> None:
         if find_spec("accelerate") is None:
-            raise OptionError("--device-map needs accelerate; pip install 'headscope[large]'")
+            raise OptionError(f"--device-map needs accelerate; {how_to_install('large')}")
         from accelerate.utils import get_max_memory
 
         here = device.type if device.type == "cpu" else device.index or 0
