@@ -150,7 +150,7 @@ def test_its_section_and_figure_draw_it(one, run, page):
 @EACH
 def test_the_terminal_shows_it_where_it_is_of_all_rows(one, run):
     grid, legend = in_terminal(StageResult(name="stats", tables={"stats": run.stats}, facts={}))
-    header = [title for title, _ in grid.columns]
+    header = list(grid.titles)
     assert ((one.heading or one.name) in header) == (one.rows is Rows.ALL)
     assert not one.heading_says or f"{one.heading or one.name}: {one.heading_says}" in legend
 

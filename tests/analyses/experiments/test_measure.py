@@ -7,6 +7,7 @@ import torch
 
 from headscope.analyses.behaviors import delimiters
 from headscope.analyses.behaviors.catalog import SHARES
+from headscope.analyses.behaviors.in_report import TERMS
 from headscope.analyses.behaviors.page_tables import CAPTION
 from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.analyses.experiments.catalog import EXPERIMENTS
@@ -222,10 +223,13 @@ def test_the_head_selected_need_not_be_one_that_shows_it():
     ]
 
 
+def test_the_rule_by_which_a_head_shows_a_behavior_is_in_the_glossary():
+    assert RULE in dict(TERMS)["Shows a behavior"]
+
+
 def test_what_is_not_shown_or_not_tested_is_said_so():
     said, page = told(shows=False)
     assert said == ["No head shows induction over repeated random tokens."]
-    assert RULE in page
     said, page = told(shows=None, interval=False)
     assert said == [
         "Not tested over repeated random tokens, which needs at least 10 documents: induction.",
