@@ -211,10 +211,8 @@ def scan(text: Any, accumulators: Any, **options: Any) -> list[Any]:
 
     values = checked("scan", options, SCAN, before=["text", "accumulators"])
     values = {name: value for name, value in values.items() if value is not None}
-    model, progress, reading = values.pop("model", None), values.pop("progress", None), {}
-    for name in ("tokenizer", *LOADING):
-        if name in values:
-            reading[name] = values.pop(name)
+    model, progress = values.pop("model", None), values.pop("progress", None)
+    reading = {name: values.pop(name) for name in ("tokenizer", *LOADING) if name in values}
     how = RunOptions(**{"packing": "single", **values})
     return scan_text(text, accumulators, model=model, options=how, progress=progress, **reading)
 

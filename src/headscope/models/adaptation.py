@@ -18,7 +18,7 @@ def is_adapted(part: nn.Module) -> bool:
 
 def is_quantized(part: nn.Module) -> bool:
     """Whether weights of a part are kept in fewer bits, as tensors of a class of their own."""
-    return any(type(each) not in (nn.Parameter, Tensor) for each in part.parameters())
+    return bool(_classes(part))
 
 
 def without_wrappers(model: Any) -> Any:
@@ -46,14 +46,13 @@ def adaptation_facts(model: nn.Module) -> dict[str, Any]:
     classes of the weights.
     """
     facts: dict[str, Any] = {}
-    adapted = {name: part for name, part in model.named_modules() if is_adapted(part)}
-    on = {name: part for name, part in adapted.items() if not getattr(part, "disable_adapters", False)}
-    if on:
-        facts["adapters"] = sorted({adapter for part in on.values() for adapter in part.active_adapters})
+    adapted: list[Any] = [part for part in model.modules() if is_adapted(part)]
+    if on := [part for part in adapted if not getattr(part, "disable_adapters", False)]:
+        facts["adapters"] = sorted({adapter for part in on for adapter in part.active_adapters})
         facts["scaling"] = sorted(
             {
                 (adapter, float(value))
-                for part in on.values()
+                for part in on
                 for adapter, value in getattr(part, "scaling", {}).items()
                 if adapter in part.active_adapters
             }
@@ -70,8 +69,9 @@ def _quantization(model: nn.Module) -> str:
         if isinstance(settings, dict)
         else getattr(settings, "quant_method", None)
     )
-    classes = {
-        type(each).__name__ for part in model.modules() if is_quantized(part) for each in part.parameters()
-    }
-    classes -= {"Parameter", "Tensor"}
-    return ", ".join(filter(None, [str(getattr(method, "value", method) or ""), *sorted(classes)]))
+    return ", ".join(filter(None, [str(getattr(method, "value", method) or ""), *sorted(_classes(model))]))
+
+
+def _classes(part: nn.Module) -> set[str]:
+    """Return the classes of a part's weights that are no plain tensors."""
+    return {type(each).__name__ for each in part.parameters() if type(each) not in (nn.Parameter, Tensor)}

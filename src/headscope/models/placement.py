@@ -20,6 +20,16 @@ def device_of(model: nn.Module) -> torch.device:
     return next(model.parameters()).device if hooked is None else hooked
 
 
+def precision_of(model: nn.Module) -> torch.dtype:
+    """Return the type that a model computes in: that of its first weights that are not kept in fewer bits."""
+    return next(each.dtype for each in model.parameters() if each.is_floating_point())
+
+
+def weight_bytes(model: nn.Module) -> int:
+    """Return how many bytes a model's weights take."""
+    return sum(each.numel() * each.element_size() for each in model.parameters())
+
+
 def named_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Yield the tensors of a model's state by name, in the order of their names; offloaded ones are fetched in turn."""
     stored: dict[str, Callable[[], Tensor]] = {}

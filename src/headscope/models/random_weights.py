@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from headscope.models.placement import device_of, named_weights
+from headscope.models.placement import device_of, named_weights, precision_of
 
 _EMBEDDING = re.compile(r"embed|^wte$|^wpe$|^shared$")
 
@@ -26,7 +26,7 @@ def with_random_weights(model: nn.Module, *, seed: int = 0) -> nn.Module:
     cls: Any = type(model)
     config: Any = model.config
     device = device_of(model)
-    dtype = next(each.dtype for each in model.parameters() if each.is_floating_point())
+    dtype = precision_of(model)
     # Made where it computes and in its precision: one of 7 billion parameters in single precision takes 28 GB.
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []), device, _default(dtype):
         torch.default_generator.manual_seed(seed)

@@ -25,6 +25,15 @@ class LossModel:
     anatomy: Anatomy
 
 
+def loss_of(run: ModelRun) -> str:
+    """Return the name of the loss of a run: its option `loss`, or where that is `none` the loss of the model's kind.
+
+    Raises:
+        OptionError: the option is for another kind of model.
+    """
+    return choose_loss(run.options.loss, run.anatomy, name=run.loaded.name)
+
+
 def loss_model(run: ModelRun) -> LossModel:
     """Load the model of a run with its head, and examine it.
 
@@ -33,7 +42,7 @@ def loss_model(run: ModelRun) -> LossModel:
         ModelError: the checkpoint has no trained head for it.
     """
     options = run.options
-    loss = choose_loss(options.loss, run.anatomy, name=run.loaded.name)
+    loss = loss_of(run)
     if options.loaded_model is not None:
         loaded = given_task_model(options.loaded_model, loss=loss)
     else:

@@ -14,7 +14,7 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.loading.in_memory import dtype_of, without_head
 from headscope.models.loading.load_choices import precision_note
 from headscope.models.loading.load_model import LoadedModel, load_model
-from headscope.models.placement import device_of
+from headscope.models.placement import device_of, weight_bytes
 from headscope.models.random_weights import with_random_weights
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.signature import model_facts
@@ -77,8 +77,7 @@ class ReadingModel:
     def _control(self, seed: int) -> ModelSource:
         """Return what reads with the random weights of a seed: made once for all stages, where memory allows it."""
         if seed not in self._controls:
-            size = sum(each.numel() * each.element_size() for each in self.loaded.model.parameters())
-            if (len(self._controls) + 1) * size > _CONTROL_BYTES:
+            if (len(self._controls) + 1) * weight_bytes(self.loaded.model) > _CONTROL_BYTES:
                 self._controls.clear()
             model = with_random_weights(self.loaded.model, seed=seed)
             # Of the same architecture, so that it is read as the trained one is.

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -10,10 +10,10 @@ import torch
 from headscope.attention.scan import scan
 from headscope.counted import count, duration
 from headscope.encoding.shards import ShardedBatches
-from headscope.models.placement import device_of
+from headscope.models.placement import device_of, weight_bytes
 from headscope.prepare.model_run import ModelRun
-from headscope.running.stages import check_stages, measurement_of, stages_of, text_scan
-from headscope.scans.scan_declaration import RunText, ScanCorpus
+from headscope.running.stages import check_stages, measurement_of, stages_of
+from headscope.scans.scan_declaration import RunText, Scan, ScanCorpus
 
 _TIMED = 2  # batches; the first warms up
 
@@ -91,51 +91,45 @@ def run_cost(run: ModelRun) -> RunCost:
     assert isinstance(source.batches, ShardedBatches)
     shard = next(source.batches.shards())
     batches = list(source.batches.of(shard))[-_TIMED:]
-    scans = {stage.name: text_scan(stage, run) for stage in stages_of(run)}
-    accumulators = [each for text in scans.values() if text is not None for each in text.accumulators]
+    scans = {stage.name: list(measurement_of(stage, run).scans()) for stage in stages_of(run)}
+    of_text = [each for several in scans.values() for each in several if isinstance(each.corpus, RunText)]
+    accumulators = [each for text in of_text for each in text.accumulators]
     source.batches = iter(batches)
     ends = [time.perf_counter()]
     scan(source, accumulators, progress=lambda counts: ends.append(time.perf_counter()))
-    documents = run.corpora.documents or len({segment.document for segment in shard.segments})
     read = len({segment.document for segment in shard.segments})
+    documents = run.corpora.documents or read
     share = max(1.0, documents / read) if run.options.max_inputs is None else 1.0
     inputs = round(len(shard.segments) * share)
-    parameters = list(run.loaded.model.parameters())
-    passes, unscanned = _passes(run, inputs)
+    model = run.loaded.model
     return RunCost(
-        parameters=sum(each.numel() for each in parameters),
-        weight_bytes=sum(each.numel() * each.element_size() for each in parameters),
+        parameters=sum(each.numel() for each in model.parameters()),
+        weight_bytes=weight_bytes(model),
         peak_bytes=_peak(run),
         kept_bytes=sum(array.nbytes for each in accumulators for array in each.state().values()),
         documents=documents,
         tokens=round(sum(map(len, shard.segments)) * share),
         seconds=(ends[-1] - ends[-2]) / len(batches[-1]),
-        passes=passes,
-        unscanned=unscanned,
+        passes=_passes(scans, inputs),
+        unscanned=tuple(stage for stage, several in scans.items() if not several),
     )
 
 
-def _passes(run: ModelRun, inputs: int) -> tuple[tuple[PassCost, ...], tuple[str, ...]]:
-    """Return the passes of a run, that over its text first, and the stages that declare none."""
-    shared: list[str] = []
-    others, unscanned = [], []
-    for stage in stages_of(run):
-        scans = list(measurement_of(stage, run).scans())
-        if not scans:
-            unscanned.append(stage.name)
+def _passes(scans: Mapping[str, Sequence[Scan]], inputs: int) -> tuple[PassCost, ...]:
+    """Return the passes of scans, by stage: that over the text first, which the stages with a scan of it share."""
+    shared, others = [], []
+    for stage, several in scans.items():
         number = None
-        for each in scans:
+        for each in several:
             if isinstance(each.corpus, RunText):
-                shared.append(stage.name)
+                shared.append(stage)
                 continue
             # Models with random weights read what the trained one read before them; none is made for a count.
             number = each.corpus.limit if each.corpus.limit is not None else number or _counted(each.corpus)
-            label = (
-                each.label if not each.label or stage.name in each.label else f"{stage.name}: {each.label}"
-            )
+            label = each.label or stage
             if number:
-                others.append(PassCost(label or stage.name, number))
-    return (PassCost(f"text, for {', '.join(shared) or 'no stage'}", inputs), *others), tuple(unscanned)
+                others.append(PassCost(label if stage in label else f"{stage}: {label}", number))
+    return (PassCost(f"text, for {', '.join(shared) or 'no stage'}", inputs), *others)
 
 
 def _counted(corpus: ScanCorpus) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from headscope.analyses.effects.forecast import Forecast
 from headscope.attention.interventions.effect_source import EffectSource, Scope
@@ -88,6 +89,10 @@ class EffectsText(ScanCorpus):
         self.loss, self.passes, self.whole = model.loss, source.passes, source.plan.missing
         self.counts = source.counts
         return source
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the manifest says of the loss, once the inputs were read."""
+        return {**self.counts.facts(self.loss), "passes": round(self.passes, 3)}
 
     def documents_read(self, inputs: int) -> int:
         """Return about how many documents so many of the inputs make up."""

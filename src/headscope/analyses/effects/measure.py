@@ -14,7 +14,7 @@ from headscope.analyses.effects.tables import EFFECTS
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.interventions.outcome import MEASURES
-from headscope.models.losses import choose_loss
+from headscope.prepare.loss_model import loss_of
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import too_few
@@ -42,7 +42,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
 
     def check(self) -> None:
         """Refuse a loss for another kind of model."""
-        choose_loss(self.run.options.loss, self.run.anatomy, name=self.run.loaded.name)
+        loss_of(self.run)
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of some of the text."""
@@ -64,9 +64,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
             facts={"effects": self._facts(results)},
             notes=notes_on(
                 "effects",
-                f"inputs left out because there is nothing to predict in them: {text.counts.nothing:,}"
-                if text.counts.nothing
-                else None,
+                text.counts.left_out,
                 f"every head takes a whole forward pass: {text.whole}" if text.whole else None,
                 too_few(documents),
             ),
@@ -74,15 +72,11 @@ class EffectsMeasurement(Measurement[ModelRun]):
         )
 
     def _facts(self, results: Sequence[EffectResult]) -> dict[str, Any]:
-        counts, spread = self.text.counts, np.concatenate([result.spread.reshape(-1) for result in results])
+        spread = np.concatenate([result.spread.reshape(-1) for result in results])
         return {
-            "loss": self.text.loss,
-            "loss_mean": counts.mean,
-            "segments": counts.segments,
-            "targets": counts.targets,
-            "nothing_to_predict": counts.nothing,
+            **self.text.facts(),
+            "nothing_to_predict": self.text.counts.nothing,
             "intervention": self.run.options.intervention,
-            "passes": round(self.text.passes, 3),
             "documents_needed": documents_needed(float(np.median(spread))),
         }
 

@@ -21,9 +21,9 @@ from headscope.encoding.segment import Segment
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel
-from headscope.models.losses import ask_of, choose_loss
+from headscope.models.losses import ask_of
 from headscope.prepare.input_sizes import auto_batch_size
-from headscope.prepare.loss_model import loss_model
+from headscope.prepare.loss_model import loss_model, loss_of
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.inference.confidence import mapped, too_few
@@ -90,7 +90,7 @@ class ImportanceMeasurement(Measurement[ModelRun]):
 
     def check(self) -> None:
         """Refuse a loss for another kind of model."""
-        choose_loss(self.run.options.loss, self.run.anatomy, name=self.run.loaded.name)
+        loss_of(self.run)
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the text."""
@@ -104,7 +104,7 @@ class ImportanceMeasurement(Measurement[ModelRun]):
         """
         counts, gradients = self.text.counts, sums.of(ImportanceAccumulator)
         counts.check()
-        facts = _facts("labels" if self.text.labels is not None else self.text.loss, counts)
+        loss = "labels" if self.text.labels is not None else self.text.loss
         results = gradients.compute()
         return StageResult(
             name="importance",
@@ -112,8 +112,8 @@ class ImportanceMeasurement(Measurement[ModelRun]):
                 "importance": importance_table(results),
                 "importance_differences": importance_differences(results),
             },
-            facts={"importance": facts},
-            notes=_notes(facts, len(gradients.sums)),
+            facts={"importance": {**counts.facts(loss), "nothing_to_predict": counts.nothing}},
+            notes=notes_on("importance", counts.left_out, too_few(len(gradients.sums))),
             state=gradients.state(),
         )
 
@@ -168,22 +168,3 @@ def gradient_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) 
     vocabulary = int(loaded.model.get_input_embeddings().weight.shape[0])
     fitting = _NUMBERS_AT_ONCE // (weights + max_length * vocabulary)
     return max(1, min(auto_batch_size(max_length, anatomy, loaded), fitting))
-
-
-def _facts(loss: str, counts: LossCounts) -> dict[str, Any]:
-    return {
-        "loss": loss,
-        "segments": counts.segments,
-        "targets": counts.targets,
-        "nothing_to_predict": counts.nothing,
-        "loss_mean": counts.mean,
-    }
-
-
-def _notes(facts: dict[str, Any], documents: int) -> tuple[str, ...]:
-    number = facts["nothing_to_predict"]
-    return notes_on(
-        "importance",
-        f"inputs left out because there is nothing to predict in them: {number:,}" if number else None,
-        too_few(documents),
-    )

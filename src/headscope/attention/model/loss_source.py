@@ -41,6 +41,22 @@ class LossCounts:
         """Mean over segments of the loss, nats; NaN before the first."""
         return self.total / self.segments if self.segments else float("nan")
 
+    @property
+    def left_out(self) -> str | None:
+        """How many inputs were left out, for the user; None where none was."""
+        if not self.nothing:
+            return None
+        return f"inputs left out because there is nothing to predict in them: {self.nothing:,}"
+
+    def facts(self, loss: str) -> dict[str, Any]:
+        """Return what a manifest says of a loss, given its name."""
+        return {
+            "loss": loss,
+            "loss_mean": self.mean,
+            "segments": self.segments,
+            "targets": self.targets,
+        }
+
     def check(self) -> None:
         """Refuse a text of which nothing could be asked.
 

@@ -11,6 +11,7 @@ from headscope.models.adaptation import without_wrappers
 from headscope.models.folder.shown import short_name
 from headscope.models.loading.load_model import LoadedModel, check_ids
 from headscope.models.loading.refusals import check_reads_text
+from headscope.models.placement import precision_of
 
 ORIGIN = "memory"
 
@@ -66,5 +67,4 @@ def without_head(loaded: LoadedModel) -> LoadedModel:
 
 def dtype_of(loaded: LoadedModel) -> str:
     """Return the precision that a model computes in, as `float32`."""
-    floating = (each.dtype for each in loaded.model.parameters() if each.is_floating_point())
-    return str(next(floating)).removeprefix("torch.")
+    return str(precision_of(loaded.model)).removeprefix("torch.")

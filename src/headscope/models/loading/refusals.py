@@ -82,9 +82,8 @@ def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
         return ModelError(
             f"{shown(name)} has pickled weights, which are never read; save them as safetensors"
         )
-    if (
-        "CONVERSION" in text
-    ):  # what transformers calls the part of its report on weights that it could not convert
+    if "CONVERSION" in text:
+        # What transformers calls the part of its report on weights that it could not convert.
         return ModelError(
             f"{shown(name)} has quantized weights that transformers does not load without the model's head; load it in "
             "Python by the class that it was saved with, as AutoModelForCausalLM, and give model= and tokenizer="

@@ -31,8 +31,9 @@ from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.interventions.intervention import Fit
 from headscope.encoding.segment import Segment
-from headscope.models.losses import ask_of, choose_loss
+from headscope.models.losses import ask_of
 from headscope.prepare.drawn_inputs import DrawnInputs
+from headscope.prepare.loss_model import loss_of
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
 from headscope.statistics.inference.confidence import ends_of, too_few
@@ -62,7 +63,7 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
 
     def check(self) -> None:
         """Refuse a loss for another kind of model."""
-        choose_loss(self.run.options.loss, self.run.anatomy, name=self.run.loaded.name)
+        loss_of(self.run)
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of some of the text; none where nothing was fitted, of too few documents.
@@ -74,7 +75,7 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
             return
         # Workers and other parts of a run have no explanations.
         tokenizer = run.loaded.tokenizer
-        if choose_loss(run.options.loss, run.anatomy, name=run.loaded.name) == "mlm":
+        if loss_of(run) == "mlm":
             inputs = DrawnInputs(run, lambda: self._hidden)
             how = {"token": int(tokenizer.mask_token_id), "seed": run.options.seed}
             self._again = [TokenRowsAccumulator(run.layout, **how, others=others) for others in (False, True)]
@@ -105,15 +106,7 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
         return StageResult(
             name="effect_kept",
             tables={"effect_kept": kept_table(*effects.compute())},
-            facts={
-                "effect_kept": {
-                    "loss": text.loss,
-                    "loss_mean": text.counts.mean,
-                    "segments": text.counts.segments,
-                    "targets": text.counts.targets,
-                    "passes": round(text.passes, 3),
-                }
-            },
+            facts={"effect_kept": text.facts()},
             state=effects.state(),
         )
 
