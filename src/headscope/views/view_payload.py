@@ -3,10 +3,11 @@
 ```
 {"schema": "headscope.attention", "version": 1, "title": str, "model": str, "largest_error": float,
  "kinds": [{"kind", "layers", "heads", "head_labels", "queries": AXIS, "keys": AXIS or null, "causal", "roles",
-            "maps": [LAYER ...] or absent, "neuron": {"width", "scaling", "softcap", "layers": [NEURON ...]} or null,
-            "no_neuron": str or null}]}
+            "maps": [LAYER ...] or absent, "written": WRITTEN or absent,
+            "neuron": {"width", "scaling", "softcap", "layers": [NEURON ...]} or null, "no_neuron": str or null}]}
 AXIS   {"tokens", "words", "word_text", "segment_b", "generated", "special", "unknown", "sink" where there is one}
 LAYER  {"encoding": "base64" or "deflate-raw+base64", "data"}: see `quantize.write_weights`
+WRITTEN like LAYER: see `written_bytes`
 NEURON LAYER with "parts": {"bias": shape or null, "mask": bool}, "groups", "scaling", "softcap": see `neuron_bytes`
 ```
 
@@ -29,6 +30,7 @@ from headscope.attention.model.score_parts import NeuronLayer
 from headscope.errors import AttentionError
 from headscope.views.quantize import filled, largest_error, write_weights
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
+from headscope.views.snapshot.written_norms import WrittenNorms
 from headscope.visible import titled
 
 SCHEMA = "headscope.attention"
@@ -69,6 +71,8 @@ def payload(
         fields = _kind(kind)
         if maps:
             fields["maps"] = [_packed(layer, compress=compress) for layer in maps_of_kind]
+        if kind.written is not None and (written := written_bytes(kind.written)):
+            fields["written"] = _packed(written, compress=compress)
         if neuron and kind.neuron:
             fields["neuron"] = _neuron(kind.neuron, compress=compress)
         kinds.append(fields)
@@ -117,6 +121,17 @@ def neuron_bytes(layer: NeuronLayer) -> bytes:
     if layer.visible is not None:
         parts.append(layer.visible.astype(np.uint8).tobytes())
     return b"".join(filled(part) for part in parts)
+
+
+def written_bytes(written: WrittenNorms) -> bytes:
+    """Return how long what heads write is, little-endian float16: `keys`, then `rows`, filled up to a multiple of 4.
+
+    Nothing where a number is over 65,504, the largest of half precision.
+    """
+    numbers = np.concatenate([written.keys.ravel(), written.rows.ravel()])
+    if not float(numbers.max(initial=0.0)) <= float(np.finfo(np.float16).max):
+        return b""
+    return filled(numbers.astype("<f2").tobytes())
 
 
 def neuron_parts(layer: NeuronLayer) -> dict[str, Any]:

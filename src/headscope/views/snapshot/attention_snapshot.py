@@ -14,6 +14,7 @@ from headscope.attention.distributions import wrong_row
 from headscope.attention.head_id import KINDS, head_label
 from headscope.attention.model.score_parts import NeuronLayer
 from headscope.errors import AttentionError, InputError
+from headscope.views.snapshot.written_norms import WrittenNorms
 
 SINK = "[sink]"
 """How a learned sink is written where tokens stand."""
@@ -100,6 +101,7 @@ class KindMaps:
         roles: each head's role, `[layer][head]`; empty where they are not known.
         neuron: queries, keys and the rest of each layer's scores; empty where they are not known.
         no_neuron: why they are not, as a sentence for the reader.
+        written: how long what heads write of each token is; None where it is not known.
 
     Raises:
         AttentionError: these are no weights, or they do not fit the tokens.
@@ -115,6 +117,7 @@ class KindMaps:
     roles: tuple[tuple[str | None, ...], ...] = ()
     neuron: tuple[NeuronLayer, ...] = ()
     no_neuron: str | None = None
+    written: WrittenNorms | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:

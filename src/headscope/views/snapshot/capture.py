@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from headscope.attention.model.examination import examine
 from headscope.attention.model.learned_sink import attended, sink_beside
-from headscope.attention.model.score_parts import NeuronLayer
+from headscope.attention.model.projections import Projections, find_projections
 from headscope.attention.model.tap import AttentionCall, Tap
+from headscope.attention.vectors.writing import Writing
 from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, OptionError
-from headscope.models.anatomy import Anatomy, CallSite, KindLayout
+from headscope.models.anatomy import Anatomy, KindLayout
 from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import no_cache
 from headscope.models.loading.in_memory import without_head
@@ -25,8 +27,10 @@ from headscope.models.loading.load_model import LoadedModel
 from headscope.models.placement import device_of
 from headscope.models.returned_weights import fallback_weights
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
+from headscope.views.snapshot.kept_layers import KeptLayers
 from headscope.views.snapshot.model_input import Reading, ReadingRequest, read
-from headscope.views.snapshot.neuron import DIFFERENT, WITH_SINK, neuron_layer
+from headscope.views.snapshot.neuron import DIFFERENT, WITH_SINK
+from headscope.views.snapshot.written_norms import WrittenNorms
 from headscope.visible import shorten
 
 MOST_WEIGHTS = 1 << 28
@@ -58,6 +62,11 @@ class AttentionReader:
         self.model: nn.Module = without_head(loaded).model
         self.encoder = Encoder(loaded.tokenizer)
         self.anatomy: Anatomy = examine(self.model, self.encoder.vocabulary)
+
+    @cached_property
+    def projections(self) -> Projections:
+        """Where the output of each layer's attention goes; one pass over a short input finds it."""
+        return find_projections(self.model, self.anatomy, self.encoder.vocabulary)
 
     def view(
         self,
@@ -113,8 +122,8 @@ class AttentionReader:
         ids = text.segment.ids[text.axis.generated :]
         return str(self.loaded.tokenizer.decode(ids, skip_special_tokens=True)).strip()
 
-    def _run(self, reading: Reading, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> _Kept:
-        kept = _Kept(wanted, neuron=neuron)
+    def _run(self, reading: Reading, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> KeptLayers:
+        kept = KeptLayers(wanted, neuron=neuron)
         model = self.model
         device = device_of(model)
         inputs = {
@@ -126,18 +135,24 @@ class AttentionReader:
                     kept.keep(site, weights, sink_beside(weights) if site.sink else None)
             return kept
 
+        # What heads write is asked of a decoder, in which one layer goes on with what another has moved.
+        writing = Writing(model, self.projections) if "decoder" in wanted else None
+
         def listen(call: AttentionCall) -> Tensor:
             attended_call = attended(call)
             if (site := self.anatomy.calls[call.order]) is not None:
                 kept.keep(site, attended_call.weights, attended_call.sink, call)
+                if writing is not None and site.kind == "decoder":
+                    kept.write(site, call, attended_call.output, writing)
             return attended_call.output
 
-        with Tap(model, listen), torch.inference_mode():
+        listening = nullcontext() if writing is None else writing.listening()
+        with Tap(model, listen), listening, torch.inference_mode():
             model(**inputs, **no_cache(self.anatomy))
         return kept
 
     def _kind(
-        self, part: KindLayout, layers: Sequence[int], kept: _Kept, reading: Reading, *, neuron: bool
+        self, part: KindLayout, layers: Sequence[int], kept: KeptLayers, reading: Reading, *, neuron: bool
     ) -> KindMaps:
         queries, keys = reading.sides(part.kind)
         parts = [kept.neuron[part.kind, layer] for layer in layers] if kept.neuron else []
@@ -165,6 +180,7 @@ class AttentionReader:
             layers=tuple(layers),
             neuron=whole if reason is None else (),
             no_neuron=reason,
+            written=WrittenNorms.of_layers([kept.written.get((part.kind, layer)) for layer in layers]),
         )
 
     def _check_size(self, reading: Reading, wanted: Mapping[str, Sequence[int]]) -> None:
@@ -178,30 +194,6 @@ class AttentionReader:
                 f"the attention of this text is {total:,} weights, and a page can hold {MOST_WEIGHTS:,}; shorten the "
                 "text, or choose fewer layers (--include-layers)"
             )
-
-
-class _Kept:
-    """The chosen layers, stored as the model computes them."""
-
-    def __init__(self, wanted: Mapping[str, Sequence[int]], *, neuron: bool) -> None:
-        self.wanted = wanted
-        self.with_neuron = neuron
-        self.weights: dict[tuple[str, int], NDArray[np.float32]] = {}
-        self.sinks: dict[tuple[str, int], NDArray[np.float32]] = {}
-        self.neuron: dict[tuple[str, int], NeuronLayer | None] = {}
-
-    def keep(
-        self, site: CallSite, weights: Tensor, sink: Tensor | None, call: AttentionCall | None = None
-    ) -> None:
-        """Take one layer's weights, `[1, head, query, key]`, and those of its sink, `[1, head, query]`."""
-        key = site.kind, site.layer + 1
-        if key[1] not in self.wanted[site.kind]:
-            return
-        self.weights[key] = weights[0].float().cpu().numpy()
-        if sink is not None:
-            self.sinks[key] = sink[0].float().cpu().numpy()
-        if self.with_neuron and call is not None:
-            self.neuron[key] = neuron_layer(call, site, weights)
 
 
 def chosen_layers(layout: Iterable[KindLayout], layers: Sequence[int]) -> dict[str, tuple[int, ...]]:

@@ -3,6 +3,7 @@ import { wordWeights } from "./word_level.js";
 import { unitsOf } from "./axis.js";
 import { isSquare, keysOf } from "./embedded_source.js";
 import { headStatistics } from "./head_stats.js";
+import { unpackPart, writtenOfBytes } from "./decode.js";
 
 // Decoded weights kept at most, and one layer in any case.
 const MOST_BYTES = 96 * 2 ** 20;
@@ -14,6 +15,7 @@ export class AttentionStore {
     this.kept = new Map();
     this.units = new Map();
     this.statistics = new Map();
+    this.lengths = [];
   }
 
   kindIndex(name) {
@@ -70,6 +72,15 @@ export class AttentionStore {
       this.statistics.set(name, Array.from({ length: weights.heads }, (_, head) => headStatistics(weights, head, square)));
     }
     return this.statistics.get(name);
+  }
+
+  // A promise of how long what each layer's heads write is; of null where that is not known.
+  written(kindIndex) {
+    const kind = this.payload.kinds[kindIndex];
+    this.lengths[kindIndex] ||= kind.written
+      ? unpackPart(kind.written).then((bytes) => writtenOfBytes(bytes, { layers: kind.layers.length, heads: kind.heads, tokens: kind.queries.tokens.length }))
+      : Promise.resolve(null);
+    return this.lengths[kindIndex];
   }
 
   neuron(kindIndex, layerIndex) {

@@ -26,6 +26,15 @@ export function halfToNumber(half) {
   return sign * 2 ** (exponent - 25) * (1024 + fraction);
 }
 
+// How long what heads write is, as Python's `written_bytes` has it: {keys [head, token], rows [head, token]} of each layer.
+export function writtenOfBytes(bytes, { layers, heads, tokens }) {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const one = heads * tokens;
+  expectLength(bytes, padded(4 * layers * one), `what ${layers} layers of ${heads} heads write`);
+  const halves = (start, count) => Float32Array.from({ length: count }, (_, i) => halfToNumber(view.getUint16(2 * (start + i), true)));
+  return Array.from({ length: layers }, (_, layer) => ({ keys: halves(layer * one, one), rows: halves((layers + layer) * one, one) }));
+}
+
 // q [head, query, width], k [group, key, width], then the position bias and the mask where the model has them.
 export function neuronOfBytes(bytes, { heads, queries, keys, width, groups, parts }) {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -10,6 +10,7 @@ import { measureText } from "../../core/picture.js";
 import { percent } from "../../core/format.js";
 import { tellAttention, tellHeads, toldToken } from "../telling.js";
 import { TokenColumn } from "./token_column.js";
+import { TwoSteps } from "./two_steps.js";
 
 // Space between a label and the ends of its lines.
 const LINE_GAP = 8;
@@ -26,7 +27,7 @@ export const VIEW = {
 };
 
 export class HeadView {
-  constructor(host, _, { among = false } = {}) {
+  constructor(host, store, { among = false } = {}) {
     this.host = host;
     this.tiles = new LineTiles(() => this.frame.theme[among ? "card" : "paper"]);
     this.columns = {
@@ -37,8 +38,9 @@ export class HeadView {
     this.body = el("div", { class: "hs-columns" }, this.columns.query.list, this.tiles.box, this.columns.key.list);
     this.scroll = el("div", { class: "hs-scroll", onscroll: () => this.reveal() }, this.body);
     this.count = el("p", { class: "hs-count" });
+    this.twoSteps = new TwoSteps(host, store);
     this.readout = el("p", { class: "hs-readout" });
-    this.element = el("section", { class: "hs-head", "aria-label": "Head view" }, this.readout, this.ends, this.scroll, this.count);
+    this.element = el("section", { class: "hs-head", "aria-label": "Head view" }, this.readout, el("div", { class: "hs-beside" }, el("div", {}, this.ends, this.scroll, this.count), this.twoSteps.element));
     this.pointed = this.focused = null;
     this.sizes = new ResizeObserver(() => this.frame && this.place());
     this.sizes.observe(this.element);
@@ -73,6 +75,7 @@ export class HeadView {
     for (const side of ["query", "key"]) this.columns[side].pin(this.pinned && this.pinned.side === side ? this.pinned.place : null);
     this.longest = Math.max(0, ...[...frame.labels.query, ...frame.labels.key].map((label) => measureText(label.slice(0, 80), 14, true)));
     this.place();
+    return this.twoSteps.show(frame, this.pinned);
   }
 
   // Lay out for the present width, and draw.

@@ -1,0 +1,87 @@
+// Below the head view of a decoder, where a token that attends is kept: what was moved to a token that it attends to, by heads of
+// the layers below. It describes where attention went, in two steps; that one step made the other is not said.
+import { el } from "../../core/dom.js";
+import { percent } from "../../core/format.js";
+import { focusOf } from "./head_scene.js";
+import { topPlaces } from "./edges.js";
+import { hasSink, headLabels, isSquare } from "../embedded_source.js";
+import { movesTo } from "./moves.js";
+import { tokenAt } from "../frame.js";
+import { toldToken } from "../telling.js";
+
+const MOST_KEYS = 4;
+const LEAST = 0.01;
+const MOST_MOVES = 5;
+
+export class TwoSteps {
+  constructor(host, store) {
+    this.host = host;
+    this.store = store;
+    this.turn = 0;
+    this.chosen = null;
+    this.element = el("section", { class: "hs-two-steps", "aria-label": "Two steps", hidden: true });
+  }
+
+  // `pinned`: {side, place} or null.
+  async show(frame, pinned) {
+    const turn = ++this.turn;
+    const { kind, state } = frame;
+    const asked = pinned && pinned.side === "query" && kind.kind === "decoder" && isSquare(kind) && state.level === "token" && frame.heads.length;
+    this.element.hidden = !asked;
+    if (!asked) return;
+    const focus = focusOf(frame, "query", pinned.place);
+    const tokens = kind.queries.tokens.length;
+    const keys = topPlaces(focus.mean, MOST_KEYS, LEAST).map((place) => ({ at: tokenAt(frame, "key", place).at, label: frame.labels.key[place], share: focus.mean[place] })).filter(({ at }) => at < tokens);
+    const query = tokenAt(frame, "query", pinned.place).at;
+    // What was chosen of one token is not chosen of another.
+    const key = keys.find(({ at }) => this.chosen && this.chosen.query === query && this.chosen.key === at) || keys[0];
+    const kindIndex = this.store.kindIndex(kind.kind);
+    const below = kind.layers.indexOf(state.layer);
+    const [written, ...weights] = await Promise.all([this.store.written(kindIndex), ...kind.layers.slice(0, below).map((_, layer) => this.store.weights(kindIndex, layer, "token"))]);
+    if (turn !== this.turn) return;
+    const layers = weights.map((each, layer) => ({ layer: kind.layers[layer], heads: headLabels(kind), weights: each, written: written && written[layer] }));
+    this.element.replaceChildren(...this.parts(frame, { query, key, keys, layers, tokens, written, label: frame.labels.query[pinned.place] }));
+  }
+
+  parts(frame, { query, key, keys, layers, tokens, written, label }) {
+    const { layer } = frame.state;
+    if (!key) return [el("p", {}, `${toldToken(label)} attends to no token with ${percent(LEAST)} or more.`)];
+    const title = el("h2", {}, "Two steps");
+    const choice = el(
+      "p",
+      { class: "hs-keys", role: "group", "aria-label": "Token attended to" },
+      `${toldToken(label)} attends to `,
+      keys.map((one) => el("button", { type: "button", class: "hs-plain", "aria-pressed": String(one === key), onclick: () => this.choose(frame, query, one.at) }, `${toldToken(one.label)} ${percent(one.share)}`)),
+    );
+    if (!layers.length) return [title, choice, el("p", {}, `There is no layer below layer ${layer} here that could have moved something to ${toldToken(key.label)}.`)];
+    const moves = movesTo(layers, key.at, tokens);
+    const intro = el("p", {}, `Before layer ${layer}, heads of layers below moved to ${toldToken(key.label)}:`);
+    const columns = el(
+      "div",
+      { class: "hs-moves" },
+      this.column(frame, key, "By attention weight", moves.weight, ({ weight }) => percent(weight)),
+      written ? this.column(frame, key, "By norm of what was written", moves.norm, ({ norm }) => Number(norm.toPrecision(3)).toLocaleString("en")) : el("div", {}, el("h3", {}, "By norm of what was written"), el("p", {}, "Not known of this attention: it needs a model whose output projection can be read.")),
+    );
+    const sink = hasSink(frame.kind) ? " A learned sink moves nothing." : "";
+    return [title, choice, intro, columns, el("p", { class: "hs-count" }, `For each head, the other token that it moved most of. This describes where attention went, not what caused it.${sink}`)];
+  }
+
+  column(frame, key, title, moves, told) {
+    const tokens = frame.kind.queries.tokens;
+    const rows = moves.slice(0, MOST_MOVES).map((move) => {
+      const open = () => this.host.set({ layer: move.layer, heads: [move.head], mean: false, token: { side: "query", at: key.at } });
+      const name = el("button", { type: "button", class: "hs-plain", title: "Show this head", onclick: open }, `${move.layer}-${move.head}`);
+      return el("li", {}, name, el("span", {}, `from ${toldToken(tokens[move.from])}`), el("b", {}, told(move)));
+    });
+    return el("div", {}, el("h3", {}, title), rows.length ? el("ol", {}, rows) : el("p", {}, "No head moved anything there."));
+  }
+
+  choose(frame, query, key) {
+    this.chosen = { query, key };
+    return this.show(frame, this.place(frame, query));
+  }
+
+  place(frame, query) {
+    return { side: "query", place: frame.shown.query.indexOf(frame.units.query.unitOf[query]) };
+  }
+}
