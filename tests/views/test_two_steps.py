@@ -13,6 +13,7 @@ from support.views import rows
 pytestmark = pytest.mark.browser
 TOKENS = ("<s>", "capt", "ain", "said", "the", "capt", "ain", ".")
 LAYERS, HEADS = (1, 2, 4), 3
+# The second "ain", row 6 of the arrays: an address counts from 1.
 
 
 @pytest.fixture(scope="module")
@@ -79,8 +80,9 @@ def strongest(kind, layer, head, query):
 
 
 def test_both_columns_are_those_of_a_plain_loop(visit, kind):
-    page = visit("layer=4&heads=2&mean=0&token=q6")
+    page = visit("layer=4&heads=2&mean=0&token=q7")
     key = strongest(kind, 2, 1, 6)
+    assert page.locator(".hs-keys").inner_text().startswith(f"“{TOKENS[6]}” attends to")
     assert page.locator(".hs-keys [aria-pressed=true]").inner_text().startswith(f"“{TOKENS[key]}”")
     by_weight, by_norm = columns(page)
     expected = moved(kind, key, below=2)
@@ -95,7 +97,7 @@ def test_both_columns_are_those_of_a_plain_loop(visit, kind):
 
 def test_another_token_that_is_attended_to_is_a_click_away(visit, kind):
     page = visit("layer=4&heads=2&mean=0&token=q6")
-    second = int(np.argsort(-kind.weights[2, 1, 6])[1])
+    second = int(np.argsort(-kind.weights[2, 1, 5])[1])
     page.locator(".hs-keys button").nth(1).click()
     settled(page)
     assert page.locator(".hs-keys [aria-pressed=true]").inner_text().startswith(f"“{TOKENS[second]}”")
@@ -105,14 +107,14 @@ def test_another_token_that_is_attended_to_is_a_click_away(visit, kind):
 
 
 def test_a_click_on_a_head_shows_it_at_the_token_that_it_moved_something_to(visit, kind):
-    page = visit("layer=4&heads=2&mean=0&token=q6")
+    page = visit("layer=4&heads=2&mean=0&token=q7")
     name = page.locator(".hs-moves ol").first.locator("button").first
     layer, head = name.inner_text().split("-")
     name.click()
     settled(page)
     assert f"layer={layer}" in page.url or layer == "1"
     assert f"heads={head}" in page.url
-    assert f"token=q{strongest(kind, 2, 1, 6)}" in page.url
+    assert f"token=q{strongest(kind, 2, 1, 6) + 1}" in page.url
 
 
 def test_a_click_on_a_token_opens_the_two_steps_and_another_closes_them(visit):
@@ -132,6 +134,16 @@ def test_a_click_on_a_token_opens_the_two_steps_and_another_closes_them(visit):
     assert not panel.is_visible()
 
 
+def test_to_the_first_token_nothing_can_be_moved(visit, kind):
+    page = visit("layer=4&heads=2&mean=0&token=q7")
+    assert int(np.argsort(-kind.weights[2, 1, 6])[1]) == 0
+    page.locator(".hs-keys button").nth(1).click()
+    settled(page)
+    panel = page.locator(".hs-two-steps").inner_text()
+    assert "“<s>” is the first token: nothing stands before it that could be moved to it." in panel
+    assert columns(page) == []
+
+
 def test_below_the_first_layer_there_is_none(visit):
     page = visit("layer=1&heads=1&mean=0&token=q4")
     assert "There is no layer below layer 1 here" in page.locator(".hs-two-steps").inner_text()
@@ -139,19 +151,19 @@ def test_below_the_first_layer_there_is_none(visit):
 
 def test_without_norms_the_weights_stand_alone(visit, kind):
     bare = KindMaps(kind="decoder", weights=kind.weights, queries=kind.queries, layers=kind.layers)
-    page = visit("layer=4&heads=2&mean=0&token=q6", of=bare)
+    page = visit("layer=4&heads=2&mean=0&token=q7", of=bare)
     assert len(columns(page)) == 1
     assert "Not known of this attention" in page.locator(".hs-two-steps").inner_text()
 
 
 def test_an_encoder_has_none(visit, kind):
     encoder = KindMaps(kind="encoder", weights=kind.weights, queries=kind.queries, layers=kind.layers)
-    page = visit("layer=4&heads=2&mean=0&token=q6", of=encoder)
+    page = visit("layer=4&heads=2&mean=0&token=q7", of=encoder)
     assert not page.locator(".hs-two-steps").is_visible()
 
 
 def test_on_a_phone_the_columns_stand_one_below_the_other(visit):
-    page = visit("layer=4&heads=2&mean=0&token=q6", width=390)
+    page = visit("layer=4&heads=2&mean=0&token=q7", width=390)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
     lefts = page.eval_on_selector_all(
         ".hs-moves > div", "all => all.map(one => one.getBoundingClientRect().left)"

@@ -38,6 +38,7 @@ def test_of_some_layers_the_lengths_are_theirs():
     np.testing.assert_allclose(kind.written.keys, by_hand(loaded)[1:2], rtol=1e-4)
 
 
+@torch.no_grad()
 def test_a_norm_behind_the_projection_scales_each_row():
     """Of Gemma 2: what a head writes goes through a norm, whose scale is that of all heads' sum in the row."""
     loaded = tiny_loaded("gemma2")
@@ -45,7 +46,7 @@ def test_a_norm_behind_the_projection_scales_each_row():
     layers = loaded.model.layers
     hooks = [
         part.register_forward_hook(
-            lambda _, __, out, name=(at, name): kept.__setitem__(name, out[0].double())
+            lambda _, __, out, name=(at, name): kept.__setitem__(name, out[0].double().clone())
         )
         for at, layer in enumerate(layers)
         for name, part in (("value", layer.self_attn.v_proj), ("sum", layer.self_attn.o_proj))
@@ -65,7 +66,7 @@ def test_a_norm_behind_the_projection_scales_each_row():
             written = (values @ matrix[:, head * width : (head + 1) * width].T) * (1 + norm.weight.double())
             exact = scale[:, None] * written.norm(dim=-1)[None]
             ours = kind.written.rows[at, head][:, None] * kind.written.keys[at, head][None]
-            np.testing.assert_allclose(ours, exact.detach().numpy(), rtol=2e-3)
+            np.testing.assert_allclose(ours, exact.numpy(), rtol=2e-3)
 
 
 @pytest.mark.parametrize("family", ["bert", "bloom"])

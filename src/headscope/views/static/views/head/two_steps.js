@@ -54,6 +54,7 @@ export class TwoSteps {
       keys.map((one) => el("button", { type: "button", class: "hs-plain", "aria-pressed": String(one === key), onclick: () => this.choose(frame, query, one.at) }, `${toldToken(one.label)} ${percent(one.share)}`)),
     );
     if (!layers.length) return [title, choice, el("p", {}, `There is no layer below layer ${layer} here that could have moved something to ${toldToken(key.label)}.`)];
+    if (key.at === 0) return [title, choice, el("p", {}, `${toldToken(key.label)} is the first token: nothing stands before it that could be moved to it.`)];
     const moves = movesTo(layers, key.at, tokens);
     const intro = el("p", {}, `Before layer ${layer}, heads of layers below moved to ${toldToken(key.label)}:`);
     const columns = el(
@@ -63,7 +64,7 @@ export class TwoSteps {
       written ? this.column(frame, key, "By norm of what was written", moves.norm, ({ norm }) => Number(norm.toPrecision(3)).toLocaleString("en")) : el("div", {}, el("h3", {}, "By norm of what was written"), el("p", {}, "Not known of this attention: it needs a model whose output projection can be read.")),
     );
     const sink = hasSink(frame.kind) ? " A learned sink moves nothing." : "";
-    return [title, choice, intro, columns, el("p", { class: "hs-count" }, `For each head, the other token that it moved most of. This describes where attention went, not what caused it.${sink}`)];
+    return [title, choice, intro, columns, el("p", { class: "hs-count" }, `For each head, the other token that it moved most of. A norm is the length of a vector in the residual stream. This describes where attention went, not what caused it.${sink}`)];
   }
 
   column(frame, key, title, moves, told) {
@@ -73,7 +74,7 @@ export class TwoSteps {
       const name = el("button", { type: "button", class: "hs-plain", title: "Show this head", onclick: open }, `${move.layer}-${move.head}`);
       return el("li", {}, name, el("span", {}, `from ${toldToken(tokens[move.from])}`), el("b", {}, told(move)));
     });
-    return el("div", {}, el("h3", {}, title), rows.length ? el("ol", {}, rows) : el("p", {}, "No head moved anything there."));
+    return el("div", {}, el("h3", {}, title), el("ol", {}, rows));
   }
 
   choose(frame, query, key) {
