@@ -1,5 +1,7 @@
 """The report in a real browser: no error, no request, every control by mouse and keyboard, both schemes, a phone."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -411,6 +413,23 @@ def test_print_is_light_and_leaves_folds_as_they_are(visit):
     named = "e => getComputedStyle(e, '::after').content"
     assert page.locator("#encoder-2-4").evaluate(named) == '"2-4"'
     assert page.locator(".axis-name").inner_text().split() == ["layer", "↓", "head", "→"]
+
+
+def printed_pages(page):
+    return len(re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4")))
+
+
+def test_printing_takes_what_is_unfolded_and_folds_nothing_after(visit):
+    page = visit("encoder", folded=True)
+    assert printed_pages(page) <= 12
+    page.locator(".group > details > summary").first.click()
+    folds = "[...document.querySelectorAll('details')].map(fold => fold.open)"
+    before = page.evaluate(folds)
+    assert {True, False} == set(before)
+    one_open = printed_pages(page)
+    assert page.evaluate(folds) == before
+    page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+    assert printed_pages(page) > one_open
 
 
 def test_a_large_model_opens_fast_and_writes_rows_as_needed(browser, tmp_path):

@@ -9,7 +9,7 @@ from support.benchmarks import benchmark
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 MODELS = ("headscope-minilm", "headscope-decoder")
-MOST_SCREENS, MOST_WORDS, LEAST_PIXELS, MOST_CLICKS = 4, 700, 11, 2
+MOST_SCREENS, MOST_WORDS, LEAST_PIXELS, MOST_CLICKS, MOST_PRINTED = 4, 700, 11, 2, 12
 RAIL = "nav a[href='#section-{}']"
 # A question to one of the models, what is clicked from the first screen on, where the answer stands, words of it.
 QUESTIONS = [
@@ -132,6 +132,7 @@ def test_what_a_reader_meets_first_is_short(browser, pages, model):
     figures = benchmark("page_figures").figures_of(browser, pages[model])
     assert figures["screens, 1280 px"] <= MOST_SCREENS
     assert figures["words"] <= MOST_WORDS
+    assert figures["printed pages"] <= MOST_PRINTED
     assert figures["smallest type unfolded, 1280 px"][0] >= LEAST_PIXELS
     assert figures["smallest type unfolded, 390 px"][0] >= LEAST_PIXELS
     # It is behind folds that there is more.
