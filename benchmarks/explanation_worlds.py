@@ -1,7 +1,7 @@
 """Do the intervals of explained shares hold the true share? Made-up heads in documents of random tokens.
 
 A head attends to the first token and the previous one, by scores that differ between documents, and to anything by
-noise. The true share is what the two predictions of a run, one fitted on each half of its documents, explain of 300
+noise. The true share is what the two predictions of a run, one fitted on each half of its documents, explain of 3,000
 documents that it has not read. Of the 95% intervals 93 to 97% should hold it. How far shares differ between runs, whose
 predictions differ, is printed beside: intervals are of the predictions that were made.
 """
@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 from cells import Cell, print_cells
 from headscope.analyses.explanation.catalog import FEATURES
 from headscope.analyses.explanation.explain import explain
+from headscope.analyses.explanation.explanation_tables import explained_interval
 from headscope.analyses.explanation.kept_rows import KeptSegment
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.row_sample import SampledRows
 from headscope.analyses.explanation.sample_design import SampleDesign, sample_design
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
-from headscope.statistics.inference.confidence import ratio_interval
 
 KEYS, ROWS, HEADS = 16, 8, 6
 NAMES = ("previous", "next", "current", "first", "word_start")
@@ -32,7 +32,8 @@ WORLDS = {
 }
 """How far scores differ between documents, in nats, and whether documents differ in size."""
 SIZES = (10, 30, 100)
-UNREAD = 300
+UNREAD = 3000
+"""Documents that say what the true share is: so many that their own error widens no interval by more than 2%."""
 
 
 def documents_of(
@@ -74,11 +75,18 @@ def design_of(samples: list[SampledRows], vocabulary: VocabularyFacts) -> Sample
     return sample_design(samples, [FEATURES[name] for name in NAMES], context_of, seed=0)
 
 
-def shares(design: SampleDesign) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what is explained of every head and what there was to explain, in nats, `[document, head]`."""
-    heads = explain(design, [0], (WEIGHT,))[0][WEIGHT]
+def left_and_whole(
+    design: SampleDesign, parities: tuple[int, ...] = (0, 1)
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what is left of every head and what there was to explain, in nats, `[document, head]`.
+
+    Args:
+        design: of the rows.
+        parities: which documents fit, by turns; those of even number alone, or those of odd number, too.
+    """
+    heads = explain(design, [0], (WEIGHT,), parities=parities)[0][WEIGHT]
     whole = np.stack([head.to_explain for head in heads], axis=1)
-    return whole - np.stack([head.left for head in heads], axis=1), whole
+    return np.stack([head.left for head in heads], axis=1), whole
 
 
 def true_shares(design: SampleDesign, number: int) -> NDArray[np.float64]:
@@ -91,17 +99,17 @@ def true_shares(design: SampleDesign, number: int) -> NDArray[np.float64]:
     read = np.array([int(name) < number for name in design.names])
     # The order of a run is that of the hash, in which every other document belongs to one half.
     of_run = np.cumsum(read) - 1
-    explained = to_explain = np.zeros(HEADS)
+    left = to_explain = np.zeros(HEADS)
     for parity in (0, 1):
         # Documents of even number fit, those of odd number measure; the other half of the run does neither.
         fits, unread = read & (of_run % 2 == parity), ~read
         numbers = np.full(len(read), -1)
         numbers[fits] = 2 * np.arange(fits.sum())
         numbers[unread] = 2 * np.arange(unread.sum()) + 1
-        gained, whole = shares(_renumbered(design, numbers))
-        explained = explained + gained[1::2].sum(0)
+        left_over, whole = left_and_whole(_renumbered(design, numbers), (0,))
+        left = left + left_over[1::2].sum(0)
         to_explain = to_explain + whole[1::2].sum(0)
-    return np.asarray(explained / to_explain)
+    return np.asarray(1 - left / to_explain)
 
 
 def _renumbered(design: SampleDesign, numbers: NDArray[np.int64]) -> SampleDesign:
@@ -150,8 +158,7 @@ def coverage(task: tuple[str, int, int]) -> list[Cell]:
         samples, vocabulary = documents_of(
             world, number + UNREAD, np.random.default_rng((seed, number, len(world)))
         )
-        explained, to_explain = shares(design_of(samples[:number], vocabulary))
-        interval = ratio_interval(explained, to_explain, scale="real")
+        interval = explained_interval(*left_and_whole(design_of(samples[:number], vocabulary)))
         truth = true_shares(design_of(samples, vocabulary), number)
         held.append((interval.low <= truth) & (truth <= interval.high))
         values.append(interval.value)

@@ -30,6 +30,7 @@ def explain(
     measures: Sequence[str] = MEASURES,
     *,
     positions: bool = False,
+    parities: Sequence[int] = (0, 1),
 ) -> list[Explanations]:
     """Explain every head of some layers.
 
@@ -38,12 +39,13 @@ def explain(
         layers: from 0.
         measures: of `MEASURES`; `NON_SINK` goes with `WEIGHT`.
         positions: whether weights are predicted from positions alone, too.
+        parities: which documents fit, by turns: those of even number, those of odd; the others measure.
     """
     results: list[Explanations] = [{} for _ in layers]
     enough = len(sample.names) >= FEWEST_DOCUMENTS
     for number, measure in enumerate((WEIGHT, NORM)):
         names = [name for name in measures if name in ((WEIGHT, NON_SINK) if measure == WEIGHT else (NORM,))]
-        for parity in (0, 1) if names and enough else (0,) if names else ():
+        for parity in parities if names and enough else (0,) if names else ():
             halves = LayerHalves(sample, parity)
             for layer, result in zip(layers, results, strict=True):
                 attention = sample.attention(number, layer)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.feature import TOKENS
@@ -12,7 +13,7 @@ from headscope.analyses.explanation.greedy import LEAST_GAIN
 from headscope.analyses.explanation.held_out import HeadExplanation
 from headscope.analyses.explanation.sentence import Part, explanation_sentence
 from headscope.analyses.explanation.tables import TABLES
-from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, ends_of, ratio_interval
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, ends_of, ratio_interval
 from headscope.statistics.statistic import Special
 
 Rows = list[dict[str, Any]]
@@ -53,7 +54,7 @@ def head_rows(
             nothing = dict.fromkeys(("explained", "ci_low", "ci_high", "wrong"), np.nan)
             explanations.append({**row, **nothing, "sentence": None})
             continue
-        explained = ratio_interval(head.to_explain - head.left, head.to_explain, scale="real")
+        explained = explained_interval(head.left, head.to_explain)
         others = np.delete(head.wrong.sum(1), number)
         row["wrong"] = float(np.median(1 - others / whole)) if len(others) else np.nan
         parts = []
@@ -76,6 +77,21 @@ def head_rows(
         sentence = explanation_sentence(float(explained.value), named, special=special, catalog=catalog)
         explanations.append({**row, **ends_of(explained, (), "explained"), "sentence": sentence})
     return explanations, groups
+
+
+def explained_interval(left: NDArray[np.float64], to_explain: NDArray[np.float64]) -> Interval:
+    """Return the explained share of each head, with its interval over documents.
+
+    What is left is positive and has a tail: a few documents, which the prediction does not fit, have most of it. So the
+    interval is that of the share left, on its logarithm, seen from 1: it reaches further down than up, and never
+    above 1.
+
+    Args:
+        left: KL(attention || prediction) of each document, in nats, `[document, ...]`.
+        to_explain: KL(attention || uniform) of each document, in nats, of the same shape.
+    """
+    share_left = ratio_interval(left, to_explain, scale="positive")
+    return Interval(1 - share_left.value, 1 - share_left.high, 1 - share_left.low)
 
 
 def _part(
