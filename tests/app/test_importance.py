@@ -34,7 +34,7 @@ def test_the_terminal_shows_the_layers_means_and_the_folder_all(cli, folder, tmp
     assert list(table.columns) == [
         *("kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n_inputs"),
     ]
-    assert len(table) == 2 * 3 * 2 * 4
+    assert len(table) == 2 * 3 * (2 * 4 + 1)
     lines = said.splitlines()
     assert lines[0].split() == [
         "layer",
@@ -48,6 +48,8 @@ def test_the_terminal_shows_the_layers_means_and_the_folder_all(cli, folder, tmp
         "x",
         *lines[0].split()[9:],
     ]
+    assert lines[0].split()[-1] == "gate"
+    table["key_class"] = table["key_class"].fillna("all")
     means = table[table["head"].isna()].set_index(["layer", "measure", "key_class"])["value"]
     for layer in (1, 2):
         shown = [float(cell) for cell in lines[layer].split()]
@@ -57,7 +59,7 @@ def test_the_terminal_shows_the_layers_means_and_the_folder_all(cli, folder, tmp
             for name in ("cls", "sep", "period_comma", "other")
         ]
         assert shown[0] == layer
-        assert shown[1:] == pytest.approx(expected, rel=5e-3)
+        assert shown[1:] == pytest.approx([*expected, 1000 * means[layer, "gate", "all"]], rel=5e-3)
     facts = json.loads((out / "manifest.json").read_text())["importance"]
     assert f"loss mlm: {facts['loss_mean']:.2f} nats a token on average over 24 segments" in said
     assert lines[-1] == f"tables: {out / 'tables'}"

@@ -13,7 +13,7 @@ CLASSES = tuple(FACTOR)
 def with_importance(
     inputs, *, seed=0, absent=(), factor=FACTOR, weighted=None, intervals=True, segments=200, even=()
 ):
-    """Return the run with its tables of importance.
+    """Return the run with its tables of importance; a head's gate is half of its first gradient.
 
     Classes in `absent` cannot occur; `factor` says how large each is beside other tokens, by weight x gradient
     `weighted` where that is another. `even` names (measure, class) whose interval of the difference holds 0.
@@ -36,6 +36,16 @@ def with_importance(
                             low, high = (0.97 * value, 1.03 * value) if intervals else (np.nan, np.nan)
                             told |= {"value": value, "ci_low": low, "ci_high": high, "n_inputs": segments}
                         rows.append(told)
+                        if name == CLASSES[0] and measure == "gradient":
+                            rows.append(
+                                {
+                                    **told,
+                                    "measure": "gate",
+                                    "key_class": None,
+                                    **_gate(value, intervals),
+                                    "n_inputs": segments,
+                                }
+                            )
     table = table_of(IMPORTANCE, rows)
     differences = _differences(table, intervals, even)
     facts = {"loss": "mlm", "segments": segments, "targets": 9 * segments, "nothing_to_predict": 0}
@@ -43,9 +53,15 @@ def with_importance(
     return with_parts(inputs, importance=table, importance_differences=differences, manifest=told)
 
 
+def _gate(gradient, intervals):
+    value = gradient / 2
+    low, high = (0.9 * value, 1.1 * value) if intervals else (np.nan, np.nan)
+    return {"value": value, "ci_low": low, "ci_high": high}
+
+
 def _differences(table, intervals, even):
     """Each class less other tokens in the layers' means."""
-    means = table[table["head"].isna()]
+    means = table[table["head"].isna() & (table["measure"] != "gate")]
     keys = ["kind", "layer", "measure"]
     other = means[means["key_class"] == "other"].set_index(keys)["value"]
     rows = means[means["key_class"] != "other"].copy()

@@ -54,6 +54,11 @@ def means_of(segment, weights, gradient, *, causal=False):
     return {(measure, name): total / pairs[name] for (measure, name), total in sums.items()}
 
 
+def gate_of(weights):
+    """The size of the sum of weight times gradient, over all pairs of a segment."""
+    return abs(float((weights * HandMadeSource.gradient_of(torch.from_numpy(weights)).numpy()).sum()))
+
+
 @pytest.mark.parametrize("kind", ["encoder", "decoder"])
 @pytest.mark.parametrize("height", [None, 3])
 def test_values_are_those_of_plain_loops(kind, height):
@@ -85,7 +90,11 @@ def test_values_are_those_of_plain_loops(kind, height):
                         result.values.value[:, :-1][layer, head, m, c], np.mean(known), rtol=1e-12
                     )
                     assert result.n[layer, c] == len(known)
-    np.testing.assert_allclose(result.values.value[:, -1], result.values.value[:, :-1].mean(1), rtol=1e-12)
+            gates = [gate_of(weights(segment)[layer, head]) for segment in SEGMENTS]
+            np.testing.assert_allclose(result.gate.value[layer, head], np.mean(gates), rtol=1e-12)
+    assert result.n_segments.tolist() == [len(SEGMENTS)] * 2
+    for values in (result.values.value, result.gate.value):
+        np.testing.assert_allclose(values[:, -1], values[:, :-1].mean(1), rtol=1e-12)
 
 
 def test_a_hand_worked_case():
@@ -99,10 +108,11 @@ def test_a_hand_worked_case():
     pairs = torch.zeros(1, 4, 4, dtype=torch.bool)
     pairs[0, :3, :3] = True
     classes = torch.tensor([[KeyClass.CLS, KeyClass.OTHER, KeyClass.SEP, KeyClass.OTHER]])
-    found = importance_sums(weights[None, None], gradient[None, None], pairs, classes)
+    found, gate = importance_sums(weights[None, None], gradient[None, None], pairs, classes)
     assert found.shape == (1, 1, 2, 4)
     np.testing.assert_allclose(found[0, 0, 0], [2 + 1 + 3, 1 + 0 + 1, 0, 4 + 0.5 + 0])
     np.testing.assert_allclose(found[0, 0, 1], [1 + 0 + 0.6, 0.25 + 0 + 0.6, 0, 1 + 0.5 + 0], rtol=1e-6)
+    np.testing.assert_allclose(gate, [[1 - 1 + 0.25 + 0 + 0.5 + 0 + 0.6 + 0 - 0.6]], rtol=1e-6)
     assert pair_counts(pairs, classes).tolist() == [[3, 3, 0, 3]]
 
 
@@ -113,6 +123,9 @@ def test_what_cannot_occur_is_null_with_n_0():
     scan(source, [sums])
     table = importance_table(sums.compute())
     assert list(table.columns) == IMPORTANCE.names
+    gate = table[table["measure"] == "gate"]
+    assert (gate["n_inputs"] == len(plain)).all()
+    assert gate["value"].notna().all()
     for name, own in table.groupby("key_class"):
         assert (own["n_inputs"] == (0 if name in ("sep", "period_comma") else len(plain))).all()
         for column in ("value", "ci_low", "ci_high"):
@@ -200,7 +213,10 @@ def test_the_table_names_heads_from_1_and_layers_without_a_head():
     scan(source, [sums])
     (result,) = sums.compute()
     table = importance_table([result])
-    assert len(table) == 2 * (3 + 1) * 2 * 4
+    assert len(table) == 2 * (3 + 1) * (2 * 4 + 1)
+    gate = table[(table["measure"] == "gate") & table["key_class"].isna()]
+    np.testing.assert_array_equal(gate["value"], result.gate.value.reshape(-1))
+    np.testing.assert_array_equal(gate["ci_low"], result.gate.low.reshape(-1))
     row = table[
         (table["layer"] == 2)
         & (table["head"] == 3)

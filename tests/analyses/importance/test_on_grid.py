@@ -18,15 +18,17 @@ def test_every_head_has_its_own_number_of_each_measure_and_class():
     measures = json.loads(json_text(data_block(Context.of(inputs))))["measures"]
     seen = 0
     for one in measures:
-        _, measure, key_class = one["name"].split(".")
-        own = table[(table["measure"] == measure) & (table["key_class"] == key_class) & table["head"].notna()]
+        _, measure, *key_class = one["name"].split(".")
+        of_class = table["key_class"] == key_class[0] if key_class else table["key_class"].isna()
+        own = table[(table["measure"] == measure) & of_class & table["head"].notna()]
         for row in own.to_dict("records"):
             told = one["values"][row["kind"]][(row["layer"] - 1) * 4 + row["head"] - 1]
             assert told == pytest.approx(row["value"], rel=1e-3)
             seen += 1
     assert seen == table["head"].notna().sum()
     assert {one["topic"] for one in measures} == {"What the loss depends on"}
-    assert [(one["label"], one["unit"]) for one in measures[::4]] == [
+    assert [(one["label"], one["unit"]) for one in (measures[0], *measures[1::4])] == [
+        ("Gate estimate", "nats"),
         ("Gradient of the loss by the weight: the first token", "nats per unit of weight"),
         ("Weight × gradient: the first token", "nats"),
     ]
@@ -35,7 +37,7 @@ def test_every_head_has_its_own_number_of_each_measure_and_class():
 def test_a_class_that_cannot_occur_is_not_offered():
     about = Context.of(with_importance(mock_inputs.encoder(2, 3), absent=("sep",)))
     names = [one.name for one in measures_of(about)]
-    assert len(names) == 6
+    assert len(names) == 7
     assert not any(name.endswith("sep") for name in names)
 
 

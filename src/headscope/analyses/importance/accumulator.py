@@ -1,4 +1,8 @@
-"""Gradient importance of every head: how much a loss depends on attention to each class of key (section 3.2)."""
+"""Gradient importance of every head: how much a loss depends on attention to each class of key (section 3.2).
+
+Beside it the gate estimate (Michel et al. 2019): how much a loss depends on a gate that multiplies all that the head
+writes. With z = sum of a v, dL/dgate at 1 is the signed sum of a dL/da over a segment's pairs of query and key.
+"""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -20,6 +24,7 @@ from headscope.statistics.sums.kept import Declared, counted, summed
 from headscope.statistics.sums.segment_means import segment_means
 
 MEASURES = ("gradient", "weight_times_gradient")
+GATE = "gate"
 KEY_CLASSES = ("cls", "sep", "period_comma", "other")
 _CODES = (
     (KeyClass.CLS,),
@@ -40,12 +45,16 @@ class ImportanceResult:
         differences: each class minus `other` over the same documents, the mean over a layer's heads,
             `[layer, MEASURES, KEY_CLASSES without other]`.
         n: number of segments with a key of the class, `[layer, KEY_CLASSES]`; 0 where it cannot occur.
+        gate: |dL/dgate| of every head, the layer's mean behind them, `[layer, head + 1]`, nats.
+        n_segments: number of segments, `[layer]`.
     """
 
     kind: str
     values: Interval
     differences: Interval
     n: NDArray[np.int64]
+    gate: Interval
+    n_segments: NDArray[np.int64]
 
 
 def importance_sums(
@@ -53,21 +62,27 @@ def importance_sums(
     gradient: Float[Tensor, "batch head row key"],
     pairs: Bool[Tensor, "batch row key"],
     key_classes: Int[Tensor, "batch key"],
-) -> Float64[Tensor, "batch head 2 4"]:
-    """Sum |g| and |w g| over pairs of query and key, by class of key, `[batch, head, MEASURES, KEY_CLASSES]` float64.
+) -> tuple[Float64[Tensor, "batch head 2 4"], Float64[Tensor, "batch head"]]:
+    """Sum over pairs of query and key: |g| and |w g| by class of key, and w g, signed, over all keys.
 
     Args:
         weights: attention weights w.
         gradient: of the loss with respect to them, g.
         pairs: which pairs count: both tokens real, the key visible from the query.
         key_classes: `KeyClass` of each key.
+
+    Returns:
+        `[batch, head, MEASURES, KEY_CLASSES]` and `[batch, head]`, float64.
     """
     counted = pairs[:, None]
-    size = torch.where(counted, gradient, 0.0).abs_()  # a row of padding may hold NaN
     indicators = class_indicators(key_classes, _CODES, dtype=torch.float64)[:, None]
-    plain = size.sum(2, keepdim=True, dtype=torch.float64) @ indicators
-    weighted = size.mul_(torch.where(counted, weights, 0.0)).sum(2, keepdim=True, dtype=torch.float64)
-    return torch.cat([plain, weighted @ indicators], dim=2)
+    signed = torch.where(counted, gradient, 0.0)  # a row of padding may hold NaN
+    product = torch.where(counted, weights, 0.0).mul_(signed)
+    # Along the rows in single precision: in double the sum would cost more than all else here.
+    gate = product.sum(3, dtype=torch.promote_types(product.dtype, torch.float32)).double().sum(-1)
+    weighted = product.abs_().sum(2, keepdim=True, dtype=torch.float64) @ indicators
+    plain = signed.abs_().sum(2, keepdim=True, dtype=torch.float64) @ indicators
+    return torch.cat([plain, weighted], dim=2), gate
 
 
 def pair_counts(
@@ -94,7 +109,8 @@ def _less_other(mean: NDArray[Any], counts: NDArray[Any]) -> Interval:
 class ImportanceAccumulator(Accumulator):
     """Sums the importance of attention to each class of key by group of documents.
 
-    A value is the mean over a segment's pairs of query and key, then over the segments that have such a pair.
+    A value is the mean over a segment's pairs of query and key, then over the segments that have such a pair. The gate
+    estimate of a segment is the size of a sum over all its pairs.
 
     Args:
         layout: the kinds of attention and their sizes.
@@ -107,28 +123,41 @@ class ImportanceAccumulator(Accumulator):
         classes = len(KEY_CLASSES)
         return {
             "importance": summed("layer", "head", len(MEASURES), classes),
-            "n_segments": counted("layer", classes),
+            "n_with_class": counted("layer", classes),
+            "gate": summed("layer", "head"),
+            "n_segments": counted("layer"),
         }
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums."""
         pairs = tile.visibility.visible & tile.row_valid[:, :, None]
-        sums = importance_sums(tile.weights, tile.gradient, pairs, tile.keys.classes)
+        sums, gate = importance_sums(tile.weights, tile.gradient, pairs, tile.keys.classes)
         numbers = pair_counts(pairs, tile.keys.classes)
-        self.segment_sums.add(tile, importance=sums, pairs=numbers)
+        self.segment_sums.add(tile, importance=sums, pairs=numbers, gate=gate)
 
     def end(self, batch: Batch) -> None:
         """Turn the batch's sums into segment means and add them to their documents."""
-        for kind, layers, (sums, pairs) in self.segment_sums.by_kind("importance", "pairs"):
+        for kind, layers, (sums, pairs, gate) in self.segment_sums.by_kind("importance", "pairs", "gate"):
             means, some = segment_means(sums, pairs[:, :, None, None])
-            self.add_segments(batch, kind, layers, importance=means, n_segments=some[:, :, 0, 0])
+            self.add_segments(
+                batch,
+                kind,
+                layers,
+                importance=means,
+                n_with_class=some[:, :, 0, 0],
+                gate=np.abs(gate),
+                n_segments=1,
+            )
 
     def compute(self) -> tuple[ImportanceResult, ...]:
         """Return each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
         results = []
         for part in self.layout:
-            sums, counts = stacked[f"importance.{part.kind}"], stacked[f"n_segments.{part.kind}"]
+            sums, counts, gate, segments = (
+                stacked[f"{name}.{part.kind}"]
+                for name in ("importance", "n_with_class", "gate", "n_segments")
+            )
             everything = with_layer_means(sums)
             results.append(
                 ImportanceResult(
@@ -136,6 +165,8 @@ class ImportanceAccumulator(Accumulator):
                     values=ratio_interval(everything, counts[:, :, None, None, :], scale="positive"),
                     differences=_less_other(everything[:, :, -1], counts),
                     n=counts.sum(0).astype(np.int64),
+                    gate=ratio_interval(with_layer_means(gate), segments[:, :, None], scale="positive"),
+                    n_segments=segments.sum(0).astype(np.int64),
                 )
             )
         return tuple(results)

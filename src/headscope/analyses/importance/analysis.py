@@ -18,7 +18,8 @@ ANALYSIS = Analysis(
             options=(*TEXT_INPUTS, "loss"),
             # 5: columns and values have the names of the field.
             # 6: a column that counts is named by what it counts.
-            version=6,
+            # 7: the gate estimate.
+            version=7,
             required_options=("loss",),
             order=1,
             refusal=(
@@ -30,7 +31,8 @@ ANALYSIS = Analysis(
         name="importance",
         help=(
             "Say how much the model's loss depends on its attention.\n\nThe gradient of the loss by each weight is "
-            "taken, by class of token. Needs a checkpoint with a trained head; the embedded model has one."
+            "taken, by class of token, and by a gate on each head. Needs a checkpoint with a trained head; the "
+            "embedded model has one."
         ),
         reworded=(LOSS_OF_KIND,),
     ),

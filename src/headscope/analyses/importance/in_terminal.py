@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from headscope.analyses.importance.accumulator import GATE, MEASURES
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import kind_prefixes
 from headscope.counted import count
@@ -14,20 +15,17 @@ _NAMES = {"cls": "cls", "sep": "sep", "period_comma": ". ,", "other": "other"}
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:
-    """Yield the layers' means of both measures by class of token."""
+    """Yield the layers' means: both measures by class of token, and the gate estimate."""
     table = result.tables["importance"]
     means = table[table["head"].isna()]
     prefix = kind_prefixes(means["kind"])
     first, *others = _NAMES.values()
-    titles = ("layer", f"gradient: {first}", *others, f"w x gradient: {first}", *others)
+    titles = ("layer", f"gradient: {first}", *others, f"w x gradient: {first}", *others, GATE)
     grid_rows = []
     for (kind, layer), rows in means.groupby(["kind", "layer"], sort=False):
-        value = rows.set_index(["measure", "key_class"])["value"]
-        cells = [
-            formatted(1000 * value[m, name], "#.3g", missing=HYPHEN)
-            for m in ("gradient", "weight_times_gradient")
-            for name in _NAMES
-        ]
+        value = rows.set_index(rows["measure"] + "." + rows["key_class"].fillna(""))["value"]
+        columns = [f"{measure}.{name}" for measure in MEASURES for name in _NAMES]
+        cells = [formatted(1000 * value[column], "#.3g", missing=HYPHEN) for column in (*columns, f"{GATE}.")]
         grid_rows.append([f"{prefix[kind]}{layer}", *cells])
     yield Grid(titles, grid_rows)
     facts = result.facts["importance"]
@@ -36,5 +34,5 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         f"{count(facts['segments'], 'segment')}, "
         f"{count(facts['targets'], 'token')} predicted; mean over heads, in thousandths: |d loss / d weight|, "
         "and that times "
-        "the weight; by class of the token attended to"
+        "the weight; by class of the token attended to; gate: |d loss / d gate| of all that a head writes"
     )

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.importance.accumulator import (
+    GATE,
     KEY_CLASSES,
     MEASURES,
     ImportanceAccumulator,
@@ -122,18 +123,18 @@ def importance_table(results: Sequence[ImportanceResult]) -> pd.DataFrame:
     """Return importance as `importance.parquet`: a row for each head, measure and class of key.
 
     Layers and heads are 1-based; a missing head is the mean over the layer's heads. `gradient` is in nats per unit of
-    weight, `weight_times_gradient` in nats. A class that cannot occur is NaN with `n` = 0; bounds are NaN where
-    there are fewer than 10 documents.
+    weight, `weight_times_gradient` and `gate` in nats. A class that cannot occur is NaN with `n` = 0; bounds are NaN
+    where there are fewer than 10 documents.
     """
-    tables = [
-        head_table(
-            {**interval_arrays(result.values), "n_inputs": result.n[:, None, None]},
-            {"measure": MEASURES, "key_class": KEY_CLASSES},
-            mean_last=True,
-            kind=result.kind,
-        )
-        for result in results
-    ]
+    tables = []
+    for result in results:
+        of_class = {**interval_arrays(result.values), "n_inputs": result.n[:, None, None]}
+        axes = {"measure": MEASURES, "key_class": KEY_CLASSES}
+        of_gate = {**interval_arrays(result.gate), "n_inputs": result.n_segments[:, None]}
+        tables += [
+            head_table(of_class, axes, mean_last=True, kind=result.kind),
+            head_table(of_gate, {}, mean_last=True, kind=result.kind, measure=GATE, key_class=None),
+        ]
     return pd.concat(tables, ignore_index=True)[IMPORTANCE.names]
 
 

@@ -41,6 +41,8 @@ TERMS = (
     ("Gradient importance", "the mean of |d loss / d weight| over pairs of tokens whose attended token is of a class, "
      "for each segment, then over segments; a weight is free, its row need not sum to 1. Weight × gradient: the same "
      "with the product. Hidden tokens count as other tokens"),
+    ("Gate estimate", "|d loss / d gate| of a gate of 1 on all that a head writes, in nats: of each segment, then the "
+     "mean over segments. To first order it is the loss that is added or saved when the head writes nothing"),
 )  # fmt: skip
 
 

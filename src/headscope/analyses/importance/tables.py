@@ -1,6 +1,8 @@
 """The tables of gradient importance."""
 
-from headscope.analyses.importance.accumulator import KEY_CLASSES, MEASURES
+from collections.abc import Mapping
+
+from headscope.analyses.importance.accumulator import GATE, KEY_CLASSES, MEASURES
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.tables.columns import (
     FEW,
@@ -15,31 +17,35 @@ from headscope.statistics.tables.columns import (
 )
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
+GATE_TITLE = "Gate estimate"
+
 TITLES = {
     "gradient": "Gradient of the loss by the weight",
     "weight_times_gradient": "Weight × gradient",
 }
 UNITS = {"gradient": "nats per unit of weight", "weight_times_gradient": "nats"}
 CLASS_NAMES = {"cls": "{cls}", "sep": "{sep}", "period_comma": "periods and commas", "other": "other tokens"}
-_UNIT = "nats per unit of weight, or nats where weight times gradient"
+_UNIT = "nats per unit of weight where gradient, else nats"
 _NEVER = "no such key"
-_OF = (
-    KIND,
-    LAYER,
-    HEAD_OR_MEAN,
-    text("measure", "the gradient's size, or that of weight times gradient", choices=MEASURES),
-    text("key_class", "class of the token attended to", choices=KEY_CLASSES),
-)
+_HEAD = (KIND, LAYER, HEAD_OR_MEAN)
+_OF_CLASS = "the gradient's size, or that of weight times gradient"
+_CLASS = "class of the token attended to"
 _KEY = ("kind", "layer", "head", "measure", "key_class")
 
 IMPORTANCE = TableSchema(
     name="importance",
     meaning="How much the loss depends on every head's attention to each class of token.",
     columns=(
-        *_OF,
+        *_HEAD,
+        text(
+            "measure",
+            f"{_OF_CLASS}; `{GATE}`: the size of the loss's gradient by a gate on all that the head writes",
+            choices=(*MEASURES, GATE),
+        ),
+        text("key_class", _CLASS, choices=KEY_CLASSES, missing=f"`{GATE}`, which is of all tokens"),
         Column(
             "value",
-            "mean over pairs of query and key, then over inputs",
+            "mean over pairs of query and key, then over inputs; of `gate` over inputs",
             unit=_UNIT,
             missing=_NEVER,
             bounds=POSITIVE,
@@ -54,7 +60,9 @@ IMPORTANCE_DIFFERENCES = TableSchema(
     name="importance_differences",
     meaning="Importance of each class less that of `other` over the same documents, for the mean over a layer's heads.",
     columns=(
-        *_OF,
+        *_HEAD,
+        text("measure", _OF_CLASS, choices=MEASURES),
+        text("key_class", _CLASS, choices=KEY_CLASSES),
         *difference("the class less `other`", unit=_UNIT, missing=_NEVER),
         count("n_inputs", "inputs"),
     ),
@@ -63,8 +71,11 @@ IMPORTANCE_DIFFERENCES = TableSchema(
 
 TABLES = (IMPORTANCE, IMPORTANCE_DIFFERENCES)
 
-HEAD_LABELS = {
-    (measure, key_class): MeasureLabel(label=TITLES[measure], description=name, unit=UNITS[measure])
-    for measure in MEASURES
-    for key_class, name in CLASS_NAMES.items()
+HEAD_LABELS: Mapping[tuple[str | None, ...], MeasureLabel] = {
+    (GATE, None): MeasureLabel(label=GATE_TITLE, unit="nats"),
+    **{
+        (measure, key_class): MeasureLabel(label=TITLES[measure], description=name, unit=UNITS[measure])
+        for measure in MEASURES
+        for key_class, name in CLASS_NAMES.items()
+    },
 }
