@@ -159,6 +159,11 @@ def test_heads_are_found_by_what_they_show(visit):
     ask(page, "induction")
     assert found(page) == [induction]
     assert cards(page) == [f"Head {induction}"]
+    # What was asked for is what its card opens with.
+    assert page.locator(".at-sentences select").input_value() == "shows induction 1"
+    assert page.locator(".at-sentences .at-told").inner_text() == (
+        "90% on tokens after an earlier copy, over the tokens that repeat here: “cat” → “sat”, “sat” → “where”."
+    )
     lines = page.locator(".at-card .finds li").all_inner_texts()
     told = [" ".join(line.split()) for line in lines]
     assert "shows induction after an earlier copy 62.0% 55.8–68.2, of what it writes 62.0%" in told

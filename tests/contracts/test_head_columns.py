@@ -30,6 +30,7 @@ NO_MEASURE = {
     "importance_differences": "of layers alone",
     "examples": "sentences",
     "top_examples": "sentences",
+    "copy_examples": "sentences",
     "distribution_examples": "sentences",
     "pca_map": "tokens",
     "explanation_groups": "groups of features, which differ between heads",

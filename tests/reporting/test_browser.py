@@ -11,7 +11,7 @@ from headscope.statistics.statistic_catalog import NAMES, is_share
 from support import mock_inputs
 from support.attention_pages import settled
 from support.axe import violations
-from support.mock_behaviors import with_behaviors
+from support.mock_behaviors import place_of, with_behaviors
 from support.mock_distribution import with_distribution
 
 pytestmark = pytest.mark.browser
@@ -413,6 +413,17 @@ def test_print_is_light_and_leaves_folds_as_they_are(visit):
     named = "e => getComputedStyle(e, '::after').content"
     assert page.locator("#encoder-2-4").evaluate(named) == '"2-4"'
     assert page.locator(".axis-name").inner_text().split() == ["layer", "↓", "head", "→"]
+
+
+def test_the_card_of_an_induction_head_opens_on_induction(visit, inputs):
+    (kind,) = inputs["rows"].manifest["kinds"]
+    layer, head = place_of("induction", kind["layers"], kind["heads"])
+    page = visit("rows", anchor=f"#encoder-{layer}-{head}")
+    assert page.locator("#card .shown").inner_text() == (
+        "Shows induction: 90% on tokens after an earlier copy, over the tokens that repeat here: “cat” → “sat”, "
+        "“sat” → “where”."
+    )
+    assert page.locator("#card .lines line.marked").count() == 2
 
 
 def printed_pages(page):

@@ -3,7 +3,7 @@
 import numpy as np
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
-from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE
+from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE, COPY_EXAMPLES
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.experiments.tables import EXPERIMENTS_BEST, EXPERIMENTS_TABLE
 from support.measured import with_parts
@@ -40,8 +40,25 @@ def with_behaviors(inputs, *, never=("blank",), shown=True, interval=True, unwri
                 little = name in unwritten
                 tables[which] += [{**of, **_written(row, little=little), "measure": "norm"} for row in rows]
             tables[f"{which}_best"] += [{**of, **row} for row in best]
-    schemas = (BEHAVIORS_TABLE, BEHAVIORS_BEST, EXPERIMENTS_TABLE, EXPERIMENTS_BEST)
+    tables["copy_examples"] = [
+        copy_example(kind["kind"], *place_of("induction", kind["layers"], kind["heads"]))
+        for kind in inputs.manifest["kinds"]
+        if kind["kind"] != "cross"
+    ]
+    schemas = (COPY_EXAMPLES, BEHAVIORS_TABLE, BEHAVIORS_BEST, EXPERIMENTS_TABLE, EXPERIMENTS_BEST)
     return with_parts(inputs, **{schema.name: table_of(schema, tables[schema.name]) for schema in schemas})
+
+
+def copy_example(kind, layer, head):
+    """A sentence of which the second "cat sat" is looked at from what stood before it the first time."""
+    tokens = ["a", "cat", "sat", "where", "no", "cat", "sat"]
+    weights = 0.1 * np.eye(len(tokens)) + 0.9 * np.eye(len(tokens), k=-3)
+    weights[:3] = np.eye(len(tokens))[:3]
+    return {
+        **{"kind": kind, "layer": layer, "head": head, "behavior": "induction", "value": 0.9},
+        **{"document": "copied", "segment": 0, "start": 0, "tokens": tokens, "text": " ".join(tokens)},
+        **{"weights": weights.reshape(-1).tolist(), "queries": [5, 6], "keys": [2, 3]},
+    }
 
 
 def _written(row, *, little):

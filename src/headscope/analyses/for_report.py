@@ -108,3 +108,9 @@ def arc_examples(run: Study) -> pd.DataFrame | None:
         if parts.arcs and (table := run.tables.get(parts.arcs)) is not None
     ]
     return pd.concat(tables, ignore_index=True) if tables else None
+
+
+def behavior_examples(run: Study) -> pd.DataFrame | None:
+    """Return the sentences on which heads show a behavior, or None where the run kept none; see `Parts`."""
+    tables = [table for parts in every_part() if (table := parts.behavior_examples(run)) is not None]
+    return pd.concat(tables, ignore_index=True) if tables else None

@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -153,39 +153,63 @@ class ExcerptCollector:
 
     def _cut(self, head: HeadIndex, entry: Entry, tile: AttentionTile, item: int, stretch: slice) -> Excerpt:
         """Cut an excerpt out of a stretch of an input."""
-        sides = [
-            {
-                name: getattr(side, name)[item][side.valid[item]].cpu().numpy()
-                for name in ("ids", "classes", "word_ids")
-            }
-            for side in (tile.queries, tile.keys)
-        ]
-        first, statistic, most = stretch.start, self._statistic[head], MOST_TOKENS
-        row_positions = tile.row_valid[item].nonzero()[:, 0]
-        table = tile.weights[item, head[2]][:, tile.keys.valid[item]]
-        stretch_weights = table[row_positions[stretch]].float().cpu().numpy()
-        by_key = statistic_by_key(statistic, stretch_weights, sides[1]["classes"], first=first)
-        if tile.square:
-            start, rows = best_stretch(by_key, sides[0], most=most, first=first)
-            columns = rows
-        else:
-            by_row = np.zeros((len(by_key), len(sides[0]["ids"])))
-            by_row[:, stretch] = np.diag(by_key.sum(1))
-            start, rows = best_stretch(by_row, sides[0], most=most, first=first)
-            inside = rows[(rows >= first) & (rows < stretch.stop)] - first
-            _, columns = best_stretch(np.diag(by_key[inside].sum(0)), sides[1], most=most)
-        weights = table[row_positions[torch.from_numpy(rows)]].float().cpu().numpy()
-        return Excerpt(
-            wanted=WantedExcerpt(
-                head[0], head[1] + 1, head[2] + 1, self._role[head], 0, -entry[0], *entry[1:]
-            ),
-            rows=rows,
-            columns=columns,
-            queries=sides[0]["ids"][rows],
-            keys=sides[1]["ids"][columns],
-            weights=weights[:, columns],
-            start=start,
-        )
+        layer, number = head[1] + 1, head[2] + 1
+        wanted = WantedExcerpt(head[0], layer, number, self._role[head], 0, -entry[0], *entry[1:])
+        statistic = self._statistic[head]
+
+        def by_key(weights: NDArray[np.float32]) -> NDArray[np.float64]:
+            classes = tile.keys.classes[item][tile.keys.valid[item]].cpu().numpy()
+            return statistic_by_key(statistic, weights, classes, first=stretch.start)
+
+        return cut_excerpt(wanted, tile, item, stretch, by_key)
+
+
+def cut_excerpt(
+    wanted: WantedExcerpt,
+    tile: AttentionTile,
+    item: int,
+    stretch: slice,
+    by_key: Callable[[NDArray[np.float32]], NDArray[np.float64]],
+) -> Excerpt:
+    """Cut an excerpt out of a stretch of an input: the tokens around which a head does most of something.
+
+    Args:
+        wanted: the head and the input.
+        tile: of the whole layer.
+        item: of the input in the batch.
+        stretch: rows within which the excerpt lies.
+        by_key: returns how much of it the head does at each pair, `[query, key]`, from the weights of the stretch.
+    """
+    sides = [
+        {
+            name: getattr(side, name)[item][side.valid[item]].cpu().numpy()
+            for name in ("ids", "classes", "word_ids")
+        }
+        for side in (tile.queries, tile.keys)
+    ]
+    first, most = stretch.start, MOST_TOKENS
+    row_positions = tile.row_valid[item].nonzero()[:, 0]
+    table = tile.weights[item, wanted.head - 1][:, tile.keys.valid[item]]
+    amounts = by_key(table[row_positions[stretch]].float().cpu().numpy())
+    if tile.square:
+        start, rows = best_stretch(amounts, sides[0], most=most, first=first)
+        columns = rows
+    else:
+        by_row = np.zeros((len(amounts), len(sides[0]["ids"])))
+        by_row[:, stretch] = np.diag(amounts.sum(1))
+        start, rows = best_stretch(by_row, sides[0], most=most, first=first)
+        inside = rows[(rows >= first) & (rows < stretch.stop)] - first
+        _, columns = best_stretch(np.diag(amounts[inside].sum(0)), sides[1], most=most)
+    weights = table[row_positions[torch.from_numpy(rows)]].float().cpu().numpy()
+    return Excerpt(
+        wanted=wanted,
+        rows=rows,
+        columns=columns,
+        queries=sides[0]["ids"][rows],
+        keys=sides[1]["ids"][columns],
+        weights=weights[:, columns],
+        start=start,
+    )
 
 
 def highest(values: NDArray[np.float64]) -> slice:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import matplotlib.figure
+import pandas as pd
 
 from headscope.report_kit.head_functions import FunctionScores, HeadFunction
 from headscope.report_kit.kinds import Kind, kinds_of
@@ -162,6 +163,8 @@ class Parts:
         known_functions: what it looks for in any run, so that a search understands it where this one did not.
         arcs: its table of sentences on which heads find something, with gold arcs; empty where it has none.
         role: the color of what its heads find.
+        behavior_examples: its sentences on which heads show a behavior: a head, the `behavior`, `value` and what that
+            is `on`, `role` (a color), `tokens`, `weights`, the clearest `queries` and their `keys`, `text`.
         head_sentences: a sentence for each head of a kind, by the head's index, for cards whose head has no other name.
         tints: the color, a name in the palette, of heads of a kind on the grid that have no role, by the head's index.
         cards: what it adds to the atlas's cards of the heads of a kind, by name.
@@ -182,6 +185,7 @@ class Parts:
     known_functions: Sequence[HeadFunction] = ()
     arcs: str = ""
     role: str = ""
+    behavior_examples: Callable[[Study], pd.DataFrame | None] = lambda _: None
     head_sentences: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
     tints: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
     cards: Callable[[Study, Kind], Mapping[str, Any]] = lambda _, __: {}

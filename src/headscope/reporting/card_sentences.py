@@ -1,4 +1,4 @@
-"""The real sentences on a head's card: where it finds something, and where it does most of what its role rests on."""
+"""The real sentences on a head's card: where it finds something, where it copies, where it does most of its role."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headscope.analyses.for_report import arc_examples, functions_of
+from headscope.analyses.for_report import arc_examples, behavior_examples, functions_of
 from headscope.figures.line_diagram import weights_of
+from headscope.report_kit.claim_rules import LEAST_SHARE
 from headscope.report_kit.relation_names import short
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import Words
-from headscope.reporting.head_functions import finds_of
+from headscope.reporting.head_functions import finds_of, shows_of
+from headscope.reporting.head_summary import strongest_behavior
 from headscope.reporting.payload import packed, shown_tokens
 from headscope.visible import titled
 
@@ -37,11 +39,12 @@ _UNSPACED = re.compile(rf"(?<=[{_WITHOUT}]) (?=[{_WITHOUT}{_SHARED}])|(?<=[{_SHA
 
 
 def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]]:
-    """Return each head's sentences by kind and place: first what it finds, then those of its role.
+    """Return each head's sentences by kind and place: first what it finds, then what it shows, then those of its role.
 
-    A sentence has `what` (relation or role), `name`, `label`, `outcome` (right or wrong, of relations), `value`, `arcs`
-    (places of [query, key, whether the head is right]), `tokens` and `keys` as they are drawn (`keys` None where they
-    are the same), `bytes` of the weights, and `text`, to be typed into a view. Of more than 512 heads of a kind each
+    A sentence has `what` (relation, behavior or role), `name`, `label`, `outcome` (right or wrong, of relations),
+    `value`, `on` (of behaviors: what the value is on), `arcs` (places of [query, key, whether the head is right]),
+    `tokens` and `keys` as they are drawn (`keys` None where they are the same), `bytes` of the weights, and `text`, to
+    be typed into a view. Of more than 512 heads of a kind each
     has its first sentence alone, and of that 16 tokens.
     """
     run, words = about.run, about.words
@@ -50,6 +53,8 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
     many = {kind.name for kind in about.kinds if kind.size > MANY_HEADS}
     for row in _rows(arc_examples(run)):
         _add(by_head, width, row, _of_arcs, words, many)
+    for row in _shown_behaviors(about):
+        _add(by_head, width, row, _of_behavior, words, many)
     # Older runs lack this table, and hold one sentence of the strongest head of each role.
     top_examples = run.tables.get(TOP_EXAMPLES)
     kept = top_examples if top_examples is not None else run.examples[run.examples["behavior"] != "shared"]
@@ -61,15 +66,16 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
 def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
     """Return for each head the one sentence that shows best what it does, by kind and place.
 
-    A head that finds something gets a sentence on which it finds it. Other heads get the clearest sentence of their
-    role; in older runs, which have such a sentence only of the strongest head of each role, they get none. Kinds with
-    more than 512 heads have their sentences in the atlas alone.
+    A head that finds something gets a sentence on which it finds it. Of the others one whose first line says that it
+    copies, or looks at what came after a copy, gets one on which it does. What is left gets the clearest sentence of
+    its role; in older runs, which have such a sentence only of the strongest head of each role, they get none. Kinds
+    with more than 512 heads have their sentences in the atlas alone.
     """
     roles_kept = about.run.tables.get(TOP_EXAMPLES) is not None
     every, functions = sentences_block(about), functions_of(about.run)
     out: dict[str, dict[int, dict[str, Any]]] = {}
     for kind in about.kinds:
-        finds = finds_of(about.run, kind, functions)
+        finds, shows = finds_of(about.run, kind, functions), shows_of(kind, functions)
         labels_of = {index: {entry["name"] for entry in chosen} for index, chosen in finds.items()}
         chosen = out.setdefault(kind.name, {})
         if kind.size > MANY_HEADS:
@@ -80,10 +86,34 @@ def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
                 for entry in offers
                 if entry["outcome"] == "right" and entry["label"] in labels_of.get(index, ())
             ]
+            said = strongest_behavior(shows.get(index, ()), kind.roles[index])
+            shown += [
+                entry
+                for entry in offers
+                if said and (entry["what"], entry["name"]) == ("behavior", _named(said))
+            ]
             shown += [entry for entry in offers if entry["what"] == "role" and roles_kept]
             if shown:
                 chosen[index] = {name: value for name, value in shown[0].items() if name != "text"}
     return out
+
+
+def _shown_behaviors(about: Context) -> Iterator[dict[str, Any]]:
+    """Yield the sentences whose head shows the behavior, in text or on controlled inputs, and in the sentence too."""
+    rows, functions = list(_rows(behavior_examples(about.run))), functions_of(about.run)
+    for kind in about.kinds:
+        shows = shows_of(kind, functions)
+        for row in rows:
+            entries = (
+                shows.get(kind.head_index(row["layer"], row["head"]), ()) if row["kind"] == kind.name else ()
+            )
+            if row["value"] >= LEAST_SHARE and any(_named(entry) == row["behavior"] for entry in entries):
+                yield row
+
+
+def _named(entry: Mapping[str, Any]) -> str:
+    """Return the behavior of an entry of `shows_of`, whether it is shown in text or on controlled inputs."""
+    return str(entry["id"]).rpartition(".")[2]
 
 
 def _rows(table: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
@@ -167,6 +197,24 @@ def _of_arcs(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
         "arcs": arcs,
         **_drawn(row, tokens, tokens),
         "text": joined(_without_ends(tokens, words))[:LONGEST_TEXT],
+    }
+
+
+def _of_behavior(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
+    tokens, behavior = [str(token) for token in row["tokens"]], str(row["behavior"])
+    return {
+        "what": "behavior",
+        "name": behavior,
+        "label": behavior,
+        "role": str(row["role"]),
+        "outcome": None,
+        "value": _number(row["value"]),
+        "on": str(row["on"]),
+        "arcs": [
+            [int(query), int(key), True] for query, key in zip(row["queries"], row["keys"], strict=True)
+        ],
+        **_drawn(row, tokens, tokens),
+        "text": str(row["text"])[:LONGEST_TEXT],
     }
 
 

@@ -77,17 +77,25 @@ def summaries_of_kind(
 
 
 def _relation(finds: Sequence[Mapping[str, Any]]) -> HeadSummary | None:
-    return _of_share(finds, "Finds ", " of cases")
+    return _of_share(_strongest(finds), "Finds ", " of cases")
+
+
+def strongest_behavior(shows: Sequence[Mapping[str, Any]], role: str) -> Mapping[str, Any] | None:
+    """Return the behavior that a head's line says, of those that it shows; None where it says none."""
+    return _strongest([each for each in shows if each["role"] != role or not ROLES[role].statistic])
 
 
 def _behavior(shows: Sequence[Mapping[str, Any]], role: str) -> HeadSummary | None:
-    return _of_share([each for each in shows if each["role"] != role or not ROLES[role].statistic], "", "")
+    return _of_share(strongest_behavior(shows, role), "", "")
 
 
-def _of_share(entries: Sequence[Mapping[str, Any]], before: str, of: str) -> HeadSummary | None:
-    if not entries:
+def _strongest(entries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
+    return max(entries, key=lambda entry: -1.0 if entry["value"] is None else entry["value"], default=None)
+
+
+def _of_share(best: Mapping[str, Any] | None, before: str, of: str) -> HeadSummary | None:
+    if best is None:
         return None
-    best = max(entries, key=lambda entry: -1.0 if entry["value"] is None else entry["value"])
     meaning = f" ({best['says']})" if best["says"] else ""
     return HeadSummary(capital(before + best["name"]), f"{meaning}{_number(best, of)}")
 

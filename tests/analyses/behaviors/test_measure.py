@@ -87,7 +87,7 @@ def test_a_control_is_a_model_of_random_weights(asked, result):
 
 
 def test_controls_read_a_part_of_a_long_text(asked, monkeypatch):
-    monkeypatch.setattr(measure, "CONTROL_INPUTS", 12)
+    monkeypatch.setattr(measure, "FEW_INPUTS", 12)
     run = prepare(asked)
     table = measure_stage(STAGES["behaviors"], run, {}, None).tables["behaviors"]
     counts = table.groupby("model")["n_rows"].max()
@@ -112,7 +112,7 @@ def test_the_text_is_drawn_and_the_vocabulary_read_once_for_all_controls(asked, 
     run = prepare(replace(asked, controls=0))
     monkeypatch.setattr(run, "sample", noted("sample", run.sample))
     measure_stage(STAGES["behaviors"], run, {}, None)
-    assert calls == ["delimiters"]
+    assert calls == ["delimiters", "sample"]
 
 
 @pytest.mark.parametrize("by_word", [None, "mean"])

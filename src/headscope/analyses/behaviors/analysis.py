@@ -19,7 +19,8 @@ ANALYSIS = Analysis(
             order=4,
             # 4: columns and values have the names of the field.
             # 5: a column that counts is named by what it counts.
-            version=5,
+            # 6: examples of copies and of induction.
+            version=6,
             listed="analyses.behaviors.catalog:NATURAL",
         ),
     ),

@@ -8,12 +8,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import NATURAL
+from headscope.analyses.behaviors.copy_examples import copy_examples
 from headscope.analyses.behaviors.delimiters import delimiters_of, delimiters_of_run
 from headscope.analyses.behaviors.layout import model_tables
 from headscope.analyses.behaviors.norm_notes import norm_notes
 from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
-from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE
+from headscope.analyses.behaviors.tables import BEHAVIORS_BEST, BEHAVIORS_TABLE, COPY_EXAMPLES
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.segment import Segment
@@ -23,7 +24,7 @@ from headscope.prepare.model_run import ModelRun
 from headscope.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
 
-CONTROL_INPUTS = 64
+FEW_INPUTS = 64
 """Inputs that controls read: enough to know what is near chance, so that no control reads the whole corpus."""
 
 
@@ -31,10 +32,10 @@ class BehaviorsMeasurement(Measurement[Run]):
     """Every behavior of every head, for the model and its controls; saved maps have no control."""
 
     @cached_property
-    def control_inputs(self) -> list[Segment]:
-        """The part of the text that controls read, drawn once for all of them."""
+    def few_inputs(self) -> list[Segment]:
+        """The part of the text that controls read, and that examples are chosen from, drawn once."""
         assert isinstance(self.run, ModelRun)
-        return self.run.sample(CONTROL_INPUTS)
+        return self.run.sample(FEW_INPUTS)
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the text, and those of a part of it with random weights."""
@@ -43,13 +44,13 @@ class BehaviorsMeasurement(Measurement[Run]):
         if not isinstance(run, ModelRun):
             return
         for seed in range(run.controls):
-            inputs = DrawnInputs(run, lambda: self.control_inputs, control=seed)
+            inputs = DrawnInputs(run, lambda: self.few_inputs, control=seed)
             control = NormBehaviorAccumulator(run.layout, trained.delimiters)
             label = f"behaviors: control {seed + 1} of {run.controls}"
             yield Scan(inputs, [control], f"control-{seed}", label=label)
 
     def compute(self, sums: ScanSums) -> StageResult:
-        """Return the tables of all heads, and of the best head of each behavior."""
+        """Return the tables of all heads, and of the best head of each behavior; a few inputs are read again."""
         trained, seed = sums.of(BehaviorAccumulator), self.run.options.seed
         tables = [model_tables(trained.compute(), NATURAL, None, seed=seed)]
         for number in range(len(sums) - 1):
@@ -61,10 +62,17 @@ class BehaviorsMeasurement(Measurement[Run]):
             tables={
                 "behaviors": heads[BEHAVIORS_TABLE.names],
                 "behaviors_best": best[BEHAVIORS_BEST.names],
+                "copy_examples": self._copy_examples(),
             },
             notes=notes_on("behaviors", *norm_notes(trained)),
             state=trained.state(),
         )
+
+    def _copy_examples(self) -> pd.DataFrame:
+        """Return sentences of copies and of induction; of saved maps none are drawn."""
+        if not isinstance(self.run, ModelRun):
+            return pd.DataFrame(columns=COPY_EXAMPLES.names)
+        return copy_examples(self.run, self.few_inputs)
 
 
 def accumulator_of(run: Run) -> BehaviorAccumulator:

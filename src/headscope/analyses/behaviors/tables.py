@@ -8,6 +8,7 @@ from headscope.declarations.head_measures import MeasureLabel
 from headscope.statistics.measures import MEASURES
 from headscope.statistics.tables.columns import (
     HEAD_OR_MEAN,
+    IN_SEGMENT,
     KIND,
     LAYER,
     PLACE,
@@ -101,7 +102,26 @@ BEHAVIORS_BEST = TableSchema(
     key=("model", "seed", "kind", "behavior"),
 )
 
-TABLES = (BEHAVIORS_TABLE, BEHAVIORS_BEST)
+COPY_EXAMPLES = TableSchema(
+    name="copy_examples",
+    meaning="For each head the stretch of text in which it puts the most weight on earlier copies of a token, and the "
+    "one in which on what came after them; of a few inputs that repeat much.",
+    columns=(
+        *PLACE,
+        text("behavior", "what is shown", choices=("duplicate", "induction")),
+        share("value", "mean weight on these keys, over the rows of the stretch that have one in it"),
+        *IN_SEGMENT,
+        Column("start", "position in the input at which the stretch begins", "int64", bounds=POSITIVE),
+        Column("tokens", "readable tokens of the stretch", "list of text"),
+        Column("weights", "attention weights, row by row", "list of float64", unit="share"),
+        Column("queries", "places, from 0, of the rows with the largest such weights", "list of int64"),
+        Column("keys", "places of what these rows attend to", "list of int64"),
+        text("text", "the stretch as text"),
+    ),
+    key=("kind", "layer", "head", "behavior"),
+)
+
+TABLES = (BEHAVIORS_TABLE, BEHAVIORS_BEST, COPY_EXAMPLES)
 
 HEAD_LABELS = {
     (name,): MeasureLabel(label=name, description=BEHAVIORS[name].label, unit=BEHAVIORS[name].unit)

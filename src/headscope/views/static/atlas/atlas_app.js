@@ -218,6 +218,7 @@ class AtlasApp {
             onCompare: two ? null : (other) => (other === undefined ? this.startPicking() : this.open([heads[0], { kind, index: other }], { tell: true })),
             onClose: two ? () => this.open([heads[1 - place]], { tell: true }) : null,
             onSentence: this.onSentence,
+            wanted: this.filters.wantedShown,
           },
           { together },
         ),

@@ -93,7 +93,8 @@ function nearestPart(kind, index, { onOpen, onCompare }) {
 }
 
 // `together`: of heads that are compared, what their cards show together.
-// `actions`: onOpen(kind, index), onCompare(index or nothing), onClose, onSentence; null where there is none.
+// `actions`: onOpen(kind, index), onCompare(index or nothing), onClose, onSentence, null where there is none; `wanted`: behaviors
+// that were asked for.
 export function atlasCard(kind, index, actions, { level = 2, together = null } = {}) {
   const title = headTitle(kind, index);
   const part = (name, ...children) => el("section", {}, el("h3", {}, name), children);
@@ -120,7 +121,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
     el("p", { class: "role" }, summaryLine(kind, index)),
     written ? el("p", { class: "at-written" }, written) : null,
     findLines(kind, index),
-    sentencePart(kind, index, { onSentence: actions.onSentence, together }),
+    sentencePart(kind, index, { onSentence: actions.onSentence, together, wanted: actions.wanted }),
     explainedPart(kind, index),
     decilesPart(kind, index),
     jobsPart(kind, index),

@@ -1,4 +1,4 @@
-// The sentences on a head's card, one at a time: where it finds something, then where it does most of its own thing.
+// The sentences on a head's card, one at a time: where it finds something, where it copies, then where it does most of its role.
 import { el, shape } from "../core/dom.js";
 import { findsOf, headTitle, mapOf, roleOf, sharedSentences } from "../report/data.js";
 import { atlas, sentencesOf } from "./atlas_data.js";
@@ -25,7 +25,8 @@ function choices(kind, index) {
     text: sentence.text,
   }));
   const found = new Set(findsOf(kind, index).map((one) => one.name));
-  const rank = ({ sentence }) => (sentence.what === "role" ? 2 : sentence.outcome === "right" && found.has(sentence.label) ? 0 : 1);
+  const isFound = (sentence) => sentence.outcome === "right" && found.has(sentence.label);
+  const rank = ({ sentence }) => (isFound(sentence) ? 0 : sentence.what === "behavior" ? 1 : sentence.what === "relation" ? 2 : 3);
   own.sort((a, b) => rank(a) - rank(b));
   const numbered = new Map();
   for (const one of own) {
@@ -36,11 +37,13 @@ function choices(kind, index) {
 }
 
 // `together`: of cards that are compared, how each shows another sentence. Those that every head is drawn on are all that
-// they offer, and what is chosen on one is shown on all.
-export function sentencePart(kind, index, { onSentence = null, together = null } = {}) {
+// they offer, and what is chosen on one is shown on all. `wanted`: names of behaviors that were asked for, as the search has
+// them: a sentence that shows one comes first.
+export function sentencePart(kind, index, { onSentence = null, together = null, wanted = [] } = {}) {
   const offers = together ? sharedChoices(kind, index) : choices(kind, index);
   if (!offers.length) return el("section", { class: "at-sentences" }, el("h3", {}, "Sentences"), el("p", { class: "caption" }, "This run kept no sentence for this head."));
-  let at = 0;
+  const asked = new Set(wanted.map((name) => name.split(".").at(-1)));
+  let at = Math.max(0, offers.findIndex(({ sentence }) => sentence && sentence.what === "behavior" && asked.has(sentence.name)));
   const picture = el("div");
   const told = el("p", { class: "at-told" });
   const select = el("select", { "aria-label": "Sentence", onchange: () => go(select.selectedIndex) }, offers.map(({ name }) => el("option", {}, name)));

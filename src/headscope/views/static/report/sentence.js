@@ -20,6 +20,7 @@ export function mapOfSentence(sentence) {
 }
 
 export function labelOf({ what, label, outcome }) {
+  if (what === "behavior") return `shows ${label}`;
   return what === "role" ? label : outcome === "right" ? `finds ${label}` : `misses ${label}`;
 }
 
@@ -30,7 +31,8 @@ export function tellSentence(sentence, role) {
     const value = el("strong", {}, amount(sentence.value, !known || known.share));
     return [value, ` ${says}, over this whole input.`];
   }
-  const named = ([query, key]) => `${sentence.tokens[query][0]} → ${(sentence.keys || sentence.tokens)[key][0]}`;
+  const named = ([query, key], open = "", close = "") => `${open}${sentence.tokens[query][0]}${close} → ${open}${(sentence.keys || sentence.tokens)[key][0]}${close}`;
+  if (sentence.what === "behavior") return [el("strong", {}, amount(sentence.value, true)), ` on ${sentence.on}, over the tokens that repeat here: ${sentence.arcs.map((arc) => named(arc, "“", "”")).join(", ")}.`];
   const arcs = sentence.arcs.map((arc) => `${named(arc)}${arc[2] ? "" : " (missed)"}`).join(", ");
   const weight = amount(sentence.value, true);
   return sentence.outcome === "right" ? [el("strong", {}, weight), ` on the right words: ${arcs}.`] : [`Gold: ${arcs}; it looks elsewhere, with up to `, el("strong", {}, weight), "."];

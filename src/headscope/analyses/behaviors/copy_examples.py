@@ -1,0 +1,186 @@
+"""A stretch of text in which each head looks back at copies, or at what came after them, as clearly as it does."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.behaviors.tables import COPY_EXAMPLES
+from headscope.attention.scan import scan
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
+from headscope.encoding.segment import Segment
+from headscope.encoding.vocabulary import KeyClass
+from headscope.examples.example_inputs import example_tokens, within_tokens
+from headscope.examples.excerpts import MOST_TOKENS, Excerpt, WantedExcerpt, cut_excerpt, highest
+from headscope.prepare.model_run import ModelRun
+
+_MOST_INPUTS = 24
+_LONGEST = 1024
+"""Longer inputs would take too much memory: a layer's whole maps are held."""
+_MOST_ARCS = 3
+_DECIMALS = 6
+
+Pairs = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class CopyExample:
+    """A head's attention on a stretch of text.
+
+    Attributes:
+        excerpt: the stretch, with the head and the behavior.
+        on: the pairs that the behavior is about, `[query, key]`.
+        amount: sum of the weights on them.
+    """
+
+    excerpt: Excerpt
+    on: Pairs
+    amount: float
+
+    @property
+    def value(self) -> float:
+        """The mean over the rows that have such a key in the stretch."""
+        return self.amount / int(self.on.any(1).sum())
+
+    @property
+    def arcs(self) -> list[tuple[int, int]]:
+        """The clearest pairs, at most one of a row, in the order of the text."""
+        weights = np.where(self.on, self.excerpt.weights, 0.0).round(_DECIMALS)
+        rows = np.argsort(-weights.max(1), kind="stable")[:_MOST_ARCS]
+        return [(int(row), int(weights[row].argmax())) for row in sorted(rows) if weights[row].any()]
+
+
+def copy_pairs(ids: NDArray[np.int64], special: Pairs) -> Mapping[str, Pairs]:
+    """Return the pairs of copies and of induction, `[row, key]`: both are earlier keys than the row.
+
+    Args:
+        ids: of an input, `[token]`.
+        special: which tokens are special, and so no rows.
+    """
+    earlier = np.tri(len(ids), k=-1, dtype=bool)
+    copies = (ids[:, None] == ids[None, :]) & earlier & ~special[:, None]
+    behind = np.zeros_like(copies)
+    behind[:, 1:] = copies[:, :-1]
+    return {"duplicate": copies, "induction": behind & earlier}
+
+
+def repeating_inputs(segments: Sequence[Segment], *, tokens: int) -> list[Segment]:
+    """Choose the inputs in which a stretch repeats the most pairs of tokens.
+
+    Args:
+        segments: to choose from.
+        tokens: largest total length; the first input may be longer.
+    """
+    counted = [
+        (-_most_repeats(each.ids), each.document, each.index, each)
+        for each in segments
+        if len(each) <= _LONGEST
+    ]
+    ordered = sorted((entry for entry in counted if entry[0]), key=lambda entry: entry[:3])
+    return within_tokens([entry[-1] for entry in ordered[:_MOST_INPUTS]], most=tokens)
+
+
+def _most_repeats(ids: NDArray[np.int64]) -> int:
+    """Count the pairs of tokens that a stretch has a second time, at the stretch that has the most."""
+    last: dict[tuple[int, int], int] = {}
+    near = np.zeros(len(ids), dtype=np.int64)
+    for position, pair in enumerate(zip(ids[:-1].tolist(), ids[1:].tolist(), strict=True)):
+        near[position] = pair in last and position - last[pair] < MOST_TOKENS - 1
+        last[pair] = position
+    return int(np.convolve(near, np.ones(MOST_TOKENS, dtype=np.int64)).max(initial=0))
+
+
+class CopyExampleCollector:
+    """Cuts the clearest stretch of each head and behavior out of some inputs (a scan consumer)."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"weights"})
+    span: ClassVar[str] = "layer"
+
+    def __init__(self) -> None:
+        self._best: dict[tuple[str, int, int, str], CopyExample] = {}
+
+    @property
+    def examples(self) -> list[CopyExample]:
+        """The examples by kind, layer, head and behavior."""
+        return [self._best[key] for key in sorted(self._best)]
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+
+    def update(self, tile: AttentionTile) -> None:
+        """Offer each input of a layer to its heads; copies are of one text, so that cross attention has none."""
+        if not tile.square:
+            return
+        for item in range(len(tile.queries.documents)):
+            valid = tile.queries.valid[item]
+            ids, classes = (
+                side[item][valid].cpu().numpy() for side in (tile.queries.ids, tile.queries.classes)
+            )
+            weights = (
+                tile.weights[item][:, tile.row_valid[item]][:, :, tile.keys.valid[item]].float().cpu().numpy()
+            )
+            pairs = copy_pairs(ids, np.isin(classes, (KeyClass.CLS, KeyClass.SEP)))
+            for behavior, on in pairs.items():
+                rows = np.where(on, weights, 0.0).sum(-1, dtype=np.float64)
+                for head in np.flatnonzero(rows.any(-1)).tolist():
+                    self._offer(tile, item, head, behavior, on, rows[head])
+
+    def end(self, batch: Batch) -> None:
+        """Close the batch."""
+
+    def _offer(
+        self, tile: AttentionTile, item: int, head: int, behavior: str, on: Pairs, rows: NDArray[np.float64]
+    ) -> None:
+        stretch = highest(rows)
+        document, index = tile.queries.documents[item], tile.queries.indices[item]
+        wanted = WantedExcerpt(tile.kind, tile.layer + 1, head + 1, behavior, 1, 0.0, document, index)
+        excerpt = cut_excerpt(
+            wanted,
+            tile,
+            item,
+            stretch,
+            lambda weights: np.where(on[stretch], weights.astype(np.float64), 0.0),
+        )
+        inside = on[np.ix_(excerpt.rows, excerpt.columns)]
+        amount = round(float(np.where(inside, excerpt.weights, 0.0).sum(dtype=np.float64)), _DECIMALS)
+        key = (tile.kind, tile.layer, head, behavior)
+        best = self._best.get(key)
+        order = (-amount, document, index)
+        if amount and (
+            best is None or order < (-best.amount, best.excerpt.wanted.document, best.excerpt.wanted.segment)
+        ):
+            self._best[key] = CopyExample(excerpt, inside, amount)
+
+
+def copy_examples(run: ModelRun, inputs: Sequence[Segment]) -> pd.DataFrame:
+    """Read a few inputs that repeat much again, and lay out `copy_examples.parquet`.
+
+    Args:
+        run: of the model.
+        inputs: to choose from.
+    """
+    segments = repeating_inputs(inputs, tokens=example_tokens(run.facts()["counts"]["tokens"]))
+    collector = CopyExampleCollector()
+    if segments:
+        scan(run.again(segments), [collector])
+    rows = []
+    for example in collector.examples:
+        excerpt = example.excerpt
+        tokens, _, text = run.excerpt_words(excerpt)
+        about = vars(excerpt.wanted) | {"value": example.value}
+        rows.append(
+            {name: about[name] for name in COPY_EXAMPLES.names if name in about}
+            | {
+                "start": excerpt.start,
+                "tokens": tokens,
+                "weights": excerpt.weights.astype("float64").reshape(-1).tolist(),
+                "queries": [query for query, _ in example.arcs],
+                "keys": [key for _, key in example.arcs],
+                "text": text,
+            }
+        )
+    return pd.DataFrame(rows, columns=COPY_EXAMPLES.names)
