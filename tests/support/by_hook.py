@@ -64,9 +64,10 @@ def logs_of(model: nn.Module, anatomy: Anatomy, question: Question) -> Tensor:
     return torch.log_softmax(logits.double(), dim=-1)[torch.from_numpy(question.targets) != NO_TARGET]
 
 
-def effect_of(logs: Tensor, changed: Tensor, question: Question) -> tuple[float, float]:
-    """How much loss is added, and KL(p || q), the mean over a question's targets."""
+def effect_of(logs: Tensor, changed: Tensor, question: Question) -> tuple[float, float, float]:
+    """How much loss is added, KL(p || q), and how much of the right token's logit above the mean of all is lost."""
     right = torch.from_numpy(question.targets[question.targets != NO_TARGET])[:, None]
     added = (logs.gather(1, right) - changed.gather(1, right)).mean()
     divergence = (logs.exp() * (logs - changed)).sum(-1).mean()
-    return float(added), float(divergence)
+    above = [(each - each.mean(-1, keepdim=True)).gather(1, right) for each in (logs, changed)]
+    return float(added), float(divergence), float((above[0] - above[1]).mean())

@@ -7,7 +7,7 @@ class KeepEffects:
     span, needs = "rows", frozenset()
 
     def __init__(self):
-        self.heads, self.layers, self.models, self.losses = {}, {}, {}, {}
+        self.heads, self.layers, self.models, self.losses, self.direct = {}, {}, {}, {}, {}
 
     def begin(self, batch):
         self.names = [(segment.document, segment.index) for segment in batch.segments]
@@ -17,6 +17,8 @@ class KeepEffects:
             key = (*name, tile.kind, tile.layer)
             self.heads[key] = tile.effects.heads[item].numpy()
             self.losses[name] = float(tile.effects.loss[item])
+            if tile.effects.direct is not None:
+                self.direct[key] = tile.effects.direct[item].numpy()
             if tile.effects.layer is not None:
                 self.layers[key] = tile.effects.layer[item].numpy()
             if tile.effects.model is not None:

@@ -53,7 +53,7 @@ class HandMadeSource:
     def effects_of(weights: torch.Tensor) -> HeadEffects:
         """Effects that depend on a layer's whole weights alone, of either sign; padding holds rubbish here too."""
         heads = torch.nan_to_num(weights).square().sum((2, 3))
-        both = torch.stack([torch.sin(heads), heads], dim=-1)
+        both = torch.stack([torch.sin(heads), heads, torch.cos(heads)], dim=-1)
         several = torch.stack([both, torch.cos(both), 2 * both], dim=2)
         layer = several.mean(1)
         return HeadEffects(loss=heads.sum(1), heads=several, layer=layer, model=layer)

@@ -28,7 +28,7 @@ def by_document(layer, head):
     for segment in SEGMENTS:
         effects = HandMadeSource.effects_of(torch.from_numpy(random_map(segment)[layer : layer + 1]))
         own = sums.setdefault(segment.document, np.zeros(3))
-        own += [*effects.heads[0, head, 0].tolist(), 1]
+        own += [*effects.heads[0, head, 0, :2].tolist(), 1]
     return np.array([sums[name] for name in sorted(sums)]).T
 
 

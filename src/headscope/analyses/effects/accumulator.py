@@ -1,11 +1,13 @@
 """Sums of what changing each head does to the model's predictions, by document."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.attention.interventions.outcome import MEASURES
 from headscope.attention.tile import AttentionTile
 from headscope.statistics.inference.confidence import Interval, ratio_interval
@@ -13,6 +15,9 @@ from headscope.statistics.inference.estimate import ratio
 from headscope.statistics.inference.significance import p_above
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed
+
+LOGIT, COMPENSATION = "logit", "compensation"
+"""What the right token's logit loses without a head, and how much less that is than what the head adds by itself."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +30,8 @@ class EffectResult:
         divergence: KL(p || p changed), nats, `[layer, head]`.
         p: of a test that the added loss is not 0, on both sides, `[layer, head]`; NaN with few documents.
         spread: standard deviation of the added loss over documents of the mean size, nats, `[layer, head]`.
+        direct: on logits, `[layer, head]` each: `LOGIT`, those of `DIRECT`, and `COMPENSATION`; empty where direct
+            effects are not known.
         n_inputs: number of inputs.
         n_documents: number of documents, or of groups of them.
     """
@@ -34,6 +41,7 @@ class EffectResult:
     divergence: Interval
     p: NDArray[np.float64]
     spread: NDArray[np.float64]
+    direct: Mapping[str, Interval]
     n_inputs: int
     n_documents: int
 
@@ -49,12 +57,19 @@ class EffectsAccumulator(Accumulator):
 
     def declare(self) -> Declared:
         """Declare the sums of effects, and the numbers of inputs."""
-        return {"effect": summed("layer", "head", len(MEASURES)), "n_inputs": counted("layer")}
+        return {
+            "effect": summed("layer", "head", len(MEASURES)),
+            "n_inputs": counted("layer"),
+            "direct": summed("layer", "head", len(DIRECT)),
+            "n_direct": counted("layer", "head", len(DIRECT)),
+        }
 
     def update(self, tile: AttentionTile) -> None:
         """Add the effects of a layer's heads on each input."""
         if tile.start == 0 and tile.effects is not None:
             self.add(tile, effect=tile.effects.heads[:, :, 0], n_inputs=1)
+            if (direct := tile.effects.direct) is not None:
+                self.add(tile, direct=direct.nan_to_num(0.0), n_direct=direct.isfinite())
 
     def compute(self) -> tuple[EffectResult, ...]:
         """Return each kind's effects with their intervals over documents."""
@@ -62,7 +77,7 @@ class EffectsAccumulator(Accumulator):
         results = []
         for part in self.layout:
             sums, counts = stacked[f"effect.{part.kind}"], stacked[f"n_inputs.{part.kind}"][:, :, None]
-            added, divergence = (sums[..., number] for number in range(len(MEASURES)))
+            added, divergence, logit = (sums[..., number] for number in range(len(MEASURES)))
             estimate = ratio(added, counts)
             above, below = (p_above(each) for each in (estimate, ratio(-added, counts)))
             documents = int((counts[:, 0, 0] > 0).sum()) if len(counts) else 0
@@ -73,8 +88,34 @@ class EffectsAccumulator(Accumulator):
                     divergence=ratio_interval(divergence, counts, scale="positive"),
                     p=np.minimum(1.0, 2 * np.minimum(above, below)),
                     spread=estimate.error * np.sqrt(documents),
+                    direct=_on_logits(
+                        logit, counts, stacked[f"direct.{part.kind}"], stacked[f"n_direct.{part.kind}"]
+                    ),
                     n_inputs=int(counts[:, 0].sum()),
                     n_documents=documents,
                 )
             )
         return tuple(results)
+
+
+def _on_logits(
+    logit: NDArray[np.float64], counts: NDArray[Any], direct: NDArray[np.float64], numbers: NDArray[Any]
+) -> dict[str, Interval]:
+    """Return effects on logits with intervals over documents; none where direct effects are not known.
+
+    Args:
+        logit: what is lost without each head, `[document, layer, head]`, and `counts` of how many inputs.
+        direct: what each head adds by itself, `[document, layer, head, DIRECT]`, and `numbers` of how many inputs.
+    """
+    if not numbers.any():
+        return {}
+    by_name = {
+        name: ratio_interval(direct[..., index], numbers[..., index], scale="real")
+        for index, name in enumerate(DIRECT)
+    }
+    return {
+        LOGIT: ratio_interval(logit, counts, scale="real"),
+        DIRECT[0]: by_name[DIRECT[0]],
+        COMPENSATION: ratio_interval(direct[..., 0] - logit, counts, scale="real"),
+        DIRECT[1]: by_name[DIRECT[1]],
+    }

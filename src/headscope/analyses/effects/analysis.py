@@ -16,6 +16,8 @@ ANALYSIS = Analysis(
             measure="measure:EffectsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss", "intervention", "effect_inputs"),
+            # 2: effects on logits, direct effects and copying.
+            version=2,
             order=9,
             by_name=True,
             cost=120,

@@ -42,11 +42,13 @@ class EffectsText(ScanCorpus):
         watch: told of what it takes.
         fits: returns what makes the interventions, once the inputs are read.
         scopes: what is changed at once.
+        direct: whether direct effects are told, too.
         most: number of inputs at most.
 
     Attributes:
         loss: the name of the loss, `passes` how many forward passes an input takes, `whole` why passes are whole ones
-            (empty where they are not), and `counts` what the loss was taken of; known once the source is opened.
+            (empty where they are not), `no_direct` why there are no direct effects, and `counts` what the loss was
+            taken of; known once the source is opened.
     """
 
     def __init__(
@@ -56,10 +58,12 @@ class EffectsText(ScanCorpus):
         *,
         fits: Callable[[], Sequence[Fit]],
         scopes: Sequence[Scope] = ("head",),
+        direct: bool = False,
         most: int,
     ) -> None:
         self.run, self.watch, self.fits, self.scopes, self.most = run, watch, fits, scopes, most
-        self.loss, self.passes, self.whole, self.counts = "", 0.0, "", LossCounts()
+        self.direct = direct
+        self.loss, self.passes, self.whole, self.no_direct, self.counts = "", 0.0, "", "", LossCounts()
 
     @cached_property
     def inputs(self) -> list[Segment]:
@@ -79,6 +83,7 @@ class EffectsText(ScanCorpus):
             ask_of(model.loss, model.loaded.tokenizer, model.anatomy, seed=options.seed),
             fits=self.fits(),
             scopes=self.scopes,
+            direct=self.direct,
             fitting=lambda: length_buckets(self.inputs, batch_size=size),
             seed=options.seed,
             after_batch=Forecast(self.watch, self.limit),
@@ -87,7 +92,7 @@ class EffectsText(ScanCorpus):
         tokens = max(1, int(shards.SHARD_TOKENS / source.passes))
         source.batches = shards.ShardedBatches(shards.shards(self.inputs, tokens=tokens), batch_size=size)
         self.loss, self.passes, self.whole = model.loss, source.passes, source.plan.missing
-        self.counts = source.counts
+        self.no_direct, self.counts = source.no_direct, source.counts
         return source
 
     def facts(self) -> dict[str, Any]:

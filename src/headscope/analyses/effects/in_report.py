@@ -1,5 +1,6 @@
 """What effects of heads add to the report."""
 
+from headscope.analyses.effects import direct_table
 from headscope.analyses.effects.findings import TOPIC, effect_findings
 from headscope.analyses.effects.kept import findings as kept
 from headscope.analyses.effects.kept import section as kept_section
@@ -23,7 +24,7 @@ PARTS = Parts(
     findings=findings,
     sections=sections,
     figures=(FIGURE, kept_section.FIGURE),
-    terms=(*TERMS, *kept_section.TERMS),
+    terms=(*TERMS, *direct_table.TERMS, *kept_section.TERMS),
     explained=("effects", "effect_kept"),
     headline={kept.TOPIC: 1, TOPIC: 5},
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from headscope.analyses.effects.direct_table import measures_on_logits
 from headscope.analyses.effects.findings import added_losses, wording_of
 from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.kept.accumulator import REPLACEMENTS
@@ -29,9 +30,10 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
     """Yield a line for each head, and what was done to it."""
     table, facts = result.tables["effects"], result.facts["effects"]
     prefix = kind_prefixes(table["kind"])
-    divergences = {
-        (row["kind"], row["layer"], row["head"]): number(row["value"])
-        for row in records(table[table["measure"] == "kl"])
+    others = ["kl", *measures_on_logits(table)]
+    values = {
+        (row["kind"], row["layer"], row["head"], row["measure"]): number(row["value"])
+        for row in records(table[table["measure"].isin(others)])
     }
     rows = []
     for kind in prefix:
@@ -43,16 +45,25 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
                     nats(cell.value),
                     joined(cell.ci_low, cell.ci_high, nats, between=" to ", missing=HYPHEN),
                     q_words(effect.q_value),
-                    nats(divergences[kind, effect.layer, effect.head]),
+                    *(nats(values[kind, effect.layer, effect.head, name]) for name in others),
                 ]
             )
-    yield Grid(("head", "added loss", "95%", "q", "KL"), rows)
+    yield Grid(("head", "added loss", "95%", "q", "KL", *others[1:]), rows)
     yield wording_of(table).how
     yield (
         f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token with all heads as they are, over "
         f"{count(facts['segments'], 'input')}, {count(facts['targets'], 'token')} predicted; added loss and "
         "KL(p || p changed) in nats"
     )
+    if others[1:]:
+        yield (
+            "logit: lost of the right token's logit, above the mean of all; direct: what the head by itself adds to "
+            "it; copying: the same of the token that it looks at most"
+        )
+        if "compensation" not in others:
+            yield "compensation by later layers, direct less logit, is told by --intervention zero"
+    elif facts["no_direct"]:
+        yield f"no direct effects on logits: {facts['no_direct']}"
     if facts["documents_needed"] is not None:
         needed = count(facts["documents_needed"], "document")
         yield f"about {needed} show an effect of {SMALL:g} nats of the median head"

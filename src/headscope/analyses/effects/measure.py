@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headscope.analyses.effects.accumulator import EffectResult, EffectsAccumulator
+from headscope.analyses.effects.accumulator import COMPENSATION, EffectResult, EffectsAccumulator
 from headscope.analyses.effects.effects_text import FITS, EffectsText
 from headscope.analyses.effects.forecast import documents_needed
-from headscope.analyses.effects.tables import EFFECTS
+from headscope.analyses.effects.tables import EFFECTS, TOTAL
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
-from headscope.attention.interventions.outcome import MEASURES
 from headscope.prepare.loss_model import loss_of
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
@@ -37,7 +36,11 @@ class EffectsMeasurement(Measurement[ModelRun]):
         super().__init__(run, **more)
         options = run.options
         self.text = EffectsText(
-            run, self.watch, fits=lambda: [FITS[options.intervention]], most=options.effect_inputs
+            run,
+            self.watch,
+            fits=lambda: [FITS[options.intervention]],
+            direct=True,
+            most=options.effect_inputs,
         )
 
     def check(self) -> None:
@@ -76,6 +79,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
         return {
             **self.text.facts(),
             "nothing_to_predict": self.text.counts.nothing,
+            "no_direct": self.text.no_direct,
             "intervention": self.run.options.intervention,
             "documents_needed": documents_needed(float(np.median(spread))),
         }
@@ -94,17 +98,24 @@ def effects_table(results: Sequence[EffectResult], intervention: str) -> pd.Data
     q_values = _like(false_discovery(np.concatenate([result.p.reshape(-1) for result in results])), sizes)
     tables = []
     for result, q in zip(results, q_values, strict=True):
-        both = (result.added_loss, result.divergence)
+        intervals = dict(zip(TOTAL, (result.added_loss, result.divergence), strict=True)) | dict(
+            result.direct
+        )
+        if intervention != "zero":
+            # A head's whole direct effect is of all that it writes.
+            intervals.pop(COMPENSATION, None)
+        each = intervals.values()
+        untested = [np.full(q.shape, np.nan)] * (len(intervals) - 1)
         columns = {
-            "value": np.stack([interval.value for interval in both], -1),
-            "ci_low": np.stack([interval.low for interval in both], -1),
-            "ci_high": np.stack([interval.high for interval in both], -1),
-            "q_value": np.stack([q, np.full(q.shape, np.nan)], -1),
+            "value": np.stack([interval.value for interval in each], -1),
+            "ci_low": np.stack([interval.low for interval in each], -1),
+            "ci_high": np.stack([interval.high for interval in each], -1),
+            "q_value": np.stack([q, *untested], -1),
         }
         tables.append(
             head_table(
                 columns,
-                {"measure": MEASURES},
+                {"measure": tuple(intervals)},
                 kind=result.kind,
                 intervention=intervention,
                 n_inputs=result.n_inputs,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from headscope.analyses.effects.direct_table import direct_table
 from headscope.analyses.effects.figures import draw_effects
 from headscope.analyses.effects.findings import TOPIC
 from headscope.analyses.effects.forecast import SMALL
@@ -59,6 +60,8 @@ def effect_section(about: Context) -> list[Section]:
             ),
             head_table(table, kind).html(),
         ]
+        if (on_logits := direct_table(table, kind)) is not None:
+            blocks.append(on_logits.html())
     return section("effects", "What a head is worth to the loss", WHY, blocks)
 
 

@@ -1,10 +1,17 @@
 """The table of effects."""
 
-from headscope.attention.interventions.outcome import MEASURES
+from headscope.analyses.effects.accumulator import COMPENSATION, LOGIT
+from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.choices import INTERVENTIONS
 from headscope.statistics.tables.columns import FEW, HEAD, KIND, LAYER, Q_VALUE, count, ends, number, text
 from headscope.statistics.tables.table_schema import TableSchema
+
+_UNIT = "nats, or units of a logit"
+TOTAL = ("loss", "kl")
+"""How much the predictions change without a head."""
+ON_LOGITS = (LOGIT, DIRECT[0], COMPENSATION, DIRECT[1])
+"""Of decoders whose logits are made of the stream by a norm and a matrix."""
 
 EFFECTS = TableSchema(
     name="effects",
@@ -14,11 +21,14 @@ EFFECTS = TableSchema(
         text("intervention", "what is done to the head, the same in all rows", choices=INTERVENTIONS),
         text(
             "measure",
-            "`loss`: the loss that is added; `kl`: how far the predictions diverge, at the same targets",
-            choices=MEASURES,
+            "`loss`: the loss that is added; `kl`: how far the predictions diverge, at the same targets; `logit`: what "
+            "the right token's logit, above the mean of all, loses; `direct`: what the head by itself adds to it; "
+            "`compensation`: `direct` less `logit`, where the head wrote nothing; `copying`: what the head by itself "
+            "adds to the logit of the token that it looks at most, sinks left out",
+            choices=(*TOTAL, *ON_LOGITS),
         ),
-        number("value", "mean over an input's targets, then over inputs", unit="nats"),
-        *ends("value", unit="nats", missing=FEW),
+        number("value", "mean over an input's targets, then over inputs", unit=_UNIT),
+        *ends("value", unit=_UNIT, missing=FEW),
         Q_VALUE,
         count("n_inputs", "inputs"),
     ),
@@ -29,4 +39,8 @@ TABLES = (EFFECTS,)
 HEAD_LABELS = {
     ("loss",): MeasureLabel(label="effect on the loss", unit="nats"),
     ("kl",): MeasureLabel(label="effect on predictions, KL", unit="nats"),
+    (LOGIT,): MeasureLabel(label="effect on the logit", unit="units of a logit"),
+    (DIRECT[0],): MeasureLabel(label="direct effect on the logit", unit="units of a logit"),
+    (COMPENSATION,): MeasureLabel(label="compensation by later layers", unit="units of a logit"),
+    (DIRECT[1],): MeasureLabel(label="copying (above 0) or suppression", unit="units of a logit"),
 }

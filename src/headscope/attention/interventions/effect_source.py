@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from headscope.attention.head_id import head_label
 from headscope.attention.interventions.block_plan import Layer, find_blocks
 from headscope.attention.interventions.changed_pass import ChangedPasses, Changes, LayerRows
+from headscope.attention.interventions.direct_effect import DirectEffects
 from headscope.attention.interventions.intervention import (
     Fit,
     FittingInputs,
@@ -22,6 +23,7 @@ from headscope.attention.interventions.outcome import HeadEffects, Predictions
 from headscope.attention.model.loss_source import LossSource, decoders_of, lists_together, targets_of
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
 from headscope.attention.model.projections import find_projections
+from headscope.attention.model.unembedding import Unembedding, find_unembedding
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
@@ -46,11 +48,13 @@ class EffectSource(LossSource):
         fits: make the interventions.
         fitting: returns the batches of segments that interventions learn from; read at most once.
         scopes: what is changed at once; single heads always are.
+        direct: whether tiles hold direct effects, where the model allows to tell them.
         seed: of what interventions draw.
         after_batch: called after each batch with the passes that an input takes, the effects by layer, and seconds.
 
     Attributes:
         plan: the model's blocks.
+        no_direct: why there are no direct effects; empty where there are, or nobody wants them.
 
     Raises:
         ModelError: as `LossSource`.
@@ -69,6 +73,7 @@ class EffectSource(LossSource):
         fits: Sequence[Fit],
         fitting: Callable[[], Iterable[list[Segment]]] = lambda: (),
         scopes: Sequence[Scope] = ("head",),
+        direct: bool = False,
         seed: int = 0,
         after_batch: Callable[[float, list[HeadEffects], float], object] = lambda *_: None,
         padding_side: str = "right",
@@ -78,9 +83,22 @@ class EffectSource(LossSource):
         self.scopes, self._number = tuple(scopes), len(fits)
         self.after_batch = after_batch
         self._projections = find_projections(model, anatomy, vocabulary)
+        self.no_direct = ""
+        self._unembedding: Unembedding | None = None
+        if direct:
+            self._find_unembedding()
         self._sites = {(site.kind, site.layer): site for site in anatomy.calls if site is not None}
         # Fitted once, by whoever asks first, for the copies that read a part of the batches too.
         self._interventions = cache(lambda: self._fitted(fits, fitting, seed))
+
+    def _find_unembedding(self) -> None:
+        unembedding = find_unembedding(self.model, self.anatomy, self.vocabulary, self.plan.modules)
+        if isinstance(unembedding, str):
+            self.no_direct = unembedding
+        elif self._projections.lost:
+            self.no_direct = self._projections.lost
+        else:
+            self._unembedding = unembedding
 
     @property
     def passes(self) -> float:
@@ -120,7 +138,13 @@ class EffectSource(LossSource):
         ) as inputs:
             targets = targets_of(questions, shared)
             with asked_logits(self.model, targets != NO_TARGET):
-                predictions = Predictions(passes.unchanged(inputs).logits, targets)
+                direct = self._listener(targets)
+                if direct is None:
+                    logits = passes.unchanged(inputs).logits
+                else:
+                    with direct.listening():
+                        logits = passes.unchanged(inputs, changes=direct.looks).logits
+                predictions = Predictions(logits, targets)
                 self._check(predictions.losses, shared)
                 self.count(questions, predictions.losses)
 
@@ -133,18 +157,29 @@ class EffectSource(LossSource):
 
                 whole = effect(self._all_heads) if "model" in self.scopes else None
                 for layer in self.plan.layers:
-                    effects = self._of_layer(layer, predictions.losses, effect, whole)
+                    by_itself = None if direct is None else direct.of_layer(layer)
+                    effects = self._of_layer(layer, predictions.losses, effect, whole, by_itself)
                     self._check(effects.heads, shared, layer)
                     shared.consumer.update(self._tile(layer, effects, passes))
                     by_layer.append(effects)
         return by_layer
+
+    def _listener(self, targets: Tensor) -> DirectEffects | None:
+        if self._unembedding is None:
+            return None
+        return DirectEffects(self._unembedding, self._projections, targets)
 
     @property
     def _all_heads(self) -> dict[Layer, range]:
         return {layer: range(len(site.groups)) for layer, site in self._sites.items()}
 
     def _of_layer(
-        self, layer: Layer, losses: Tensor, effect: Callable[[Heads], Tensor], whole: Tensor | None
+        self,
+        layer: Layer,
+        losses: Tensor,
+        effect: Callable[[Heads], Tensor],
+        whole: Tensor | None,
+        direct: Tensor | None,
     ) -> HeadEffects:
         numbers = range(len(self._sites[layer].groups))
         return HeadEffects(
@@ -152,6 +187,7 @@ class EffectSource(LossSource):
             heads=torch.stack([effect({layer: [head]}) for head in numbers], dim=1),
             layer=effect({layer: numbers}) if "layer" in self.scopes else None,
             model=whole,
+            direct=direct,
         )
 
     def _check(self, values: Tensor, shared: ModelPass, layer: Layer | None = None) -> None:

@@ -8,8 +8,9 @@ from torch import Tensor
 
 from headscope.encoding.questions.loss_questions import NO_TARGET
 
-MEASURES = ("loss", "kl")
-"""The change of the loss, and KL(p || p changed), both in nats, the mean over a segment's targets."""
+MEASURES = ("loss", "kl", "logit")
+"""The change of the loss, KL(p || p changed), both in nats, and what is lost of the right token's logit above the mean
+of all tokens' logits; each the mean over a segment's targets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,12 +22,15 @@ class HeadEffects:
         heads: with one head changed, `[batch, head, intervention, MEASURES]`.
         layer: with all heads of the layer changed, `[batch, intervention, MEASURES]`; None where it was not asked for.
         model: with all heads of the model changed, `[batch, intervention, MEASURES]`; the same for every layer.
+        direct: what each head adds to logits by itself, `[batch, head, direct_effect.DIRECT]`; None where it is not
+            known.
     """
 
     loss: Float[Tensor, " batch"]
     heads: Float[Tensor, "batch head intervention measure"]
     layer: Float[Tensor, "batch intervention measure"] | None = None
     model: Float[Tensor, "batch intervention measure"] | None = None
+    direct: Float[Tensor, "batch head effect"] | None = None
 
 
 class Predictions:
@@ -44,6 +48,7 @@ class Predictions:
         self._number = self._has_target.sum(1)
         self._logs = self._log_softmax(logits)
         self._of_right = self._logs.gather(1, self._right)[:, 0]
+        self._mean = self._logs.mean(-1)
 
     @property
     def losses(self) -> Float[Tensor, " batch"]:
@@ -51,17 +56,24 @@ class Predictions:
         return self._means(-self._of_right)
 
     def against(self, logits: Tensor) -> Float[Tensor, "batch measure"]:
-        """Return how much loss is added, and KL(p || q), `[batch, MEASURES]`, where the changed model predicts q.
+        """Return how much loss is added, KL(p || q), and the loss of logit, where the changed model predicts q.
 
         Args:
             logits: of the changed model, as those of the unchanged one.
+
+        Returns:
+            `[batch, MEASURES]`.
         """
         changed = self._log_softmax(logits)
         added = self._of_right - changed.gather(1, self._right)[:, 0]
+        # A logit above the mean of all is the same of logarithms: they differ by a number that all tokens share.
+        lost = added - (self._mean - changed.mean(-1))
         # The difference of logarithms first: the sums of p log p and p log q agree in most of their digits.
         divergence = changed.sub_(self._logs).neg_().mul_(self._logs.exp()).sum(-1)
         # No divergence is below 0, but for rounding.
-        return torch.stack([self._means(added), self._means(divergence).clamp(min=0)], dim=-1)
+        return torch.stack(
+            [self._means(added), self._means(divergence).clamp(min=0), self._means(lost)], dim=-1
+        )
 
     def _log_softmax(self, logits: Tensor) -> Tensor:
         scores = logits if logits.ndim == 2 else logits[self._has_target]

@@ -30,6 +30,7 @@ class Projection:
         gate: whether the output is multiplied by one number a head or one a channel first.
         before: the norm that the output goes through first.
         after: the norm that the projection's output goes through.
+        multiplier: what the model multiplies the result by, before it is added to the stream.
         in_stream: whether the result is what is added to the stream; else it is the projection's output, and what
             becomes of it is not known.
     """
@@ -39,6 +40,7 @@ class Projection:
     gate: Gate = "none"
     before: FrozenNorm | None = None
     after: FrozenNorm | None = None
+    multiplier: float = 1.0
     in_stream: bool = True
 
     def scale(self, output: Float[Tensor, "batch row inner"]) -> Float[Tensor, "batch row"] | None:
@@ -128,6 +130,7 @@ class OutputPath:
             gate=self.gate,
             before=self.before,
             after=after,
+            multiplier=multiplier,
             in_stream=self.added is not None,
         )
 

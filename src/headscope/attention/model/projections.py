@@ -39,6 +39,21 @@ class Projections:
     layers: Mapping[tuple[str, int], Projection]
     missing: Mapping[tuple[str, int], str]
 
+    @property
+    def lost(self) -> str:
+        """Why it is not known of some layer what each of its heads adds to the stream; empty where it is."""
+        for (_, layer), why in self.missing.items():
+            return f"layer {layer + 1}: {why}"
+        for (_, layer), projection in self.layers.items():
+            before = projection.before
+            if not projection.in_stream:
+                return (
+                    f"layer {layer + 1}: what its output projection makes is not added to the stream as it is"
+                )
+            if before is not None and (before.centered or bool(before.bias.any())):
+                return f"layer {layer + 1}: a norm before its output projection mixes what its heads write"
+        return ""
+
 
 def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> Projections:
     """Run one short input and see where the output of each layer's attention goes.

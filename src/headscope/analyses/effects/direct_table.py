@@ -1,0 +1,59 @@
+"""Effects on logits in the report: what each head adds by itself, what is lost without it, and what it copies."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from headscope.analyses.effects.tables import ON_LOGITS
+from headscope.attention.head_id import head_label
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.numbers import DASH, joined, nats
+from headscope.report_kit.tables.cells import cell_of, rows_by_head
+from headscope.report_kit.tables.page_rows import Table
+
+TERMS = (
+    ("Direct effect", "what a head by itself adds to the logit of the right token, above the mean of all tokens, past "
+     "all later layers: what it writes, through the last norm with the scale of the row as it is, times the token’s "
+     "unembedding; the mean over the targets of an input, then over inputs"),
+    ("Compensation", "the direct effect less what the logit loses when the head writes nothing. Above 0 later layers "
+     "make up for the head; below 0 they needed it"),
+    ("Copying", "what a head by itself adds to the logit of the token that it looks at most, sinks left out. Above 0 "
+     "it copies what it looks at, below 0 it suppresses it"),
+)  # fmt: skip
+
+
+def measures_on_logits(table: pd.DataFrame) -> list[str]:
+    """Return which effects on logits a table of effects has, in the order of the page."""
+    measures = set(table["measure"])
+    return [name for name in ON_LOGITS if name in measures]
+
+
+def direct_table(table: pd.DataFrame, kind: Kind) -> Table | None:
+    """Tabulate every head's effects on logits with their intervals; None where there are none.
+
+    Args:
+        table: `tables/effects.parquet`.
+        kind: of attention.
+    """
+    names = measures_on_logits(table)
+    if not names:
+        return None
+    rows = []
+    for head, cells in rows_by_head(table[table["kind"] == kind.name], "measure"):
+        row = [head_label(*head)]
+        for name in names:
+            cell = cell_of(cells[name,], "value")
+            row += [_text(cell.value), joined(cell.ci_low, cell.ci_high, _text, between=" to ", missing=DASH)]
+        rows.append(tuple(row))
+    titles = {"logit": "logit lost without it", "direct": "direct effect"}
+    return Table(
+        summary=f"Table: what each head adds to the logit of the right token{kind.in_brackets}",
+        groups=(("", 1), *((titles.get(name, name), 2) for name in names)),
+        header=("head", *("value", "95% interval") * len(names)),
+        rows=tuple(rows),
+        name=f"table-direct-{kind.name}",
+    )
+
+
+def _text(value: float) -> str:
+    return nats(value).replace("-", "−")

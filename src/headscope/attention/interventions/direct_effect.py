@@ -1,0 +1,133 @@
+"""Direct effects: what heads write, taken straight to the logits, past all later layers (Elhage et al. 2021)."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from headscope.attention.interventions.block_plan import Layer
+from headscope.attention.interventions.changed_pass import Changes, LayerRows
+from headscope.attention.model.learned_sink import Attended
+from headscope.attention.model.output_path import Projection
+from headscope.attention.model.projections import Projections
+from headscope.attention.model.unembedding import Unembedding
+from headscope.encoding.questions.loss_questions import NO_TARGET
+from headscope.encoding.vocabulary import KeyClass
+
+DIRECT = ("direct", "copying")
+"""On the logit of the right token, and on that of the token that the head looks at most; the mean over rows."""
+_SINKS = (int(KeyClass.CLS), int(KeyClass.SEP))
+
+
+class DirectEffects:
+    """Listens to the unchanged pass of a batch; then says what each head adds to logits by itself.
+
+    For a head that adds f to the stream it is `(W_U[y] - mean W_U) . norm(f)`, with the scale that the norm gives the
+    whole stream of the row.
+
+    Args:
+        unembedding: from the stream to the logits.
+        projections: from heads to the stream, of every layer.
+        targets: the right tokens, `NO_TARGET` where nothing is asked, `[batch, position]`.
+    """
+
+    def __init__(
+        self, unembedding: Unembedding, projections: Projections, targets: Int[Tensor, "batch position"]
+    ) -> None:
+        self._unembedding, self._projections = unembedding, projections
+        self._has_target = targets != NO_TARGET
+        self._right = targets[self._has_target]
+        self._outputs: dict[Layer, Tensor] = {}
+        self._strongest: dict[Layer, tuple[Tensor, Tensor]] = {}
+        self._scale: Tensor | None = None
+
+    @property
+    def looks(self) -> Changes:
+        """What looks at each layer of the pass, and changes nothing."""
+        layers = self._projections.layers
+        return Changes(
+            outputs=dict.fromkeys(layers, self._keep_output),
+            weights=dict.fromkeys(layers, self._keep_strongest),
+        )
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Listen to the norm for as long as the `with` block lasts."""
+        hook = self._unembedding.norm.module.register_forward_hook(self._keep_scale)
+        try:
+            yield
+        finally:
+            hook.remove()
+
+    def of_layer(self, layer: Layer) -> Float[Tensor, "batch head effect"]:
+        """Return the effects of a layer's heads on each segment, `[batch, head, DIRECT]`; NaN where no row has one.
+
+        Args:
+            layer: listened to; it can be asked for once.
+        """
+        rows, (tokens, has_token) = self._outputs.pop(layer), self._strongest.pop(layer)
+        assert self._scale is not None
+        by_head = []
+        for head in range(rows.shape[1]):
+            alone = torch.zeros_like(rows)
+            alone[:, head] = rows[:, head]
+            added = _added(self._projections.layers[layer], alone.flatten(1), rows.flatten(1))
+            normed = self._unembedding.norm.linear(added) * self._scale[:, None]
+            right, looked_at = (
+                (normed * self._unembedding.directions(each)).sum(-1)
+                for each in (self._right, tokens[:, head])
+            )
+            every = torch.ones_like(has_token[:, head])
+            by_head.append(
+                torch.stack([self._means(right, every), self._means(looked_at, has_token[:, head])], dim=-1)
+            )
+        return torch.stack(by_head, dim=1)
+
+    def _keep_output(self, rows: LayerRows, outputs: Tensor) -> None:
+        self._outputs[rows.layer] = outputs[self._has_target]
+
+    def _keep_strongest(self, rows: LayerRows, answer: Attended) -> tuple[list[int], Tensor]:
+        """Keep the token off the sink that each head looks at most; change no head."""
+        keys = rows.keys
+        is_sink = torch.isin(keys.classes, torch.tensor(_SINKS, device=keys.classes.device))
+        open_keys = (~(is_sink | (keys.positions == 0)))[:, None] & rows.visibility.visible
+        most, key = torch.where(open_keys[:, None], answer.weights, -1.0).max(-1)
+        tokens = keys.ids[:, None].expand(-1, key.shape[1], -1).gather(2, key)
+        self._strongest[rows.layer] = (
+            tokens.transpose(1, 2)[self._has_target],
+            (most >= 0).transpose(1, 2)[self._has_target],
+        )
+        return [], answer.weights[:, :0]
+
+    def _keep_scale(self, _: nn.Module, arguments: tuple[Any, ...], answer: Tensor) -> None:
+        self._scale = self._unembedding.norm.scale(arguments[0][self._has_target], answer[self._has_target])
+
+    def _means(self, values: Tensor, counted: Tensor) -> Float[Tensor, " batch"]:
+        """Return each segment's mean over the rows that count."""
+        owner = self._has_target.nonzero()[:, 0]
+        empty = values.new_zeros(len(self._has_target), dtype=torch.float64)
+        sums = empty.index_add(0, owner, torch.where(counted, values, 0.0).double())
+        return sums / empty.index_add(0, owner, counted.double())
+
+
+def _added(projection: Projection, alone: Tensor, every: Tensor) -> Float[Tensor, "row width"]:
+    """Return what one head adds to the stream, without the projection's bias.
+
+    Args:
+        projection: of its layer.
+        alone: what the projection is given of this head, 0 elsewhere.
+        every: what it is given of all heads, on which the scale of a norm behind it depends.
+    """
+    bias = projection.module.forward(torch.zeros_like(alone[:1]))
+    added = projection.module.forward(alone) - bias
+    exact = torch.promote_types(added.dtype, torch.float32)
+    added = added.to(exact)
+    if projection.after is not None:
+        projected = projection.module.forward(every)
+        scale = projection.after.scale(projected, projection.after.module.forward(projected))
+        added = scale[:, None] * projection.after.linear(added)
+    result: Tensor = projection.multiplier * added
+    return result
