@@ -7,12 +7,15 @@ class KeepEffects:
     span, needs = "rows", frozenset()
 
     def __init__(self):
-        self.heads, self.layers, self.models, self.losses, self.direct = {}, {}, {}, {}, {}
+        self.heads, self.layers, self.models, self.losses = {}, {}, {}, {}
+        self.direct, self.ov_copying = {}, {}
 
     def begin(self, batch):
         self.names = [(segment.document, segment.index) for segment in batch.segments]
 
     def update(self, tile):
+        if tile.effects.ov_copying is not None:
+            self.ov_copying[tile.kind, tile.layer] = tile.effects.ov_copying.tolist()
         for item, name in enumerate(self.names):
             key = (*name, tile.kind, tile.layer)
             self.heads[key] = tile.effects.heads[item].numpy()

@@ -30,9 +30,10 @@ def with_effects(inputs, *, intervention="mean", intervals=True, width=0.002, lo
             if direct:
                 measures += [("logit", 2 * value), ("direct", 3 * value)]
                 measures += [("compensation", value)] if intervention == "zero" else []
-                measures += [("copying", 0.1 if head % 2 == 0 else -0.1)]
+                measures += [("copying", 0.1 if head % 2 == 0 else -0.1), ("ov_copying", 0.5)]
             for measure, number in measures:
-                low, high = (number - width, number + width) if intervals else (np.nan, np.nan)
+                without = not intervals or measure == "ov_copying"
+                low, high = (np.nan, np.nan) if without else (number - width, number + width)
                 q = 0.001 if low > 0 or high < 0 else 0.4
                 rows.append(
                     {
@@ -47,6 +48,6 @@ def with_effects(inputs, *, intervention="mean", intervals=True, width=0.002, lo
                 )
     facts = {"loss": loss, "loss_mean": 3.456, "segments": INPUTS, "targets": 9 * INPUTS}
     facts |= {"intervention": intervention, "passes": 43.0, "documents_needed": 91, "nothing_to_predict": 0}
-    facts |= {"no_direct": "" if direct else "direct effects are of decoders alone"}
+    facts |= dict.fromkeys(("no_direct", "no_ov"), "" if direct else "direct effects are of decoders alone")
     manifest = {**inputs.manifest, "effects": facts}
     return with_parts(inputs, effects=table_of(EFFECTS, rows), manifest=manifest)

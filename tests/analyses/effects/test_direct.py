@@ -47,7 +47,11 @@ def test_effects_on_logits_and_their_intervals_are_those_of_a_loop(measured):
     result, keep = measured
     assert result.facts["effects"]["no_direct"] == ""
     table = result.tables["effects"]
-    assert list(dict.fromkeys(table["measure"])) == ["loss", "kl", *ON_LOGITS]
+    assert list(dict.fromkeys(table["measure"])) == ["loss", "kl", *ON_LOGITS, "ov_copying"]
+    scores = table[table["measure"] == "ov_copying"]
+    for row in scores.to_dict("records"):
+        assert row["value"] == keep.ov_copying["decoder", row["layer"] - 1][row["head"] - 1]
+    assert scores["ci_low"].isna().all()
     assert table.loc[table["measure"] != "loss", "q_value"].isna().all()
     documents = sorted({key[0] for key in keep.heads})
     for row in table[table["measure"].isin(ON_LOGITS)].to_dict("records"):
@@ -72,20 +76,22 @@ def test_effects_on_logits_and_their_intervals_are_those_of_a_loop(measured):
 
 def test_compensation_is_told_where_heads_wrote_nothing(measured):
     results = EffectsAccumulator.from_state(measured[0].state).compute()
-    assert set(effects_table(results, "mean")["measure"]) == {"loss", "kl", "logit", "direct", "copying"}
-    assert set(effects_table(results, "zero")["measure"]) == {"loss", "kl", *ON_LOGITS}
+    every = {"loss", "kl", *ON_LOGITS, "ov_copying"}
+    assert set(effects_table(results, "mean")["measure"]) == every - {"compensation"}
+    assert set(effects_table(results, "zero")["measure"]) == every
 
 
 def test_the_page_has_a_table_of_them():
     inputs = with_effects(mock_inputs.decoder(2, 4), intervention="zero", direct=True)
     rows = Tables(only(effect_section(about(inputs)))).found["table-direct-decoder"]
-    assert rows[0] == ["", "logit lost without it", "direct effect", "compensation", "copying"]
+    names = ["logit lost without it", "direct effect", "compensation", "copying", "copying by weights"]
+    assert rows[0] == ["", *names]
     assert len(rows) == 2 + 8
     frame = inputs.tables.get("effects").set_index(["layer", "head", "measure"])
     for row in rows[2:]:
         layer, head = map(int, row[0].split("-"))
         values = [float(cell.replace("−", "-")) for cell in row[1::2]]
-        expected = [frame.loc[layer, head, name]["value"] for name in ON_LOGITS]
+        expected = [frame.loc[layer, head, name]["value"] for name in (*ON_LOGITS, "ov_copying")]
         assert values == pytest.approx(expected, rel=0.06, abs=5e-4)
     without = Tables(only(effect_section(about(with_effects(mock_inputs.decoder(2, 4))))))
     assert "table-direct-decoder" not in without.found
@@ -96,7 +102,17 @@ def test_the_terminal_has_them_and_says_what_compensation_needs():
     tables = {"effects": inputs.tables.get("effects")}
     facts = {"effects": inputs.manifest["effects"]}
     grid, *lines = render_results(StageResult(name="effects", tables=tables, facts=facts))
-    assert list(grid.titles) == ["head", "added loss", "95%", "q", "KL", "logit", "direct", "copying"]
+    assert list(grid.titles) == [
+        "head",
+        "added loss",
+        "95%",
+        "q",
+        "KL",
+        "logit",
+        "direct",
+        "copying",
+        "ov_copying",
+    ]
     first = added_loss(1, 1, 4)
-    assert [float(cell) for cell in grid.rows[0][5:]] == pytest.approx([2 * first, 3 * first, 0.1])
+    assert [float(cell) for cell in grid.rows[0][5:]] == pytest.approx([2 * first, 3 * first, 0.1, 0.5])
     assert "compensation by later layers, direct less logit, is told by --intervention zero" in lines

@@ -14,10 +14,11 @@ from headscope.statistics.inference.confidence import Interval, ratio_interval
 from headscope.statistics.inference.estimate import ratio
 from headscope.statistics.inference.significance import p_above
 from headscope.statistics.sums.accumulator import Accumulator
-from headscope.statistics.sums.kept import Declared, counted, summed
+from headscope.statistics.sums.kept import Declared, counted, largest, summed
 
-LOGIT, COMPENSATION = "logit", "compensation"
-"""What the right token's logit loses without a head, and how much less that is than what the head adds by itself."""
+LOGIT, COMPENSATION, OV_COPYING = "logit", "compensation", "ov_copying"
+"""What the right token's logit loses without a head, and how much less that is than what the head adds by itself; the
+copying score of weights alone."""
 
 
 @dataclass(frozen=True)
@@ -30,8 +31,8 @@ class EffectResult:
         divergence: KL(p || p changed), nats, `[layer, head]`.
         p: of a test that the added loss is not 0, on both sides, `[layer, head]`; NaN with few documents.
         spread: standard deviation of the added loss over documents of the mean size, nats, `[layer, head]`.
-        direct: on logits, `[layer, head]` each: `LOGIT`, those of `DIRECT`, and `COMPENSATION`; empty where direct
-            effects are not known.
+        direct: on logits, `[layer, head]` each: `LOGIT`, those of `DIRECT`, `COMPENSATION` and `OV_COPYING`, as far
+            as they are known.
         n_inputs: number of inputs.
         n_documents: number of documents, or of groups of them.
     """
@@ -62,6 +63,7 @@ class EffectsAccumulator(Accumulator):
             "n_inputs": counted("layer"),
             "direct": summed("layer", "head", len(DIRECT)),
             "n_direct": counted("layer", "head", len(DIRECT)),
+            "ov_copying": largest("layer", "head"),
         }
 
     def update(self, tile: AttentionTile) -> None:
@@ -70,6 +72,8 @@ class EffectsAccumulator(Accumulator):
             self.add(tile, effect=tile.effects.heads[:, :, 0], n_inputs=1)
             if (direct := tile.effects.direct) is not None:
                 self.add(tile, direct=direct.nan_to_num(0.0), n_direct=direct.isfinite())
+            if (scores := tile.effects.ov_copying) is not None:
+                self.add(tile, ov_copying=scores[None])
 
     def compute(self) -> tuple[EffectResult, ...]:
         """Return each kind's effects with their intervals over documents."""
@@ -88,9 +92,12 @@ class EffectsAccumulator(Accumulator):
                     divergence=ratio_interval(divergence, counts, scale="positive"),
                     p=np.minimum(1.0, 2 * np.minimum(above, below)),
                     spread=estimate.error * np.sqrt(documents),
-                    direct=_on_logits(
-                        logit, counts, stacked[f"direct.{part.kind}"], stacked[f"n_direct.{part.kind}"]
-                    ),
+                    direct={
+                        **_on_logits(
+                            logit, counts, stacked[f"direct.{part.kind}"], stacked[f"n_direct.{part.kind}"]
+                        ),
+                        **_of_weights(self.totals[f"ov_copying.{part.kind}"]),
+                    },
                     n_inputs=int(counts[:, 0].sum()),
                     n_documents=documents,
                 )
@@ -119,3 +126,11 @@ def _on_logits(
         COMPENSATION: ratio_interval(direct[..., 0] - logit, counts, scale="real"),
         DIRECT[1]: by_name[DIRECT[1]],
     }
+
+
+def _of_weights(scores: NDArray[np.float64]) -> dict[str, Interval]:
+    """Return the copying scores of weights, which have no interval; none where they are not known."""
+    if not np.isfinite(scores).all():
+        return {}
+    without = np.full(scores.shape, np.nan)
+    return {OV_COPYING: Interval(value=scores, low=without, high=without)}

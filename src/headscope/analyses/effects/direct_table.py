@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from headscope.analyses.effects.accumulator import OV_COPYING
 from headscope.analyses.effects.tables import ON_LOGITS
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
@@ -18,7 +19,8 @@ TERMS = (
     ("Compensation", "the direct effect less what the logit loses when the head writes nothing. Above 0 later layers "
      "make up for the head; below 0 they needed it"),
     ("Copying", "what a head by itself adds to the logit of the token that it looks at most, sinks left out. Above 0 "
-     "it copies what it looks at, below 0 it suppresses it"),
+     "it copies what it looks at, below 0 it suppresses it. By weights alone: the sum of the real parts of the "
+     "eigenvalues of W_U W_O W_V W_E over that of their moduli, from -1 to 1, norms left out"),
 )  # fmt: skip
 
 
@@ -43,13 +45,22 @@ def direct_table(table: pd.DataFrame, kind: Kind) -> Table | None:
         row = [head_label(*head)]
         for name in names:
             cell = cell_of(cells[name,], "value")
-            row += [_text(cell.value), joined(cell.ci_low, cell.ci_high, _text, between=" to ", missing=DASH)]
+            row.append(_text(cell.value))
+            if name != OV_COPYING:  # weights are no sample
+                row.append(joined(cell.ci_low, cell.ci_high, _text, between=" to ", missing=DASH))
         rows.append(tuple(row))
-    titles = {"logit": "logit lost without it", "direct": "direct effect"}
+    titles = {"logit": "logit lost without it", "direct": "direct effect", OV_COPYING: "copying by weights"}
     return Table(
         summary=f"Table: what each head adds to the logit of the right token{kind.in_brackets}",
-        groups=(("", 1), *((titles.get(name, name), 2) for name in names)),
-        header=("head", *("value", "95% interval") * len(names)),
+        groups=(("", 1), *((titles.get(name, name), 1 if name == OV_COPYING else 2) for name in names)),
+        header=(
+            "head",
+            *(
+                title
+                for name in names
+                for title in ("value", "95% interval")[: 1 if name == OV_COPYING else 2]
+            ),
+        ),
         rows=tuple(rows),
         name=f"table-direct-{kind.name}",
     )

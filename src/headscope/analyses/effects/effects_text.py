@@ -47,8 +47,8 @@ class EffectsText(ScanCorpus):
 
     Attributes:
         loss: the name of the loss, `passes` how many forward passes an input takes, `whole` why passes are whole ones
-            (empty where they are not), `no_direct` why there are no direct effects, and `counts` what the loss was
-            taken of; known once the source is opened.
+            (empty where they are not), `no_direct` and `no_ov` why there are no direct effects and no copying
+            scores of weights, and `counts` what the loss was taken of; known once the source is opened.
     """
 
     def __init__(
@@ -63,7 +63,8 @@ class EffectsText(ScanCorpus):
     ) -> None:
         self.run, self.watch, self.fits, self.scopes, self.most = run, watch, fits, scopes, most
         self.direct = direct
-        self.loss, self.passes, self.whole, self.no_direct, self.counts = "", 0.0, "", "", LossCounts()
+        self.loss, self.passes, self.whole, self.counts = "", 0.0, "", LossCounts()
+        self.no_direct, self.no_ov = "", ""
 
     @cached_property
     def inputs(self) -> list[Segment]:
@@ -92,7 +93,7 @@ class EffectsText(ScanCorpus):
         tokens = max(1, int(shards.SHARD_TOKENS / source.passes))
         source.batches = shards.ShardedBatches(shards.shards(self.inputs, tokens=tokens), batch_size=size)
         self.loss, self.passes, self.whole = model.loss, source.passes, source.plan.missing
-        self.no_direct, self.counts = source.no_direct, source.counts
+        self.no_direct, self.no_ov, self.counts = source.no_direct, source.no_ov, source.counts
         return source
 
     def facts(self) -> dict[str, Any]:

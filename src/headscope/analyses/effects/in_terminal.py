@@ -58,8 +58,10 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
     if others[1:]:
         yield (
             "logit: lost of the right token's logit, above the mean of all; direct: what the head by itself adds to "
-            "it; copying: the same of the token that it looks at most"
+            "it; copying: the same of the token that it looks at most; ov_copying: the copying score of weights alone"
         )
+        if facts["no_ov"]:
+            yield f"no copying scores of weights: {facts['no_ov']}"
         if "compensation" not in others:
             yield "compensation by later layers, direct less logit, is told by --intervention zero"
     elif facts["no_direct"]:

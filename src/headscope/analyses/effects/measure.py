@@ -80,6 +80,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
             **self.text.facts(),
             "nothing_to_predict": self.text.counts.nothing,
             "no_direct": self.text.no_direct,
+            "no_ov": self.text.no_ov,
             "intervention": self.run.options.intervention,
             "documents_needed": documents_needed(float(np.median(spread))),
         }

@@ -1,16 +1,17 @@
 """The table of effects."""
 
-from headscope.analyses.effects.accumulator import COMPENSATION, LOGIT
+from headscope.analyses.effects.accumulator import COMPENSATION, LOGIT, OV_COPYING
 from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.choices import INTERVENTIONS
 from headscope.statistics.tables.columns import FEW, HEAD, KIND, LAYER, Q_VALUE, count, ends, number, text
 from headscope.statistics.tables.table_schema import TableSchema
 
-_UNIT = "nats, or units of a logit"
+_UNIT = "nats, units of a logit, or a ratio"
+_NO_ENDS = f"{FEW}, or of weights alone"
 TOTAL = ("loss", "kl")
 """How much the predictions change without a head."""
-ON_LOGITS = (LOGIT, DIRECT[0], COMPENSATION, DIRECT[1])
+ON_LOGITS = (LOGIT, DIRECT[0], COMPENSATION, DIRECT[1], OV_COPYING)
 """Of decoders whose logits are made of the stream by a norm and a matrix."""
 
 EFFECTS = TableSchema(
@@ -24,11 +25,12 @@ EFFECTS = TableSchema(
             "`loss`: the loss that is added; `kl`: how far the predictions diverge, at the same targets; `logit`: what "
             "the right token's logit, above the mean of all, loses; `direct`: what the head by itself adds to it; "
             "`compensation`: `direct` less `logit`, where the head wrote nothing; `copying`: what the head by itself "
-            "adds to the logit of the token that it looks at most, sinks left out",
+            "adds to the logit of the token that it looks at most, sinks left out; `ov_copying`: sum of real parts of "
+            "eigenvalues of the head's weights between tokens over that of their moduli, from -1 to 1",
             choices=(*TOTAL, *ON_LOGITS),
         ),
         number("value", "mean over an input's targets, then over inputs", unit=_UNIT),
-        *ends("value", unit=_UNIT, missing=FEW),
+        *ends("value", unit=_UNIT, missing=_NO_ENDS),
         Q_VALUE,
         count("n_inputs", "inputs"),
     ),
@@ -43,4 +45,5 @@ HEAD_LABELS = {
     (DIRECT[0],): MeasureLabel(label="direct effect on the logit", unit="units of a logit"),
     (COMPENSATION,): MeasureLabel(label="compensation by later layers", unit="units of a logit"),
     (DIRECT[1],): MeasureLabel(label="copying (above 0) or suppression", unit="units of a logit"),
+    (OV_COPYING,): MeasureLabel(label="copying by its weights alone", unit="ratio, from -1 to 1"),
 }

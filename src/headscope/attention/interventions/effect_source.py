@@ -22,6 +22,7 @@ from headscope.attention.interventions.intervention import (
 from headscope.attention.interventions.outcome import HeadEffects, Predictions
 from headscope.attention.model.loss_source import LossSource, decoders_of, lists_together, targets_of
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
+from headscope.attention.model.ov_circuit import ov_copying
 from headscope.attention.model.projections import find_projections
 from headscope.attention.model.unembedding import Unembedding, find_unembedding
 from headscope.attention.tile import AttentionTile
@@ -48,13 +49,14 @@ class EffectSource(LossSource):
         fits: make the interventions.
         fitting: returns the batches of segments that interventions learn from; read at most once.
         scopes: what is changed at once; single heads always are.
-        direct: whether tiles hold direct effects, where the model allows to tell them.
+        direct: whether tiles hold direct effects and copying scores of weights, where the model allows to tell them.
         seed: of what interventions draw.
         after_batch: called after each batch with the passes that an input takes, the effects by layer, and seconds.
 
     Attributes:
         plan: the model's blocks.
         no_direct: why there are no direct effects; empty where there are, or nobody wants them.
+        no_ov: why there are no copying scores of weights, likewise.
 
     Raises:
         ModelError: as `LossSource`.
@@ -83,7 +85,8 @@ class EffectSource(LossSource):
         self.scopes, self._number = tuple(scopes), len(fits)
         self.after_batch = after_batch
         self._projections = find_projections(model, anatomy, vocabulary)
-        self.no_direct = ""
+        self.no_direct, self.no_ov = "", ""
+        self._ov_copying: dict[Layer, Tensor] = {}
         self._unembedding: Unembedding | None = None
         if direct:
             self._find_unembedding()
@@ -93,12 +96,16 @@ class EffectSource(LossSource):
 
     def _find_unembedding(self) -> None:
         unembedding = find_unembedding(self.model, self.anatomy, self.vocabulary, self.plan.modules)
-        if isinstance(unembedding, str):
-            self.no_direct = unembedding
-        elif self._projections.lost:
-            self.no_direct = self._projections.lost
+        if isinstance(unembedding, str) or self._projections.lost:
+            why = unembedding if isinstance(unembedding, str) else self._projections.lost
+            self.no_direct = self.no_ov = why
+            return
+        self._unembedding = unembedding
+        scores = ov_copying(self.model, self.anatomy, self.vocabulary, self._projections, unembedding)
+        if isinstance(scores, str):
+            self.no_ov = scores
         else:
-            self._unembedding = unembedding
+            self._ov_copying = scores
 
     @property
     def passes(self) -> float:
@@ -188,6 +195,7 @@ class EffectSource(LossSource):
             layer=effect({layer: numbers}) if "layer" in self.scopes else None,
             model=whole,
             direct=direct,
+            ov_copying=self._ov_copying.get(layer),
         )
 
     def _check(self, values: Tensor, shared: ModelPass, layer: Layer | None = None) -> None:

@@ -24,6 +24,8 @@ class HeadEffects:
         model: with all heads of the model changed, `[batch, intervention, MEASURES]`; the same for every layer.
         direct: what each head adds to logits by itself, `[batch, head, direct_effect.DIRECT]`; None where it is not
             known.
+        ov_copying: the copying score of each head from weights alone, `[head]`, the same for every batch; None where it
+            is not known.
     """
 
     loss: Float[Tensor, " batch"]
@@ -31,6 +33,7 @@ class HeadEffects:
     layer: Float[Tensor, "batch intervention measure"] | None = None
     model: Float[Tensor, "batch intervention measure"] | None = None
     direct: Float[Tensor, "batch head effect"] | None = None
+    ov_copying: Float[Tensor, " head"] | None = None
 
 
 class Predictions:

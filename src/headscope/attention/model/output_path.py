@@ -102,7 +102,7 @@ class OutputPath:
         gate = _gate(self.output, flat, self.heads)
         if gate is None or torch.equal(read, answer) or (gate != "none" and self.before is not None):
             return  # something else, dropout, or both a norm and a gate
-        matrix = _matrix(part, flat)
+        matrix = linear_map(part, flat)
         if matrix is None:
             norm = frozen_norm(part, read, answer) if gate == "none" and self.before is None else None
             if norm is not None and read.shape == self.output.shape:
@@ -181,7 +181,7 @@ def _gate(before: Tensor, after: Tensor, heads: int) -> Gate | None:
     return "head" if bool((apart <= most * ratio.abs()).all()) else "channel"
 
 
-def _matrix(part: nn.Module, read: Float[Tensor, "copy row inner"]) -> Float[Tensor, "inner model"] | None:
+def linear_map(part: nn.Module, read: Float[Tensor, "copy row inner"]) -> Float[Tensor, "inner model"] | None:
     """Return the matrix of a part that is linear (with a bias or without); None where it is not, or changes nothing."""
     with torch.inference_mode():
         width = read.shape[-1]

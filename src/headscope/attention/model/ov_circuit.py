@@ -1,0 +1,162 @@
+"""What heads do with the tokens that they look at, from weights alone (Elhage et al. 2021).
+
+A head that looks at a token adds `W_U W_O W_V W_E` of it to the logits. Where this matrix has positive eigenvalues,
+tokens raise their own logits: the head copies.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from headscope.attention.model.output_path import Projection, linear_map
+from headscope.attention.model.projections import Projections
+from headscope.attention.model.tap import AttentionCall, Tap
+from headscope.attention.model.unembedding import Unembedding
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.models.anatomy import Anatomy
+from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
+from headscope.models.placement import device_of
+
+_TOKENS = 6
+Layer = tuple[str, int]
+
+
+def ov_copying(
+    model: nn.Module,
+    anatomy: Anatomy,
+    vocabulary: Vocabulary,
+    projections: Projections,
+    unembedding: Unembedding,
+) -> dict[Layer, Float[Tensor, " head"]] | str:
+    """Return the copying score of each head: the sum of real parts of eigenvalues over that of their moduli, -1 to 1.
+
+    The eigenvalues other than 0 of `W_U W_O W_V W_E`, a matrix of all tokens by all tokens, are those of
+    `W_O W_U W_E W_V`, which is as wide as a head. Norms on the way are left out, but for one behind the projection.
+
+    Args:
+        model: a transformers model with its head.
+        anatomy: what `examine` found.
+        vocabulary: of the tokenizer.
+        projections: of every layer.
+        unembedding: of the model.
+
+    Returns:
+        By kind and layer; or why there are none, in words.
+    """
+    embedding = model.get_input_embeddings()  # type: ignore[operator]
+    if not isinstance(embedding, nn.Embedding):
+        return "its embeddings are no plain table"
+    if embedding.weight.shape != unembedding.weight.shape:
+        return "its embeddings are not those of its unembedding's tokens, or not as wide as its stream"
+    if any(each.gate != "none" or each.before is not None for each in projections.layers.values()):
+        return "a gate or a norm stands between values and projection"
+    exact = torch.promote_types(embedding.weight.dtype, torch.float32)
+    circuit = (embedding.weight.detach().to(exact).T @ unembedding.weight.to(exact)).double().cpu().numpy()
+    watch = _Values(anatomy)
+    _run(model, anatomy, vocabulary, watch)
+    scores = {}
+    for site in anatomy.calls:
+        if site is None:
+            continue
+        layer = (site.kind, site.layer)
+        values = watch.matrices.get(layer)
+        if values is None:
+            return f"layer {site.layer + 1}: no linear map makes its values"
+        outputs = _output_matrices(projections.layers[layer])
+        if outputs is None:
+            return f"layer {site.layer + 1}: its output projection is no linear map"
+        of_layer = [
+            copying_score(outputs[head] @ circuit.T @ values[group]) for head, group in enumerate(site.groups)
+        ]
+        scores[layer] = torch.tensor(of_layer, dtype=torch.float64)
+    return scores
+
+
+def copying_score(matrix: NDArray[np.float64]) -> float:
+    """Return the sum of the real parts of a matrix's eigenvalues over that of their moduli; 0 where all are 0."""
+    eigenvalues = np.linalg.eigvals(matrix)
+    total = float(np.abs(eigenvalues).sum())
+    return float(eigenvalues.real.sum()) / total if total > 0 else 0.0
+
+
+class _Values:
+    """The matrices that make the values of each layer, found as columns of what a part before the attention makes.
+
+    Attributes:
+        matrices: by kind and layer, of each group `[group, model, width]`; a layer without such a part is left out.
+    """
+
+    def __init__(self, anatomy: Anatomy) -> None:
+        self._calls = anatomy.calls
+        self._seen: dict[nn.Module, tuple[Tensor, Tensor]] = {}
+        self.matrices: dict[Layer, NDArray[np.float64]] = {}
+
+    def keep(self, part: nn.Module, arguments: tuple[Any, ...], answer: Any) -> None:
+        """Keep what a part is given and makes."""
+        if arguments and isinstance(arguments[0], Tensor) and isinstance(answer, Tensor):
+            self._seen[part] = arguments[0], answer
+
+    def listen(self, call: AttentionCall) -> Tensor:
+        """Answer as eager attention does; find the values among what parts of the attention module made."""
+        site = self._calls[call.order]
+        channels = call.value.transpose(1, 2).flatten(0, 1).flatten(1)  # [row, group * width]
+        for part in call.module.modules():
+            if site is None or part not in self._seen:
+                continue
+            read, answer = self._seen[part]
+            columns = _columns(answer.flatten(0, -2), channels)
+            if columns is not None and (matrix := linear_map(part, read.flatten(0, -2)[None])) is not None:
+                of_values = matrix[:, columns].double().cpu().numpy()
+                groups = call.value.shape[1]
+                by_group = of_values.reshape(len(of_values), groups, -1)
+                self.matrices[site.kind, site.layer] = by_group.transpose(1, 0, 2)
+                break
+        self._seen.clear()
+        return call.eager()[0]
+
+
+def _columns(answer: Tensor, channels: Tensor) -> list[int] | None:
+    """Return which columns of an answer are the channels, one by one; None where some are not among them."""
+    if len(answer) != len(channels):
+        return None
+    positions = {column.tobytes(): index for index, column in enumerate(_bits(answer))}
+    columns = [positions.get(channel.tobytes(), -1) for channel in _bits(channels)]
+    return None if min(columns) < 0 else columns
+
+
+def _bits(rows: Tensor) -> NDArray[np.float64]:
+    return np.ascontiguousarray(rows.double().cpu().numpy().T)
+
+
+def _output_matrices(projection: Projection) -> Float[NDArray[np.float64], "head width model"] | None:
+    """Return the output matrix of each head; the norm behind it multiplies its channels."""
+    heads, width = projection.factor.shape[:2]
+    rows = torch.zeros(1, 2, heads * width, dtype=projection.factor.dtype, device=projection.factor.device)
+    parameter = next(projection.module.parameters())
+    matrix = linear_map(projection.module, rows.to(parameter.dtype))
+    if matrix is None:
+        return None
+    exact = matrix.double()
+    if projection.after is not None:
+        exact = projection.after.linear(exact)
+    by_head: NDArray[np.float64] = exact.cpu().numpy().reshape(heads, width, -1)
+    return by_head
+
+
+def _run(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, watch: _Values) -> None:
+    """Run a short made-up input."""
+    hooks = [part.register_forward_hook(watch.keep) for part in model.modules() if not list(part.children())]
+    size = min(len(vocabulary.classes), 1 << 16)
+    segment = made_up_segment(_TOKENS, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
+    _, inputs, _ = model_inputs([segment], anatomy, vocabulary)
+    device = device_of(model)
+    try:
+        with Tap(model, watch.listen), torch.inference_mode():
+            model(**{name: tensor.to(device) for name, tensor in inputs.items()}, **no_cache(anatomy))
+    finally:
+        for hook in hooks:
+            hook.remove()
