@@ -90,7 +90,7 @@ class Numbered:
         return [f"w{number}" for number in ids]
 
 
-def tables_of(accumulator):
+def tables_of(accumulator, threads=1):
     """The tables of the heads by both measures."""
     samples = accumulator.compute()["encoder"]
     vocabulary = VocabularyFacts.of_names({number: f"w{number}" for number in range(VOCABULARY)})
@@ -108,7 +108,7 @@ def tables_of(accumulator):
 
     design = sample_design(samples, list(FEATURES.values()), context_of, seed=0)
     explanations, groups, examples = [], [], []
-    for layer, by_measure in enumerate(explain(design, range(2))):
+    for layer, by_measure in enumerate(explain(design, range(2), threads=threads)):
         for measure, heads in by_measure.items():
             of = {"corpus": "text", "kind": "encoder", "layer": layer + 1, "measure": measure}
             of["model"] = "trained"
@@ -129,6 +129,6 @@ def test_the_tables_are_the_same_bit_for_bit(whole):
     assert len(expected["explanation_examples"]) == 6 * 3
     merged = scanned(SEGMENTS[:7:-1], batch_size=3, height=4, side="left")
     merged.merge(scanned(SEGMENTS[:8], batch_size=16))
-    for accumulator in (merged, RowSampleAccumulator.from_state(whole.state())):
-        for name, table in tables_of(accumulator).items():
+    for threads, accumulator in ((1, merged), (2, RowSampleAccumulator.from_state(whole.state()))):
+        for name, table in tables_of(accumulator, threads).items():
             pd.testing.assert_frame_equal(table, expected[name], check_exact=True, obj=name)

@@ -1,6 +1,8 @@
 """What each head attends to, explained on documents that fitted nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +33,7 @@ def explain(
     *,
     positions: bool = False,
     parities: Sequence[int] = (0, 1),
+    threads: int = 1,
 ) -> list[Explanations]:
     """Explain every head of some layers.
 
@@ -40,31 +43,66 @@ def explain(
         measures: of `MEASURES`; `NON_SINK` goes with `WEIGHT`.
         positions: whether weights are predicted from positions alone, too.
         parities: which documents fit, by turns: those of even number, those of odd; the others measure.
+        threads: number of layers that are explained at once, which changes no digit.
     """
     results: list[Explanations] = [{} for _ in layers]
     enough = len(sample.names) >= FEWEST_DOCUMENTS
-    for number, measure in enumerate((WEIGHT, NORM)):
-        names = [name for name in measures if name in ((WEIGHT, NON_SINK) if measure == WEIGHT else (NORM,))]
-        for parity in parities if names and enough else (0,) if names else ():
-            halves = LayerHalves(sample, parity)
-            for layer, result in zip(layers, results, strict=True):
-                attention = sample.attention(number, layer)
-                if np.isnan(attention).all():
-                    continue
-                of_layer = {
-                    name: result.setdefault(name, _empty(len(sample.names), len(attention))) for name in names
-                }
-                visible = sample.visible_in(layer, number)
-                if not enough:
-                    _explain_nothing(sample, visible, attention, of_layer)
-                    continue
-                half = halves.of(visible)
-                _explain_half(sample, half, attention, of_layer, positions=positions and measure == WEIGHT)
+    with ThreadPoolExecutor(threads) as pool:
+        for measure, predicted in ((WEIGHT, (WEIGHT, NON_SINK)), (NORM, (NORM,))):
+            names = [name for name in measures if name in predicted]
+            for parity in (parities if enough else (0,)) if names else ():
+                tasks = _tasks(
+                    sample,
+                    dict(zip(layers, results, strict=True)),
+                    measure,
+                    names,
+                    parity=parity,
+                    positions=positions,
+                )
+                # The sums of a layer take one half after the other, so that no order of threads changes a digit.
+                for _ in pool.map(lambda task: task(), tasks):
+                    pass
     for result in results:
         for of_weight, of_content in zip(result.get(WEIGHT, ()), result.get(NON_SINK, ()), strict=False):
             for name in ("fits", "pulls", "alternatives", "tokens"):
                 setattr(of_content, name, getattr(of_weight, name))
     return results
+
+
+def _tasks(
+    sample: SampleDesign,
+    results: Mapping[int, Explanations],
+    measure: str,
+    names: Sequence[str],
+    *,
+    parity: int,
+    positions: bool,
+) -> Iterator[Callable[[], None]]:
+    """Yield what explains a layer's heads by one half of the documents, for each layer that has the measure.
+
+    Args:
+        sample: the rows.
+        results: of each layer.
+        measure: `WEIGHT` or `NORM`.
+        names: what is measured of its predictions.
+        parity: of the documents that fit.
+        positions: whether weights are predicted from positions alone, too.
+    """
+    halves, number = LayerHalves(sample, parity), (WEIGHT, NORM).index(measure)
+    for layer, result in results.items():
+        attention, visible = sample.attention(number, layer), sample.visible_in(layer, number)
+        if np.isnan(attention).all():
+            continue
+        of_layer = {
+            name: result.setdefault(name, _empty(len(sample.names), len(attention))) for name in names
+        }
+        if len(sample.names) < FEWEST_DOCUMENTS:
+            yield partial(_explain_nothing, sample, visible, attention, of_layer)
+            continue
+        half = halves.of(visible)
+        yield partial(
+            _explain_half, sample, half, attention, of_layer, positions=positions and measure == WEIGHT
+        )
 
 
 def _explain_half(

@@ -79,7 +79,7 @@ def half_of(sample: SampleDesign, visible: NDArray[np.bool_] | None, parity: int
 
 
 class LayerHalves:
-    """One direction, of the cells that each layer in turn sees: most layers see the same, for which it is made once.
+    """One direction, for the cells that layers see: few kinds of layers differ in them, and it is made once for each.
 
     Args:
         sample: the rows.
@@ -88,19 +88,16 @@ class LayerHalves:
 
     def __init__(self, sample: SampleDesign, parity: int) -> None:
         self._sample, self._parity = sample, parity
-        self._half: Half | None = None
-        self._visible: NDArray[np.bool_] | None = None
+        self._made: list[tuple[NDArray[np.bool_] | None, Half]] = []
 
     def of(self, visible: NDArray[np.bool_] | None) -> Half:
         """Return the direction for the cells that a layer sees; None for all."""
-        if self._half is None or not self._is_as_before(visible):
-            self._half, self._visible = half_of(self._sample, visible, self._parity), visible
-        return self._half
-
-    def _is_as_before(self, visible: NDArray[np.bool_] | None) -> bool:
-        if self._visible is None or visible is None:
-            return self._visible is visible
-        return bool((self._visible == visible).all())
+        for cells, half in self._made:
+            if cells is visible or (cells is not None and visible is not None and (cells == visible).all()):
+                return half
+        half = half_of(self._sample, visible, self._parity)
+        self._made.append((visible, half))
+        return half
 
 
 def _at_most(rows: Integers, number: int) -> Integers:

@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from functools import cached_property
 
+import torch
+
 from headscope.analyses.coref.run_windows import MentionWindows, WindowReader
 from headscope.analyses.explanation.catalog import Catalog
 from headscope.analyses.explanation.contexts import contexts_of
@@ -84,7 +86,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
                 samples[corpus, TRAINED] = sums.of(RowSampleAccumulator, corpus)
         state = rows.state()
         tables: tuple[Rows, Rows, Rows] = ([], [], [])
-        # A head has few rows, for which threads cost more than they save.
+        # A head has few rows, for which threads cost more than they save; layers are explained side by side.
         with threadpool_limits(1):
             for (corpus, model), sample in samples.items():
                 *of_sample, fitted = self._explained(sample, corpus, model)
@@ -125,7 +127,9 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             design = sample_design(
                 samples, list(self._catalog.features.values()), contexts, seed=self.run.options.seed
             )
-            layers = explain(design, range(part.layers), measures, positions=of_text)
+            layers = explain(
+                design, range(part.layers), measures, positions=of_text, threads=torch.get_num_threads()
+            )
             if of_text and len(design.names) >= FEWEST_DOCUMENTS:
                 state |= FittedHeads.of(
                     design, [[head.fits for head in by_measure[WEIGHT]] for by_measure in layers]
