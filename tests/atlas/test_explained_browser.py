@@ -32,7 +32,7 @@ def test_a_card_shows_what_is_attended_to_and_what_is_predicted(visit):
         line = worst.locator(".at-weighted").nth(number)
         assert line.inner_text() == "[CLS] … the wished … end"
         assert line.locator(".at-attends").inner_text() == "ished"
-        expected = [round(38 * math.sqrt(weight)) for weight in weights]
+        expected = [round(36 * math.sqrt(weight)) for weight in weights]
         assert weights_of(line) == expected
     assert worst.locator("[title]").first.get_attribute("title") == "[CLS]: attention 10%, predicted 55%"
     assert worst.locator(".at-row-told").inner_text() == "most at w (60%), predicted [CLS] (55%)"

@@ -5,6 +5,8 @@ import sys
 
 import pytest
 
+from support.attention_pages import settled
+from support.axe import violations
 from support.benchmarks import benchmark
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -137,6 +139,19 @@ def test_what_a_reader_meets_first_is_short(browser, pages, model):
     assert figures["smallest type unfolded, 390 px"][0] >= LEAST_PIXELS
     # It is behind folds that there is more.
     assert figures["words unfolded"] > 10 * figures["words"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
+@pytest.mark.parametrize("page_file", ["report.html", "atlas/index.html"])
+def test_no_rule_of_accessibility_is_broken_where_all_is_unfolded(
+    visit_file, pages, model, scheme, width, page_file
+):
+    page = visit_file(pages[model].parent / page_file, scheme=scheme, width=width)
+    while page.locator("details:not([open])").count():
+        page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")
+        settled(page)
+    assert violations(page) == []
 
 
 def test_the_decoder_s_page_opens_with_its_induction_and_retrieval(visit_file, pages):
