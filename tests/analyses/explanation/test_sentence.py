@@ -34,6 +34,11 @@ def test_favored_tokens_are_written_as_they_are():
     assert explanation_sentence(0.3, parts) == "30% explained: favors “not”, “{cls}”, “never” (30)"
 
 
+def test_tokens_that_are_written_alike_are_said_once():
+    parts = [Part(group=TOKENS, share=0.3, tokens=("not", "no", "not", "never"))]
+    assert explanation_sentence(0.3, parts) == "30% explained: favors “not”, “no”, “never” (30)"
+
+
 def test_all_groups_of_what_attends_are_said_once():
     parts = [
         Part(group="sep", share=0.4),

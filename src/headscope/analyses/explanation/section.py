@@ -30,6 +30,8 @@ TERMS = (
     ("Explained", "the share of the divergence of a head’s attention from uniform attention that a multinomial logit "
      "of features with names predicts, on documents that neither selected nor fitted it: 1 - sum KL(attention || "
      "prediction) / sum KL(attention || uniform). It can be negative. A prediction is no cause"),
+    ("Wrong sentence", "the sentence of another head of the layer: the median of what these explain of a head, where a "
+     "sentence that would fit any head explains as much as the head’s"),
 )  # fmt: skip
 
 
@@ -62,7 +64,8 @@ def _table(about: Context, kind: Kind, corpus: str) -> Html:
     )
     return Table(
         summary=f"Table: the explained share of each {kind.name} head{where}",
-        header=("head", "explained %", "95% interval", "to explain, nats", "wrong %", "what it attends to"),
+        header=("head", "explained %", "95% interval", "to explain, nats", "wrong sentence %", "what it attends to"),
         rows=tuple(head_cells(row, missing=DASH) for row in records(rows[rows["model"] == TRAINED])),
         name=f"table-explanation-{kind.name}" + ("" if corpus == TEXT else f"-{corpus}"),
+        words=(5,),
     ).html()

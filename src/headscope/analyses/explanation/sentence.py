@@ -120,7 +120,8 @@ def _keys(part: Part, special: Special, catalog: Catalog, *, avoided: bool) -> s
 
 
 def _tokens(part: Part) -> str:
-    written = [f"“{token}”" for token in part.tokens[:MOST_TOKENS]]
+    # With a space before it and without, a word is two tokens, and is said once.
+    written = [f"“{token}”" for token in list(dict.fromkeys(part.tokens))[:MOST_TOKENS]]
     return ", ".join(written) if written else "particular tokens"
 
 

@@ -47,14 +47,16 @@ class Table:
                 for label, span in self.groups
             ],
         )
-        bottom = el("tr", [el("th", label, scope="col") for label in self.header])
+        aligned = ["words" if column and column in self.words else None for column in range(len(self.header))]
+        titles = zip(self.header, aligned, strict=True)
+        bottom = el("tr", [el("th", label, scope="col", class_=class_) for label, class_ in titles])
         body = [
             el(
                 "tr",
                 [
                     el("th", cell, scope="row")
                     if column == 0
-                    else el("td", cell, class_="words" if column in self.words else None)
+                    else el("td", cell, class_=aligned[column])
                     for column, cell in enumerate(row)
                 ],
             )
