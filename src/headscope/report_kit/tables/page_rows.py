@@ -54,9 +54,7 @@ class Table:
             el(
                 "tr",
                 [
-                    el("th", cell, scope="row")
-                    if column == 0
-                    else el("td", cell, class_=aligned[column])
+                    el("th", cell, scope="row") if column == 0 else el("td", cell, class_=aligned[column])
                     for column, cell in enumerate(row)
                 ],
             )
