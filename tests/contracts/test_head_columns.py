@@ -157,7 +157,7 @@ def test_a_row_a_head_and_a_column_a_measure(tables):
                     expected[name][row["head"]] = row[value]
     for name, values in expected.items():
         assert by_head[name].to_dict() == values, name
-    further = {"stats.role.norm", "syntax.best_relation", "syntax.best_relation_margin"}
+    further = {"norms.non_sink", "stats.role.norm", "syntax.best_relation", "syntax.best_relation_margin"}
     assert set(found) - set(expected) - set(PLACE) <= further
     # One of each kind, as they are called.
     for name in (

@@ -166,6 +166,7 @@ class Parts:
         behavior_examples: its sentences on which heads show a behavior: a head, the `behavior`, `value` and what that
             is `on`, `role` (a color), `tokens`, `weights`, the clearest `queries` and their `keys`, `text`.
         head_sentences: a sentence for each head of a kind, by the head's index, for cards whose head has no other name.
+        card_lines: a line for each head of a kind on what it does to the model, by the head's index, for its card.
         tints: the color, a name in the palette, of heads of a kind on the grid that have no role, by the head's index.
         cards: what it adds to the atlas's cards of the heads of a kind, by name.
         needed: what a run may lack of the cards: name -> (the table it is made of, what to do for it).
@@ -187,6 +188,7 @@ class Parts:
     role: str = ""
     behavior_examples: Callable[[Study], pd.DataFrame | None] = lambda _: None
     head_sentences: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
+    card_lines: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
     tints: Callable[[Study, Kind], Mapping[int, str]] = lambda _, __: {}
     cards: Callable[[Study, Kind], Mapping[str, Any]] = lambda _, __: {}
     needed: Mapping[str, tuple[str, str]] = field(default_factory=dict)

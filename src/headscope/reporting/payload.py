@@ -95,11 +95,17 @@ def data_block(about: Context) -> dict[str, Any]:
 
 def _of_every_part(about: Context, kind: Kind) -> dict[str, Any]:
     sentences: dict[int, str] = {}
+    lines: dict[int, str] = {}
     tints: dict[int, str] = {}
     for parts in every_part():
         sentences |= parts.head_sentences(about.run, kind)
+        lines |= parts.card_lines(about.run, kind)
         tints |= parts.tints(about.run, kind)
-    return {name: values for name, values in (("sentences", sentences), ("tints", tints)) if values}
+    return {
+        name: values
+        for name, values in (("sentences", sentences), ("lines", lines), ("tints", tints))
+        if values
+    }
 
 
 def _significant(values: np.ndarray) -> list[float | None]:

@@ -1,6 +1,8 @@
 """What effects of heads add to the report."""
 
 from headscope.analyses.effects import direct_table
+from headscope.analyses.effects.card_line import effect_lines
+from headscope.analyses.effects.compared import section as compared
 from headscope.analyses.effects.findings import TOPIC, effect_findings
 from headscope.analyses.effects.kept import findings as kept
 from headscope.analyses.effects.kept import section as kept_section
@@ -10,21 +12,22 @@ from headscope.report_kit.report_parts import Context, Parts, Section
 
 
 def findings(about: Context) -> list[Sentence]:
-    """Say what the model loses with attention replaced by explanations, and without single heads."""
-    return [*kept.kept_findings(about), *effect_findings(about)]
+    """Say what the model loses with attention replaced, without single heads, and whether other measures tell it."""
+    return [*kept.kept_findings(about), *effect_findings(about), *compared.compared_findings(about)]
 
 
 def sections(about: Context) -> list[Section]:
-    """Build the section on effects, and that on what explanations keep of them."""
-    return [*effect_section(about), *kept_section.kept_section(about)]
+    """Build the sections on effects, on what explanations keep of them, and on how other measures compare."""
+    return [*effect_section(about), *kept_section.kept_section(about), *compared.compared_section(about)]
 
 
 PARTS = Parts(
     group="worth",
     findings=findings,
     sections=sections,
-    figures=(FIGURE, kept_section.FIGURE),
+    figures=(FIGURE, kept_section.FIGURE, compared.FIGURE),
     terms=(*TERMS, *direct_table.TERMS, *kept_section.TERMS),
     explained=("effects", "effect_kept"),
+    card_lines=effect_lines,
     headline={kept.TOPIC: 1, TOPIC: 5},
 )

@@ -11,12 +11,14 @@ class Wording:
         before, after: stand around the name of a head that is changed.
         several: the same of several heads.
         how: what is done to each head, in a sentence.
+        card: what is done to one, on its card.
     """
 
     before: str
     after: str
     several: str
     how: str
+    card: str = "without it"
 
 
 WORDINGS = {
@@ -35,11 +37,13 @@ WORDINGS = {
         "",
         "with uniform attention in",
         "Each head in turn attended to all tokens alike.",
+        "with uniform attention",
     ),
     "sink": Wording(
         "with all attention of ",
         " on a sink",
         "with all attention on a sink in",
         "Each head in turn attended to a sink token alone.",
+        "with all its attention on a sink",
     ),
 }

@@ -29,6 +29,7 @@ ANALYSIS = Analysis(
             "it matters. Heads that write little are inactive."
         ),
     ),
+    more_columns="non_sink:non_sink",
     head_measures=(
         HeadMeasures(
             table="norms",

@@ -1,6 +1,6 @@
 // A head's card: its role in words, what it does on one sentence, and where it stands among all heads.
 import { el, shape } from "../core/dom.js";
-import { anchorOf, findsOf, headTitle, mapOf, roleOf, sentenceOf, showsOf } from "./data.js";
+import { anchorOf, effectLineOf, findsOf, headTitle, mapOf, roleOf, sentenceOf, showsOf } from "./data.js";
 import { tableInterval, tableNumber, upper } from "../core/format.js";
 import { hasRole, summaryOf } from "./head_fact.js";
 import { lineDiagram } from "./lines.js";
@@ -23,6 +23,12 @@ export function summaryLine(kind, index) {
 export function explainedLine(kind, index) {
   const sentence = sentenceOf(kind, index);
   return sentence && upper(sentence) !== summaryOf(kind, index)[0] ? el("p", { class: "explained" }, `${upper(sentence)}.`) : null;
+}
+
+// What it does to the model, where effects were measured.
+export function effectLine(kind, index) {
+  const line = effectLineOf(kind, index);
+  return line && el("p", { class: "explained" }, el("b", {}, "What it does to the model"), `: ${line}.`);
 }
 
 // "Finds obj 74.8% (71.9–77.7) direct object", a line a relation; then what it shows: "shows induction 62.0% (58.1–66.0), of
@@ -59,6 +65,7 @@ export function showCard(box, kind, index, kept = null) {
     el("p", { class: "role" }, summaryLine(kind, index)),
     findLines(kind, index) || "",
     explainedLine(kind, index) || "",
+    effectLine(kind, index) || "",
     link ? el("p", { class: "at-link-line" }, link, ": sentences, relations, nearest heads") : "",
     sentence ? el("p", { class: "shown" }, el("b", {}, upper(labelOf(sentence))), ": ", tellSentence(sentence, role)) : "",
     map

@@ -62,6 +62,11 @@ export function sentenceOf(kind, index) {
   return (kind.sentences || {})[index] || null;
 }
 
+// What a head does to the model, in a line; null where no effects were measured.
+export function effectLineOf(kind, index) {
+  return (kind.lines || {})[index] || null;
+}
+
 export function anythingFound() {
   return data.kinds.some((kind) => Object.keys(kind.finds || {}).length > 0);
 }

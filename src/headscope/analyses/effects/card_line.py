@@ -1,0 +1,63 @@
+"""What a head does to the model, in a line for its card."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from headscope.analyses.effects.accumulator import COMPENSATION
+from headscope.analyses.effects.findings import wording_of
+from headscope.analyses.effects.kept.tables import KEPT
+from headscope.attention.interventions.direct_effect import DIRECT
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.numbers import nats, percent, span
+from headscope.report_kit.tables.cells import Cell, cell_of, records
+from headscope.study.study import Study
+
+
+def effect_lines(run: Study, kind: Kind) -> Mapping[int, str]:
+    """Return the effect of each head of a kind, the effect kept, direct effect and compensation, by its index.
+
+    Args:
+        run: its tables.
+        kind: of attention.
+    """
+    effects, kept = (_cells(run.tables.get(name), kind) for name in ("effects", "effect_kept"))
+    words = None if not effects else wording_of(run.tables["effects"])
+    lines = {}
+    for index in sorted({*effects, *kept}):
+        parts = list(_parts(effects.get(index, {}), kept.get(index, {})))
+        if parts and words is not None and "loss" in effects.get(index, {}):
+            parts[0] = f"{words.card}, {parts[0]}"
+        if parts:
+            lines[index] = "; ".join(parts)
+    return lines
+
+
+def _parts(effects: Mapping[str, Cell], kept: Mapping[str, Cell]) -> Iterator[str]:
+    if (loss := effects.get("loss")) is not None and loss.exists:
+        yield f"{nats(loss.value)} nats of loss are added{_interval(loss)}"
+    if (share := kept.get(KEPT)) is not None and share.has_interval:
+        ends = f"{100 * share.ci_low:.0f} to {100 * share.ci_high:.0f}"
+        yield f"its explanation keeps {percent(share.value)} of the effect of its attention ({ends})"
+    if (direct := effects.get(DIRECT[0])) is not None and direct.exists:
+        yield f"direct effect on the logit {nats(direct.value)}{_interval(direct)}"
+    if (compensation := effects.get(COMPENSATION)) is not None and compensation.exists:
+        yield f"compensation {nats(compensation.value)}{_interval(compensation)}"
+
+
+def _interval(cell: Cell) -> str:
+    return f" ({span(cell.ci_low, cell.ci_high)})" if cell.has_interval else ""
+
+
+def _cells(table: pd.DataFrame | None, kind: Kind) -> dict[int, dict[str, Cell]]:
+    """Return the numbers of single heads by measure, by the head's index."""
+    cells: dict[int, dict[str, Cell]] = {}
+    if table is None or not len(table):
+        return cells
+    of_kind = table[(table["kind"] == kind.name) & table["head"].notna()]
+    for row in records(of_kind):
+        index = kind.head_index(row["layer"], row["head"])
+        cells.setdefault(index, {})[str(row["measure"])] = cell_of(row, "value")
+    return cells

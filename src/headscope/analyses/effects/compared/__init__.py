@@ -1,0 +1,1 @@
+"""Do different measures of a head's worth agree?"""

@@ -1,0 +1,30 @@
+"""How much of its weight each head puts off the sink, for `study.heads`."""
+
+from collections.abc import Callable
+
+import pandas as pd
+
+from headscope.analyses.norms.activity import SINK_STATISTICS
+
+_HEAD = ["kind", "layer", "head"]
+
+
+def non_sink(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | None:
+    """Return the share of each head's weight that lies on neither the first token, separators, nor a learned sink.
+
+    Args:
+        read: returns a table by its name, None where the run did not make it.
+
+    Returns:
+        The column `non_sink` by kind, layer and head.
+    """
+    stats = read("stats")
+    if stats is None:
+        return None
+    rows = stats[
+        stats["head"].notna() & (stats["measure"] == "weight") & stats["statistic"].isin(SINK_STATISTICS)
+    ]
+    if rows.empty:
+        return None
+    rows = rows.astype({"layer": "int64", "head": "int64"})
+    return pd.DataFrame({"non_sink": 1 - rows.groupby(_HEAD)["value"].sum()})
