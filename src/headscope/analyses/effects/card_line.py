@@ -31,7 +31,7 @@ def effect_lines(run: Study, kind: Kind) -> Mapping[int, str]:
         if parts and words is not None and "loss" in effects.get(index, {}):
             parts[0] = f"{words.card}, {parts[0]}"
         if parts:
-            lines[index] = "; ".join(parts)
+            lines[index] = "; ".join(parts).replace("-", "−")
     return lines
 
 
