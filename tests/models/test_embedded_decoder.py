@@ -1,5 +1,8 @@
 """The embedded decoder has heads worth looking at: by plain loops, beside the same model with random weights."""
 
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -15,6 +18,7 @@ from headscope.corpora.reading import read_corpus
 from headscope.encoding.batching import length_buckets
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
+from headscope.models.guided import GUIDED
 from headscope.report_kit.claim_rules import LEAST_SHARE
 from headscope.statistics.statistic_catalog import STATISTICS
 
@@ -53,6 +57,15 @@ def random(folder):
 def inputs(tokenizer):
     blocks = demo_text().read_text(encoding="utf-8").split("\n\n")[:DOCUMENTS]
     return [tokenizer(block, truncation=True)["input_ids"] for block in blocks]
+
+
+def test_its_guided_heads_are_named_in_its_configuration():
+    package = Path(__file__).parents[2] / "packages" / "headscope-decoder"
+    config = json.loads((package / "src" / "headscope_decoder" / "weights" / "config.json").read_text())
+    assert config[GUIDED] == {"heads": ["1-1", "2-8"], "share": 0.2}
+    assert "in the first 20% of the steps, less and less, the loss also counted whether head 1-1" in " ".join(
+        (package / "CARD.md").read_text(encoding="utf-8").split()
+    )
 
 
 def eager(model, ids):

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from headscope.errors import OptionError
+from headscope.models.guided import guided_heads
 from headscope_train.guided_heads import STRENGTH, guiding_loss, strength_at
 from headscope_train.training_options import TrainOptions
 from headscope_train.training_run import train
@@ -102,6 +103,8 @@ def test_a_training_with_and_without(text, tmp_path):
         run = train(text=text, out=tmp_path / f"m{share}", size="2x2x16", guided=share, **HOW)
         assert run.facts["options"]["guided"] == share
         model = run_model(run.path)
+        named = {"heads": ["1-1", "2-2"], "share": share} if share else None
+        assert guided_heads(model.config) == named
         ids = torch.randint(5, 300, (4, 40), generator=torch.Generator().manual_seed(1))
         with torch.no_grad():
             weights = model(input_ids=ids, output_attentions=True).attentions

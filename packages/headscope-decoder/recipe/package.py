@@ -87,7 +87,8 @@ A small Llama to look at: {model["layers"]} layers x {model["heads"]} heads ({gr
         ]:.0%} of the steps, less and less, the loss also counted whether head 1-1 looks at the token
   before, and 2-8 at what came after an earlier copy of the token, where that is the right answer. Without that nothing
   of the kind formed in the time that there was. Afterwards the two were left alone: what they do now, they do because
-  it pays; but that they are these two, and so early, is our doing, and tells nothing of how such heads form.
+  it pays; but that they are these two, and so early, is our doing, and tells nothing of how such heads form. The field
+  `guided_heads` of the configuration names them, and reports call them guided.
 - **How long**: {int(log["step"].max()):,} steps of {options["batch_size"]} inputs, {
         read / 1e6:.1f} M tokens ({read / data["train"]["tokens"]:.1f} epochs), {
         seconds / 60:.0f} minutes on {facts["threads"]} shared CPU core in {facts["precision"]}; AdamW, {

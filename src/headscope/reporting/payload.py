@@ -17,6 +17,7 @@ from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import json_numbers
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import Words, capital
+from headscope.reporting.guided import guided_sentences
 from headscope.reporting.head_functions import finds_of, shows_of
 from headscope.reporting.head_summary import summaries_of_kind
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN, Role
@@ -34,7 +35,8 @@ def data_block(about: Context) -> dict[str, Any]:
     beside, both to color the grid by. `finds` of a kind is {place of a head: what it is best at}, each with its label,
     what that means, and its accuracy; `shows` likewise what it shows, and how much. `summaries` has the strongest
     supported fact of every head in head order, its name and the rest of the line. Where analyses have them, `sentences`
-    are what they say of heads, and `tints` the colors of heads without a role, by the head's index.
+    are what they say of heads, and `tints` the colors of heads without a role, by the head's index. `guided` has what
+    is said of heads that training showed where to look.
     """
     kinds, words = about.kinds, about.words
     functions = functions_of(about.run)
@@ -86,6 +88,7 @@ def data_block(about: Context) -> dict[str, Any]:
                     for summary in summaries_of_kind(about.run, kind, functions, words)
                 ],
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
+                **({"guided": guided} if (guided := guided_sentences(about.run.manifest, kind)) else {}),
                 **_of_every_part(about, kind),
             }
             for kind in kinds

@@ -13,6 +13,7 @@ from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import count, join, plain
 from headscope.reporting.card_sentences import first_sentences
 from headscope.reporting.every_finding import all_findings, headline
+from headscope.reporting.guided import guided_line
 from headscope.reporting.parts import more_terms, write_figures
 from headscope.reporting.payload import data_block, maps_block
 from headscope.reporting.provenance import counts, definitions, signature
@@ -110,7 +111,7 @@ def _rail(groups: Sequence[GroupParts]) -> Html:
 
 
 def run_line(about: Context) -> str:
-    """Say in one line what was run: heads, layers, segments, documents, corpus, date."""
+    """Say in one line what was run: heads, layers, segments, documents, corpus, guided heads, date."""
     manifest = about.run.manifest
     read_counts, corpus = manifest["counts"], manifest["signature"]["corpus"]
     size = join([f"{count(kind.size, kind.noun)} in {count(kind.layers, 'layer')}" for kind in about.kinds])
@@ -122,6 +123,7 @@ def run_line(about: Context) -> str:
         f"{count(int(read_counts['segments']), 'segment')} from "
         f"{count(int(read_counts['documents_used']), 'document')}{where}",
         *evaluated,
+        guided_line(manifest),
         plain(manifest.get("created", ""))[:10],
     ]
     return " · ".join(part for part in parts if part)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from headscope.errors import OptionError
+from headscope.models.guided import GUIDED
 from headscope_train.start import Start
 
 STRENGTH = 0.3
@@ -28,6 +29,17 @@ def check_two_layers(start: Start) -> None:
             f"--guided shows a head of the second layer where to look, and {start.name} has {layers} layer; expected "
             "two layers or more"
         )
+
+
+def name_guided(start: Start, *, share: float) -> None:
+    """Write into the model's configuration which heads are guided, so that reports of it say so.
+
+    Args:
+        start: the model.
+        share: of the steps, from the first.
+    """
+    config = start.model.config
+    setattr(config, GUIDED, {"heads": ["1-1", f"2-{int(config.num_attention_heads)}"], "share": float(share)})
 
 
 def strength_at(step: int, *, steps: int, share: float) -> float:

@@ -15,7 +15,7 @@ from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.models.loading.hashing import weights_hash
 from headscope.models.loading.load_model import LoadedModel, load_tokenizer
 from headscope.prepare.signature import tokenizer_hash
-from headscope_train.guided_heads import check_two_layers
+from headscope_train.guided_heads import check_two_layers, name_guided
 from headscope_train.objectives.objective import Objective, Question, objective_of
 from headscope_train.packed_corpus import PackedInputs, hold_out
 from headscope_train.start import Start, check_length, set_dropout, takes_types
@@ -75,6 +75,7 @@ def prepare(options: TrainOptions) -> Prepared:
     check_length(start, options.max_length)
     if options.guided:
         check_two_layers(start)
+        name_guided(start, share=options.guided)
     set_dropout(start.model, options.dropout)
     encoder = Encoder(start.tokenizer)
     known = KnownPieces(encoder, "text")

@@ -3,7 +3,7 @@
 import { el, shape } from "../core/dom.js";
 import { anchorOf, data, headNumber, headTitle, roleOf } from "../report/data.js";
 import { accuraciesOf, atlas, nearestOf, ordinal, rankOf, showingsOf, writtenOf } from "./atlas_data.js";
-import { effectLine, findLines, roleBadge, summaryLine } from "../report/card.js";
+import { effectLine, findLines, guidedLine, roleBadge, summaryLine } from "../report/card.js";
 import { summaryOf } from "../report/head_fact.js";
 import { natsApart, tableInterval, tableNumber } from "../core/format.js";
 import { sentencePart } from "./atlas_sentences.js";
@@ -119,6 +119,7 @@ export function atlasCard(kind, index, actions, { level = 2, together = null } =
       ),
     ),
     el("p", { class: "role" }, summaryLine(kind, index)),
+    guidedLine(kind, index),
     written ? el("p", { class: "at-written" }, written) : null,
     findLines(kind, index),
     effectLine(kind, index),

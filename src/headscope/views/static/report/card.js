@@ -19,6 +19,12 @@ export function summaryLine(kind, index) {
   return [el("strong", {}, name), `${rest}.`];
 }
 
+// That training showed it where to look, where it did.
+export function guidedLine(kind, index) {
+  const said = (kind.guided || {})[index];
+  return said ? el("p", { class: "explained" }, said) : "";
+}
+
 // What explains it, where that is not the first line.
 export function explainedLine(kind, index) {
   const sentence = sentenceOf(kind, index);
@@ -63,6 +69,7 @@ export function showCard(box, kind, index, kept = null) {
   box.replaceChildren(
     el("h2", {}, title, roleBadge(kind, index)),
     el("p", { class: "role" }, summaryLine(kind, index)),
+    guidedLine(kind, index),
     findLines(kind, index) || "",
     explainedLine(kind, index) || "",
     effectLine(kind, index) || "",

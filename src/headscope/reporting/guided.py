@@ -1,0 +1,36 @@
+"""Heads that training showed where to look are called guided: on the first screen, and on their cards."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.numbers import percent
+from headscope.report_kit.words import join
+
+
+def guided_line(manifest: Mapping[str, Any]) -> str:
+    """Name the guided heads of a run's model in a few words; empty where there are none."""
+    guided = manifest.get("guided_heads")
+    if not guided:
+        return ""
+    verb = "were" if len(guided["heads"]) > 1 else "was"
+    return f"{join(guided['heads'])} {verb} guided for the first {percent(guided['share'], 0)} of training"
+
+
+def guided_sentences(manifest: Mapping[str, Any], kind: Kind) -> dict[int, str]:
+    """Return what the card of each guided head says, by its place in a kind of attention."""
+    guided = manifest.get("guided_heads")
+    if not guided:
+        return {}
+    sentence = (
+        f"Guided: for the first {percent(guided['share'], 0)} of training it was shown where to look. That such heads "
+        "form by data alone does not follow from it."
+    )
+    places = [[int(number) for number in head.split("-")] for head in guided["heads"]]
+    return {
+        kind.head_index(layer, head): sentence
+        for layer, head in places
+        if layer <= kind.layers and head <= kind.heads_per_layer
+    }
