@@ -95,6 +95,8 @@ pictures: .venv/.dev demo-report/report.html demo-report-decoder/report.html
 
 bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/effect_worlds.py $(if $(QUICK),--quick)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/effects.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/selection_worlds.py $(if $(QUICK),--runs 200)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/job_worlds.py $(if $(QUICK),--quick)
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/explanation_worlds.py $(if $(QUICK),--quick)

@@ -6,7 +6,13 @@ from scipy.stats import kstest, ttest_1samp
 
 from headscope.statistics.inference.confidence import difference_interval, doubted, ratio_interval
 from headscope.statistics.inference.estimate import difference, ratio
-from headscope.statistics.inference.significance import against_every, false_discovery, p_above, selection_p
+from headscope.statistics.inference.significance import (
+    against_every,
+    false_discovery,
+    p_above,
+    p_either_side,
+    selection_p,
+)
 
 
 def test_documents_of_one_size_are_scipys_one_sided_t():
@@ -168,3 +174,18 @@ def test_benjamini_hochberg_by_hand():
     )
     assert np.isnan(false_discovery(np.array([np.nan, np.nan]))).all()
     assert false_discovery(np.array([])).shape == (0,)
+
+
+def test_a_tail_on_the_far_side_takes_a_test_back_and_one_on_the_near_side_gives_nothing():
+    tail = np.concatenate([np.full(38, -0.05), [-0.06, 1.0]])[:, None] + np.linspace(0, 0.02, 40)[:, None]
+    counts = np.ones((40, 1))
+    for values in (tail - 0.05, 0.05 - tail):  # below 0 with a tail above it, and its mirror
+        student = ttest_1samp(values[:, 0], 0).pvalue
+        assert p_either_side(ratio(values, counts))[0] > 10 * student
+    near = tail + 0.2
+    student = ttest_1samp(near[:, 0], 0).pvalue
+    assert p_either_side(ratio(near, counts))[0] == pytest.approx(student, rel=1e-9)
+    few = p_either_side(ratio(near[:9], counts[:9]))
+    assert np.isnan(few).all()
+    assert p_either_side(ratio(np.zeros((12, 2)), np.ones((12, 1)))).tolist() == [1, 1]
+    assert p_either_side(ratio(np.ones((12, 1)), np.ones((12, 1)))).tolist() == [0]

@@ -12,7 +12,7 @@ from headscope.attention.interventions.outcome import MEASURES
 from headscope.attention.tile import AttentionTile
 from headscope.statistics.inference.confidence import Interval, ratio_interval
 from headscope.statistics.inference.estimate import ratio
-from headscope.statistics.inference.significance import p_above
+from headscope.statistics.inference.significance import p_either_side
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, largest, summed
 
@@ -83,14 +83,13 @@ class EffectsAccumulator(Accumulator):
             sums, counts = stacked[f"effect.{part.kind}"], stacked[f"n_inputs.{part.kind}"][:, :, None]
             added, divergence, logit = (sums[..., number] for number in range(len(MEASURES)))
             estimate = ratio(added, counts)
-            above, below = (p_above(each) for each in (estimate, ratio(-added, counts)))
             documents = int((counts[:, 0, 0] > 0).sum()) if len(counts) else 0
             results.append(
                 EffectResult(
                     kind=part.kind,
                     added_loss=ratio_interval(added, counts, scale="real"),
                     divergence=ratio_interval(divergence, counts, scale="positive"),
-                    p=np.minimum(1.0, 2 * np.minimum(above, below)),
+                    p=p_either_side(estimate),
                     spread=estimate.error * np.sqrt(documents),
                     direct={
                         **_on_logits(

@@ -15,7 +15,7 @@ from headscope.statistics.inference.estimate import Estimate
 
 Ends = tuple[NDArray[np.float64], NDArray[np.float64]]
 
-_UNSEEN_TAIL = 9.0
+UNSEEN_TAIL = 9.0
 """Documents show too little skewness, by this over the root of the degrees of freedom; fitted by simulation."""
 
 
@@ -28,7 +28,7 @@ def real_ends(estimate: Estimate, *, confidence: float) -> Ends:
 def positive_ends(estimate: Estimate, *, confidence: float) -> Ends:
     """Return the ends for a positive value, on its logarithm; what is 0 in every document has no error either."""
     relative = np.where(estimate.value > 0, estimate.error / estimate.value, 0.0)
-    down, up = _reaches(estimate, confidence, bend=relative / 2, unseen=np.full_like(relative, _UNSEEN_TAIL))
+    down, up = _reaches(estimate, confidence, bend=relative / 2, unseen=np.full_like(relative, UNSEEN_TAIL))
     return estimate.value * np.exp(-down * relative), estimate.value * np.exp(up * relative)
 
 
@@ -53,7 +53,7 @@ def share_ends(estimate: Estimate, counts: NDArray[Any], *, confidence: float) -
     answers = np.where(inside & ~varies, np.inf, answers)
     likeness = np.minimum(answers / counts, counts / answers)
     bend = np.where(varies, (1 - 2 * share) * estimate.error / np.where(varies, 2 * spread, 1.0), 0.0)
-    down, up = _reaches(estimate, confidence, bend=bend, unseen=_UNSEEN_TAIL * (1 - likeness**2))
+    down, up = _reaches(estimate, confidence, bend=bend, unseen=UNSEEN_TAIL * (1 - likeness**2))
     # Rounding must not put the value outside.
     low = np.minimum(_wilson(share, answers, -down), share)
     high = np.maximum(_wilson(share, answers, up), share)
