@@ -154,14 +154,11 @@ def test_the_package_is_small_and_whole(folder, tokenizer):
 
 
 @pytest.mark.slow
-def test_the_demonstrations_report_of_it(folder, tmp_path, monkeypatch):
-    """As `make demo` makes it, of fewer inputs and without the figures' files, which have tests of their own."""
-    monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
-    study = hs.report("headscope-decoder", max_inputs=12, controls=1, out=tmp_path / "demo")
+def test_a_run_of_it_by_its_name(folder):
+    """Its report in a browser is that of `tests/reporting/test_demo_browser.py`."""
+    study = hs.stats(model="headscope-decoder", max_inputs=12)
     assert study.manifest["signature"]["model"]["name"] == "headscope-decoder"
     assert study.manifest["signature"]["model"]["origin"] == "embedded"
     heads = study.stats.query("statistic == 'previous' and kind == 'decoder'").dropna(subset=["head"])
     assert len(heads) == 32
     assert heads["value"].max() > 0.5
-    page = study.report_path.read_text(encoding="utf-8")
-    assert "headscope-decoder" in page
