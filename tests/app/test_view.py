@@ -12,6 +12,7 @@ from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 from support.views import read_maps, read_neuron
 
 NO_LIST = "is no list of numbers; expected numbers from 1 and ranges, as 1-3,7"
+ALL = ", ".join(view_names())
 SENTENCES = [
     "The cat sat on the mat.",
     "A dog came by and looked at the cat.",
@@ -77,6 +78,46 @@ def test_every_view(view, bert, which):
     assert read_maps(kind).shape == (2, 2, 6, 6)
     np.testing.assert_allclose(read_maps(kind).sum(-1), 1, atol=0.02)
     assert kind["neuron"]["width"] == 8
+
+
+@pytest.mark.parametrize(
+    ("typed", "opens"),
+    [
+        (["The cat sat."], "head"),
+        (["slept."], "head"),
+        (["matrix", "The cat sat."], "matrix"),
+    ],
+)
+def test_a_text_needs_no_option(view, bert, typed, opens):
+    told = view(*typed, "--model", bert, "--layer", 2)
+    assert told["title"] == typed[-1]
+    assert told["state"].startswith(f"view={opens}&layer=2")
+
+
+def test_a_file_needs_no_option(view, bert, tmp_path):
+    (tmp_path / "my.txt").write_text("A dog came by.\n", encoding="utf-8")
+    assert view(tmp_path / "my.txt", "--model", bert)["title"] == "A dog came by."
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        (["heat"], f"view 'heat' is not known; choose one of {ALL}; did you mean heatmap?"),
+        (["heat", "The cat sat."], f"view 'heat' is not known; choose one of {ALL}; did you mean heatmap?"),
+        (["modle"], f"view 'modle' is not known; choose one of {ALL}; did you mean model?"),
+        (["The cat.", "The dog."], f"view 'The cat.' is not known; choose one of {ALL}"),
+        (
+            ["The cat.", "--text", "The dog."],
+            "two texts came, 'The cat.' and --text 'The dog.'; expected one of them",
+        ),
+        (
+            ["nowhere.txt"],
+            "no such file: nowhere.txt; give a file that is there, or the words themselves in quotes",
+        ),
+    ],
+)
+def test_what_is_no_view_and_no_text_is_refused(cli, typed, sentence):
+    refused(cli("view", *typed), sentence)
 
 
 @pytest.mark.parametrize("which", ["head", "neuron"])

@@ -15,7 +15,9 @@ from headscope.declarations.option import Option, choose, switch
 from headscope.errors import OptionError
 from headscope.models.loading.load_choices import LOADING
 from headscope.storage.files import check_file_place
+from headscope.suggestion import nearest
 from headscope.views.view_catalog import needs_neuron, view_names
+from headscope.visible import shorten
 
 VIEWS = view_names()
 _OPTIONS = {option.name: option for option in VIEW}
@@ -46,6 +48,10 @@ def command(
     which: Annotated[
         str, o.argument(f"[{'|'.join(VIEWS)}]", "The view that the page opens with.", group="other")
     ] = VIEWS[0],
+    words: Annotated[
+        str | None,
+        o.argument("TEXT", "The text, as --text takes it; no view need be named before it.", group="corpora"),
+    ] = None,
     *,
     model: str | None,
     text: str | None,
@@ -62,7 +68,7 @@ def command(
 
     It holds all views in one file, and loads nothing from the network.
     """
-    choose("view", which, VIEWS)
+    which, text = view_and_text(which, words, text)
     heads, layers = numbers("--head", head), numbers("--include-layers", reading["include_layers"])
     check_file_place("--out", out)
     if not overwrite:
@@ -94,6 +100,28 @@ def command(
         say(f"generated: {view.generated}")
     weights = sum(kind.weights.size for kind in view.kinds)
     say(f"view: {out} ({weights:,} weights, {len(page.encode()) / 1e6:.1f} MB)")
+
+
+def view_and_text(which: str, words: str | None, text: str | None) -> tuple[str, str | None]:
+    """Tell the name of a view from a text that was typed in its place.
+
+    Args:
+        which: what was typed first.
+        words: what was typed behind it.
+        text: of `--text`.
+
+    Raises:
+        OptionError: no view has this name, and it is no text; or there are two texts.
+    """
+    is_text = len(which.split()) > 1 or (which not in VIEWS and nearest(which, VIEWS) is None)
+    if words is None and is_text:
+        which, words = VIEWS[0], which
+    choose("view", which, VIEWS)
+    if words is not None and text is not None:
+        raise OptionError(
+            f"two texts came, {shorten(words, 40)!r} and --text {shorten(text, 40)!r}; expected one of them"
+        )
+    return which, text if words is None else words
 
 
 def numbers(option: str, value: str | None) -> tuple[int, ...]:
