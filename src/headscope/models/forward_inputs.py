@@ -2,15 +2,20 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from headscope.encoding.batching import Batch, collate
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
+from headscope.models.placement import device_of
+
+_FEW = 6
+"""Tokens of an input that shows how a model is built."""
 
 
 def model_inputs(
@@ -79,3 +84,21 @@ def made_up_segment(length: int, vocabulary: Vocabulary, *, size: int, generator
     ids = torch.where(ids == vocabulary.pad_id, (ids + 1) % size, ids)
     zeros = torch.zeros_like(ids).numpy()
     return Segment(document="probe", index=0, ids=ids.numpy(), token_types=zeros, word_ids=zeros)
+
+
+def short_inputs(
+    model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, copies: int = 1
+) -> dict[str, Any]:
+    """Return all arguments of a model for copies of one made-up input of a few tokens, where the model computes.
+
+    Args:
+        model: a transformers model.
+        anatomy: what `examine` found.
+        vocabulary: of the tokenizer.
+        copies: how often the input is in the batch.
+    """
+    size = min(len(vocabulary.classes), 1 << 16)
+    segment = made_up_segment(_FEW, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
+    _, inputs, _ = model_inputs([segment] * copies, anatomy, vocabulary)
+    device = device_of(model)
+    return {name: tensor.to(device) for name, tensor in inputs.items()} | no_cache(anatomy)

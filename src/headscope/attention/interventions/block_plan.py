@@ -12,10 +12,8 @@ from headscope.attention.interventions.block_replay import BlockReplay
 from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
-from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
-from headscope.models.placement import device_of
+from headscope.models.forward_inputs import short_inputs
 
-_TOKENS = 6
 Layer = tuple[str, int]
 """A kind of attention, and a layer within it, from 0."""
 
@@ -100,12 +98,8 @@ class _Trial:
     """
 
     def __init__(self, model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> None:
-        self._model, self._anatomy = model, anatomy
-        size = min(len(vocabulary.classes), 1 << 16)
-        segment = made_up_segment(_TOKENS, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
-        _, inputs, _ = model_inputs([segment], anatomy, vocabulary)
-        device = device_of(model)
-        self._inputs = {name: tensor.to(device) for name, tensor in inputs.items()}
+        self._model = model
+        self._inputs = short_inputs(model, anatomy, vocabulary)
         self.attending: list[nn.Module] = []
         self.blocks: list[int | None] = []
 
@@ -119,7 +113,7 @@ class _Trial:
             return call.eager()[0]
 
         with Tap(self._model, listen), torch.inference_mode():
-            answer: Any = self._model(**self._inputs, **no_cache(self._anatomy))
+            answer: Any = self._model(**self._inputs)
         first: Tensor = answer[0]
         return first.clone()
 

@@ -18,10 +18,8 @@ from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.model.unembedding import Unembedding
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
-from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
-from headscope.models.placement import device_of
+from headscope.models.forward_inputs import short_inputs
 
-_TOKENS = 6
 Layer = tuple[str, int]
 
 
@@ -150,13 +148,9 @@ def _output_matrices(projection: Projection) -> Float[NDArray[np.float64], "head
 def _run(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, watch: _Values) -> None:
     """Run a short made-up input."""
     hooks = [part.register_forward_hook(watch.keep) for part in model.modules() if not list(part.children())]
-    size = min(len(vocabulary.classes), 1 << 16)
-    segment = made_up_segment(_TOKENS, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
-    _, inputs, _ = model_inputs([segment], anatomy, vocabulary)
-    device = device_of(model)
     try:
         with Tap(model, watch.listen), torch.inference_mode():
-            model(**{name: tensor.to(device) for name, tensor in inputs.items()}, **no_cache(anatomy))
+            model(**short_inputs(model, anatomy, vocabulary))
     finally:
         for hook in hooks:
             hook.remove()

@@ -21,10 +21,7 @@ from headscope.attention.stream import StreamNorms
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.adaptation import is_adapted
 from headscope.models.anatomy import Anatomy, CallSite
-from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
-from headscope.models.placement import device_of
-
-_TOKENS = 6
+from headscope.models.forward_inputs import short_inputs
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,7 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
         hooks.append(part.register_forward_hook(watch.after, with_kwargs=True))
     try:
         with Tap(model, watch.listen), watch.streams.listening(), torch.inference_mode():
-            model(**_copies(model, anatomy, vocabulary, number=number), **no_cache(anatomy))
+            model(**short_inputs(model, anatomy, vocabulary, copies=number))
     finally:
         for hook in hooks:
             hook.remove()
@@ -164,12 +161,3 @@ def _units(part: nn.Module) -> Iterator[nn.Module]:
 
 def _first(*arguments: Any) -> Tensor | None:
     return next((each for each in arguments if isinstance(each, Tensor)), None)
-
-
-def _copies(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, number: int) -> dict[str, Tensor]:
-    """Return the model's arguments for copies of one made-up input of a few tokens."""
-    size = min(len(vocabulary.classes), 1 << 16)
-    segment = made_up_segment(_TOKENS, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
-    _, inputs, _ = model_inputs([segment] * number, anatomy, vocabulary)
-    device = device_of(model)
-    return {name: tensor.to(device) for name, tensor in inputs.items()}

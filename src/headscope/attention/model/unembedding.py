@@ -15,10 +15,8 @@ from torch import Tensor, nn
 from headscope.attention.model.frozen_norms import FrozenNorm, frozen_norm
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
-from headscope.models.forward_inputs import made_up_segment, model_inputs, no_cache
-from headscope.models.placement import device_of
+from headscope.models.forward_inputs import short_inputs
 
-_TOKENS = 6
 _TOLERANCE = 1e-3  # of the largest logit
 
 
@@ -73,18 +71,9 @@ def find_unembedding(
         for part in model.modules()
         if part not in inside and not list(part.children())
     ]
-    segment = made_up_segment(
-        _TOKENS,
-        vocabulary,
-        size=min(len(vocabulary.classes), 1 << 16),
-        generator=torch.Generator().manual_seed(0),
-    )
-    _, inputs, _ = model_inputs([segment], anatomy, vocabulary)
-    device = device_of(model)
     try:
         with torch.inference_mode():
-            on_device = {name: tensor.to(device) for name, tensor in inputs.items()}
-            logits = model(**on_device, **no_cache(anatomy)).logits
+            logits = model(**short_inputs(model, anatomy, vocabulary)).logits
     finally:
         for hook in hooks:
             hook.remove()
