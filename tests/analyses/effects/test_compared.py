@@ -73,6 +73,15 @@ def test_heads_ranked_apart_are_named_with_their_ranks(heads):
 
 def test_what_is_said_and_drawn(run, heads):
     said = compared_findings(about(run))
+    largest, chosen = (
+        {heads.index[at] for at in np.argsort(-heads[name].to_numpy(), kind="stable")[:2]}
+        for name in ("effect on the loss", "gate estimate")
+    )
+    assert any(
+        each.text == "Of the 2 heads with the largest effects, a tenth, the gate estimate has "
+        f"{len(largest & chosen)} among its own."
+        for each in said
+    )
     first = ranked_apart(heads)[0]
     assert any(
         each.text

@@ -55,7 +55,7 @@ def model_of(family):
     return (tiny_causal_model if family in CONFIGS else tiny_task_model)(family, dtype=dtype)
 
 
-def source_of(model, *, size=3, direct=True):
+def source_of(model, *, size=3, direct=True, **how):
     anatomy = examine(model, vocabulary())
     groups = [SEGMENTS[i : i + size] for i in range(0, len(SEGMENTS), size)]
     ask = (
@@ -63,7 +63,9 @@ def source_of(model, *, size=3, direct=True):
         if loss_of(anatomy) == "clm"
         else ask_of(loss_of(anatomy), tokenizer_of("t5" if anatomy.encoder_decoder else "bert"), anatomy)
     )
-    return EffectSource(model, anatomy, vocabulary(), groups, ask, fits=[lambda _: Zero()], direct=direct)
+    return EffectSource(
+        model, anatomy, vocabulary(), groups, ask, fits=[lambda _: Zero()], direct=direct, **how
+    )
 
 
 def kept(model, **how):
@@ -226,7 +228,7 @@ def test_a_copier_is_above_0_and_a_suppressor_below():
 
 def test_company_and_padding_change_nothing():
     model = model_of("gpt2")
-    alone, together = kept(model, size=1)[1], kept(model, size=4)[1]
+    alone, together = kept(model, size=1)[1], kept(model, size=4, padding_side="left")[1]
     for key, found in alone.direct.items():
         np.testing.assert_allclose(together.direct[key], found, rtol=1e-6, atol=1e-9)
     for key, found in alone.heads.items():

@@ -107,6 +107,19 @@ def agreements(heads: pd.DataFrame) -> list[Agreement]:
     return sorted((pair for pair in pairs if np.isfinite(pair.rho)), key=lambda pair: -pair.rho)
 
 
+def top_tenth(heads: pd.DataFrame) -> tuple[int, int]:
+    """Return how many heads are the tenth with the largest effects, and how many of them the gate estimate puts there.
+
+    Args:
+        heads: from `measured_heads`, with the gate estimate.
+    """
+    number = -(-len(heads) // 10)
+    by_effect, by_gate = (
+        set(heads[MEASURES[name]].nlargest(number).index) for name in ("effects.loss", "importance.gate")
+    )
+    return number, len(by_effect & by_gate)
+
+
 def ranked_apart(heads: pd.DataFrame, *, most: int = 3) -> list[RankedApart]:
     """Return the heads on whose ranks measures disagree the most.
 
