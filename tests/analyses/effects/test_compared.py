@@ -78,8 +78,8 @@ def test_what_is_said_and_drawn(run, heads):
         for name in ("effect on the loss", "gate estimate")
     )
     assert any(
-        each.text == "Of the 2 heads with the largest effects, a tenth, the gate estimate has "
-        f"{len(largest & chosen)} among its own."
+        each.text
+        == f"The gate estimate finds {len(largest & chosen)} of the 2 heads with the largest effects (the top tenth)."
         for each in said
     )
     first = ranked_apart(heads)[0]
