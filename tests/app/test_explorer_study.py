@@ -210,6 +210,24 @@ def test_a_link_opens_a_head_or_a_sentence(visit):
 
 
 @pytest.mark.browser
+def test_a_sentence_typed_where_heads_are_asked_for_can_be_looked_at(visit):
+    page = visit("part=heads")
+    offer = page.get_by_role("button", name="Look at this sentence")
+    # One word is no sentence, and a question that is answered needs no offer.
+    for typed in ("unicorns", "layer 2"):
+        page.fill("input[type=search]", typed)
+        page.keyboard.press("Enter")
+        settled(page)
+        assert offer.count() == 0
+    page.fill("input[type=search]", "The piano slept quietly.")
+    page.keyboard.press("Enter")
+    assert page.locator(".at-found").inner_text().startswith("No head is found. ")
+    offer.click()
+    looked_at(page, "The piano slept quietly.")
+    assert page.locator(".hs-head:visible").count() == 1
+
+
+@pytest.mark.browser
 def test_without_the_studys_model_the_atlas_still_works(visit_server, study):
     sentence = (
         "the study's model mine was a folder, and the study does not say where it lies; name it with --model"

@@ -152,7 +152,7 @@ def long_text(*, tokens=512, layers=2, heads=12, seed=0):
 def generated(*, tokens=14, start=6, layers=2, heads=4, seed=2):
     """A decoder that wrote the tokens from `start` on."""
     rng = np.random.default_rng(seed)
-    names = STORY[:tokens]
+    names = (STORY * (1 + tokens // len(STORY)))[:tokens]
     roles = ["previous", "mixed", "cls", "broad"]
     scores = np.stack(
         [[head_scores(roles[h % 4], names, rng, causal=True) for h in range(heads)] for _ in range(layers)]

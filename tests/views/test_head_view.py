@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from headscope.views.attention_page import attention_page
+from support import made_maps
 from support.attention_pages import ink, settled
 
 pytestmark = pytest.mark.browser
@@ -284,6 +286,21 @@ def test_a_higher_threshold_has_fewer_lines(visit, made):
     page.select_option(".hs-field:has-text('Lines from') select", "0.2")
     said = page.locator(".hs-head .hs-count").inner_text()
     assert said.startswith(f"{int((weights_of(made) >= 0.2).sum())} lines: every weight of 0.2")
+
+
+@pytest.mark.parametrize(("anchor", "scrolled"), [("view=head", True), ("view=head&token=q2", False)])
+def test_the_view_opens_where_the_generated_text_begins(visit_file, tmp_path, anchor, scrolled):
+    page_file = tmp_path / "long.html"
+    page_file.write_text(attention_page(made_maps.generated(tokens=120, start=90)), encoding="utf-8")
+    page = visit_file(page_file, anchor=f"#{anchor}", height=700)
+    page.wait_for_selector("[role=tabpanel] > section:not([hidden])")
+    settled(page)
+    top, bottom = page.locator(".hs-scroll").evaluate(
+        "box => [box.getBoundingClientRect().top, box.getBoundingClientRect().bottom]"
+    )
+    first = page.locator(".hs-query .hs-first-generated").bounding_box()["y"]
+    assert (top < first < bottom) == scrolled
+    assert (page.locator(".hs-scroll").evaluate("box => box.scrollTop") > 0) == scrolled
 
 
 def test_generated_tokens_are_marked_and_stepped_through(visit, made):

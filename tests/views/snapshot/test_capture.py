@@ -6,7 +6,7 @@ import torch
 
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.loading.load_model import LoadedModel
-from headscope.views.snapshot.capture import AttentionReader
+from headscope.views.snapshot.capture import AttentionReader, heading
 from support.inputs import eager_maps
 from support.task_models import tiny_task_model
 from support.tiny_models import CONFIGS, PATHS, shared_tiny_model
@@ -268,3 +268,17 @@ def test_a_users_model_is_left_as_it_was():
         assert model.config._attn_implementation == before
     finally:
         model.eval()
+
+
+@pytest.mark.parametrize(
+    ("text", "generated", "title"),
+    [
+        ("The cat", "", "The cat"),
+        ("The cat", "sat\non it.", "The cat → sat on it."),
+        ("a" * 90, "", "a" * 79 + "…"),
+        ("a" * 90, "b" * 90, f"{'a' * 39}… → {'b' * 39}…"),
+        ("a" * 90, "and so on", f"{'a' * 39}… → and so on"),
+    ],
+)
+def test_a_long_title_has_the_beginnings_of_what_was_read_and_of_what_was_written(text, generated, title):
+    assert heading(text, generated) == title

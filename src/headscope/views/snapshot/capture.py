@@ -31,7 +31,7 @@ from headscope.views.snapshot.kept_layers import KeptLayers
 from headscope.views.snapshot.model_input import Reading, ReadingRequest, read
 from headscope.views.snapshot.neuron import DIFFERENT, WITH_SINK
 from headscope.views.snapshot.written_norms import WrittenNorms
-from headscope.visible import shorten
+from headscope.visible import cells, shorten
 
 MOST_WEIGHTS = 1 << 28
 """No browser opens a page of more weights than this, at a byte each."""
@@ -105,9 +105,8 @@ class AttentionReader:
             if wanted[part.kind]
         )
         generated = self._generated(reading)
-        title = " → ".join(each for each in (text, text_b, generated or None) if each is not None)
         return AttentionSnapshot(
-            title=shorten(" ".join(title.split()), LONGEST_HEADING),
+            title=heading(" → ".join(filter(None, [text, text_b])), generated),
             model=self.loaded.name,
             kinds=kinds,
             notes=tuple(filter(None, [reading.source.note, *self.anatomy.notes])),
@@ -194,6 +193,17 @@ class AttentionReader:
                 f"the attention of this text is {total:,} weights, and a page can hold {MOST_WEIGHTS:,}; shorten the "
                 "text, or choose fewer layers (--include-layers)"
             )
+
+
+def heading(text: str, generated: str) -> str:
+    """Return the text, and what the model wrote behind it, in one line; of long ones both have their beginnings."""
+    text, generated = (" ".join(each.split()) for each in (text, generated))
+    if not generated:
+        return shorten(text, LONGEST_HEADING)
+    whole = f"{text} → {generated}"
+    if cells(whole) <= LONGEST_HEADING:
+        return whole
+    return f"{shorten(text, LONGEST_HEADING // 2)} → {shorten(generated, LONGEST_HEADING // 2)}"
 
 
 def chosen_layers(layout: Iterable[KindLayout], layers: Sequence[int]) -> dict[str, tuple[int, ...]]:

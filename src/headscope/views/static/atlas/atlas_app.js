@@ -16,17 +16,17 @@ const RUNNERS_UP = 5;
 
 // `root`: an element to fill. The data blocks `data`, `maps` and `atlas` lie in the document.
 // `onSentence({text, kind, layer, head, tokens})`: asked to show an example in the views; without it there is no button.
+// `onText(text)`: asked to look at what was typed and names no head, as a sentence; without it there is no such button.
 // `onHead(anchor)`: hears which heads the reader opens, as `encoder-8-10` or, compared, `encoder-8-10~encoder-3-1`.
 // `show(anchor)` opens them; what names no head opens one that finds something.
-export function mountAtlas(root, { onSentence = null, onHead = () => {} } = {}) {
-  const app = new AtlasApp(root, onSentence, onHead);
+export function mountAtlas(root, { onSentence = null, onText = null, onHead = () => {} } = {}) {
+  const app = new AtlasApp(root, { onSentence, onText, onHead });
   return { show: (anchor) => app.show(anchor), destroy: () => app.destroy() };
 }
 
 class AtlasApp {
-  constructor(root, onSentence, onHead) {
-    this.onSentence = onSentence;
-    this.onHead = onHead;
+  constructor(root, actions) {
+    Object.assign(this, actions);
     this.heads = allHeads();
     this.opened = [];
     this.picking = false;
@@ -157,7 +157,7 @@ class AtlasApp {
       return;
     }
     if (!left.length) {
-      this.found.replaceChildren(el("strong", {}, "No head is found. "), trouble || `Nothing has all that is asked for. ${filters.askable()}`);
+      this.found.replaceChildren(el("strong", {}, "No head is found. "), trouble || `Nothing has all that is asked for. ${filters.askable()}`, this.offer());
       return;
     }
     const link = (head) => [el("a", { class: "head at-link", href: `#${anchorOf(head.kind, head.index)}`, onclick: (event) => this.follow(event, head) }, nameOf(head)), " "];
@@ -173,6 +173,13 @@ class AtlasApp {
         trouble ? el("span", { class: "at-soft" }, ` ${trouble}`) : null,
       ].filter(Boolean),
     );
+  }
+
+  // What was typed may have been a sentence to look at.
+  offer() {
+    const text = this.filters.input.value.trim();
+    if (!this.onText || !/\s/.test(text)) return "";
+    return el("p", {}, el("button", { type: "button", class: "at-button", onclick: () => this.onText(text) }, "Look at this sentence"));
   }
 
   follow(event, { kind, index }) {

@@ -40,6 +40,7 @@ class ExplorerPage {
     mainElement.append(el("div", { id: "ex-panel", role: "tabpanel", tabindex: -1 }, this.heads, this.sentence.element));
     this.atlas = mountAtlas(this.heads, {
       onSentence: ({ text, kind, layer, head }) => this.showSentence(text, { view: "head", kind, layer, heads: [head] }),
+      onText: (text) => this.showSentence(text, {}),
       onHead: (anchor) => {
         this.anchor = anchor;
         this.write(["part=heads", `atlas=${anchor}`], false, "heads");

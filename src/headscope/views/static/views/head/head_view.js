@@ -14,6 +14,8 @@ import { TwoSteps } from "./two_steps.js";
 
 // Space between a label and the ends of its lines.
 const LINE_GAP = 8;
+// Tokens of what was read that stand above the first generated one.
+const LINES_BEFORE = 3;
 
 export const VIEW = {
   name: "head",
@@ -64,8 +66,10 @@ export class HeadView {
       const { generated, special, unknown } = frame.units[side];
       const places = Array.from(frame.shown[side]);
       const among = (units) => new Set(places.map((unit, place) => (units.has(unit) ? place : -1)).filter((place) => place >= 0));
+      const first = generated === null ? null : places.findIndex((unit) => unit >= generated);
+      if (side === "query") this.firstGenerated = first;
       this.columns[side].show(frame.labels[side], {
-        generated: generated === null ? null : places.findIndex((unit) => unit >= generated),
+        generated: first,
         special: among(special),
         unknown: among(unknown),
       });
@@ -98,6 +102,15 @@ export class HeadView {
     const looks = colored(frame.looks, frame.theme);
     this.tiles.show((surface, span) => paintEdges(surface, this.edges, looks, { step: this.step, x0: LINE_GAP, x1: lines - LINE_GAP, ...span }));
     this.refresh();
+    this.begin();
+  }
+
+  // A page whose model wrote something opens where that begins.
+  begin() {
+    if (this.begun) return;
+    this.begun = true;
+    const first = this.firstGenerated;
+    if (first !== null && !this.pinned && (first + LINES_BEFORE) * this.step > this.scroll.clientHeight) this.scroll.scrollTop = (first - LINES_BEFORE) * this.step;
   }
 
   point(how, side, place) {
