@@ -132,8 +132,12 @@ def test_which_stages_share(sharing):
 
 def test_nothing_is_read_twice(asked, tmp_path, read):
     write_run(prepare(asked), tmp_path / "out")
-    assert {name for stages in read.values() for name in stages} == {"stats", "importance"}
-    assert [stages for stages in read.values() if len(stages) > 1] == []
+    # Which inputs have the clearest copies is known when all were read: these few are read again, for examples.
+    again = [stages for stages in read.values() if "behaviors" in stages]
+    assert 0 < len(again) <= len(read) / 10
+    in_scans = [stages - {"behaviors"} for stages in read.values()]
+    assert set().union(*in_scans) == {"stats", "importance"}
+    assert [stages for stages in in_scans if len(stages) > 1] == []
     models = {model for model, _ in read}
     assert len(models) == 2  # importance's, with its head, reads the same text with tokens masked
 
