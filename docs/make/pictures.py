@@ -80,8 +80,10 @@ def part_of(page: Page, selector: str, path: Path, *, height: int) -> None:
     """Write the beginning of a part of a page, as high as that is at most."""
     # The contents stay in sight, and would lie over what is drawn.
     page.add_style_tag(content="nav{position:static!important}")
+    # A part of the evidence is folded until it is asked for.
     box = page.locator(selector).first.evaluate(
-        "e => { const box = e.getBoundingClientRect();"
+        "e => { for (let fold = e.closest('details'); fold; fold = fold.parentElement.closest('details')) fold.open = true;"
+        " const box = e.getBoundingClientRect();"
         " return [box.left + scrollX, box.top + scrollY, box.width, box.height]; }"
     )
     left, top, width, whole = box
