@@ -119,6 +119,11 @@ def test_pieces_of_a_word_stand_together(visit_file, tmp_path):
     boxes = [buttons.nth(at).bounding_box() for at in range(7)]
     gaps = [after["x"] - before["x"] - before["width"] for before, after in itertools.pairwise(boxes)]
     assert max(gaps[1], gaps[3]) <= 0 < min(gaps[0], gaps[2], gaps[4])
+    # However narrow the sentence is, a word stays on one line.
+    page.add_style_tag(content="#pinned .words { width: 1px }")
+    for key in (2, 4):
+        tops = {page.locator(f"#pinned [data-key='{each}']").bounding_box()["y"] for each in (key - 1, key)}
+        assert len(tops) == 1
 
 
 def test_another_kind_of_attention_has_its_own_sentence(visit_file, made):

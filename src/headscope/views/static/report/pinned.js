@@ -7,6 +7,16 @@ import { sharesOf, strongestOf, uniformShare } from "./token_shares.js";
 // WordPiece's mark of a piece that goes on.
 const MARK = /^##(?=[^#])/;
 
+// No line breaks within a word of several pieces, unless it is as long as an address.
+const LONGEST = 24;
+
+function wholeWords(tokens, continues) {
+  const words = [];
+  tokens.forEach((token, key) => (continues.has(key) && words.length ? words.at(-1).push(token) : words.push([token])));
+  const short = (pieces) => pieces.reduce((length, piece) => length + piece.textContent.length, 0) <= LONGEST;
+  return words.flatMap((pieces) => (pieces.length > 1 && short(pieces) ? el("span", { class: "whole" }, pieces) : pieces));
+}
+
 export class PinnedSentence {
   // `onToken(shares)`: of each head in head order, or null where the grid is to be as it was; `onPin()`: another is kept.
   constructor(box, onToken, onPin) {
@@ -30,7 +40,7 @@ export class PinnedSentence {
     const continues = new Set(sentence.continues);
     this.tokens = sentence.keys.map((token, key) => this.token(token, key, continues.has(key)));
     this.tokens[0].tabIndex = 0;
-    const words = el("span", { role: "group", "aria-label": "One sentence for every head; arrow keys move, Enter keeps a token", class: "words", onmouseleave: () => this.light(this.pinned), onkeydown: (event) => this.move(event) }, this.tokens);
+    const words = el("span", { role: "group", "aria-label": "One sentence for every head; arrow keys move, Enter keeps a token", class: "words", onmouseleave: () => this.light(this.pinned), onkeydown: (event) => this.move(event) }, wholeWords(this.tokens, continues));
     this.box.replaceChildren(words, this.hint);
     this.light(null);
   }
