@@ -57,6 +57,17 @@ def test_groups_that_would_do_as_well_are_named():
     )
 
 
+def test_groups_that_the_halves_took_in_place_of_one_another_are_said_once():
+    parts = [
+        Part(group="previous", share=0.45, exchangeable=("word_before",)),
+        Part(group="word_before", share=0.44, exchangeable=("previous",)),
+        Part(group="sep", share=0.06, exchangeable=("previous",)),
+    ]
+    assert explanation_sentence(0.95, parts) == (
+        "95% explained: attends to the previous token or the word before (89) and [SEP] or the previous token (6)"
+    )
+
+
 def test_what_nothing_explains_is_said_to_be_so():
     assert explanation_sentence(-0.02, []) == "-2.0% explained: no group of features adds a point"
 

@@ -1,7 +1,7 @@
 """The sentence of a head: the groups of features that predict its attention, with the share of each, in words."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.feature import ATTENDING, TOKENS
@@ -52,7 +52,7 @@ def explanation_sentence(
         catalog: the features and groups.
     """
     special = Special() if special is None else special
-    largest = sorted(parts, key=lambda part: -part.share)[:MOST_GROUPS]
+    largest = _merged(parts)[:MOST_GROUPS]
     said: dict[str, list[str]] = {verb: [] for verb in ("attends to", "favors", "avoids")}
     of_attending = 0.0
     for part in largest:
@@ -69,6 +69,28 @@ def explanation_sentence(
     if not clauses:
         return f"{percent(explained)} explained: no group of features adds a point"
     return f"{percent(explained)} explained: {join(clauses)}"
+
+
+def _merged(parts: Sequence[Part]) -> list[Part]:
+    """Return the parts from the largest to the smallest, two that stand for one another as one, with their sum.
+
+    Where the halves of the documents took one of them each, either has half of what the two are worth.
+
+    Args:
+        parts: of the explanation.
+    """
+    merged: list[Part] = []
+    for part in sorted(parts, key=lambda part: -part.share):
+        twins = [
+            number
+            for number, other in enumerate(merged)
+            if part.group in other.exchangeable and other.group in part.exchangeable
+        ]
+        if twins:
+            merged[twins[0]] = replace(merged[twins[0]], share=merged[twins[0]].share + part.share)
+        else:
+            merged.append(part)
+    return sorted(merged, key=lambda part: -part.share)
 
 
 def is_avoided(part: Part, catalog: Catalog = CATALOG) -> bool:
