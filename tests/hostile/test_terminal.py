@@ -325,8 +325,8 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
             "headscope convert expects IN, which was not given; headscope convert --help lists what it takes",
         ),
         (
-            ["view", "head", "b"],
-            "got unexpected extra argument(s) (b); headscope view --help lists what it takes",
+            ["view", "head", "b", "c"],
+            "got unexpected extra argument(s) (c); headscope view --help lists what it takes",
         ),
         (
             ["stast"],

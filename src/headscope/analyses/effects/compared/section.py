@@ -40,7 +40,7 @@ def compared_findings(about: Context) -> list[Sentence]:
     findings = []
     for kind in about.kinds:
         heads = measured_heads(about.run, kind)
-        said = [*_nearest(kind, agreements(heads)), *_recall(heads), *_apart(kind, heads)]
+        said = [*_nearest(kind, agreements(heads)), *_recall(kind, heads), *_apart(kind, heads)]
         findings += kind.findings(said)
     return findings
 
@@ -64,13 +64,13 @@ def _nearest(kind: Kind, pairs: list[Agreement]) -> list[Sentence]:
     ]
 
 
-def _recall(heads: pd.DataFrame) -> list[Sentence]:
+def _recall(kind: Kind, heads: pd.DataFrame) -> list[Sentence]:
     """Say how many of the heads with the largest effects the gate estimate finds."""
     if MEASURES["importance.gate"] not in heads:
         return []
     number, both = top_tenth(heads)
-    text = f"The gate estimate finds {both} of the {count(number, 'head')} with the largest effects (the top tenth)."
-    return [sentence(TOPIC, text)]
+    largest = f"{count(number, 'head')}{kind.of_kind} with the largest effects (the top tenth)"
+    return [sentence(TOPIC, f"The gate estimate finds {both} of the {largest}.")]
 
 
 def _apart(kind: Kind, heads: pd.DataFrame) -> list[Sentence]:
