@@ -47,7 +47,8 @@ ANALYSIS = Analysis(
             options=(*TEXT_INPUTS, "controls", "spacing", "windows", "singletons", FEATURES_HASH),
             # 4: a table of example rows, and rows of annotated corpora.
             # 5: what was fitted is kept.
-            version=5,
+            # 6: the interval is that of what is left; groups that stand for one another are one in a sentence.
+            version=6,
             order=8,
             by_name=True,
             refusal=(
