@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headscope.models.guided import GUIDED
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.words import join
@@ -12,7 +13,7 @@ from headscope.report_kit.words import join
 
 def guided_line(manifest: Mapping[str, Any]) -> str:
     """Name the guided heads of a run's model in a few words; empty where there are none."""
-    guided = manifest.get("guided_heads")
+    guided = manifest.get(GUIDED)
     if not guided:
         return ""
     verb = "were" if len(guided["heads"]) > 1 else "was"
@@ -21,7 +22,7 @@ def guided_line(manifest: Mapping[str, Any]) -> str:
 
 def guided_sentences(manifest: Mapping[str, Any], kind: Kind) -> dict[int, str]:
     """Return what the card of each guided head says, by its place in a kind of attention."""
-    guided = manifest.get("guided_heads")
+    guided = manifest.get(GUIDED)
     if not guided:
         return {}
     sentence = (

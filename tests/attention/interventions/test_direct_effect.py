@@ -71,7 +71,7 @@ def source_of(model, *, size=3, direct=True, **how):
 def kept(model, **how):
     source, keep = source_of(model, **how), KeepEffects()
     scan(source, [keep])
-    assert source.no_direct == ""
+    assert source.logit_path.no_direct == ""
     return source, keep
 
 
@@ -145,13 +145,18 @@ def test_the_heads_of_a_layer_add_up_to_what_the_layer_adds(family):
             np.testing.assert_allclose(found, float(expected), rtol=1e-4, atol=2e-6)
 
 
+def parts_of(family):
+    """A tiny model, the effects of its heads, the norm before its unembedding, and its blocks."""
+    model = model_of(family)
+    _, keep = kept(model)
+    return model, keep, norm_of(model), model.transformer.h if family == "gpt2" else model.model.layers
+
+
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 def test_all_that_is_added_to_the_stream_adds_up_to_the_logit(family):
     """Heads as found here; embeddings, MLPs and biases by hooks."""
-    model = model_of(family)
-    _, keep = kept(model)
-    norm, is_gpt2 = norm_of(model), family == "gpt2"
-    blocks = model.transformer.h if is_gpt2 else model.model.layers
+    model, keep, norm, blocks = parts_of(family)
+    is_gpt2 = family == "gpt2"
     parts = {
         "norm": norm,
         "first": blocks[0].ln_1 if is_gpt2 else blocks[0].input_layernorm,
@@ -177,10 +182,8 @@ def test_all_that_is_added_to_the_stream_adds_up_to_the_logit(family):
 
 @pytest.mark.parametrize("family", ["gpt2", "llama"])
 def test_each_head_by_hand_and_the_token_that_it_looks_at(family):
-    model = model_of(family)
-    _, keep = kept(model)
-    norm, is_gpt2 = norm_of(model), family == "gpt2"
-    blocks = model.transformer.h if is_gpt2 else model.model.layers
+    model, keep, norm, blocks = parts_of(family)
+    is_gpt2 = family == "gpt2"
     projections = [block.attn.c_proj if is_gpt2 else block.self_attn.o_proj for block in blocks]
     for segment in SEGMENTS:
         seen, out, right = run(model, segment, {"norm": norm, **dict(enumerate(projections))})
@@ -270,7 +273,7 @@ def test_models_without_direct_effects_say_why(model, why):
         with torch.no_grad():
             model.lm_head.weight.mul_(2000)  # random scores are so small that a soft cap does not bend them
     source, keep = source_of(model), KeepEffects()
-    assert source.no_direct == why
+    assert source.logit_path.no_direct == why
     scan(source, [keep])
     assert keep.heads
     assert not keep.direct

@@ -20,7 +20,7 @@ from headscope.prepare.model_run import ModelRun
 
 _MOST_INPUTS = 24
 _LONGEST = 1024
-"""Longer inputs would take too much memory: a layer's whole maps are held."""
+"""Longer inputs would take too much memory: a layer's whole maps are in memory."""
 _MOST_ARCS = 3
 _DECIMALS = 6
 

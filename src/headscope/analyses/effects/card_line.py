@@ -12,7 +12,7 @@ from headscope.analyses.effects.kept.tables import KEPT
 from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import nats, percent, span
-from headscope.report_kit.tables.cells import Cell, cell_of, records
+from headscope.report_kit.tables.cells import Cell, cell_of, rows_by_head
 from headscope.study.study import Study
 
 
@@ -53,11 +53,10 @@ def _interval(cell: Cell) -> str:
 
 def _cells(table: pd.DataFrame | None, kind: Kind) -> dict[int, dict[str, Cell]]:
     """Return the numbers of single heads by measure, by the head's index."""
-    cells: dict[int, dict[str, Cell]] = {}
     if table is None or not len(table):
-        return cells
+        return {}
     of_kind = table[(table["kind"] == kind.name) & table["head"].notna()]
-    for row in records(of_kind):
-        index = kind.head_index(row["layer"], row["head"])
-        cells.setdefault(index, {})[str(row["measure"])] = cell_of(row, "value")
-    return cells
+    return {
+        kind.head_index(*head): {str(measure): cell_of(row, "value") for (measure,), row in rows.items()}
+        for head, rows in rows_by_head(of_kind, "measure")
+    }

@@ -7,6 +7,7 @@ from typing import Any
 from headscope.analyses.effects.forecast import Forecast
 from headscope.attention.interventions.effect_source import EffectSource, Scope
 from headscope.attention.interventions.intervention import Fit
+from headscope.attention.interventions.logit_path import LogitPath
 from headscope.attention.interventions.looking_elsewhere import Sink, Uniform
 from headscope.attention.interventions.resampled import Resample
 from headscope.attention.interventions.written_changes import Mean, Zero
@@ -42,13 +43,13 @@ class EffectsText(ScanCorpus):
         watch: told of what it takes.
         fits: returns what makes the interventions, once the inputs are read.
         scopes: what is changed at once.
-        direct: whether direct effects are told, too.
+        direct: whether direct effects are measured, too.
         most: number of inputs at most.
 
     Attributes:
         loss: the name of the loss, `passes` how many forward passes an input takes, `whole` why passes are whole ones
-            (empty where they are not), `no_direct` and `no_ov` why there are no direct effects and no copying
-            scores of weights, and `counts` what the loss was taken of; known once the source is opened.
+            (empty where they are not), `logit_path` that from heads to logits, and `counts` what the loss was taken
+            of; known once the source is opened.
     """
 
     def __init__(
@@ -64,7 +65,7 @@ class EffectsText(ScanCorpus):
         self.run, self.watch, self.fits, self.scopes, self.most = run, watch, fits, scopes, most
         self.direct = direct
         self.loss, self.passes, self.whole, self.counts = "", 0.0, "", LossCounts()
-        self.no_direct, self.no_ov = "", ""
+        self.logit_path = LogitPath()
 
     @cached_property
     def inputs(self) -> list[Segment]:
@@ -93,7 +94,7 @@ class EffectsText(ScanCorpus):
         tokens = max(1, int(shards.SHARD_TOKENS / source.passes))
         source.batches = shards.ShardedBatches(shards.shards(self.inputs, tokens=tokens), batch_size=size)
         self.loss, self.passes, self.whole = model.loss, source.passes, source.plan.missing
-        self.no_direct, self.no_ov, self.counts = source.no_direct, source.no_ov, source.counts
+        self.logit_path, self.counts = source.logit_path, source.counts
         return source
 
     def facts(self) -> dict[str, Any]:

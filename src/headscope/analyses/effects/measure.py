@@ -79,8 +79,8 @@ class EffectsMeasurement(Measurement[ModelRun]):
         return {
             **self.text.facts(),
             "nothing_to_predict": self.text.counts.nothing,
-            "no_direct": self.text.no_direct,
-            "no_ov": self.text.no_ov,
+            "no_direct": self.text.logit_path.no_direct,
+            "no_ov": self.text.logit_path.no_ov,
             "intervention": self.run.options.intervention,
             "documents_needed": documents_needed(float(np.median(spread))),
         }

@@ -45,28 +45,21 @@ def explain(
         parities: which documents fit, by turns: those of even number, those of odd; the others measure.
         threads: number of layers that are explained at once, which changes no digit.
     """
-    results: list[Explanations] = [{} for _ in layers]
+    results: dict[int, Explanations] = {layer: {} for layer in layers}
     enough = len(sample.names) >= FEWEST_DOCUMENTS
     with ThreadPoolExecutor(threads) as pool:
         for measure, predicted in ((WEIGHT, (WEIGHT, NON_SINK)), (NORM, (NORM,))):
             names = [name for name in measures if name in predicted]
             for parity in (parities if enough else (0,)) if names else ():
-                tasks = _tasks(
-                    sample,
-                    dict(zip(layers, results, strict=True)),
-                    measure,
-                    names,
-                    parity=parity,
-                    positions=positions,
-                )
+                tasks = _tasks(sample, results, measure, names, parity=parity, positions=positions)
                 # The sums of a layer take one half after the other, so that no order of threads changes a digit.
                 for _ in pool.map(lambda task: task(), tasks):
                     pass
-    for result in results:
+    for result in results.values():
         for of_weight, of_content in zip(result.get(WEIGHT, ()), result.get(NON_SINK, ()), strict=False):
             for name in ("fits", "pulls", "alternatives", "tokens"):
                 setattr(of_content, name, getattr(of_weight, name))
-    return results
+    return list(results.values())
 
 
 def _tasks(

@@ -79,18 +79,17 @@ def _merged(parts: Sequence[Part]) -> list[Part]:
     Args:
         parts: of the explanation.
     """
-    merged: list[Part] = []
+    merged: dict[str, Part] = {}
     for part in sorted(parts, key=lambda part: -part.share):
-        twins = [
-            number
-            for number, other in enumerate(merged)
+        twins = (
+            other
+            for other in merged.values()
             if part.group in other.exchangeable and other.group in part.exchangeable
-        ]
-        if twins:
-            merged[twins[0]] = replace(merged[twins[0]], share=merged[twins[0]].share + part.share)
-        else:
-            merged.append(part)
-    return sorted(merged, key=lambda part: -part.share)
+        )
+        twin = next(twins, None)
+        whole = part if twin is None else replace(twin, share=twin.share + part.share)
+        merged[whole.group] = whole
+    return sorted(merged.values(), key=lambda part: -part.share)
 
 
 def is_avoided(part: Part, catalog: Catalog = CATALOG) -> bool:

@@ -11,7 +11,6 @@ from torch import Tensor, nn
 from headscope.attention.head_id import head_label
 from headscope.attention.interventions.block_plan import Layer, find_blocks
 from headscope.attention.interventions.changed_pass import ChangedPasses, Changes, LayerRows
-from headscope.attention.interventions.direct_effect import DirectEffects
 from headscope.attention.interventions.intervention import (
     Fit,
     FittingInputs,
@@ -19,12 +18,11 @@ from headscope.attention.interventions.intervention import (
     Intervention,
     OutputVisitor,
 )
+from headscope.attention.interventions.logit_path import LogitPath, find_logit_path
 from headscope.attention.interventions.outcome import HeadEffects, Predictions
 from headscope.attention.model.loss_source import LossSource, decoders_of, lists_together, targets_of
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
-from headscope.attention.model.ov_circuit import ov_copying
 from headscope.attention.model.projections import find_projections
-from headscope.attention.model.unembedding import Unembedding, find_unembedding
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
@@ -49,14 +47,13 @@ class EffectSource(LossSource):
         fits: make the interventions.
         fitting: returns the batches of segments that interventions learn from; read at most once.
         scopes: what is changed at once; single heads always are.
-        direct: whether tiles hold direct effects and copying scores of weights, where the model allows to tell them.
+        direct: whether tiles hold direct effects and copying scores of weights, where these are known.
         seed: of what interventions draw.
         after_batch: called after each batch with the passes that an input takes, the effects by layer, and seconds.
 
     Attributes:
         plan: the model's blocks.
-        no_direct: why there are no direct effects; empty where there are, or nobody wants them.
-        no_ov: why there are no copying scores of weights, likewise.
+        logit_path: from heads to logits, where direct effects are wanted.
 
     Raises:
         ModelError: as `LossSource`.
@@ -85,27 +82,14 @@ class EffectSource(LossSource):
         self.scopes, self._number = tuple(scopes), len(fits)
         self.after_batch = after_batch
         self._projections = find_projections(model, anatomy, vocabulary)
-        self.no_direct, self.no_ov = "", ""
-        self._ov_copying: dict[Layer, Tensor] = {}
-        self._unembedding: Unembedding | None = None
+        self.logit_path = LogitPath()
         if direct:
-            self._find_unembedding()
+            self.logit_path = find_logit_path(
+                model, anatomy, vocabulary, self.plan.modules, self._projections
+            )
         self._sites = {(site.kind, site.layer): site for site in anatomy.calls if site is not None}
         # Fitted once, by whoever asks first, for the copies that read a part of the batches too.
         self._interventions = cache(lambda: self._fitted(fits, fitting, seed))
-
-    def _find_unembedding(self) -> None:
-        unembedding = find_unembedding(self.model, self.anatomy, self.vocabulary, self.plan.modules)
-        if isinstance(unembedding, str) or self._projections.lost:
-            why = unembedding if isinstance(unembedding, str) else self._projections.lost
-            self.no_direct = self.no_ov = why
-            return
-        self._unembedding = unembedding
-        scores = ov_copying(self.model, self.anatomy, self.vocabulary, self._projections, unembedding)
-        if isinstance(scores, str):
-            self.no_ov = scores
-        else:
-            self._ov_copying = scores
 
     @property
     def passes(self) -> float:
@@ -145,7 +129,7 @@ class EffectSource(LossSource):
         ) as inputs:
             targets = targets_of(questions, shared)
             with asked_logits(self.model, targets != NO_TARGET):
-                direct = self._listener(targets)
+                direct = self.logit_path.listener(self._projections, targets)
                 if direct is None:
                     logits = passes.unchanged(inputs).logits
                 else:
@@ -171,11 +155,6 @@ class EffectSource(LossSource):
                     by_layer.append(effects)
         return by_layer
 
-    def _listener(self, targets: Tensor) -> DirectEffects | None:
-        if self._unembedding is None:
-            return None
-        return DirectEffects(self._unembedding, self._projections, targets)
-
     @property
     def _all_heads(self) -> dict[Layer, range]:
         return {layer: range(len(site.groups)) for layer, site in self._sites.items()}
@@ -195,7 +174,7 @@ class EffectSource(LossSource):
             layer=effect({layer: numbers}) if "layer" in self.scopes else None,
             model=whole,
             direct=direct,
-            ov_copying=self._ov_copying.get(layer),
+            ov_copying=self.logit_path.ov_copying.get(layer),
         )
 
     def _check(self, values: Tensor, shared: ModelPass, layer: Layer | None = None) -> None:

@@ -84,13 +84,25 @@ def _reaches(
     from scipy.special import ndtri
 
     times, normal = quantile_of(estimate, confidence), float(ndtri(1 - (1 - confidence) / 2))
-    skew = estimate.skew * (1 + unseen / np.sqrt(estimate.freedom))
+    skew = assumed_skew(estimate, unseen)
     tail = skew * (2 * normal**2 + 1) / (6 * normal)
     shift = tail - bend * normal
     # At most twice what the tail asks for: the bend alone moves nothing, or ends would jump where skewness is zero.
     down = np.clip(-shift, 0.0, np.maximum(-2 * tail, 0.0))
     up = np.clip(shift, 0.0, np.maximum(2 * tail, 0.0))
     return times * (1 + down), times * (1 + up)
+
+
+def assumed_skew(
+    estimate: Estimate, unseen: NDArray[np.float64] | float = UNSEEN_TAIL
+) -> NDArray[np.float64]:
+    """Return the skewness of an estimate with that which its documents do not show.
+
+    Args:
+        estimate: with the skewness that they show.
+        unseen: how much more there is, times the root of the degrees of freedom.
+    """
+    return np.asarray(estimate.skew * (1 + unseen / np.sqrt(estimate.freedom)))
 
 
 def quantile_of(estimate: Estimate, confidence: float) -> NDArray[np.float64]:

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, doubted
 from headscope.statistics.inference.estimate import Estimate, ratio
-from headscope.statistics.inference.interval_ends import UNSEEN_TAIL
+from headscope.statistics.inference.interval_ends import assumed_skew
 
 ORDERS = 20
 SIGNIFICANT = 0.05
@@ -23,10 +23,8 @@ def p_above(estimate: Estimate) -> NDArray[np.float64]:
     """
     from scipy.special import stdtr
 
-    with np.errstate(invalid="ignore", divide="ignore"):
-        t = np.where(estimate.error > 0, estimate.value / estimate.error, np.sign(estimate.value) * np.inf)
-    t = np.where((estimate.error > 0) | (estimate.value != 0), t, 0.0)
-    return np.where(estimate.documents >= FEWEST_DOCUMENTS, stdtr(estimate.freedom, -t), np.nan)
+    p = stdtr(estimate.freedom, -_t_of(estimate))
+    return np.where(estimate.documents >= FEWEST_DOCUMENTS, p, np.nan)
 
 
 def p_either_side(estimate: Estimate) -> NDArray[np.float64]:
@@ -38,15 +36,21 @@ def p_either_side(estimate: Estimate) -> NDArray[np.float64]:
     """
     from scipy.special import stdtr
 
+    t = _t_of(estimate)
     with np.errstate(invalid="ignore", divide="ignore"):
-        t = np.where(estimate.error > 0, estimate.value / estimate.error, np.sign(estimate.value) * np.inf)
-        skew = estimate.skew * (1 + UNSEEN_TAIL / np.sqrt(estimate.freedom))
+        skew = assumed_skew(estimate)
         bent = t + skew * t**2 / 3 + skew**2 * t**3 / 27 + skew / 6
-    t = np.where((estimate.error > 0) | (estimate.value != 0), t, 0.0)
     bent = np.where(np.isfinite(t), np.where(np.sign(bent) == np.sign(t), bent, 0.0), t)
     reach = np.minimum(np.abs(t), np.abs(bent))
     p = 2 * stdtr(estimate.freedom, -reach)
     return np.where(estimate.documents >= FEWEST_DOCUMENTS, p, np.nan)
+
+
+def _t_of(estimate: Estimate) -> NDArray[np.float64]:
+    """Return Student's t: infinite where every document says the same, 0 where that is 0."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = np.where(estimate.error > 0, estimate.value / estimate.error, np.sign(estimate.value) * np.inf)
+    return np.where((estimate.error > 0) | (estimate.value != 0), t, 0.0)
 
 
 def against_every(hits: NDArray[Any], rivals: NDArray[Any], counts: NDArray[Any]) -> NDArray[np.float64]:

@@ -107,8 +107,8 @@ def agreements(heads: pd.DataFrame) -> list[Agreement]:
     return sorted((pair for pair in pairs if np.isfinite(pair.rho)), key=lambda pair: -pair.rho)
 
 
-def top_tenth(heads: pd.DataFrame) -> tuple[int, int]:
-    """Return how many heads are the tenth with the largest effects, and how many of them the gate estimate puts there.
+def top_decile(heads: pd.DataFrame) -> tuple[int, int]:
+    """Return how many heads are the decile with the largest effects, and how many of them the gate estimate puts there.
 
     Args:
         heads: from `measured_heads`, with the gate estimate.

@@ -11,7 +11,7 @@ from headscope.analyses.effects.compared.ranks import (
     agreements,
     measured_heads,
     ranked_apart,
-    top_tenth,
+    top_decile,
 )
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
@@ -68,7 +68,7 @@ def _recall(kind: Kind, heads: pd.DataFrame) -> list[Sentence]:
     """Say how many of the heads with the largest effects the gate estimate finds."""
     if MEASURES["importance.gate"] not in heads:
         return []
-    number, both = top_tenth(heads)
+    number, both = top_decile(heads)
     largest = f"{count(number, 'head')}{kind.of_kind} with the largest effects (the top tenth)"
     return [sentence(TOPIC, f"The gate estimate finds {both} of the {largest}.")]
 

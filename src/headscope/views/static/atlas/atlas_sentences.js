@@ -42,8 +42,8 @@ function choices(kind, index) {
 export function sentencePart(kind, index, { onSentence = null, together = null, wanted = [] } = {}) {
   const offers = together ? sharedChoices(kind, index) : choices(kind, index);
   if (!offers.length) return el("section", { class: "at-sentences" }, el("h3", {}, "Sentences"), el("p", { class: "caption" }, "This run kept no sentence for this head."));
-  const asked = new Set(wanted.map((name) => name.split(".").at(-1)));
-  let at = Math.max(0, offers.findIndex(({ sentence }) => sentence && sentence.what === "behavior" && asked.has(sentence.name)));
+  const names = new Set(wanted.map((name) => name.split(".").at(-1)));
+  let at = Math.max(0, offers.findIndex(({ sentence }) => sentence && sentence.what === "behavior" && names.has(sentence.name)));
   const picture = el("div");
   const told = el("p", { class: "at-told" });
   const select = el("select", { "aria-label": "Sentence", onchange: () => go(select.selectedIndex) }, offers.map(({ name }) => el("option", {}, name)));

@@ -26,9 +26,9 @@ export class TwoSteps {
   async show(frame, pinned) {
     const turn = ++this.turn;
     const { kind, state } = frame;
-    const asked = pinned && pinned.side === "query" && kind.kind === "decoder" && isSquare(kind) && state.level === "token" && frame.heads.length;
-    this.element.hidden = !asked;
-    if (!asked) return;
+    const shown = pinned && pinned.side === "query" && kind.kind === "decoder" && isSquare(kind) && state.level === "token" && frame.heads.length;
+    this.element.hidden = !shown;
+    if (!shown) return;
     const focus = focusOf(frame, "query", pinned.place);
     const tokens = kind.queries.tokens.length;
     const keys = topPlaces(focus.mean, MOST_KEYS, LEAST).map((place) => ({ at: tokenAt(frame, "key", place).at, label: frame.labels.key[place], share: focus.mean[place] })).filter(({ at }) => at < tokens);
@@ -67,12 +67,12 @@ export class TwoSteps {
     return [title, choice, intro, columns, el("p", { class: "hs-count" }, `For each head, the other token that it moved most of. A norm is the length of a vector in the residual stream. This describes where attention went, not what caused it.${sink}`)];
   }
 
-  column(frame, key, title, moves, told) {
+  column(frame, key, title, moves, format) {
     const tokens = frame.kind.queries.tokens;
     const rows = moves.slice(0, MOST_MOVES).map((move) => {
       const open = () => this.host.set({ layer: move.layer, heads: [move.head], mean: false, token: { side: "query", at: key.at } });
       const name = el("button", { type: "button", class: "hs-plain", title: "Show this head", onclick: open }, `${move.layer}-${move.head}`);
-      return el("li", {}, name, el("span", {}, `from ${toldToken(tokens[move.from])}`), el("b", {}, told(move)));
+      return el("li", {}, name, el("span", {}, `from ${toldToken(tokens[move.from])}`), el("b", {}, format(move)));
     });
     return el("div", {}, el("h3", {}, title), el("ol", {}, rows));
   }

@@ -1,0 +1,69 @@
+"""What is known of the way from a model's heads to its logits, or why it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from torch import Tensor, nn
+
+from headscope.attention.interventions.block_plan import Layer
+from headscope.attention.interventions.direct_effect import DirectEffects
+from headscope.attention.model.ov_circuit import ov_copying
+from headscope.attention.model.projections import Projections
+from headscope.attention.model.unembedding import Unembedding, find_unembedding
+from headscope.encoding.vocabulary import Vocabulary
+from headscope.models.anatomy import Anatomy
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LogitPath:
+    """The way from heads to logits; one that nobody looked for has neither unembedding nor reasons.
+
+    Attributes:
+        unembedding: from the stream to the logits; None where it is not known.
+        ov_copying: the copying scores of weights alone, by layer, as far as they are known.
+        no_direct: why there are no direct effects; empty where there are.
+        no_ov: why there are no copying scores of weights, likewise.
+    """
+
+    unembedding: Unembedding | None = None
+    ov_copying: Mapping[Layer, Tensor] = field(default_factory=dict)
+    no_direct: str = ""
+    no_ov: str = ""
+
+    def listener(self, projections: Projections, targets: Tensor) -> DirectEffects | None:
+        """Return what measures the direct effects of a batch; None where there are none.
+
+        Args:
+            projections: of the model.
+            targets: as `DirectEffects` takes them.
+        """
+        return None if self.unembedding is None else DirectEffects(self.unembedding, projections, targets)
+
+
+def find_logit_path(
+    model: nn.Module,
+    anatomy: Anatomy,
+    vocabulary: Vocabulary,
+    blocks: Sequence[nn.Module],
+    projections: Projections,
+) -> LogitPath:
+    """Run short inputs and see how what heads write becomes logits.
+
+    Args:
+        model: a transformers model with its head.
+        anatomy: what `examine` found.
+        vocabulary: of the tokenizer.
+        blocks: of the model.
+        projections: of every layer.
+    """
+    unembedding = find_unembedding(model, anatomy, vocabulary, blocks)
+    if isinstance(unembedding, str):
+        return LogitPath(no_direct=unembedding, no_ov=unembedding)
+    if projections.lost:
+        return LogitPath(no_direct=projections.lost, no_ov=projections.lost)
+    scores = ov_copying(model, anatomy, vocabulary, projections, unembedding)
+    if isinstance(scores, str):
+        return LogitPath(unembedding=unembedding, no_ov=scores)
+    return LogitPath(unembedding=unembedding, ov_copying=scores)
