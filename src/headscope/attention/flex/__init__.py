@@ -1,0 +1,1 @@
+"""Row statistics from torch's flex attention, which writes no scores: for accelerators and long inputs."""

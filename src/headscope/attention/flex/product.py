@@ -1,0 +1,105 @@
+"""One call of flex attention: weights times columns, the log-sum-exp and the largest score of every row."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn.functional import pad
+
+if TYPE_CHECKING:
+    from torch.nn.attention.flex_attention import BlockMask
+
+# Kernels take no fewer columns.
+_FEWEST = 16
+
+
+@dataclass(frozen=True, eq=False)
+class FlexProduct:
+    """What a call gives of each row.
+
+    Attributes:
+        sums: of the columns under the weights, `[batch, head, row, column]`.
+        lse: ln sum exp of the scores, `[batch, head, row]`; -inf in a row that sees nothing.
+        largest: the largest score, as `lse`.
+    """
+
+    sums: Float[Tensor, "batch head row column"]
+    lse: Float[Tensor, "batch head row"]
+    largest: Float[Tensor, "batch head row"]
+
+
+def flex_product(
+    query: Float[Tensor, "batch head row width"],
+    key: Float[Tensor, "batch group key width"],
+    columns: Float[Tensor, "batch group key column"],
+    *,
+    scaling: float,
+    blocks: "BlockMask | None" = None,
+    bias: Float[Tensor, "batch head row key"] | None = None,
+    of_key: Float[Tensor, "batch head key"] | None = None,
+) -> FlexProduct:
+    """Compute softmax(scaling q k' + bias + of_key) times columns, compiled where there is an accelerator.
+
+    On a processor it is computed as the definition says, with all scores in memory: that is for tests.
+
+    Args:
+        query: `[batch, head, row, width]`.
+        key: `[batch, group, key, width]`; consecutive heads share a group.
+        columns: what is summed, `[batch, group, key, column]`.
+        scaling: factor of the scores.
+        blocks: which keys each row sees.
+        bias: added to the scores, `[batch, head, row, key]`.
+        of_key: added to all scores of a key, `[batch, head, key]`; -inf hides it.
+    """
+    number = columns.shape[-1]
+    compute = _compiled() if query.device.type == "cuda" else _flex
+    padded = pad(columns, (0, max(0, _FEWEST - number)))
+    sums, lse, largest = compute(query, key, padded, scaling, blocks, bias, of_key)
+    return FlexProduct(sums[..., :number], lse, largest)
+
+
+def _flex(
+    query: Tensor,
+    key: Tensor,
+    columns: Tensor,
+    scaling: float,
+    blocks: "BlockMask | None",
+    bias: Tensor | None,
+    of_key: Tensor | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    from torch.nn.attention.flex_attention import AuxRequest, flex_attention
+
+    result: Any = flex_attention(
+        query,
+        key,
+        columns,
+        score_mod=_added(bias, of_key),
+        block_mask=blocks,
+        scale=scaling,
+        enable_gqa=query.shape[1] != key.shape[1],
+        return_aux=AuxRequest(lse=True, max_scores=True),
+    )
+    sums, beside = result
+    return sums, beside.lse, beside.max_scores
+
+
+def _added(bias: Tensor | None, of_key: Tensor | None) -> Callable[..., Tensor] | None:
+    """Return the function that adds to a score what is added for its position and to its key."""
+    if bias is not None and of_key is not None:
+        return lambda score, item, head, row, key: (
+            score + bias[item, head, row, key] + of_key[item, head, key]
+        )
+    if bias is not None:
+        return lambda score, item, head, row, key: score + bias[item, head, row, key]
+    if of_key is not None:
+        return lambda score, item, head, row, key: score + of_key[item, head, key]
+    return None
+
+
+@cache
+def _compiled() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
+    return torch.compile(_flex)
