@@ -1,4 +1,4 @@
-"""How much attention each key receives: the sum of its weights over rows, by flex attention with the sides exchanged."""
+"""How much attention each key receives: the sum of its weights over rows, by a product with the sides exchanged."""
 
 import torch
 from jaxtyping import Bool, Float

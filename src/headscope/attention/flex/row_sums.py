@@ -6,6 +6,7 @@ for the position, so that keys as values give it: sum p s = scaling q (sum p k)'
 """
 
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -49,17 +50,25 @@ def flex_rows(
     """
     of_key = None if norms is None else torch.log(norms.to(layer.query.dtype))
     columns = _Columns(layer, keys, of_key)
-    terms = {"scaling": layer.scaling, "blocks": layer.mask.blocks, "bias": layer.bias, "of_key": of_key}
+    product = partial(
+        flex_product,
+        layer.query,
+        layer.key,
+        scaling=layer.scaling,
+        blocks=layer.mask.blocks,
+        bias=layer.bias,
+        of_key=of_key,
+    )
     # Wide and narrow columns go apart: a kernel rounds the width up to a power of two.
-    wide = flex_product(layer.query, layer.key, torch.cat([layer.value, layer.key], dim=-1), **terms)
-    narrow = flex_product(layer.query, layer.key, columns.narrow, **terms).sums
+    wide, narrow = product(torch.cat([layer.value, layer.key], dim=-1)), product(columns.narrow).sums
     lse, sees = wide.lse, wide.lse > -torch.inf
     lse = torch.where(sees, lse, 0.0)
     left, sink = None, None  # what a sink leaves to the keys
     if layer.sink is not None:
         total = torch.logaddexp(wide.lse, layer.sink)
         left, sink, lse = torch.exp(wide.lse - total), torch.exp(layer.sink - total), total
-    output, mean_key = wide.sums.split([layer.value.shape[-1], layer.key.shape[-1]], dim=-1)
+    width = layer.value.shape[-1]
+    output, mean_key = wide.sums[..., :width], wide.sums[..., width:]
     score = layer.scaling * (layer.query * mean_key).sum(-1) + columns.mean_addition(narrow)
     largest = torch.exp(wide.largest - lse)
     shares = narrow[..., : len(CLASSES)]
@@ -99,7 +108,7 @@ class _Columns:
             # A column for each head of a group: they share keys, and not what they write of them.
             self.of_heads = sum(each.shape[-1] for each in parts)
             finite = of_key.masked_fill(of_key == -torch.inf, 0.0)
-            parts.append(finite.unflatten(1, (groups, layer.shared)).transpose(2, 3))
+            parts.append(finite.view(batch, groups, layer.shared, number).transpose(2, 3))
         self.narrow = torch.cat(parts, dim=-1)
 
     def mean_addition(self, sums: Tensor) -> Tensor:
@@ -126,7 +135,7 @@ def _at_offsets(
         if last <= first:
             continue
         at, to = slice(first, last), slice(first + offset, last + offset)
-        query = layer.query[:, :, at].unflatten(1, (-1, layer.shared))
+        query = layer.query[:, :, at].reshape(len(lse), -1, layer.shared, last - first, layer.query.shape[3])
         score = layer.scaling * (query * layer.key[:, :, None, to]).sum(-1).flatten(1, 2)
         if layer.bias is not None:
             score = score + layer.bias[:, :, at, to].diagonal(0, 2, 3)
