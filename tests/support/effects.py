@@ -7,7 +7,7 @@ class KeepEffects:
     span, needs = "rows", frozenset()
 
     def __init__(self):
-        self.heads, self.layers, self.models, self.losses = {}, {}, {}, {}
+        self.heads, self.layers, self.models, self.sets, self.losses = {}, {}, {}, {}, {}
         self.direct, self.ov_copying = {}, {}
 
     def begin(self, batch):
@@ -18,7 +18,10 @@ class KeepEffects:
             self.ov_copying[tile.kind, tile.layer] = tile.effects.ov_copying.tolist()
         for item, name in enumerate(self.names):
             key = (*name, tile.kind, tile.layer)
-            self.heads[key] = tile.effects.heads[item].numpy()
+            if tile.effects.heads is not None:
+                self.heads[key] = tile.effects.heads[item].numpy()
+            if tile.effects.sets is not None:
+                self.sets[name] = tile.effects.sets[item].numpy()
             self.losses[name] = float(tile.effects.loss[item])
             if tile.effects.direct is not None:
                 self.direct[key] = tile.effects.direct[item].numpy()

@@ -558,3 +558,28 @@ def test_losses_that_are_no_numbers():
         AttentionError, match=r"^with encoder head 2-3 changed, the loss is NaN or infinite in segment 1"
     ):
         effects("bert", fits=[zero], model=model)
+
+
+def test_sets_of_heads_against_a_loop_with_hooks():
+    """Sets of heads of any kinds and layers, each at once; a set begins at the lowest block that it changes."""
+    sets = [
+        {("cross", 1): [0, 3], ("decoder", 1): [2]},
+        {("encoder", 1): [1]},
+        {("encoder", 0): [0, 1, 2, 3], ("cross", 0): [1]},
+    ]
+    source, keep = effects("bart", fits=[zero], scopes=(), sets=sets)
+    assert source.passes == pytest.approx(1 + (2 + 4 + 5) / 5)
+    assert not keep.heads
+    for segment in SEGMENTS:
+        question = source.ask(segment)
+        logs = logs_of(source.model, source.anatomy, question)
+        for number, heads in enumerate(sets):
+            changes = {
+                HeadId.at(kind, layer, head): torch.zeros_like
+                for (kind, layer), several in heads.items()
+                for head in several
+            }
+            with hooked(source.model, source.anatomy, changes):
+                changed = logs_of(source.model, source.anatomy, question)
+            found = keep.sets[segment.document, segment.index][number, 0]
+            np.testing.assert_allclose(found, effect_of(logs, changed, question), rtol=1e-5, atol=1e-8)

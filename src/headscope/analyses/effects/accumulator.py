@@ -69,6 +69,7 @@ class EffectsAccumulator(Accumulator):
     def update(self, tile: AttentionTile) -> None:
         """Add the effects of a layer's heads on each input."""
         if tile.start == 0 and tile.effects is not None:
+            assert tile.effects.heads is not None
             self.add(tile, effect=tile.effects.heads[:, :, 0], n_inputs=1)
             if (direct := tile.effects.direct) is not None:
                 self.add(tile, direct=direct.nan_to_num(0.0), n_direct=direct.isfinite())

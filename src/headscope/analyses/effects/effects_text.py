@@ -6,7 +6,7 @@ from typing import Any
 
 from headscope.analyses.effects.forecast import Forecast
 from headscope.attention.interventions.effect_source import EffectSource, Scope
-from headscope.attention.interventions.intervention import Fit
+from headscope.attention.interventions.intervention import Fit, Heads
 from headscope.attention.interventions.logit_path import LogitPath
 from headscope.attention.interventions.looking_elsewhere import Sink, Uniform
 from headscope.attention.interventions.resampled import Resample
@@ -42,9 +42,12 @@ class EffectsText(ScanCorpus):
         run: whose text it is.
         watch: told of what it takes.
         fits: returns what makes the interventions, once the inputs are read.
-        scopes: what is changed at once.
-        direct: whether direct effects are measured, too.
         most: number of inputs at most.
+        scopes: what is changed at once.
+        sets: returns sets of heads, each changed at once, once the inputs are read.
+        direct: whether direct effects are measured, too.
+        reads: which of the inputs the model reads; interventions learn from all.
+        what: is measured, in words.
 
     Attributes:
         loss: the name of the loss, `passes` how many forward passes an input takes, `whole` why passes are whole ones
@@ -58,19 +61,27 @@ class EffectsText(ScanCorpus):
         watch: Watcher | None,
         *,
         fits: Callable[[], Sequence[Fit]],
-        scopes: Sequence[Scope] = ("head",),
-        direct: bool = False,
         most: int,
+        scopes: Sequence[Scope] = ("head",),
+        sets: Callable[[], Sequence[Heads]] = tuple,
+        direct: bool = False,
+        reads: Callable[[Segment], bool] = lambda _: True,
+        what: str = "effects",
     ) -> None:
-        self.run, self.watch, self.fits, self.scopes, self.most = run, watch, fits, scopes, most
-        self.direct = direct
+        self.run, self.watch, self.fits, self.scopes, self.sets = run, watch, fits, scopes, sets
+        self.direct, self.most, self.reads, self.what = direct, most, reads, what
         self.loss, self.passes, self.whole, self.counts = "", 0.0, "", LossCounts()
         self.logit_path = LogitPath()
 
     @cached_property
     def inputs(self) -> list[Segment]:
-        """The inputs."""
+        """The inputs that interventions learn from."""
         return self.run.sample(self.most)
+
+    @cached_property
+    def read(self) -> list[Segment]:
+        """The inputs that the model reads with heads changed."""
+        return [segment for segment in self.inputs if self.reads(segment)]
 
     def source(self) -> EffectSource:
         """Return the stream of tiles, with the effects of every head."""
@@ -85,14 +96,15 @@ class EffectsText(ScanCorpus):
             ask_of(model.loss, model.loaded.tokenizer, model.anatomy, seed=options.seed),
             fits=self.fits(),
             scopes=self.scopes,
+            sets=self.sets(),
             direct=self.direct,
             fitting=lambda: length_buckets(self.inputs, batch_size=size),
             seed=options.seed,
-            after_batch=Forecast(self.watch, self.limit),
+            after_batch=Forecast(self.watch, self.limit, what=self.what),
         )
         # A head costs a pass or a part of it: shards are so much smaller that as little is lost with one.
         tokens = max(1, int(shards.SHARD_TOKENS / source.passes))
-        source.batches = shards.ShardedBatches(shards.shards(self.inputs, tokens=tokens), batch_size=size)
+        source.batches = shards.ShardedBatches(shards.shards(self.read, tokens=tokens), batch_size=size)
         self.loss, self.passes, self.whole = model.loss, source.passes, source.plan.missing
         self.logit_path, self.counts = source.logit_path, source.counts
         return source
@@ -108,12 +120,12 @@ class EffectsText(ScanCorpus):
     @cached_property
     def total(self) -> int:
         """The number of documents that the inputs are of; every progress line needs it."""
-        return len({segment.document for segment in self.inputs})
+        return len({segment.document for segment in self.read})
 
     @property
     def limit(self) -> int:
         """The number of inputs."""
-        return len(self.inputs)
+        return len(self.read)
 
 
 def effect_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:

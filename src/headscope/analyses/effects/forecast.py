@@ -21,10 +21,11 @@ class Forecast:
     Args:
         watch: the watcher; None where nobody listens.
         inputs: how many there are.
+        what: is measured.
     """
 
-    def __init__(self, watch: Watcher | None, inputs: int) -> None:
-        self._watch, self._inputs, self._told = watch, inputs, False
+    def __init__(self, watch: Watcher | None, inputs: int, *, what: str = "effects") -> None:
+        self._watch, self._inputs, self._what, self._told = watch, inputs, what, False
 
     def __call__(self, passes: float, effects: Sequence[HeadEffects], seconds: float) -> None:
         """Take what a batch took.
@@ -45,7 +46,7 @@ class Forecast:
             more = f"; about {count(needed, 'document')} show an effect of {SMALL:g} nats"
         note_early(
             self._watch,
-            f"effects take {passes:,.1f} forward passes of {count(self._inputs, 'input')}, about "
+            f"{self._what} take {passes:,.1f} forward passes of {count(self._inputs, 'input')}, about "
             f"{minutes:,.1f} minutes by the first batch{more}",
         )
 
@@ -66,8 +67,8 @@ def documents_needed(spread: float, *, effect: float = SMALL) -> int | None:
 
 
 def _median_spread(effects: Sequence[HeadEffects]) -> float:
-    """Return the standard deviation over inputs of the loss that the median head adds; NaN of one input."""
-    if len(effects[0].loss) < 2:
+    """Return the standard deviation over inputs of what the median head adds; NaN of one input, and without heads."""
+    added = [layer.heads[:, :, 0, MEASURES.index("loss")] for layer in effects if layer.heads is not None]
+    if not added or len(added[0]) < 2:
         return math.nan
-    added = [layer.heads[:, :, 0, MEASURES.index("loss")] for layer in effects]
     return float(torch.cat([each.std(0) for each in added]).median())

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence, Set
-from functools import cache
+from functools import cache, partial
 from typing import Literal
 
 import torch
@@ -46,7 +46,8 @@ class EffectSource(LossSource):
         model, anatomy, vocabulary, batches, ask, padding_side: as `LossSource` takes them.
         fits: make the interventions.
         fitting: returns the batches of segments that interventions learn from; read at most once.
-        scopes: what is changed at once; single heads always are.
+        scopes: what is changed at once.
+        sets: sets of heads, each changed at once.
         direct: whether tiles hold direct effects and copying scores of weights, where these are known.
         seed: of what interventions draw.
         after_batch: called after each batch with the passes that an input takes, the effects by layer, and seconds.
@@ -72,6 +73,7 @@ class EffectSource(LossSource):
         fits: Sequence[Fit],
         fitting: Callable[[], Iterable[list[Segment]]] = lambda: (),
         scopes: Sequence[Scope] = ("head",),
+        sets: Sequence[Heads] = (),
         direct: bool = False,
         seed: int = 0,
         after_batch: Callable[[float, list[HeadEffects], float], object] = lambda *_: None,
@@ -79,7 +81,7 @@ class EffectSource(LossSource):
     ) -> None:
         super().__init__(model, anatomy, vocabulary, batches, ask, padding_side=padding_side)
         self.plan = find_blocks(model, anatomy, vocabulary)
-        self.scopes, self._number = tuple(scopes), len(fits)
+        self.scopes, self.sets, self._number = tuple(scopes), tuple(sets), len(fits)
         self.after_batch = after_batch
         self._projections = find_projections(model, anatomy, vocabulary)
         self.logit_path = LogitPath()
@@ -95,7 +97,9 @@ class EffectSource(LossSource):
     def passes(self) -> float:
         """How many forward passes an input takes, that of the unchanged model among them."""
         by_layer = {layer: self.plan.passes(layer) for layer in self._sites}
-        changed = sum(len(self._sites[layer].groups) * part for layer, part in by_layer.items())
+        changed = sum(max(by_layer[layer] for layer in heads) for heads in self.sets)
+        if "head" in self.scopes:
+            changed += sum(len(self._sites[layer].groups) * part for layer, part in by_layer.items())
         if "layer" in self.scopes:
             changed += sum(by_layer.values())
         if "model" in self.scopes:
@@ -147,10 +151,12 @@ class EffectSource(LossSource):
                     return torch.stack(by_intervention, dim=1)
 
                 whole = effect(self._all_heads) if "model" in self.scopes else None
+                sets = torch.stack([effect(heads) for heads in self.sets], dim=1) if self.sets else None
+                self._check(sets, shared, lambda _: "with several heads changed, ")
                 for layer in self.plan.layers:
                     by_itself = None if direct is None else direct.of_layer(layer)
-                    effects = self._of_layer(layer, predictions.losses, effect, whole, by_itself)
-                    self._check(effects.heads, shared, layer)
+                    effects = self._of_layer(layer, predictions.losses, effect, whole, sets, by_itself)
+                    self._check(effects.heads, shared, partial(_with_head_changed, layer))
                     shared.consumer.update(self._tile(layer, effects, passes))
                     by_layer.append(effects)
         return by_layer
@@ -165,39 +171,42 @@ class EffectSource(LossSource):
         losses: Tensor,
         effect: Callable[[Heads], Tensor],
         whole: Tensor | None,
+        sets: Tensor | None,
         direct: Tensor | None,
     ) -> HeadEffects:
         numbers = range(len(self._sites[layer].groups))
         return HeadEffects(
             loss=losses,
-            heads=torch.stack([effect({layer: [head]}) for head in numbers], dim=1),
+            heads=torch.stack([effect({layer: [head]}) for head in numbers], dim=1)
+            if "head" in self.scopes
+            else None,
             layer=effect({layer: numbers}) if "layer" in self.scopes else None,
             model=whole,
+            sets=sets,
             direct=direct,
             ov_copying=self.logit_path.ov_copying.get(layer),
         )
 
-    def _check(self, values: Tensor, shared: ModelPass, layer: Layer | None = None) -> None:
+    def _check(
+        self, values: Tensor | None, shared: ModelPass, changed: Callable[[int], str] = lambda _: ""
+    ) -> None:
         """Stop at a loss that is no number.
 
         Args:
-            values: of the unchanged model, `[batch]`, or with the heads of a layer changed, `[batch, head, ...]`.
+            values: of the unchanged model, `[batch]`, or with each of some changes, `[batch, change, ...]`.
             shared: knows the segments.
-            layer: whose heads were changed.
+            changed: names a change by its index.
 
         Raises:
-            AttentionError: names the head and the document.
+            AttentionError: names what was changed and the document.
         """
-        wrong = ~torch.isfinite(values)
-        if not wrong.any():
+        if values is None or torch.isfinite(values).all():
             return
-        item, *head = wrong.nonzero()[0].tolist()
+        item, *change = (~torch.isfinite(values)).nonzero()[0].tolist()
         segment = shared.sides["encoder"]
-        changed = (
-            "" if layer is None else f"with {layer[0]} head {head_label(layer[1] + 1, head[0] + 1)} changed, "
-        )
+        how = changed(change[0]) if change else ""
         raise AttentionError(
-            f"{changed}the loss is NaN or infinite in segment {segment.indices[item] + 1} of document "
+            f"{how}the loss is NaN or infinite in segment {segment.indices[item] + 1} of document "
             f"{segment.documents[item]}; the weights or the input overflow: try --dtype float32, and check the "
             "checkpoint"
         )
@@ -266,6 +275,10 @@ class EffectSource(LossSource):
                 f"{kind} layer {layer + 1}: {why}; what its heads write cannot be changed: choose intervention uniform "
                 "or sink, or another model"
             )
+
+
+def _with_head_changed(layer: Layer, head: int) -> str:
+    return f"with {layer[0]} head {head_label(layer[1] + 1, head + 1)} changed, "
 
 
 class _NoTiles:

@@ -19,9 +19,11 @@ class HeadEffects:
 
     Attributes:
         loss: of each segment with all heads as they are, the mean over its targets in nats, `[batch]`.
-        heads: with one head changed, `[batch, head, intervention, MEASURES]`.
+        heads: with one head changed, `[batch, head, intervention, MEASURES]`; None where it was not asked for.
         layer: with all heads of the layer changed, `[batch, intervention, MEASURES]`; None where it was not asked for.
         model: with all heads of the model changed, `[batch, intervention, MEASURES]`; the same for every layer.
+        sets: with the heads of each of some sets changed, `[batch, set, intervention, MEASURES]`; the same for every
+            layer.
         direct: what each head adds to logits by itself, `[batch, head, direct_effect.DIRECT]`; None where it is not
             known.
         ov_copying: the copying score of each head from weights alone, `[head]`, the same for every batch; None where it
@@ -29,9 +31,10 @@ class HeadEffects:
     """
 
     loss: Float[Tensor, " batch"]
-    heads: Float[Tensor, "batch head intervention measure"]
+    heads: Float[Tensor, "batch head intervention measure"] | None = None
     layer: Float[Tensor, "batch intervention measure"] | None = None
     model: Float[Tensor, "batch intervention measure"] | None = None
+    sets: Float[Tensor, "batch set intervention measure"] | None = None
     direct: Float[Tensor, "batch head effect"] | None = None
     ov_copying: Float[Tensor, " head"] | None = None
 

@@ -77,6 +77,7 @@ class KeptAccumulator(Accumulator):
         if tile.start != 0 or tile.effects is None:
             return
         effects = tile.effects
+        assert effects.heads is not None
         assert effects.layer is not None
         assert effects.model is not None
         self.add(
