@@ -1,8 +1,10 @@
-"""What looking costs on a GPU: scan with all statistics / bare model with sdpa, tokens a second, memory, distances.
+"""What looking costs on a GPU: scan / bare model with sdpa, memory beyond the model, against output_attentions.
 
-Shapes of BERT-base and of a Llama of a thousand million weights, with random weights, from 128 to 8,192 tokens; and the
-distances between all heads of a model of 32 layers with 32 heads at 128 tokens. Targets: scan / bare at most 1.2,
-distances at most 3x the bare model. Without a GPU it says so.
+Shapes of BERT-base and of Llamas of a thousand million and of eight thousand million weights, with random weights, from
+128 to 32,768 tokens; and the distances between all heads of a model of 32 layers with 32 heads at 128 tokens. Aims:
+scan / bare at most 1.2 to 8,192 tokens and 1.6 at 32,768, memory at most that of the bare model and 1 GiB, distances at
+most 3x the bare model. A scan is timed as it comes (`scan`), in blocks of scores alone and by flex attention alone.
+Without a GPU it says so.
 """
 
 import argparse
@@ -11,7 +13,9 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import nn
@@ -19,15 +23,32 @@ from transformers import BertConfig, BertModel, LlamaConfig, LlamaModel
 
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.stats.accumulator import StatsAccumulator
+from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+from headscope.attention.flex.gate import FlexGate
+from headscope.attention.fused.fused_result import FusedResult
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
+from headscope.errors import MemoryShortError
+from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import model_inputs, no_cache
 from scan_overhead import made_up
 
-LENGTHS = (128, 512, 1024, 2048, 4096, 8192)
+LENGTHS = (128, 512, 1024, 2048, 4096, 8192, 16384, 32768)
 VOCABULARY = 30522
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+MEASURES = {"statistics": [StatsAccumulator], "with norms": [NormStatsAccumulator]}
+
+
+class FlexAlways:
+    """A timer by which flex attention is always the faster: it is taken wherever it gives the same."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, compute: Callable[[], FusedResult], _: torch.device) -> tuple[FusedResult, float]:
+        self.calls += 1
+        return compute(), float(self.calls)
 
 
 def _bert(_: int) -> nn.Module:
@@ -35,12 +56,12 @@ def _bert(_: int) -> nn.Module:
     return BertModel._from_config(config, add_pooling_layer=False, attn_implementation="sdpa")
 
 
-def _llama(_: int) -> nn.Module:
+def _llama(_: int, *, width: int, layers: int) -> nn.Module:
     config = LlamaConfig(
         vocab_size=VOCABULARY,
-        hidden_size=2048,
-        intermediate_size=8192,
-        num_hidden_layers=16,
+        hidden_size=width,
+        intermediate_size=width * 4 if width < 4096 else 14336,
+        num_hidden_layers=layers,
         num_attention_heads=32,
         num_key_value_heads=8,
         max_position_embeddings=LENGTHS[-1],
@@ -60,32 +81,86 @@ def _many_heads(width: int) -> nn.Module:
     return LlamaModel._from_config(config, attn_implementation="sdpa")
 
 
-SHAPES: dict[str, Callable[[int], nn.Module]] = {"BERT-base": _bert, "Llama-1B": _llama}
+SHAPES: dict[str, Callable[[int], nn.Module]] = {
+    "BERT-base": _bert,
+    "Llama-1B": partial(_llama, width=2048, layers=16),
+    "Llama-8B": partial(_llama, width=4096, layers=32),
+}
+
+
+def _settled(device: torch.device) -> float:
+    """Return the time once the device has done all that it was given."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return time.perf_counter()
 
 
 def timed(
     contestants: dict[str, Callable[[], object]], *, rounds: int, device: torch.device
 ) -> dict[str, list[float]]:
-    """Time each contestant once a round, after two rounds that do not count; the device is waited for."""
+    """Time each contestant once a round, after two rounds that do not count; one that has no memory has no times."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for number in range(rounds + 2):
         for name, run in contestants.items():
-            torch.cuda.synchronize(device)
-            began = time.perf_counter()
-            run()
-            torch.cuda.synchronize(device)
+            if name not in times:
+                continue
+            began = _settled(device)
+            try:
+                run()
+            except (torch.OutOfMemoryError, MemoryShortError):
+                del times[name]
+                continue
             if number > 1:
-                times[name].append(time.perf_counter() - began)
+                times[name].append(_settled(device) - began)
     return times
 
 
-def peak(run: Callable[[], object], device: torch.device) -> float:
-    """Return how much memory of the device something takes beyond what is taken before it, in MiB."""
+def peak(run: Callable[[], object], device: torch.device) -> float | None:
+    """Return how much memory of the device something takes beyond what is taken before it, in MiB; None without one."""
+    if device.type != "cuda":
+        return None
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device)
     run()
     return (torch.cuda.max_memory_allocated(device) - before) / 2**20
+
+
+def contestants(
+    model: nn.Module, length: int, accumulators: Sequence[type], *, tokens: int, batch_tokens: int
+) -> tuple[dict[str, Callable[[], object]], FlexGate]:
+    """Return a model bare, scanned, and giving out its weights, on so many tokens; and who chose for the scan."""
+    segments, vocabulary = made_up(max(1, tokens // length), length)
+    anatomy, device = examine(model, vocabulary), next(model.parameters()).device
+    size = max(1, batch_tokens // length)
+    batches = [segments[start : start + size] for start in range(0, len(segments), size)]
+    ready = [
+        {key: each.to(device) for key, each in model_inputs(batch, anatomy, vocabulary)[1].items()}
+        for batch in batches
+    ]
+
+    def bare(**more: Any) -> None:
+        with torch.inference_mode():
+            for each in ready:
+                model(**each, **no_cache(anatomy), **more)
+
+    def weights() -> None:
+        with eager_evaluation(model):
+            bare(output_attentions=True)
+
+    def look(gate: FlexGate) -> None:
+        made = [accumulator(anatomy.layout) for accumulator in accumulators]
+        scan(ModelSource(model, anatomy, vocabulary, batches, flex=gate), made)
+
+    chooser = FlexGate()
+    ways = {
+        "scan": chooser,
+        "blocks": FlexGate(devices=()),
+        "flex": FlexGate(devices=(device.type,), long=1, timer=FlexAlways()),
+    }
+    runs: dict[str, Callable[[], object]] = {"bare": bare}
+    runs |= {name: partial(look, gate) for name, gate in ways.items()}
+    return {**runs, "output_attentions": weights}, chooser
 
 
 def compare(
@@ -99,38 +174,26 @@ def compare(
     rounds: int,
     device: torch.device,
 ) -> dict[str, object]:
-    """Time a model bare and looked at, on so many tokens in inputs of one length."""
-    segments, vocabulary = made_up(max(1, tokens // length), length)
-    anatomy = examine(model, vocabulary)
-    size = max(1, batch_tokens // length)
-    batches = [segments[start : start + size] for start in range(0, len(segments), size)]
-    ready = [
-        {key: each.to(device) for key, each in model_inputs(own, anatomy, vocabulary)[1].items()}
-        for own in batches
-    ]
-
-    def bare() -> None:
-        with torch.inference_mode():
-            for each in ready:
-                model(**each, **no_cache(anatomy))
-
-    def look() -> None:
-        made = [accumulator(anatomy.layout) for accumulator in accumulators]
-        scan(ModelSource(model, anatomy, vocabulary, batches), made)
-
-    times = timed({"bare": bare, "scan": look}, rounds=rounds, device=device)
-    read = length * len(segments)
+    """Time a model bare and looked at, on so many tokens in inputs of one length; None where memory runs out."""
+    runs, chooser = contestants(model, length, accumulators, tokens=tokens, batch_tokens=batch_tokens)
+    times = timed(runs, rounds=rounds, device=device)
+    number = length * max(1, tokens // length)
+    ratios = {
+        way: statistics.median(a / b for a, b in zip(times[way], times["bare"], strict=True))
+        if way in times
+        else None
+        for way in runs
+        if way != "bare"
+    }
     return {
         "shape": name,
-        "path": anatomy.path,
         "what": "+".join(each.__name__.removesuffix("Accumulator").lower() for each in accumulators),
         "tokens": length,
-        "batch": size,
-        "ratio": statistics.median(a / b for a, b in zip(times["scan"], times["bare"], strict=True)),
-        "bare tokens a second": read / min(times["bare"]),
-        "scan tokens a second": read / min(times["scan"]),
-        "bare MiB": peak(bare, device),
-        "scan MiB": peak(look, device),
+        "batch": max(1, batch_tokens // length),
+        "ratio to bare": ratios,
+        "tokens a second": {way: number / min(seconds) for way, seconds in times.items()},
+        "MiB": {way: peak(run, device) for way, run in runs.items() if way in times},
+        "note": chooser.note,
     }
 
 
@@ -157,10 +220,14 @@ def main(options: argparse.Namespace) -> int:
     found = []
     for name in options.shapes:
         torch.manual_seed(0)
-        model = SHAPES[name](0).eval().to(device, dtype)
+        with torch.device(device):  # eight thousand million weights are not made on the host
+            torch.set_default_dtype(dtype)
+            model = SHAPES[name](0).eval()
+            torch.set_default_dtype(torch.float32)
         for length in options.lengths:
-            found.append(compare(name, model, length, [StatsAccumulator], **how))
-            print(json.dumps(found[-1]), flush=True)
+            for accumulators in MEASURES.values():
+                found.append(compare(name, model, length, accumulators, **how))
+                print(json.dumps(found[-1]), flush=True)
         del model
     torch.manual_seed(0)
     many = _many_heads(options.width).eval().to(device, dtype)
@@ -178,7 +245,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=list(LENGTHS))
     parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
-    parser.add_argument("--dtype", choices=DTYPES, default="float32")
+    parser.add_argument("--dtype", choices=DTYPES, default="bfloat16")
     parser.add_argument("--tokens", type=int, default=65536, help="a round")
     parser.add_argument("--batch-tokens", type=int, default=16384)
     parser.add_argument("--width", type=int, default=1024, help="of the model with 1,024 heads")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # Kernels take no fewer columns.
 _FEWEST = 16
+_KINDS = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,4 +103,9 @@ def _added(bias: Tensor | None, of_key: Tensor | None) -> Callable[..., Tensor] 
 
 @cache
 def _compiled() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
-    return torch.compile(_flex)
+    # Wide and narrow columns, norms, biases, one input or several: each is compiled for itself, once.
+    compiler: Any = torch.compile  # its stubs lack the limit
+    compiled: Callable[..., tuple[Tensor, Tensor, Tensor]] = compiler(
+        _flex, fullgraph=True, recompile_limit=_KINDS
+    )
+    return compiled

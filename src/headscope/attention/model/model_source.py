@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import torch
 from torch import Tensor, nn
 
+from headscope.attention.flex.gate import FlexGate
 from headscope.attention.fused.fused_result import FusedResult
 from headscope.attention.fused.fusible import fusible
 from headscope.attention.fused.single_pass import fused_attention
@@ -55,6 +56,7 @@ class ModelSource:
         batches: groups of segments to compute together.
         padding_side: where short segments are filled up, `right` or `left`.
         tile_limit: weights in a tile at most.
+        flex: chooses where row statistics of long inputs come from; by default flex attention is tried on CUDA alone.
 
     Raises:
         ModelError: left padding of a model whose numbers it changes.
@@ -69,9 +71,11 @@ class ModelSource:
         *,
         padding_side: str = "right",
         tile_limit: int = TILE_LIMIT,
+        flex: FlexGate | None = None,
     ) -> None:
         self.model = model
         self.anatomy = anatomy
+        self.flex = flex or FlexGate()
         self.layout = anatomy.layout
         self.vocabulary = vocabulary
         self.batches = batches
@@ -94,7 +98,7 @@ class ModelSource:
         writing = None
         if "written" in needs and self.anatomy.path != "fallback":
             writing = Writing(self.model, self._projections())
-        run = _Forward(shared, self.anatomy.path, needs, writing)
+        run = _Forward(shared, self.anatomy.path, needs, writing, self.flex)
         fallback = self.anatomy.path == "fallback"
         listening = eager_evaluation(self.model) if fallback else shared.listening(run.listen)
         streams = nullcontext() if writing is None else writing.listening()
@@ -114,11 +118,15 @@ class _Forward:
         path: `fused`, `eager` or `fallback`, as `examine` found.
         needs: what must be in the tiles.
         writing: tells what heads write; None where nobody asks.
+        flex: chooses where row statistics of long inputs come from.
     """
 
-    def __init__(self, shared: ModelPass, path: str, needs: Set[str], writing: Writing | None) -> None:
+    def __init__(
+        self, shared: ModelPass, path: str, needs: Set[str], writing: Writing | None, flex: FlexGate
+    ) -> None:
         self.shared = shared
         self.path = path
+        self.flex = flex
         self.need_weights, self.need_vectors = "weights" in needs, "vectors" in needs
         # What is written is summed up along with the weights' own statistics; where there are weights, from them.
         self.need_statistics = "statistics" in needs or (writing is not None and not self.need_weights)
@@ -126,6 +134,7 @@ class _Forward:
 
     def tap(self, segments: list[Segment]) -> None:
         """Run the model on a batch; its layers are listened to."""
+        self.flex.begin()
         with self.shared.batch(segments) as inputs:
             self.shared.call(inputs)
 
@@ -220,7 +229,8 @@ class _Forward:
         norms: Tensor | None = None,
     ) -> FusedResult:
         shared = self.shared
-        return fused_attention(
+        blocks = partial(
+            fused_attention,
             call.query[:, :, rows],
             call.key,
             call.value,
@@ -235,6 +245,16 @@ class _Forward:
             need_weights=need_weights,
             need_statistics=self.need_statistics,
             norms=norms,
+        )
+        if not (self.need_statistics and self.flex.tries(call, need_weights=need_weights)):
+            return blocks()
+        return self.flex.compute(
+            call,
+            site,
+            queries=shared.queries(site),
+            keys=shared.keys(site),
+            norms=norms,
+            blocks=blocks,
         )
 
 

@@ -1,0 +1,201 @@
+"""Which layers flex attention computes: where a call of the layer gives the same as blocks of scores, sooner.
+
+It is tried on the first long input that a layer meets, since what is gained depends on the device, and what is computed
+on the model. Until then, and wherever it loses, blocks of scores are computed (the folder `fused`).
+"""
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from headscope.attention.flex.agreement import difference, largest_score
+from headscope.attention.flex.layer import FlexMask, flex_layer, flex_mask, why_not_flex
+from headscope.attention.flex.row_sums import flex_rows
+from headscope.attention.fused.fused_result import FusedResult
+from headscope.attention.model.tap import AttentionCall
+from headscope.encoding.segment import SegmentInfo
+from headscope.models.anatomy import CallSite
+
+LONG = 1024
+"""Keys of an input from which on it is tried: of shorter ones, blocks of scores stay in a GPU's cache."""
+# Of a share, an entropy, a length beside the longest; and of what scores are rounded to, on their way to an entropy.
+_TOLERANCE, _ROUNDINGS = 1e-5, 16
+_FAILED = "it cannot be computed here ({error})"
+
+Compute = Callable[[], FusedResult]
+
+
+def timed(compute: Compute, device: torch.device) -> tuple[FusedResult, float]:
+    """Return what is computed, and the seconds that it takes."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    began = time.perf_counter()
+    result = compute()
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    return result, time.perf_counter() - began
+
+
+class FlexGate:
+    """Chooses between flex attention and blocks of scores, for the layers of one model.
+
+    Args:
+        devices: types of device on which flex attention is tried. On a processor it writes all scores.
+        long: keys of an input from which on it is tried.
+        timer: returns what is computed, and the seconds that it takes.
+    """
+
+    def __init__(
+        self,
+        *,
+        devices: Collection[str] = ("cuda",),
+        long: int = LONG,
+        timer: Callable[[Compute, torch.device], tuple[FusedResult, float]] = timed,
+    ) -> None:
+        self.devices, self.long, self.timer = devices, long, timer
+        self._refusals: dict[tuple[str, int, bool], str | None] = {}
+        self._seconds: list[tuple[float, float]] = []
+        self._weights_read = False
+        # The masks are kept so that their ids stay their own.
+        self._masks: dict[tuple[int, int], tuple[Tensor | None, FlexMask | None]] = {}
+
+    def begin(self) -> None:
+        """Start a batch: the masks of the one before are let go."""
+        self._masks = {}
+
+    def tries(self, call: AttentionCall, *, need_weights: bool) -> bool:
+        """Whether a call is one for flex attention: long, on such a device, and nobody reads its weights.
+
+        Args:
+            call: of the attention function.
+            need_weights: whether the weights themselves are read.
+        """
+        if call.query.device.type not in self.devices or call.key.shape[2] < self.long:
+            return False
+        self._weights_read |= need_weights
+        return not need_weights
+
+    def compute(
+        self,
+        call: AttentionCall,
+        site: CallSite,
+        *,
+        queries: SegmentInfo,
+        keys: SegmentInfo,
+        norms: Tensor | None,
+        blocks: Compute,
+    ) -> FusedResult:
+        """Compute all rows of a layer the one way or the other.
+
+        Args:
+            call: of the attention function.
+            site: its layer.
+            queries: the tokens that attend.
+            keys: the tokens attended to.
+            norms: how long what each head writes of each key is, `[batch, head, key]`, for the statistics of that.
+            blocks: computes the same in blocks of scores.
+        """
+        mask = self._mask(call)
+        if mask is None:
+            self._refusals.setdefault(
+                (site.kind, site.layer, False), "the mask adds to the scores of visible keys"
+            )
+            return blocks()
+        layer = site.kind, site.layer, norms is not None
+        if layer not in self._refusals:
+            self._refusals[layer] = self._why_not(call, site, mask, queries, keys, norms, blocks)
+        if self._refusals[layer] is not None:
+            return blocks()
+        try:
+            return _flexed(call, site, mask, keys, norms)
+        except torch.OutOfMemoryError:
+            raise  # with a smaller batch there may be enough
+        except Exception as error:  # another length may be compiled anew
+            self._refusals[layer] = _FAILED.format(error=type(error).__name__)
+            return blocks()
+
+    def _mask(self, call: AttentionCall) -> FlexMask | None:
+        rows = call.query.shape[2]
+        key = id(call.mask), rows
+        if key not in self._masks:
+            self._masks[key] = call.mask, flex_mask(call.mask, rows=rows)
+        return self._masks[key][1]
+
+    def _why_not(
+        self,
+        call: AttentionCall,
+        site: CallSite,
+        mask: FlexMask,
+        queries: SegmentInfo,
+        keys: SegmentInfo,
+        norms: Tensor | None,
+        blocks: Compute,
+    ) -> str | None:
+        if (reason := why_not_flex(call)) is not None:
+            return reason
+
+        def flexed() -> FusedResult:
+            return _flexed(call, site, mask, keys, norms)
+
+        device = call.query.device
+        try:
+            flexed()  # compiles, which does not count
+            result, seconds = self.timer(flexed, device)
+        except Exception as error:  # whatever a compiler may not be able to do on this machine
+            return _FAILED.format(error=type(error).__name__)
+        blocks()
+        expected, block_seconds = self.timer(blocks, device)
+        allowed = _TOLERANCE + _ROUNDINGS * torch.finfo(torch.float32).eps * largest_score(call)
+        off = difference(result, expected, queries.valid)
+        if not off <= allowed:
+            return f"it is off by {off:.1e} from blocks of scores, and {allowed:.1e} is allowed"
+        if seconds >= block_seconds:
+            return f"blocks of scores are as fast ({_milliseconds(block_seconds, seconds)} a layer)"
+        self._seconds.append((seconds, block_seconds))
+        return None
+
+    @property
+    def note(self) -> str | None:
+        """Which way was taken, in a sentence; None where no long input was met on such a device."""
+        of = f"row statistics of inputs of {self.long:,} tokens and more are computed"
+        refusals = [reason for reason in self._refusals.values() if reason is not None]
+        number = len(self._refusals) - len(refusals)
+        weights = "where weights themselves are read, by blocks of scores"
+        if number:
+            flex, block = (sorted(times)[number // 2] for times in zip(*self._seconds, strict=True))
+            parts = [f"{of} by flex attention ({_milliseconds(flex, block)} by blocks of scores, a layer)"]
+            parts += (
+                [f"in {len(refusals)} of {len(self._refusals)} layers by blocks: {refusals[0]}"]
+                if refusals
+                else []
+            )
+            return "; ".join([*parts, weights] if self._weights_read else parts)
+        if refusals:
+            return f"{of} by blocks of scores, not by flex attention: {refusals[0]}"
+        if self._weights_read:
+            return f"{of} by blocks of scores, not by flex attention: a measurement of the same pass reads weights"
+        return None
+
+
+def _flexed(
+    call: AttentionCall, site: CallSite, mask: FlexMask, keys: SegmentInfo, norms: Tensor | None
+) -> FusedResult:
+    layer, square = flex_layer(call, mask), site.kind != "cross"
+    rows = flex_rows(layer, keys=keys, square=square)
+    written = None
+    if norms is not None:
+        written = flex_rows(replace(layer, sink=None), keys=keys, square=square, norms=norms).statistics
+    return FusedResult(
+        output=rows.output.transpose(1, 2).to(call.query.dtype).contiguous(),
+        statistics=rows.statistics,
+        weights=None,
+        norm_statistics=written,
+        sink=rows.sink,
+    )
+
+
+def _milliseconds(first: float, second: float) -> str:
+    return f"{1e3 * first:,.1f} ms, and {1e3 * second:,.1f} ms"
