@@ -102,3 +102,50 @@ def test_one_word_is_a_text_and_a_name_is_a_path():
 def test_what_is_no_text_is_refused_in_words(given, words):
     with pytest.raises(HeadscopeError, match=words):
         given_text(given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        pd.DataFrame({"text": TEXTS, "label": [0, 1]}),
+        pd.DataFrame({"text": TEXTS, "label": np.array([0, 1], dtype=np.int16)}, index=[7, 3]),
+        Dataset(text=TEXTS, label=[0, 1]),
+        [{"text": text, "label": number} for number, text in enumerate(TEXTS)],
+        [Document(lines=(text,), fields={"label": number}) for number, text in enumerate(TEXTS)],
+    ],
+)
+def test_texts_with_labels_keep_them(given):
+    documents = given_text(given, labels="label")
+    assert [dict(each.fields) for each in documents] == [{"label": 0}, {"label": 1}]
+    assert {type(each.fields["label"]) for each in documents} == {int}
+    assert len({each.id for each in documents}) == 2
+
+
+def test_a_row_with_a_label_is_an_input_as_it_stands():
+    documents = given_text(
+        pd.DataFrame({"text": ["One.", " ", "Two.\n\nThree."], "is": list("abc")}), labels="is"
+    )
+    assert lines(documents) == [("One.",), ("Two. Three.",)]
+    assert [(each.whole, dict(each.fields), each.origin) for each in documents] == [
+        (True, {"is": "a"}, "text 1"),
+        (True, {"is": "c"}, "text 3"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        (TEXTS, "text 1, line 1: no label 'label' (it has no fields)"),
+        (pd.DataFrame({"text": TEXTS}), "text 1, line 1: no label 'label' (it has no fields)"),
+        ([Document(lines=("One.",), fields={"is": 1})], "no label 'label' (its fields are is)"),
+    ],
+)
+def test_a_text_without_a_label_is_refused(given, fault):
+    with pytest.raises(HeadscopeError) as refused:
+        given_text(given, labels="label")
+    remedy = "give a table (.csv, .tsv, .parquet) with a column of labels, or JSON entries with such a field"
+    assert str(refused.value).endswith(f"{fault}; {remedy}")
+    empty = pd.DataFrame({"text": TEXTS, "label": ["pos", None]})
+    with pytest.raises(HeadscopeError) as refused:
+        given_text(empty, labels="label")
+    assert str(refused.value) == "text 2: its label 'label' is empty; fill it in, or leave the row out"

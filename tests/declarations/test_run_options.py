@@ -190,5 +190,5 @@ def test_the_order_of_signatures_stays():
     assert list(asked.shaping) == [
         *("stages", "max_length", "token_types", "dtype", "max_inputs", "packing", "too_long", "compat"),
         *("spacing", "fold_labels", "pooling", "special_tokens", "both_directions", "controls", "shuffled"),
-        *("loss", "seeds", "vectors_hash"),
+        *("loss", "labels", "seeds", "vectors_hash"),
     ]

@@ -53,12 +53,15 @@ class TextReader(Protocol):
 class TableReader(Protocol):
     """From one file to the documents in one of its columns, as they are drawn."""
 
-    def __call__(self, path: str | Path, /, *, column: str | None) -> Iterator[Document]:
+    def __call__(
+        self, path: str | Path, /, *, column: str | None, labels: str | None = None
+    ) -> Iterator[Document]:
         """Yield the documents.
 
         Args:
             path: of the file.
             column: name of the column of text; None where none was said, which is refused with the names.
+            labels: name of the column of labels, which documents keep among their fields; None for none.
         """
 
 

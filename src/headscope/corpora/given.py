@@ -15,7 +15,8 @@ from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import is_remote
 from headscope.corpora.formats import TEXT
 from headscope.corpora.identity import distinct
-from headscope.corpora.text.plain import text_documents
+from headscope.corpora.labels import check_label
+from headscope.corpora.text.plain import text_documents, whole_documents
 from headscope.errors import InputError, OptionError
 
 EXPECTED = (
@@ -26,10 +27,12 @@ _COLUMN = "text"
 _LONGEST_NAME = 1024
 
 
-def given_text(text: Any) -> tuple[str, ...] | tuple[Document, ...]:
+def given_text(text: Any, *, labels: str | None = None) -> tuple[str, ...] | tuple[Document, ...]:
     """Tell what was given as text: the paths of files, or the documents of texts in memory.
 
     Args:
+        labels: the column of a data frame or dataset that holds the label of each text, which is then an input as it
+            stands; of documents, the field. None for no labels.
         text: a string, a `Path`, a list of either, a column (anything that yields strings), a data frame or a dataset
             (whose column `text` is read, or the only one that it has), or documents, as `read_corpus` returns them.
 
@@ -38,8 +41,16 @@ def given_text(text: Any) -> tuple[str, ...] | tuple[Document, ...]:
 
     Raises:
         OptionError: neither, or it may be a text as well as a file; says what to give.
-        InputError: there is nothing but blank lines in it.
+        InputError: there is nothing but blank lines in it, or a text has no label.
     """
+    texts = _given(text, labels)
+    for each in texts:
+        if isinstance(each, Document):
+            check_label(each, labels)
+    return texts
+
+
+def _given(text: Any, labels: str | None) -> tuple[str, ...] | tuple[Document, ...]:
     if text is None:
         return ()
     if isinstance(text, str | Path):
@@ -57,6 +68,8 @@ def given_text(text: Any) -> tuple[str, ...] | tuple[Document, ...]:
     if getattr(text, "closed", None) is True:
         raise OptionError("text is a file that was closed; give its path as a Path, or what was read from it")
     column = list(_column(text))
+    if labels is not None and (of_texts := _labels_of(text, labels)) is not None:
+        return _labeled(column, labels, of_texts)
     if column and all(isinstance(each, Document) for each in column):
         return _identified(column)
     return _documents(column)
@@ -108,8 +121,8 @@ def _column(text: Any) -> Iterator[Any]:
         raise OptionError(f"text is a {type(text).__name__} of {splits}; choose one of them, as text[...]")
     if not isinstance(text, Iterable) or isinstance(text, bytes):
         raise OptionError(f"text is {_short(repr(text))}; {EXPECTED}")
-    columns = getattr(text, "column_names", None) or getattr(text, "columns", None)
-    if columns is None or callable(columns):
+    columns = _columns_of(text)
+    if columns is None:
         yield from (each[_COLUMN] if isinstance(each, Mapping) and _COLUMN in each else each for each in text)
         return
     names = [str(name) for name in columns]
@@ -122,6 +135,35 @@ def _column(text: Any) -> Iterator[Any]:
     yield from chosen[_COLUMN if _COLUMN in names else columns[0]]
 
 
+def _columns_of(text: Any) -> list[Any] | None:
+    """Return the names of a table's columns; None for what is no table."""
+    columns = getattr(text, "column_names", None)
+    if columns is None:
+        columns = getattr(text, "columns", None)
+    return None if columns is None or callable(columns) else list(columns)
+
+
+def _labels_of(text: Any, field: str) -> Iterable[Any] | None:
+    """Return the label of each row of a table, or of a list of rows; None where they have none."""
+    columns = _columns_of(text)
+    if columns is not None:
+        return text[field] if field in columns else None
+    rows = text if isinstance(text, Sequence) else ()
+    if rows and all(isinstance(each, Mapping) and field in each for each in rows):
+        return [each[field] for each in rows]
+    return None
+
+
+def _labeled(texts: Sequence[Any], field: str, labels: Iterable[Any]) -> tuple[Document, ...]:
+    """Make a document of each text with its label, an input as it stands; blank ones are left out."""
+    rows = (
+        (number, _checked(text, number), {field: label.item() if hasattr(label, "item") else label})
+        for number, (text, label) in enumerate(zip(texts, labels, strict=True), 1)
+    )
+    nothing = f"text holds {len(texts):,} texts of blank lines only; {EXPECTED}"
+    return tuple(distinct(whole_documents(rows, origin="text", nothing=nothing)))
+
+
 def _identified(documents: Iterable[Document]) -> tuple[Document, ...]:
     """Give documents the ids of their content: those of several readings may share ids that are not."""
     return tuple(distinct(replace(document, id="") for document in documents))
@@ -132,16 +174,7 @@ def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
     parts: list[Document] = []
     number = 0
     for number, text in enumerate(texts, 1):
-        if not isinstance(text, str):
-            missing = text is None or (
-                isinstance(text, Real) and isnan(text)
-            )  # what pandas has where nothing is
-            remedy = "; leave missing texts out first, as column.dropna()" if missing else ""
-            what = "nothing" if missing else f"a {type(text).__name__}"
-            raise OptionError(
-                f"text holds {what} at place {number}; {'expected texts' + remedy if missing else EXPECTED}"
-            )
-        if text.strip():
+        if _checked(text, number).strip():
             parts.extend(text_documents(text.splitlines(), name=f"text {number}"))
     if not parts:
         raise InputError(
@@ -150,6 +183,22 @@ def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
             else f"text is empty; {EXPECTED}"
         )
     return tuple(distinct(parts))
+
+
+def _checked(text: Any, number: int) -> str:
+    """Return one of the texts.
+
+    Raises:
+        OptionError: it is none.
+    """
+    if isinstance(text, str):
+        return text
+    missing = text is None or (isinstance(text, Real) and isnan(text))  # what pandas has where nothing is
+    remedy = "; leave missing texts out first, as column.dropna()" if missing else ""
+    what = "nothing" if missing else f"a {type(text).__name__}"
+    raise OptionError(
+        f"text holds {what} at place {number}; {'expected texts' + remedy if missing else EXPECTED}"
+    )
 
 
 def _short(text: str) -> str:

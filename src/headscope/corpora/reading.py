@@ -9,6 +9,7 @@ from headscope.corpora.document import Document
 from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, expand, open_text
 from headscope.corpora.formats import TABLES, TEXT, TextFormat, TextReader, table_format, text_format
 from headscope.corpora.identity import distinct
+from headscope.corpora.labels import check_label
 from headscope.corpora.opening import GIVE, is_pipe, source_name
 from headscope.errors import InputError, OptionError
 
@@ -19,6 +20,7 @@ def read_corpus(
     limit_documents: int | None = None,
     by_line: bool = False,
     column: str | None = None,
+    labels: str | None = None,
 ) -> Iterator[Document]:
     """Return the documents of files, directories and `-`, in order, with ids that are unique over them all.
 
@@ -32,9 +34,11 @@ def read_corpus(
         limit_documents: how many documents to read at most; all of them when None.
         by_line: whether each line of plain text is a document of its own, in place of lines between blank ones.
         column: of tables, the one that holds the text. A directory then means its tables as well.
+        labels: the field of each document that must hold its label, of tables a column; None for none.
 
     Raises:
-        InputError: no path, a path that does not exist, a treebank, and what the readers raise.
+        InputError: no path, a path that does not exist, a treebank, a document without its label, and what the readers
+            raise.
         OptionError: a limit under 1.
     """
     if limit_documents is not None and limit_documents < 1:
@@ -43,27 +47,33 @@ def read_corpus(
         )
     suffixes = SUFFIXES if column is None else (*SUFFIXES, *TABLES)
     documents_of_paths = list(expand(paths, suffixes=suffixes))
-    return islice(distinct(_documents(documents_of_paths, by_line=by_line, column=column)), limit_documents)
+    documents = _documents(documents_of_paths, by_line=by_line, column=column, labels=labels)
+    return islice(distinct(documents), limit_documents)
 
 
-def _documents(paths: list[Path | Literal["-"]], *, by_line: bool, column: str | None) -> Iterator[Document]:
+def _documents(
+    paths: list[Path | Literal["-"]], *, by_line: bool, column: str | None, labels: str | None
+) -> Iterator[Document]:
     empty = True
     for path in paths:
-        for document in _documents_of(path, by_line=by_line, column=column):
+        for document in _documents_of(path, by_line=by_line, column=column, labels=labels):
             empty = False
+            check_label(document, labels)
             yield document
     if empty:
         raise InputError(f"the corpus has no document: {GIVE}")
 
 
-def _documents_of(path: Path | Literal["-"], *, by_line: bool, column: str | None) -> Iterator[Document]:
+def _documents_of(
+    path: Path | Literal["-"], *, by_line: bool, column: str | None, labels: str | None
+) -> Iterator[Document]:
     name = source_name(path)
     suffix = "" if path == "-" else Path(path.name.lower().removesuffix(".gz")).suffix
     if path == "-" or (is_pipe(path) and suffix not in (".conllu", *SUFFIXES, *TABLES)):
         yield from _piped_documents(path, name, by_line=by_line)
         return
     if (table := table_format(suffix)) is not None:
-        yield from table.documents(path, column=column)
+        yield from table.documents(path, column=column, labels=labels)
         return
     if suffix == ".conllu":  # its columns would be read as language
         raise InputError(f"{name} is a treebank, not text; give it with --treebank (or --coref)")

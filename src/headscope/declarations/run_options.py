@@ -239,6 +239,11 @@ class RunOptions:
         help="Whose gradient says how much attention matters: mlm (encoders), clm (decoders), denoise "
         "(encoder-decoders), or none to leave it out.",
     )
+    labels: str | None = option(
+        None,
+        help="Which column of .csv, .tsv or .parquet text, or field of .json features, holds each text's class: the "
+        "loss is then a classifier's.",
+    )
     intervention: str = option(
         "mean",
         choices=(*INTERVENTIONS, EXPLAINED),

@@ -14,11 +14,13 @@ POOLINGS = ("mean", "first", "max")
 """How the attention of a word that was cut is made of its pieces'."""
 LOSSES = ("mlm", "clm", "denoise")
 """What a model is asked to foretell: hidden tokens, the next one, or hidden spans."""
+LABELS = "labels"
+"""The loss of a classifier, which foretells the label of a text."""
 LOSS_TASKS = {
     "mlm": "masked language modeling",
     "clm": "predicting the next token",
     "denoise": "span denoising",
-    "labels": "the given labels",
+    LABELS: "predicting the given labels",
 }
 """What a model is trained to do by each loss, as sentences say it."""
 REMOVALS = ("zero", "mean")

@@ -9,10 +9,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from headscope.encoding.choices import LABELS
 from headscope.encoding.questions.denoising import Denoising
 from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, NextToken
 from headscope.encoding.questions.masked_questions import MaskedTokens
-from headscope.errors import OptionError
+from headscope.errors import ModelError, OptionError
 from headscope.models.anatomy import Anatomy
 
 # What each is for, and what such a model is, in words.
@@ -27,17 +28,29 @@ def loss_of(anatomy: Anatomy) -> str:
     return "clm" if any(part.kind == "decoder" for part in anatomy.layout) else "mlm"
 
 
-def choose_loss(wanted: str, anatomy: Anatomy, *, name: str) -> str:
-    """Return the wanted loss, or the loss of the model where `none` is wanted.
+def choose_loss(wanted: str, anatomy: Anatomy, *, name: str, labels: str | None = None) -> str:
+    """Return the wanted loss, or the loss of the model where `none` is wanted; that of labels where these are given.
 
     Args:
         wanted: one of `encoding.choices.LOSSES`, or `none`.
         anatomy: of the model.
         name: of the model, for people.
+        labels: the field of documents that holds their labels; None where none are given.
 
     Raises:
-        OptionError: the loss is for another kind of model; names the one that fits.
+        OptionError: the loss is for another kind of model, or contradicts labels; names the one that fits.
     """
+    if labels is not None:
+        if wanted != "none":
+            raise OptionError(
+                f"both --labels and --loss {wanted} were given; with labels the loss is the classifier's: leave one out"
+            )
+        if anatomy.encoder_decoder:
+            raise OptionError(
+                f"--labels is for classifiers that are an encoder or a decoder, and {name} is an encoder-decoder; "
+                "leave it out"
+            )
+        return LABELS
     fitting = loss_of(anatomy)
     if wanted not in ("none", fitting):
         raise OptionError(
@@ -46,8 +59,29 @@ def choose_loss(wanted: str, anatomy: Anatomy, *, name: str) -> str:
     return fitting
 
 
+def classes_of(model: Any, *, name: str) -> dict[str, int]:
+    """Return the number of each class that a classifier tells apart, by its name.
+
+    Args:
+        model: a transformers model with a head for classes.
+        name: of the model, for people.
+
+    Raises:
+        ModelError: it tells no classes apart: a regression, or several labels at once.
+    """
+    config = model.config
+    kind = config.problem_type
+    if config.num_labels < 2 or kind not in (None, "single_label_classification"):
+        what = {"multi_label_classification": "any number of labels at once"}.get(kind, "a number")
+        raise ModelError(
+            f"{name} predicts {what}, and not one class of several, whose cross entropy --labels takes; choose another "
+            "model, or leave --labels out"
+        )
+    return {str(label): int(number) for number, label in config.id2label.items()}
+
+
 def ask_of(loss: str, tokenizer: Any, anatomy: Anatomy, *, seed: int = 0) -> Ask:
-    """Return what makes the questions of a loss.
+    """Return what makes the questions of a loss that a text alone answers.
 
     Args:
         loss: one of `encoding.choices.LOSSES`.

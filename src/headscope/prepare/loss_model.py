@@ -3,10 +3,14 @@
 from dataclasses import dataclass
 
 from headscope.attention.model.examination import examine
+from headscope.encoding.choices import LABELS
+from headscope.encoding.questions.class_questions import ClassOfText
+from headscope.encoding.questions.loss_questions import Ask
+from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.task_heads import given_task_model, load_task_model
-from headscope.models.losses import choose_loss
+from headscope.models.losses import ask_of, choose_loss, classes_of
 from headscope.prepare.model_run import ModelRun
 
 
@@ -15,7 +19,7 @@ class LossModel:
     """A model that returns logits.
 
     Attributes:
-        loss: its name, one of `encoding.choices.LOSSES`.
+        loss: its name, one of `encoding.choices.LOSSES`, or `LABELS`.
         loaded: the model with its tokenizer.
         anatomy: what `examine` found of it.
     """
@@ -29,9 +33,27 @@ def loss_of(run: ModelRun) -> str:
     """Return the name of the loss of a run: its option `loss`, or where that is `none` the loss of the model's kind.
 
     Raises:
-        OptionError: the option is for another kind of model.
+        OptionError: the option is for another kind of model, or `labels` are.
     """
-    return choose_loss(run.options.loss, run.anatomy, name=run.loaded.name)
+    options = run.options
+    return choose_loss(options.loss, run.anatomy, name=run.loaded.name, labels=options.labels)
+
+
+def ask_of_run(run: ModelRun, model: LossModel) -> Ask:
+    """Return what makes the questions of a run's loss.
+
+    Args:
+        run: whose options say what is asked.
+        model: `loss_model` of it.
+
+    Raises:
+        ModelError: the tokenizer has no token to hide others behind, or the model tells no classes apart.
+    """
+    options, loaded, anatomy = run.options, model.loaded, model.anatomy
+    if options.labels is None:
+        return ask_of(model.loss, loaded.tokenizer, anatomy, seed=options.seed)
+    classes = classes_of(loaded.model, name=loaded.name)
+    return ClassOfText(options.labels, classes)
 
 
 def loss_model(run: ModelRun) -> LossModel:
@@ -39,7 +61,7 @@ def loss_model(run: ModelRun) -> LossModel:
 
     Raises:
         OptionError: the option `loss` is for another kind of model.
-        ModelError: the checkpoint has no trained head for it.
+        ModelError: the checkpoint has no trained head for it, or a classifier of texts cannot tell where one ends.
     """
     options = run.options
     loss = loss_of(run)
@@ -47,4 +69,11 @@ def loss_model(run: ModelRun) -> LossModel:
         loaded = given_task_model(options.loaded_model, loss=loss)
     else:
         loaded = load_task_model(options.model, loss=loss, **options.loading)
+    config = loaded.model.config
+    decoder = any(part.kind == "decoder" for part in run.layout)
+    if loss == LABELS and decoder and config.pad_token_id is None:
+        raise ModelError(
+            f"{loaded.name} names no padding token, so it cannot tell where a text of a batch ends; write pad_token_id "
+            "into its config.json"
+        )
     return LossModel(loss, loaded, examine(loaded.model, run.encoder.vocabulary))

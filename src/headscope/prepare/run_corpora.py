@@ -96,6 +96,7 @@ def _open_text(
             options.text or (str(demo_text()),),
             by_line=options.documents == "lines",
             column=options.column,
+            labels=options.labels,
             as_written=as_written,
             max_inputs=options.max_inputs,
         )

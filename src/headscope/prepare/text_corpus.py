@@ -30,7 +30,7 @@ class TextCorpus:
     """Documents of files, or of standard input and pipes, which a temporary file buffers.
 
     Args:
-        paths, by_line, column: as `read_corpus` takes them.
+        paths, by_line, column, labels: as `read_corpus` takes them.
         as_written: whether documents keep the order of the files instead of that of their ids (`Ordered`).
         max_inputs: how many inputs are wanted; only the documents that they are drawn from are read (`documents_read`).
 
@@ -47,6 +47,7 @@ class TextCorpus:
         *,
         by_line: bool = False,
         column: str | None = None,
+        labels: str | None = None,
         as_written: bool = False,
         max_inputs: int | None = None,
     ) -> None:
@@ -54,6 +55,7 @@ class TextCorpus:
         self._how: dict[str, Any] = {
             "by_line": by_line,
             "column": column,
+            "labels": labels,
             "limit_documents": documents_read(max_inputs),
         }
         self._corpus = Ordered(self._documents, name=self.name, as_written=as_written)

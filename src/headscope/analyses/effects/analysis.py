@@ -15,7 +15,7 @@ ANALYSIS = Analysis(
             name="effects",
             measure="measure:EffectsMeasurement",
             corpora=("text",),
-            options=(*TEXT_INPUTS, "loss", "intervention", "effect_inputs"),
+            options=(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs"),
             # 2: effects on logits, direct effects and copying.
             # 3: a test that keeps its level where documents have a tail.
             version=3,
@@ -30,7 +30,7 @@ ANALYSIS = Analysis(
             measure="kept.measure:EffectKeptMeasurement",
             tables="kept.tables:KEPT_TABLES",
             corpora=("text",),
-            options=(*TEXT_INPUTS, "loss", "effect_inputs"),
+            options=(*TEXT_INPUTS, "loss", "labels", "effect_inputs"),
             after=("explanation",),
             needs=("explanation",),
             requested_as="effects",

@@ -17,9 +17,8 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel
-from headscope.models.losses import ask_of
 from headscope.prepare.input_sizes import auto_batch_size
-from headscope.prepare.loss_model import loss_model
+from headscope.prepare.loss_model import ask_of_run, loss_model
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.progress import Watcher
 from headscope.scans.scan_declaration import ScanCorpus
@@ -93,7 +92,7 @@ class EffectsText(ScanCorpus):
             model.anatomy,
             run.encoder.vocabulary,
             (),
-            ask_of(model.loss, model.loaded.tokenizer, model.anatomy, seed=options.seed),
+            ask_of_run(run, model),
             fits=self.fits(),
             scopes=self.scopes,
             sets=self.sets(),

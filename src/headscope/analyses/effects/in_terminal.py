@@ -15,6 +15,7 @@ from headscope.analyses.effects.kept.section import kept_cells
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.counted import count
+from headscope.report_kit.loss_words import loss_words
 from headscope.report_kit.numbers import HYPHEN, joined, nats, q_words
 from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.tables.terminal import Grid
@@ -51,8 +52,7 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
     yield Grid(("head", "added loss", "95%", "q", "KL", *others[1:]), rows)
     yield wording_of(table).how
     yield (
-        f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token with all heads as they are, over "
-        f"{count(facts['segments'], 'input')}, {count(facts['targets'], 'token')} predicted; added loss and "
+        f"loss {facts['loss']}: {loss_words(facts, how='with all heads as they are, over')}; added loss and "
         "KL(p || p changed) in nats"
     )
     if others[1:]:
@@ -87,7 +87,6 @@ def _kept(result: StageResult) -> Iterator[Grid | str]:
     for each in model_sentences(table):
         yield each.text
     yield (
-        f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token with attention as it is, over "
-        f"{count(facts['segments'], 'input')}, {count(facts['targets'], 'token')} predicted; added loss in nats with "
+        f"loss {facts['loss']}: {loss_words(facts, how='with attention as it is, over')}; added loss in nats with "
         "attention replaced by uniform attention, by what explains it, and by positions alone"
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from headscope.counted import count
 from headscope.encoding.choices import LOSS_TASKS
+from headscope.report_kit.loss_words import loss_words
 
 
 def loss_line(manifest: Mapping[str, Any], stage: str = "effects") -> str:
@@ -19,7 +19,5 @@ def loss_line(manifest: Mapping[str, Any], stage: str = "effects") -> str:
     facts = manifest.get(stage)
     if not facts:
         return ""
-    return (
-        f"The loss is that of {LOSS_TASKS[facts['loss']]}: {facts['loss_mean']:.2f} nats a token with all heads as "
-        f"they are, over {count(int(facts['segments']), 'input')}, {count(int(facts['targets']), 'token')} predicted."
-    )
+    words = loss_words(facts, how="with all heads as they are, over")
+    return f"The loss is that of {LOSS_TASKS[facts['loss']]}: {words}."

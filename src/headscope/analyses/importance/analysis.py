@@ -15,7 +15,7 @@ ANALYSIS = Analysis(
             cost=3,
             measure="measure:ImportanceMeasurement",
             corpora=("text",),
-            options=(*TEXT_INPUTS, "loss"),
+            options=(*TEXT_INPUTS, "loss", "labels"),
             # 5: columns and values have the names of the field.
             # 6: a column that counts is named by what it counts.
             # 7: the gate estimate.

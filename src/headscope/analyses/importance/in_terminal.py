@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from headscope.analyses.importance.accumulator import GATE, MEASURES
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import kind_prefixes
-from headscope.counted import count
+from headscope.report_kit.loss_words import loss_words
 from headscope.report_kit.numbers import HYPHEN, formatted
 from headscope.report_kit.tables.terminal import Grid
 
@@ -29,10 +29,8 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         grid_rows.append([f"{prefix[kind]}{layer}", *cells])
     yield Grid(titles, grid_rows)
     facts = result.facts["importance"]
+    words = loss_words(facts, how="on average over", noun="segment")
     yield (
-        f"loss {facts['loss']}: {facts['loss_mean']:.2f} nats a token on average over "
-        f"{count(facts['segments'], 'segment')}, "
-        f"{count(facts['targets'], 'token')} predicted; mean over heads, in thousandths: |d loss / d weight|, "
-        "and that times "
-        "the weight; by class of the token attended to; gate: |d loss / d gate| of all that a head writes"
+        f"loss {facts['loss']}: {words}; mean over heads, in thousandths: |d loss / d weight|, and that times the "
+        "weight; by class of the token attended to; gate: |d loss / d gate| of all that a head writes"
     )

@@ -22,9 +22,8 @@ from headscope.encoding.segment import Segment
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel
-from headscope.models.losses import ask_of
 from headscope.prepare.input_sizes import auto_batch_size
-from headscope.prepare.loss_model import loss_model, loss_of
+from headscope.prepare.loss_model import ask_of_run, loss_model, loss_of
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.inference.confidence import mapped, too_few
@@ -62,7 +61,7 @@ class LossText(TextOfRun):
         model = loss_model(run)
         self.loss, loaded, anatomy = model.loss, model.loaded, model.anatomy
         if self.labels is None:
-            ask = ask_of(self.loss, loaded.tokenizer, anatomy, seed=options.seed)
+            ask = ask_of_run(run, model)
         else:
             assert anatomy.decoder_start is not None
             ask = GivenLabels(self.labels, start=anatomy.decoder_start)

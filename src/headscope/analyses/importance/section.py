@@ -21,11 +21,12 @@ from headscope.encoding.choices import LOSS_TASKS
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import linked, paper_figure
+from headscope.report_kit.loss_words import loss_words
 from headscope.report_kit.numbers import DASH, ends, thousandths
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.tables.page_rows import Table
-from headscope.report_kit.words import Words, capital, count
+from headscope.report_kit.words import Words, capital
 from headscope.views.markup import Html, el
 
 WHY = (
@@ -154,7 +155,5 @@ def loss_line(manifest: Mapping[str, Any]) -> str:
     facts = manifest.get("importance")
     if not facts:
         return ""
-    return (
-        f"The loss is that of {LOSS_TASKS[facts['loss']]}: {facts['loss_mean']:.2f} nats a token on average over "
-        f"{count(int(facts['segments']), 'segment')}, {count(int(facts['targets']), 'token')} predicted."
-    )
+    words = loss_words(facts, how="on average over", noun="segment")
+    return f"The loss is that of {LOSS_TASKS[facts['loss']]}: {words}."

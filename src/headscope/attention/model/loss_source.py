@@ -26,7 +26,7 @@ class LossCounts:
 
     Attributes:
         segments: segments with something to predict.
-        targets: tokens predicted.
+        targets: tokens, or classes, predicted.
         nothing: segments without a target.
         total: sum over segments of the mean loss over their targets, nats.
     """
@@ -169,7 +169,12 @@ def decoders_of(questions: Sequence[Question], anatomy: Anatomy) -> list[Segment
 
 
 def targets_of(questions: Sequence[Question], shared: ModelPass) -> Tensor:
-    """Lay out what is to be predicted at each position of the batch that a pass has begun, `[batch, position]`."""
+    """Lay out what is to be predicted at each position of the batch that a pass has begun, `[batch, position]`.
+
+    Where a class is asked for the whole of each segment: the classes, `[batch, 1]`.
+    """
+    if all(question.of_whole for question in questions):
+        return torch.from_numpy(np.stack([question.targets for question in questions])).to(shared.device)
     predicting = shared.on_host["decoder"].valid.numpy()
     targets = np.full(predicting.shape, NO_TARGET, dtype=np.int64)
     targets[predicting] = np.concatenate([question.targets for question in questions])

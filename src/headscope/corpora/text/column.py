@@ -1,6 +1,7 @@
 """One column of a table as documents: each cell is one, whole; what tables have in common, whatever their format."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from headscope.corpora.document import Document
 from headscope.corpora.text.plain import whole_documents
@@ -11,13 +12,22 @@ _MOST_NAMED = 30  # columns that an error lists
 _LONGEST_NAME = 60
 
 
-def column_place(columns: Sequence[str], column: str | None, *, name: str) -> int:
+def column_place(
+    columns: Sequence[str],
+    column: str | None,
+    *,
+    name: str,
+    option: str = "--column",
+    holds: str = "the text",
+) -> int:
     """Return the place of the column that was asked for.
 
     Args:
         columns: of the table.
-        column: the one that holds the text; None where none was said.
+        column: the one that is wanted; None where none was said.
         name: what an error calls the table.
+        option: which names it, and what it holds, for errors.
+        holds: see there.
 
     Raises:
         InputError: none was said, or the table has no such column, or several; lists those that it has.
@@ -27,21 +37,38 @@ def column_place(columns: Sequence[str], column: str | None, *, name: str) -> in
         f" and {len(columns) - _MOST_NAMED} more" if len(columns) > _MOST_NAMED else ""
     )
     if column is None:
-        raise InputError(f"{name} is a table; say with --column which of its columns holds the text: {has}")
+        raise InputError(f"{name} is a table; say with {option} which of its columns holds {holds}: {has}")
     if columns.count(column) != 1:
         fault = "several columns" if column in columns else "no column"
         raise InputError(
             f"{name} has {fault} {shorten(printable(column), _LONGEST_NAME)!r}; expected the name of one of its "
-            f"columns after --column: {has}"
+            f"columns after {option}: {has}"
         )
     return columns.index(column)
 
 
-def cell_documents(cells: Iterable[tuple[int, str]], *, name: str, column: str) -> Iterator[Document]:
+def places_of(
+    columns: Sequence[str], column: str | None, labels: str | None, *, name: str
+) -> tuple[int, int | None]:
+    """Return the places of the column of text, and of that of labels where one is wanted.
+
+    Raises:
+        InputError: as `column_place`.
+    """
+    text = column_place(columns, column, name=name)
+    if labels is None:
+        return text, None
+    return text, column_place(columns, labels, name=name, option="--labels", holds="the labels")
+
+
+def cell_documents(
+    cells: Iterable[tuple[int, str, Mapping[str, Any]]], *, name: str, column: str
+) -> Iterator[Document]:
     """Yield a document for each cell that holds more than white space, which becomes one line.
 
     Args:
-        cells: number of the row, from 1 and without the header, and what stands there.
+        cells: number of the row, from 1 and without the header, what stands there, and the row's label under the name
+            of its column, where labels are wanted.
         name: what errors and `Document.origin` call the table.
         column: that they are of.
 

@@ -10,12 +10,12 @@ from headscope.corpora.document import Document
 from headscope.corpora.files import MAX_LINE, open_text, split_lines
 from headscope.corpora.formats import TableFormat
 from headscope.corpora.opening import source_name
-from headscope.corpora.text.column import cell_documents, column_place
+from headscope.corpora.text.column import cell_documents, places_of
 from headscope.errors import InputError
 
 
 def _documents(
-    path: str | Path, /, *, column: str | None, separators: str, ending: str
+    path: str | Path, /, *, column: str | None, labels: str | None = None, separators: str, ending: str
 ) -> Iterator[Document]:
     name = source_name(path)
     lines = split_lines(open_text(path, expected=_EXPECTED), name=name)
@@ -24,9 +24,17 @@ def _documents(
     separator = max(separators, key=header.count)
     rows = _rows(chain([header], lines), name=name, separator=separator)
     columns = [each.strip() for each in next(rows, [])]
-    index = column_place(columns, column, name=name)
+    index, of_labels = places_of(columns, column, labels, name=name)
+
+    def cell(number: int, row: list[str], index: int) -> str:
+        return _cell(row, index, columns, f"{name}, row {number}", ending)
+
     cells = (
-        (number, _cell(row, index, columns, f"{name}, row {number}", ending))
+        (
+            number,
+            cell(number, row, index),
+            {} if of_labels is None else {columns[of_labels]: cell(number, row, of_labels)},
+        )
         for number, row in enumerate(rows, 1)
     )
     yield from cell_documents(cells, name=name, column=columns[index])

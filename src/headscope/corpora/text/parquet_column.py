@@ -1,6 +1,7 @@
 """Parquet: the column of text, a group of rows at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ from headscope.corpora.document import Document
 from headscope.corpora.files import MAX_LINE
 from headscope.corpora.formats import TableFormat
 from headscope.corpora.opening import is_pipe, other_than_file, source_name, unreadable
-from headscope.corpora.text.column import cell_documents, column_place
+from headscope.corpora.text.column import cell_documents, places_of
 from headscope.errors import InputError
 from headscope.visible import printable, shorten
 
@@ -18,17 +19,24 @@ _MOST_PACKED = 100  # times, by which text is packed
 _EXPECTED = "a Parquet table with a column of text"
 
 
-def _documents(path: str | Path, /, *, column: str | None) -> Iterator[Document]:
+def _documents(path: str | Path, /, *, column: str | None, labels: str | None = None) -> Iterator[Document]:
     name = source_name(path)
     file = _opened(path, name)
     columns = [str(each) for each in file.schema_arrow.names]
-    index = column_place(columns, column, name=name)
-    _check_sizes(file, columns[index], name)
-    if columns[index] in [file.schema.column(number).path for number in range(len(file.schema))]:
+    index, of_labels = places_of(columns, column, labels, name=name)
+    of_text = columns[index]
+    _check_sizes(file, of_text, name)
+    if of_text in [file.schema.column(number).path for number in range(len(file.schema))]:
         # Texts that are written once and named many times stay so: 512 rows may name one of megabytes.
-        file = _opened(path, name, shared=[columns[index]])
-    cells = _cells(file, columns[index], name)
-    yield from cell_documents(cells, name=name, column=columns[index])
+        file = _opened(path, name, shared=[of_text])
+    texts = _texts(file, of_text, name)
+    fields: Iterable[Mapping[str, Any]] = repeat({})
+    if of_labels is not None:
+        label = columns[of_labels]
+        _check_sizes(file, label, name)
+        fields = ({label: value} for _, value in _values(file, label, name))
+    cells = ((number, text, of_row) for (number, text), of_row in zip(texts, fields, strict=False))
+    yield from cell_documents(cells, name=name, column=of_text)
 
 
 def _opened(path: str | Path, name: str, *, shared: list[str] | None = None) -> Any:
@@ -49,7 +57,19 @@ def _opened(path: str | Path, name: str, *, shared: list[str] | None = None) -> 
         raise unreadable(name, error) from None
 
 
-def _cells(file: Any, column: str, name: str) -> Iterator[tuple[int, str]]:
+def _texts(file: Any, column: str, name: str) -> Iterator[tuple[int, str]]:
+    """Yield the number of each row, from 1, and its text."""
+    for number, cell in _values(file, column, name):
+        if cell is not None and not isinstance(cell, str):
+            raise InputError(
+                f"{name}, row {number}: column {column!r} holds {type(cell).__name__}, not text; name another with "
+                "--column"
+            )
+        yield number, cell or ""
+
+
+def _values(file: Any, column: str, name: str) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each row, from 1, and what stands in a column."""
     import pyarrow as pa
 
     number = 0
@@ -63,13 +83,7 @@ def _cells(file: Any, column: str, name: str) -> Iterator[tuple[int, str]]:
                 )
             for value in cells:
                 number += 1
-                cell = value.as_py()
-                if cell is not None and not isinstance(cell, str):
-                    raise InputError(
-                        f"{name}, row {number}: column {column!r} holds {type(cell).__name__}, not text; name another "
-                        "with --column"
-                    )
-                yield number, cell or ""
+                yield number, value.as_py()
     except (pa.ArrowException, OSError) as error:
         raise _broken(name, error) from None
 

@@ -1,7 +1,8 @@
 """Plain text: one sentence or one paragraph a line, a blank line between documents."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from headscope.corpora.document import Document
 from headscope.corpora.files import EXPECTED_TEXT, expand, open_lines, split_lines
@@ -55,14 +56,19 @@ def line_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
         InputError: blank lines only.
     """
     nothing = f"{name} has only blank lines: expected {EXPECTED_TEXT}"
-    yield from whole_documents(enumerate(lines, 1), origin=f"{name}, line", nothing=nothing)
+    texts: Iterable[tuple[int, str, Mapping[str, Any]]] = (
+        (number, line, {}) for number, line in enumerate(lines, 1)
+    )
+    yield from whole_documents(texts, origin=f"{name}, line", nothing=nothing)
 
 
-def whole_documents(texts: Iterable[tuple[int, str]], *, origin: str, nothing: str) -> Iterator[Document]:
+def whole_documents(
+    texts: Iterable[tuple[int, str, Mapping[str, Any]]], *, origin: str, nothing: str
+) -> Iterator[Document]:
     """Yield each text that holds more than white space as a document of one line, an input as it stands.
 
     Args:
-        texts: number of the line or row, and what stands there.
+        texts: number of the line or row, what stands there, and the fields that the document gets.
         origin: what `Document.origin` says before the number.
         nothing: the error where every text is empty.
 
@@ -70,9 +76,9 @@ def whole_documents(texts: Iterable[tuple[int, str]], *, origin: str, nothing: s
         InputError: every text is empty.
     """
     empty = True
-    for number, content in texts:
+    for number, content, fields in texts:
         if text := " ".join(content.split()):
-            yield Document(lines=(text,), whole=True, origin=f"{origin} {number}")
+            yield Document(lines=(text,), whole=True, fields=fields, origin=f"{origin} {number}")
             empty = False
     if empty:
         raise InputError(nothing)

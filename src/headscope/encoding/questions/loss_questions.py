@@ -19,12 +19,14 @@ class Question:
     Attributes:
         segment: what the model reads: the encoder, or the only stack of layers.
         targets: the right token at each position of the side that predicts (the decoder where there is one), or
-            `NO_TARGET`, `[position]`.
+            `NO_TARGET`, `[position]`; or where `of_whole` the right class alone, `[1]`.
+        of_whole: whether one class is asked for the whole segment, and no token.
         decoder: what the decoder of an encoder-decoder reads.
     """
 
     segment: Segment
     targets: NDArray[np.int64]
+    of_whole: bool = False
     decoder: Segment | None = None
 
     @property

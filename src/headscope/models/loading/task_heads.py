@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from headscope.encoding.choices import LABELS
 from headscope.errors import ModelError
 from headscope.models.loading.load_model import LoadedModel, read_model
 
@@ -11,7 +12,12 @@ _HEADS = {
     "mlm": ("AutoModelForMaskedLM", "masked-LM head"),
     "clm": ("AutoModelForCausalLM", "next-token head"),
     "denoise": ("AutoModelForSeq2SeqLM", "sequence-to-sequence head"),
+    LABELS: ("AutoModelForSequenceClassification", "head for classes"),
 }
+
+_CLASSIFIER = "ForSequenceClassification"
+# How to go without each loss.
+_WITHOUT = dict.fromkeys(_HEADS, "use --loss none") | {LABELS: "leave --labels out"}
 
 
 def load_task_model(
@@ -27,7 +33,7 @@ def load_task_model(
 
     Args:
         name: as `load_model` takes it; so are the others. The embedded model has a masked-LM head.
-        loss: what the head predicts: `mlm`, `clm` or `denoise`.
+        loss: what the head predicts: `mlm`, `clm`, `denoise` or `labels`.
         revision: branch, tag or commit on the hub.
         dtype: the precision to compute in.
         device: `auto` or a torch device.
@@ -41,14 +47,14 @@ def load_task_model(
     loaded = _of_family(auto, name, revision=revision, dtype=dtype, device=device, device_map=device_map)
     if loaded is None:
         raise ModelError(
-            f"{name} is of a family without a {head} in transformers; loss {loss} needs one: use --loss none, or "
+            f"{name} is of a family without a {head} in transformers; loss {loss} needs one: {_WITHOUT[loss]}, or "
             "another model"
         )
     missing = _untrained(loaded)
     if missing:
         raise ModelError(
             f"{loaded.name} has no trained {head}: its checkpoint lacks {_weights(missing)}, which would be random; "
-            f"loss {loss} needs a checkpoint saved with its head ({auto}), or use --loss none"
+            f"loss {loss} needs a checkpoint saved with its head ({auto}), or {_WITHOUT[loss]}"
         )
     return loaded
 
@@ -65,10 +71,11 @@ def given_task_model(loaded: LoadedModel, *, loss: str) -> LoadedModel:
     """
     auto, head = _HEADS[loss]
     scores = getattr(loaded.model, "get_output_embeddings", lambda: None)
-    if scores() is None:
+    has_head = type(loaded.model).__name__.endswith(_CLASSIFIER) if loss == LABELS else scores() is not None
+    if not has_head:
         raise ModelError(
             f"{type(loaded.model).__name__} has no {head}, which loss {loss} needs; load the model with {auto}, or "
-            "leave loss out"
+            f"leave {'labels' if loss == LABELS else 'loss'} out"
         )
     return loaded
 

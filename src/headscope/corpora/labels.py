@@ -1,0 +1,36 @@
+"""The label of a document, which one of its fields holds: the class that a classifier shall predict."""
+
+from math import isnan
+
+from headscope.corpora.document import Document
+from headscope.errors import InputError
+from headscope.visible import printable, shorten
+
+
+def check_label(document: Document, labels: str | None) -> None:
+    """Refuse a document without its label.
+
+    Args:
+        document: that was read.
+        labels: name of the field that holds it; None where no labels are wanted.
+
+    Raises:
+        InputError: it has no such field, or nothing stands in it; names those that it has.
+    """
+    if labels is None:
+        return
+    label = document.fields.get(labels)
+    missing = label in (None, "") or (
+        isinstance(label, float) and isnan(label)
+    )  # what pandas has where nothing is
+    if not missing:
+        return
+    origin = document.origin or f"document {document.id}"
+    field = shorten(printable(labels), 60)
+    if labels in document.fields:
+        raise InputError(f"{origin}: its label {field!r} is empty; fill it in, or leave the row out")
+    named = ", ".join(shorten(printable(each), 60) for each in list(document.fields)[:8])
+    raise InputError(
+        f"{origin}: no label {field!r} ({f'its fields are {named}' if named else 'it has no fields'}); give a table "
+        "(.csv, .tsv, .parquet) with a column of labels, or JSON entries with such a field"
+    )

@@ -1,0 +1,222 @@
+"""The loss of a classifier: effects and gradients against loops over transformers' own code, and refusals."""
+
+import csv
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers as tf
+
+import headscope as hs
+from headscope.attention.head_id import HeadId
+from headscope.attention.model.examination import examine
+from headscope.declarations.run_options import RunOptions
+from headscope.encoding.encoder import Encoder
+from headscope.errors import InputError, ModelError, OptionError
+from headscope.models.loading.load_model import LoadedModel
+from headscope.prepare.prepared_run import prepare
+from headscope.running.stages import measure
+from support.by_hook import hooked
+from support.model_folders import save_tiny_bert, save_tiny_llama, save_tiny_t5
+
+CLASSES = ("calm", "tired", "torn")
+TEXTS = [
+    "The old bridge was closed, and nobody crossed it.",
+    "It opened again on a Tuesday in spring.",
+    "A dog came by and slept.",
+    "The rain began to fall before they left the town.",
+    "Nobody knew the way, so they asked a child.",
+]
+ROWS = [(f"Day {number}. {TEXTS[number % 5]}", CLASSES[number * 7 % 3]) for number in range(14)]
+
+
+def save_classifier(folder, bare, **settings):
+    """A model of a folder's configuration with a random head for three classes, and its tokenizer."""
+    config = tf.AutoConfig.from_pretrained(bare, num_labels=len(CLASSES))
+    config.id2label = dict(enumerate(CLASSES))
+    config.label2id = {name: number for number, name in enumerate(CLASSES)}
+    config.pad_token_id = 0
+    for name, value in settings.items():
+        setattr(config, name, value)
+    torch.manual_seed(3)
+    model = tf.AutoModelForSequenceClassification.from_config(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(6)  # sharp attention, classes far apart
+    model.save_pretrained(folder)
+    tf.AutoTokenizer.from_pretrained(bare).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("labels")
+
+
+@pytest.fixture(scope="module")
+def table(folder):
+    path = folder / "rows.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([("text", "mood"), *ROWS])
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def classifiers(folder):
+    bare = {
+        "bert": save_tiny_bert(folder / "bare-bert"),
+        "llama": save_tiny_llama(folder / "bare-llama", [text for text, _ in ROWS]),
+    }
+    return {name: save_classifier(folder / name, each) for name, each in bare.items()}
+
+
+def measure_stages(run):
+    return {result.name: result for result in measure(run)}
+
+
+def by_hand(model_folder, changes=None):
+    """Each text's loss by transformers' own code, one text at a time; and the logarithms of what it predicts."""
+    tokenizer = tf.AutoTokenizer.from_pretrained(model_folder)
+    model = tf.AutoModelForSequenceClassification.from_pretrained(
+        model_folder, attn_implementation="eager"
+    ).eval()
+    vocabulary = Encoder(tokenizer).vocabulary
+    with hooked(model, examine(model, vocabulary), changes or {}), torch.no_grad():
+        answers = [
+            model(**tokenizer(text, return_tensors="pt"), labels=torch.tensor([CLASSES.index(label)]))
+            for text, label in ROWS
+        ]
+    logs = torch.stack([torch.log_softmax(answer.logits[0].double(), -1) for answer in answers]).numpy()
+    return np.array([float(answer.loss) for answer in answers]), logs
+
+
+def options(model, table, **more):
+    how = {"packing": "single", "device": "cpu", "stages": ("effects",)} | more
+    return RunOptions(model=str(model), text=(table,), column="text", labels="mood", **how)
+
+
+@pytest.mark.parametrize("family", ["bert", "llama"])
+@pytest.mark.parametrize("size", [1, 5])
+def test_effects_against_a_loop_with_hooks(family, size, classifiers, table):
+    model = classifiers[family]
+    losses, logs = by_hand(model)
+    result = measure_stages(prepare(options(model, table, intervention="zero", batch_size=size)))["effects"]
+    facts = result.facts["effects"]
+    assert (facts["loss"], facts["segments"], facts["targets"]) == ("labels", len(ROWS), len(ROWS))
+    assert facts["loss_mean"] == pytest.approx(losses.mean(), rel=1e-5)
+    values = result.tables["effects"].set_index(["kind", "layer", "head", "measure"])["value"]
+    for kind, layer, head in values.index.droplevel("measure").unique():
+        without, changed = by_hand(model, {HeadId(kind, layer, head): torch.zeros_like})
+        assert values[kind, layer, head, "loss"] == pytest.approx((without - losses).mean(), abs=5e-6)
+        divergence = (np.exp(logs) * (logs - changed)).sum(-1).mean()
+        assert values[kind, layer, head, "kl"] == pytest.approx(divergence, abs=5e-6)
+    assert values.xs("loss", level="measure").abs().max() > 0.002
+
+
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_the_gate_is_the_gradient_of_the_classifiers_loss(family, classifiers, table):
+    """d loss / d gate of a head is what is lost, by a small step, when it writes so much less."""
+    model, step = classifiers[family], 1e-3
+    run = prepare(options(model, table, stages=("importance",)))
+    result = measure_stages(run)["importance"]
+    assert result.facts["importance"]["loss"] == "labels"
+    rows = result.tables["importance"].query("measure == 'gate'").dropna(subset="head")
+    gates = rows.set_index(["kind", "layer", "head"])["value"]
+    for (kind, layer, head), gate in gates.items():
+        head_id = HeadId(kind, int(layer), int(head))
+        more, less = (by_hand(model, {head_id: lambda z, by=by: z * by})[0] for by in (1 + step, 1 - step))
+        assert gate == pytest.approx(np.abs((more - less) / (2 * step)).mean(), rel=2e-2, abs=2e-4)
+
+
+def test_a_table_in_memory_gives_the_same(classifiers, table):
+    frame = pd.DataFrame(ROWS, columns=["text", "mood"])
+    of_file = hs.effects(str(classifiers["bert"]), text=table, column="text", labels="mood")
+    of_frame = hs.effects(str(classifiers["bert"]), text=frame, labels="mood")
+    assert of_frame.table("effects").equals(of_file.table("effects"))
+    loaded = tf.AutoModelForSequenceClassification.from_pretrained(classifiers["bert"])
+    tokenizer = tf.AutoTokenizer.from_pretrained(classifiers["bert"])
+    of_model = hs.effects(loaded, tokenizer=tokenizer, text=frame, labels="mood")
+    np.testing.assert_allclose(
+        of_model.table("effects")["value"], of_file.table("effects")["value"], atol=1e-7
+    )
+
+
+def test_the_report_says_what_is_predicted(classifiers, table, tmp_path):
+    model = str(classifiers["bert"])
+    study = hs.report(
+        model, text=table, column="text", labels="mood", include=["effects"], controls=0, out=tmp_path
+    )
+    page = study.report_path.read_text()
+    assert "The loss is that of predicting the given labels:" in page
+    assert "nats a text with all heads as they are, over 14 inputs, 14 classes predicted" in page
+
+
+def refusal(run_options):
+    with pytest.raises((InputError, ModelError, OptionError)) as refused:
+        measure_stages(prepare(run_options))
+    return str(refused.value)
+
+
+def test_a_label_that_is_no_class_is_named(classifiers, folder):
+    path = folder / "wrong.csv"
+    path.write_text("text,mood\nIt slept.,angry\n")
+    assert refusal(options(classifiers["bert"], str(path))).endswith(
+        ": its label 'mood' is angry; expected a class of the model (calm, tired, torn) or its number, from 0 to 2"
+    )
+
+
+def test_a_model_without_a_head_for_classes_is_refused(folder, table):
+    assert refusal(options(folder / "bare-bert", table)) == (
+        "bare-bert has no trained head for classes: its checkpoint lacks bert.pooler.dense.bias and 3 more weights, "
+        "which would be random; loss labels needs a checkpoint saved with its head "
+        "(AutoModelForSequenceClassification), or leave --labels out"
+    )
+
+
+def test_a_model_in_memory_without_one_is_told_its_class(folder, table):
+    model = tf.AutoModel.from_pretrained(folder / "bare-bert")
+    loaded = LoadedModel(
+        name="mine", model=model, tokenizer=tf.AutoTokenizer.from_pretrained(folder / "bare-bert")
+    )
+    run_options = RunOptions(
+        loaded_model=loaded, text=(table,), column="text", labels="mood", stages=("effects",)
+    )
+    assert refusal(run_options) == (
+        "BertModel has no head for classes, which loss labels needs; load the model with "
+        "AutoModelForSequenceClassification, or leave labels out"
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "what"),
+    [
+        ({"problem_type": "multi_label_classification"}, "any number of labels at once"),
+        ({"problem_type": "regression"}, "a number"),
+        ({"id2label": {0: "score"}, "label2id": {"score": 0}}, "a number"),
+    ],
+)
+def test_what_is_not_one_class_of_several_is_refused(settings, what, folder, table, tmp_path):
+    model = save_classifier(tmp_path / "other", folder / "bare-bert", **settings)
+    assert refusal(options(model, table)) == (
+        f"other predicts {what}, and not one class of several, whose cross entropy --labels takes; choose another "
+        "model, or leave --labels out"
+    )
+
+
+def test_a_decoder_that_names_no_padding_is_refused(classifiers, table, tmp_path):
+    model = save_classifier(tmp_path / "bare", classifiers["llama"], pad_token_id=None)
+    assert refusal(options(model, table)) == (
+        "bare names no padding token, so it cannot tell where a text of a batch ends; write pad_token_id into its "
+        "config.json"
+    )
+
+
+def test_labels_contradict_another_loss_and_encoder_decoders(classifiers, table, folder):
+    assert refusal(options(classifiers["bert"], table, loss="mlm")) == (
+        "both --labels and --loss mlm were given; with labels the loss is the classifier's: leave one out"
+    )
+    t5 = save_tiny_t5(folder / "t5", [text for text, _ in ROWS])
+    assert refusal(options(t5, table)) == (
+        "--labels is for classifiers that are an encoder or a decoder, and t5 is an encoder-decoder; leave it out"
+    )
