@@ -7,10 +7,11 @@ import torch
 from torch import Tensor, nn
 
 from headscope.attention.head_id import HeadId
+from headscope.attention.interventions.intervention import halves_of
 from headscope.encoding.questions.loss_questions import NO_TARGET, Question
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import model_inputs
-from support.inputs import vocabulary
+from support.inputs import CLS, SEP, vocabulary
 
 # What transformers calls the module that takes a layer's attention: by kind of attention, the end of its name.
 _PROJECTIONS = {
@@ -71,3 +72,59 @@ def effect_of(logs: Tensor, changed: Tensor, question: Question) -> tuple[float,
     divergence = (logs.exp() * (logs - changed)).sum(-1).mean()
     above = [(each - each.mean(-1, keepdim=True)).gather(1, right) for each in (logs, changed)]
     return float(added), float(divergence), float((above[0] - above[1]).mean())
+
+
+def heads_of(anatomy):
+    """All heads of a model."""
+    return [
+        HeadId.at(part.kind, layer, head)
+        for part in anatomy.layout
+        for layer in range(part.layers)
+        for head in range(part.heads)
+    ]
+
+
+def classes_of(segment):
+    """The class of each row, from the definition; the made-up tokenizer has a [CLS]."""
+    names = []
+    for position, token in enumerate(segment.ids.tolist()):
+        first = "first" if position == 0 else "other"
+        names.append("cls" if token == CLS else "sep" if token == SEP else first)
+    return names
+
+
+def outputs_by_hook(model, anatomy, questions):
+    """What every head writes in every input, by a hook: {(number of the question, head): [row, width]}."""
+    outputs = {}
+    for number, question in enumerate(questions):
+
+        def look(head, number=number):
+            def keep(slices):
+                outputs[number, head] = slices.reshape(-1, slices.shape[-1]).clone()
+                return slices
+
+            return keep
+
+        with hooked(model, anatomy, {head: look(head) for head in heads_of(anatomy)}):
+            logs_of(model, anatomy, question)
+    return outputs
+
+
+def rows_of(question, kind):
+    """What the rows of a kind of attention are of."""
+    return question.segment if kind == "encoder" or question.decoder is None else question.decoder
+
+
+def means_by_loop(questions, outputs, head, half):
+    """The mean that one head writes in rows of each class, in the documents of a half."""
+    halves = halves_of([question.segment.document for question in questions])
+    by_class, every = {}, []
+    for number, question in enumerate(questions):
+        if halves[question.segment.document] != half:
+            continue
+        names = classes_of(rows_of(question, head.kind))
+        for name, row in zip(names, outputs[number, head], strict=True):
+            by_class.setdefault(name, []).append(row)
+            every.append(row)
+    means = {name: torch.stack(rows).mean(0) for name, rows in by_class.items()}
+    return means, torch.stack(every).mean(0)

@@ -1,4 +1,16 @@
-"""An accumulator that keeps the effects of heads on each segment."""
+"""Effects of the heads of tiny models on made-up segments, and an accumulator that keeps them by segment."""
+
+import torch
+
+from headscope.attention.interventions.effect_source import EffectSource
+from headscope.attention.interventions.written_changes import Zero
+from headscope.attention.model.examination import examine
+from headscope.attention.scan import scan
+from headscope.encoding.questions.loss_questions import NextToken
+from headscope.models.losses import ask_of, loss_of
+from support.causal_models import CONFIGS, tiny_causal_model
+from support.inputs import made_up_segments, vocabulary
+from support.task_models import TAPPED, tiny_task_model, tokenizer_of
 
 
 class KeepEffects:
@@ -9,6 +21,7 @@ class KeepEffects:
     def __init__(self):
         self.heads, self.layers, self.models, self.sets, self.losses = {}, {}, {}, {}, {}
         self.direct, self.ov_copying = {}, {}
+        self.gates, self.attributions = {}, {}
 
     def begin(self, batch):
         self.names = [(segment.document, segment.index) for segment in batch.segments]
@@ -25,6 +38,10 @@ class KeepEffects:
             self.losses[name] = float(tile.effects.loss[item])
             if tile.effects.direct is not None:
                 self.direct[key] = tile.effects.direct[item].numpy()
+            if tile.effects.gate is not None:
+                self.gates[key] = tile.effects.gate[item].numpy()
+            if tile.effects.attribution is not None:
+                self.attributions[key] = tile.effects.attribution[item].numpy()
             if tile.effects.layer is not None:
                 self.layers[key] = tile.effects.layer[item].numpy()
             if tile.effects.model is not None:
@@ -32,3 +49,33 @@ class KeepEffects:
 
     def end(self, batch):
         pass
+
+
+SEGMENTS = made_up_segments(5, seed=11, longest=14, documents=4)
+FAMILIES = (*TAPPED, *CONFIGS)
+# In double precision transformers' masks of windows make padding rows NaN in these, and all else with them; experts
+# are multiplied in single precision only.
+SINGLE = ("modernbert", "mistral", "gemma2", "gemma3", "mixtral", "qwen3_next")
+
+
+def source_of(family, *, fits, size=3, segments=SEGMENTS, model=None, **how):
+    """A tiny model of a family, read in batches of a size."""
+    dtype = torch.float32 if family in SINGLE else torch.float64
+    if model is None:
+        model = (tiny_causal_model if family in CONFIGS else tiny_task_model)(family, dtype=dtype)
+    anatomy = examine(model, vocabulary())
+    ask = NextToken() if family in CONFIGS else ask_of(loss_of(anatomy), tokenizer_of(family), anatomy)
+    groups = [segments[i : i + size] for i in range(0, len(segments), size)]
+    return EffectSource(model, anatomy, vocabulary(), groups, ask, fits=fits, fitting=lambda: groups, **how)
+
+
+def effects(family, **how):
+    """The source, and the effects of all heads."""
+    source, keep = source_of(family, **how), KeepEffects()
+    scan(source, [keep])
+    return source, keep
+
+
+def zero(_):
+    """Makes the intervention that writes nothing."""
+    return Zero()

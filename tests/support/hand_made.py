@@ -56,7 +56,14 @@ class HandMadeSource:
         both = torch.stack([torch.sin(heads), heads, torch.cos(heads)], dim=-1)
         several = torch.stack([both, torch.cos(both), 2 * both], dim=2)
         layer = several.mean(1)
-        return HeadEffects(loss=heads.sum(1), heads=several, layer=layer, model=layer)
+        return HeadEffects(
+            loss=heads.sum(1),
+            heads=several,
+            layer=layer,
+            model=layer,
+            gate=torch.cos(2 * heads),
+            attribution=torch.stack([torch.sin(2 * heads), heads, 2 * heads], dim=-1),
+        )
 
     @staticmethod
     def written_of(weights: torch.Tensor, ids: torch.Tensor, rows: slice) -> Written:

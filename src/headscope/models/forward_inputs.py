@@ -86,6 +86,12 @@ def made_up_segment(length: int, vocabulary: Vocabulary, *, size: int, generator
     return Segment(document="probe", index=0, ids=ids.numpy(), token_types=zeros, word_ids=zeros)
 
 
+def short_segment(vocabulary: Vocabulary) -> Segment:
+    """Return a made-up input of a few tokens, the same each time."""
+    size = min(len(vocabulary.classes), 1 << 16)
+    return made_up_segment(_FEW, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
+
+
 def short_inputs(
     model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, copies: int = 1
 ) -> dict[str, Any]:
@@ -97,8 +103,6 @@ def short_inputs(
         vocabulary: of the tokenizer.
         copies: how often the input is in the batch.
     """
-    size = min(len(vocabulary.classes), 1 << 16)
-    segment = made_up_segment(_FEW, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
-    _, inputs, _ = model_inputs([segment] * copies, anatomy, vocabulary)
+    _, inputs, _ = model_inputs([short_segment(vocabulary)] * copies, anatomy, vocabulary)
     device = device_of(model)
     return {name: tensor.to(device) for name, tensor in inputs.items()} | no_cache(anatomy)

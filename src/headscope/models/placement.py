@@ -30,6 +30,11 @@ def weight_bytes(model: nn.Module) -> int:
     return sum(each.numel() * each.element_size() for each in model.parameters())
 
 
+def is_offloaded(model: nn.Module) -> bool:
+    """Whether parts of a model are fetched before each call, and let go of after it."""
+    return any(_offloads(part) for part in model.modules())
+
+
 def named_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Yield the tensors of a model's state by name, in the order of their names; offloaded ones are fetched in turn."""
     stored: dict[str, Callable[[], Tensor]] = {}

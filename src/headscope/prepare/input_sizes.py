@@ -8,6 +8,8 @@ from headscope.models.placement import device_of
 
 _TOKENS_AT_ONCE = {"cpu": 2048, "cuda": 32768, "mps": 8192}
 _WEIGHTS_AT_ONCE = 1 << 26
+_NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
+_NUMBERS_OF_INPUT = 1 << 30  # the same of a single input, at most
 
 
 def auto_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
@@ -16,6 +18,29 @@ def auto_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> i
     heads = max(part.heads for part in anatomy.layout)
     by_tokens = _TOKENS_AT_ONCE.get(device, 2048) // max_length
     return max(1, min(by_tokens, _WEIGHTS_AT_ONCE // (heads * max_length**2)))
+
+
+def gradient_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
+    """Return the number of inputs per batch such that weights of all layers and scores of all tokens fit into memory.
+
+    Args:
+        max_length: number of tokens in an input at most.
+        anatomy: of the model.
+        loaded: the model with its head.
+    """
+    fitting = _NUMBERS_AT_ONCE // _gradient_numbers(max_length, anatomy, loaded)
+    return max(1, min(auto_batch_size(max_length, anatomy, loaded), fitting))
+
+
+def gradient_fits(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> bool:
+    """Whether the same of a single input takes no more memory than a usual machine has."""
+    return _gradient_numbers(max_length, anatomy, loaded) <= _NUMBERS_OF_INPUT
+
+
+def _gradient_numbers(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
+    """Return how many weights and scores of tokens there are in an input."""
+    weights = sum(part.layers * part.heads for part in anatomy.layout) * max_length**2
+    return weights + max_length * int(loaded.model.get_input_embeddings().weight.shape[0])
 
 
 def check_length(max_length: int, loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy) -> None:

@@ -23,12 +23,17 @@ def filled(segments=SEGMENTS, **how):
 
 
 def by_document(layer, head):
-    """Sums of both effects of one head, and the number of inputs, of each document, by a loop."""
+    """Sums of effects and estimates of one head, and the number of inputs, of each document, by a loop."""
     sums = {}
     for segment in SEGMENTS:
         effects = HandMadeSource.effects_of(torch.from_numpy(random_map(segment)[layer : layer + 1]))
-        own = sums.setdefault(segment.document, np.zeros(3))
-        own += [*effects.heads[0, head, 0, :2].tolist(), 1]
+        own = sums.setdefault(segment.document, np.zeros(5))
+        own += [
+            *effects.heads[0, head, 0, :2].tolist(),
+            float(effects.attribution[0, head, 0]),
+            abs(float(effects.gate[0, head])),
+            1,
+        ]
     return np.array([sums[name] for name in sorted(sums)]).T
 
 
@@ -38,10 +43,12 @@ def test_values_and_intervals_are_those_of_plain_loops(how):
     assert (result.n_inputs, result.n_documents) == (36, 18)
     for layer in range(2):
         for head in range(3):
-            added, divergence, number = by_document(layer, head)
+            added, divergence, attribution, gate, number = by_document(layer, head)
             for interval, sums, scale in (
                 (result.added_loss, added, "real"),
                 (result.divergence, divergence, "positive"),
+                (result.estimates["attribution"], attribution, "real"),
+                (result.estimates["gate"], gate, "positive"),
             ):
                 expected = ratio_interval(sums, number, scale=scale)
                 for name in ("value", "low", "high"):

@@ -24,6 +24,7 @@ LINES = [
     "It opened again on a Tuesday in spring.",
     "A dog came by and slept in the sun, as dogs do.",
 ]
+OTHERS = ("loss", "kl", "attribution", "gate")
 ON_LOGITS = ["logit", "direct", "compensation", "copying"]
 
 
@@ -47,7 +48,7 @@ def test_effects_on_logits_and_their_intervals_are_those_of_a_loop(measured):
     result, keep = measured
     assert result.facts["effects"]["no_direct"] == ""
     table = result.tables["effects"]
-    assert list(dict.fromkeys(table["measure"])) == ["loss", "kl", *ON_LOGITS, "ov_copying"]
+    assert list(dict.fromkeys(table["measure"])) == [*OTHERS, *ON_LOGITS, "ov_copying"]
     scores = table[table["measure"] == "ov_copying"]
     for row in scores.to_dict("records"):
         assert row["value"] == keep.ov_copying["decoder", row["layer"] - 1][row["head"] - 1]
@@ -76,7 +77,7 @@ def test_effects_on_logits_and_their_intervals_are_those_of_a_loop(measured):
 
 def test_compensation_is_told_where_heads_wrote_nothing(measured):
     results = EffectsAccumulator.from_state(measured[0].state).compute()
-    every = {"loss", "kl", *ON_LOGITS, "ov_copying"}
+    every = {*OTHERS, *ON_LOGITS, "ov_copying"}
     assert set(effects_table(results, "mean")["measure"]) == every - {"compensation"}
     assert set(effects_table(results, "zero")["measure"]) == every
 
@@ -108,11 +109,12 @@ def test_the_terminal_has_them_and_says_what_compensation_needs():
         "95%",
         "q",
         "KL",
+        "attribution",
         "logit",
         "direct",
         "copying",
         "ov_copying",
     ]
     first = added_loss(1, 1, 4)
-    assert [float(cell) for cell in grid.rows[0][5:]] == pytest.approx([2 * first, 3 * first, 0.1, 0.5])
+    assert [float(cell) for cell in grid.rows[0][6:]] == pytest.approx([2 * first, 3 * first, 0.1, 0.5])
     assert "compensation by later layers, direct less logit, is told by --intervention zero" in lines

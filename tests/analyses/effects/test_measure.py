@@ -76,7 +76,7 @@ def test_an_encoders_table_is_that_of_its_own_scan(bert, text):
     one_by_one = [[segment] for segment in segments]
     source = EffectSource(
         loaded.model, anatomy, run.encoder.vocabulary, one_by_one, ask,
-        fits=[FITS["mean"]], fitting=lambda: one_by_one, seed=4,
+        fits=[FITS["mean"]], fitting=lambda: one_by_one, first_order=True, seed=4,
     )  # fmt: skip
     sums = EffectsAccumulator(anatomy.layout)
     scan(source, [sums])
@@ -93,13 +93,14 @@ def test_an_encoders_table_is_that_of_its_own_scan(bert, text):
     assert facts["targets"] == sum(question.number for question in questions)
     (part,) = anatomy.layout
     assert facts["passes"] == 1 + part.heads * (part.layers + 1) / 2
+    assert (facts["backward_passes"], facts["no_gradient"]) == (1, "")
     np.testing.assert_allclose(facts["loss_mean"], source.counts.mean, rtol=1e-5)
     json.dumps(facts)
     assert (result.name, result.notes) == ("effects", ())
     (note,) = [each.note for each in told if each.note]
     assert note.startswith(
-        f"effects take {facts['passes']:.1f} forward passes of {len(segments)} inputs, about 0.0 minutes by the first "
-        "batch; about "
+        f"effects take {facts['passes']:.1f} forward passes and 1 backward pass of {len(segments)} inputs, about 0.0 "
+        "minutes by the first batch; about "
     )
     assert note.endswith(" documents show an effect of 0.01 nats")
     assert told[-1].segments == len(segments)

@@ -129,18 +129,32 @@ def test_the_figure_has_a_point_a_head_at_its_effect(inputs):
 def test_in_the_terminal_the_largest_come_first(inputs):
     tables = {"effects": inputs.tables.get("effects")}
     facts = {"effects": inputs.manifest["effects"]}
-    grid, how, line, none, needed = render_results(StageResult(name="effects", tables=tables, facts=facts))
+    grid, how, line, estimates, none, needed = render_results(
+        StageResult(name="effects", tables=tables, facts=facts)
+    )
     assert isinstance(grid, Grid)
     assert [row[0] for row in grid.rows][:3] == ["1-1", "1-2", "1-3"]
-    assert grid.rows[0] == ["1-1", "0.200", "0.198 to 0.202", "0.001", "0.067"]
+    assert grid.rows[0] == ["1-1", "0.200", "0.198 to 0.202", "0.001", "0.067", "0.160"]
     assert how == "Each head in turn wrote its mean over tokens of the same class, taken on other documents."
     assert line.startswith(
         "loss mlm: 3.46 nats a token with all heads as they are, over 96 inputs, 864 tokens predicted"
     )
+    assert estimates == (
+        "attribution: the first-order estimate of the added loss, by the gradient of what the head writes"
+    )
     assert none == "no direct effects on logits: direct effects are of decoders alone"
     assert needed == "about 91 documents show an effect of 0.01 nats of the median head"
     without = {"effects": {**facts["effects"], "documents_needed": None}}
-    assert len(list(render_results(StageResult(name="effects", tables=tables, facts=without)))) == 4
+    assert len(list(render_results(StageResult(name="effects", tables=tables, facts=without)))) == 5
+
+
+def test_a_model_without_a_gradient_says_why_in_the_terminal():
+    inputs = with_effects(mock_inputs.encoder(2, 4), gradient=False)
+    tables = {"effects": inputs.tables.get("effects")}
+    facts = {"effects": inputs.manifest["effects"]}
+    grid, *lines = render_results(StageResult(name="effects", tables=tables, facts=facts))
+    assert grid.titles[-1] == "KL"
+    assert "no first-order estimates: no gradient passes through its QuantLinear" in lines
 
 
 def test_a_table_without_its_kind_has_no_finding():

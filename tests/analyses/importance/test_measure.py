@@ -12,7 +12,6 @@ import transformers as tf
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.analyses.importance.measure import (
     ImportanceMeasurement,
-    gradient_batch_size,
     importance_differences,
     importance_table,
 )
@@ -26,6 +25,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.loading.task_heads import load_task_model
 from headscope.models.losses import ask_of
+from headscope.prepare.input_sizes import gradient_batch_size, gradient_fits
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import check_maps
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_masked_lm, save_tiny_t5
@@ -236,3 +236,5 @@ def test_a_large_vocabulary_makes_batches_smaller(bert, t5):
             assert size >= 1
             assert size == 1 or size * length * (heads * length + vocabulary) <= 1 << 27
             assert size <= max(1, 2048 // length)
+            assert gradient_fits(length, anatomy, loaded)
+        assert not gradient_fits(1 << 16, anatomy, loaded)

@@ -8,105 +8,30 @@ import torch
 from torch import nn
 
 from headscope.attention.head_id import HeadId
-from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.interventions.intervention import halves_of
 from headscope.attention.interventions.looking_elsewhere import Sink, Uniform
 from headscope.attention.interventions.resampled import Resample, _draw
-from headscope.attention.interventions.written_changes import Mean, Zero
-from headscope.attention.model.examination import examine
+from headscope.attention.interventions.written_changes import Mean
 from headscope.attention.model.tap import Tap, output_of
 from headscope.attention.scan import scan
 from headscope.encoding.batching import collate
-from headscope.encoding.questions.loss_questions import NO_TARGET, NextToken
+from headscope.encoding.questions.loss_questions import NO_TARGET
 from headscope.errors import AttentionError, InputError, ModelError
 from headscope.models.forward_inputs import model_inputs
-from headscope.models.losses import ask_of, loss_of
-from support.by_hook import effect_of, hooked, logs_of
-from support.causal_models import CONFIGS, tiny_causal_model
-from support.effects import KeepEffects
+from support.by_hook import (
+    classes_of,
+    effect_of,
+    heads_of,
+    hooked,
+    logs_of,
+    means_by_loop,
+    outputs_by_hook,
+    rows_of,
+)
+from support.effects import FAMILIES, SEGMENTS, SINGLE, KeepEffects, effects, source_of, zero
 from support.inputs import CLS, SEP, made_up_segments, vocabulary
-from support.task_models import TAPPED, tiny_task_model, tokenizer_of
+from support.task_models import tiny_task_model
 from support.tiny_models import tiny_model
-
-SEGMENTS = made_up_segments(5, seed=11, longest=14, documents=4)
-FAMILIES = (*TAPPED, *CONFIGS)
-# In double precision transformers' masks of windows make padding rows NaN in these, and all else with them; experts
-# are multiplied in single precision only.
-SINGLE = ("modernbert", "mistral", "gemma2", "gemma3", "mixtral", "qwen3_next")
-
-
-def source_of(family, *, fits, size=3, segments=SEGMENTS, model=None, **how):
-    dtype = torch.float32 if family in SINGLE else torch.float64
-    if model is None:
-        model = (tiny_causal_model if family in CONFIGS else tiny_task_model)(family, dtype=dtype)
-    anatomy = examine(model, vocabulary())
-    ask = NextToken() if family in CONFIGS else ask_of(loss_of(anatomy), tokenizer_of(family), anatomy)
-    groups = [segments[i : i + size] for i in range(0, len(segments), size)]
-    return EffectSource(model, anatomy, vocabulary(), groups, ask, fits=fits, fitting=lambda: groups, **how)
-
-
-def effects(family, **how):
-    source, keep = source_of(family, **how), KeepEffects()
-    scan(source, [keep])
-    return source, keep
-
-
-def zero(_):
-    return Zero()
-
-
-def heads_of(anatomy):
-    return [
-        HeadId.at(part.kind, layer, head)
-        for part in anatomy.layout
-        for layer in range(part.layers)
-        for head in range(part.heads)
-    ]
-
-
-def classes_of(segment):
-    """The class of each row, from the definition; the made-up tokenizer has a [CLS]."""
-    names = []
-    for position, token in enumerate(segment.ids.tolist()):
-        first = "first" if position == 0 else "other"
-        names.append("cls" if token == CLS else "sep" if token == SEP else first)
-    return names
-
-
-def outputs_by_hook(model, anatomy, questions):
-    """What every head writes in every input, by a hook: {(number of the question, head): [row, width]}."""
-    outputs = {}
-    for number, question in enumerate(questions):
-
-        def look(head, number=number):
-            def keep(slices):
-                outputs[number, head] = slices.reshape(-1, slices.shape[-1]).clone()
-                return slices
-
-            return keep
-
-        with hooked(model, anatomy, {head: look(head) for head in heads_of(anatomy)}):
-            logs_of(model, anatomy, question)
-    return outputs
-
-
-def rows_of(question, kind):
-    return question.segment if kind == "encoder" or question.decoder is None else question.decoder
-
-
-def means_by_loop(questions, outputs, head, half):
-    """The mean that one head writes in rows of each class, in the documents of a half."""
-    halves = halves_of([question.segment.document for question in questions])
-    by_class, every = {}, []
-    for number, question in enumerate(questions):
-        if halves[question.segment.document] != half:
-            continue
-        names = classes_of(rows_of(question, head.kind))
-        for name, row in zip(names, outputs[number, head], strict=True):
-            by_class.setdefault(name, []).append(row)
-            every.append(row)
-    means = {name: torch.stack(rows).mean(0) for name, rows in by_class.items()}
-    return means, torch.stack(every).mean(0)
 
 
 @pytest.mark.parametrize("family", [each for each in FAMILIES if each != "albert"])

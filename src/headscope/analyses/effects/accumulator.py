@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.attention.interventions.outcome import MEASURES
 from headscope.attention.tile import AttentionTile
-from headscope.statistics.inference.confidence import Interval, ratio_interval
+from headscope.statistics.inference.confidence import Interval, Scale, ratio_interval
 from headscope.statistics.inference.estimate import ratio
 from headscope.statistics.inference.significance import p_either_side
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, largest, summed
 
+ATTRIBUTION, GATE = "attribution", "gate"
+"""First-order estimates of the added loss: of what is done to the head, and the size of that of writing nothing."""
 LOGIT, COMPENSATION, OV_COPYING = "logit", "compensation", "ov_copying"
 """What the right token's logit loses without a head, and how much less that is than what the head adds by itself; the
 copying score of weights alone."""
@@ -30,6 +32,7 @@ class EffectResult:
         added_loss: nats, `[layer, head]`.
         divergence: KL(p || p changed), nats, `[layer, head]`.
         p: of a test that the added loss is not 0, on both sides, `[layer, head]`; NaN with few documents.
+        estimates: first-order estimates, `[layer, head]` each: `ATTRIBUTION` and `GATE`, as far as they are known.
         spread: standard deviation of the added loss over documents of the mean size, nats, `[layer, head]`.
         direct: on logits, `[layer, head]` each: `LOGIT`, those of `DIRECT`, `COMPENSATION` and `OV_COPYING`, as far
             as they are known.
@@ -42,6 +45,7 @@ class EffectResult:
     divergence: Interval
     p: NDArray[np.float64]
     spread: NDArray[np.float64]
+    estimates: Mapping[str, Interval]
     direct: Mapping[str, Interval]
     n_inputs: int
     n_documents: int
@@ -61,6 +65,10 @@ class EffectsAccumulator(Accumulator):
         return {
             "effect": summed("layer", "head", len(MEASURES)),
             "n_inputs": counted("layer"),
+            "attribution": summed("layer", "head"),
+            "n_attribution": counted("layer", "head"),
+            "gate": summed("layer", "head"),
+            "n_gate": counted("layer", "head"),
             "direct": summed("layer", "head", len(DIRECT)),
             "n_direct": counted("layer", "head", len(DIRECT)),
             "ov_copying": largest("layer", "head"),
@@ -71,6 +79,12 @@ class EffectsAccumulator(Accumulator):
         if tile.start == 0 and tile.effects is not None:
             assert tile.effects.heads is not None
             self.add(tile, effect=tile.effects.heads[:, :, 0], n_inputs=1)
+            # A gradient may overflow where the loss does not.
+            if (attribution := tile.effects.attribution) is not None:
+                first = attribution[..., 0]
+                self.add(tile, attribution=first.nan_to_num(0.0, 0.0, 0.0), n_attribution=first.isfinite())
+            if (gate := tile.effects.gate) is not None:
+                self.add(tile, gate=gate.abs().nan_to_num(0.0, 0.0, 0.0), n_gate=gate.isfinite())
             if (direct := tile.effects.direct) is not None:
                 self.add(tile, direct=direct.nan_to_num(0.0), n_direct=direct.isfinite())
             if (scores := tile.effects.ov_copying) is not None:
@@ -92,6 +106,7 @@ class EffectsAccumulator(Accumulator):
                     divergence=ratio_interval(divergence, counts, scale="positive"),
                     p=p_either_side(estimate),
                     spread=estimate.error * np.sqrt(documents),
+                    estimates=_estimates(stacked, part.kind),
                     direct={
                         **_on_logits(
                             logit, counts, stacked[f"direct.{part.kind}"], stacked[f"n_direct.{part.kind}"]
@@ -103,6 +118,16 @@ class EffectsAccumulator(Accumulator):
                 )
             )
         return tuple(results)
+
+
+def _estimates(stacked: Mapping[str, NDArray[Any]], kind: str) -> dict[str, Interval]:
+    """Return first-order estimates of a kind with intervals over documents; none that were not measured."""
+    scales: Mapping[str, Scale] = {ATTRIBUTION: "real", GATE: "positive"}
+    return {
+        name: ratio_interval(stacked[f"{name}.{kind}"], counts, scale=scale)
+        for name, scale in scales.items()
+        if (counts := stacked[f"n_{name}.{kind}"]).any()
+    }
 
 
 def _on_logits(

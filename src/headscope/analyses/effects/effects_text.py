@@ -17,7 +17,7 @@ from headscope.encoding.batching import length_buckets
 from headscope.encoding.segment import Segment
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.load_model import LoadedModel
-from headscope.prepare.input_sizes import auto_batch_size
+from headscope.prepare.input_sizes import auto_batch_size, gradient_batch_size, gradient_fits
 from headscope.prepare.loss_model import ask_of_run, loss_model
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.progress import Watcher
@@ -45,13 +45,15 @@ class EffectsText(ScanCorpus):
         scopes: what is changed at once.
         sets: returns sets of heads, each changed at once, once the inputs are read.
         direct: whether direct effects are measured, too.
+        first_order: whether first-order effects are, where the model gives a gradient.
         reads: which of the inputs the model reads; interventions learn from all.
         what: is measured, in words.
 
     Attributes:
-        loss: the name of the loss, `passes` how many forward passes an input takes, `whole` why passes are whole ones
-            (empty where they are not), `logit_path` that from heads to logits, and `counts` what the loss was taken
-            of; known once the source is opened.
+        loss: the name of the loss, `passes` and `backward` how many forward and backward passes an input takes, `whole`
+            why passes are whole ones (empty where they are not), `logit_path` that from heads to logits,
+            `no_gradient` why there are no first-order effects, and `counts` what the loss was taken of; known once the
+            source is opened.
     """
 
     def __init__(
@@ -64,12 +66,15 @@ class EffectsText(ScanCorpus):
         scopes: Sequence[Scope] = ("head",),
         sets: Callable[[], Sequence[Heads]] = tuple,
         direct: bool = False,
+        first_order: bool = False,
         reads: Callable[[Segment], bool] = lambda _: True,
         what: str = "effects",
     ) -> None:
         self.run, self.watch, self.fits, self.scopes, self.sets = run, watch, fits, scopes, sets
         self.direct, self.most, self.reads, self.what = direct, most, reads, what
-        self.loss, self.passes, self.whole, self.counts = "", 0.0, "", LossCounts()
+        self.first_order, self.no_gradient = first_order, ""
+        self.loss, self.passes, self.backward, self.whole = "", 0.0, 0, ""
+        self.counts = LossCounts()
         self.logit_path = LogitPath()
 
     @cached_property
@@ -86,7 +91,11 @@ class EffectsText(ScanCorpus):
         """Return the stream of tiles, with the effects of every head."""
         run, options = self.run, self.run.options
         model = loss_model(run)
-        size = options.batch_size or effect_batch_size(options.max_length, model.anatomy, model.loaded)
+        lengths = options.max_length, model.anatomy, model.loaded
+        size = options.batch_size or effect_batch_size(*lengths)
+        first_order = self.first_order and gradient_fits(*lengths)
+        if first_order and options.batch_size is None:
+            size = min(size, gradient_batch_size(*lengths))
         source = EffectSource(
             model.loaded.model,
             model.anatomy,
@@ -97,6 +106,7 @@ class EffectsText(ScanCorpus):
             scopes=self.scopes,
             sets=self.sets(),
             direct=self.direct,
+            first_order=first_order,
             fitting=lambda: length_buckets(self.inputs, batch_size=size),
             seed=options.seed,
             after_batch=Forecast(self.watch, self.limit, what=self.what),
@@ -104,13 +114,21 @@ class EffectsText(ScanCorpus):
         # A head costs a pass or a part of it: shards are so much smaller that as little is lost with one.
         tokens = max(1, int(shards.SHARD_TOKENS / source.passes))
         source.batches = shards.ShardedBatches(shards.shards(self.read, tokens=tokens), batch_size=size)
-        self.loss, self.passes, self.whole = model.loss, source.passes, source.plan.missing
+        self.loss, self.whole = model.loss, source.plan.missing
+        self.passes, self.backward = source.passes, source.backward
         self.logit_path, self.counts = source.logit_path, source.counts
+        self.no_gradient = source.no_gradient
+        if self.first_order and not first_order:
+            self.no_gradient = (
+                f"the weights of all layers of an input of {options.max_length:,} tokens take too much memory at once; "
+                "lower --max-length"
+            )
         return source
 
     def facts(self) -> dict[str, Any]:
         """Return what the manifest says of the loss, once the inputs were read."""
-        return {**self.counts.facts(self.loss), "passes": round(self.passes, 3)}
+        passes = {"passes": round(self.passes, 3), "backward_passes": self.backward}
+        return {**self.counts.facts(self.loss), **passes}
 
     def documents_read(self, inputs: int) -> int:
         """Return about how many documents so many of the inputs make up."""

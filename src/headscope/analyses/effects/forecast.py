@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import torch
 
+from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.interventions.outcome import MEASURES, HeadEffects
 from headscope.counted import count
 from headscope.scans.progress import Watcher, note_early
@@ -27,11 +28,11 @@ class Forecast:
     def __init__(self, watch: Watcher | None, inputs: int, *, what: str = "effects") -> None:
         self._watch, self._inputs, self._what, self._told = watch, inputs, what, False
 
-    def __call__(self, passes: float, effects: Sequence[HeadEffects], seconds: float) -> None:
+    def __call__(self, source: EffectSource, effects: Sequence[HeadEffects], seconds: float) -> None:
         """Take what a batch took.
 
         Args:
-            passes: forward passes that each input takes.
+            source: knows the passes that each input takes.
             effects: of the batch, by layer.
             seconds: that it took.
         """
@@ -46,9 +47,15 @@ class Forecast:
             more = f"; about {count(needed, 'document')} show an effect of {SMALL:g} nats"
         note_early(
             self._watch,
-            f"{self._what} take {passes:,.1f} forward passes of {count(self._inputs, 'input')}, about "
+            f"{self._what} take {passes_of(source.passes, source.backward)} of {count(self._inputs, 'input')}, about "
             f"{minutes:,.1f} minutes by the first batch{more}",
         )
+
+
+def passes_of(forward: float, backward: int) -> str:
+    """Return how many passes an input takes, in words."""
+    back = f" and {count(backward, 'backward pass', 'backward passes')}" if backward else ""
+    return f"{forward:,.1f} forward passes{back}"
 
 
 def documents_needed(spread: float, *, effect: float = SMALL) -> int | None:

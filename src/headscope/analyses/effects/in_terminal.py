@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from headscope.analyses.effects.accumulator import ATTRIBUTION
 from headscope.analyses.effects.direct_table import measures_on_logits
 from headscope.analyses.effects.findings import added_losses, wording_of
 from headscope.analyses.effects.forecast import SMALL
@@ -31,7 +32,9 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
     """Yield a line for each head, and what was done to it."""
     table, facts = result.tables["effects"], result.facts["effects"]
     prefix = kind_prefixes(table["kind"])
-    others = ["kl", *measures_on_logits(table)]
+    on_logits = measures_on_logits(table)
+    estimates = [ATTRIBUTION] if ATTRIBUTION in set(table["measure"]) else []
+    others = ["kl", *estimates, *on_logits]
     values = {
         (row["kind"], row["layer"], row["head"], row["measure"]): number(row["value"])
         for row in records(table[table["measure"].isin(others)])
@@ -55,7 +58,11 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
         f"loss {facts['loss']}: {loss_words(facts, how='with all heads as they are, over')}; added loss and "
         "KL(p || p changed) in nats"
     )
-    if others[1:]:
+    if estimates:
+        yield "attribution: the first-order estimate of the added loss, by the gradient of what the head writes"
+    elif facts["no_gradient"]:
+        yield f"no first-order estimates: {facts['no_gradient']}"
+    if on_logits:
         yield (
             "logit: lost of the right token's logit, above the mean of all; direct: what the head by itself adds to "
             "it; copying: the same of the token that it looks at most; ov_copying: the copying score of weights alone"

@@ -40,6 +40,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
             self.watch,
             fits=lambda: [FITS[options.intervention]],
             direct=True,
+            first_order=True,
             most=options.effect_inputs,
         )
 
@@ -79,6 +80,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
         return {
             **self.text.facts(),
             "nothing_to_predict": self.text.counts.nothing,
+            "no_gradient": self.text.no_gradient,
             "no_direct": self.text.logit_path.no_direct,
             "no_ov": self.text.logit_path.no_ov,
             "intervention": self.run.options.intervention,
@@ -99,9 +101,8 @@ def effects_table(results: Sequence[EffectResult], intervention: str) -> pd.Data
     q_values = _like(false_discovery(np.concatenate([result.p.reshape(-1) for result in results])), sizes)
     tables = []
     for result, q in zip(results, q_values, strict=True):
-        intervals = dict(zip(TOTAL, (result.added_loss, result.divergence), strict=True)) | dict(
-            result.direct
-        )
+        total = dict(zip(TOTAL, (result.added_loss, result.divergence), strict=True))
+        intervals = total | dict(result.estimates) | dict(result.direct)
         if intervention != "zero":
             # A head's whole direct effect is of all that it writes.
             intervals.pop(COMPENSATION, None)

@@ -1,6 +1,6 @@
 """The table of effects."""
 
-from headscope.analyses.effects.accumulator import COMPENSATION, LOGIT, OV_COPYING
+from headscope.analyses.effects.accumulator import ATTRIBUTION, COMPENSATION, GATE, LOGIT, OV_COPYING
 from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.choices import INTERVENTIONS
@@ -11,6 +11,8 @@ _UNIT = "nats, units of a logit, or a ratio"
 _NO_ENDS = f"{FEW}, or of weights alone"
 TOTAL = ("loss", "kl")
 """How much the predictions change without a head."""
+ESTIMATES = (ATTRIBUTION, GATE)
+"""First-order estimates of the added loss, of models that give a gradient."""
 ON_LOGITS = (LOGIT, DIRECT[0], COMPENSATION, DIRECT[1], OV_COPYING)
 """Of decoders whose logits are made of the stream by a norm and a matrix."""
 
@@ -22,12 +24,14 @@ EFFECTS = TableSchema(
         text("intervention", "what is done to the head, the same in all rows", choices=INTERVENTIONS),
         text(
             "measure",
-            "`loss`: the loss that is added; `kl`: how far the predictions diverge, at the same targets; `logit`: what "
+            "`loss`: the loss that is added; `kl`: how far the predictions diverge, at the same targets; "
+            "`attribution`: the first-order estimate of `loss` by the gradient of what the head writes; `gate`: the "
+            "size, of each input, of that estimate for a head that writes nothing; `logit`: what "
             "the right token's logit, above the mean of all, loses; `direct`: what the head by itself adds to it; "
             "`compensation`: `direct` less `logit`, where the head wrote nothing; `copying`: what the head by itself "
             "adds to the logit of the token that it looks at most, sinks left out; `ov_copying`: sum of real parts of "
             "eigenvalues of the head's weights between tokens over that of their moduli, from -1 to 1",
-            choices=(*TOTAL, *ON_LOGITS),
+            choices=(*TOTAL, *ESTIMATES, *ON_LOGITS),
         ),
         number("value", "mean over an input's targets, then over inputs", unit=_UNIT),
         *ends("value", unit=_UNIT, missing=_NO_ENDS),
@@ -41,6 +45,8 @@ TABLES = (EFFECTS,)
 HEAD_LABELS = {
     ("loss",): MeasureLabel(label="effect on the loss", unit="nats"),
     ("kl",): MeasureLabel(label="effect on predictions, KL", unit="nats"),
+    (ATTRIBUTION,): MeasureLabel(label="attribution, the effect to first order", unit="nats"),
+    (GATE,): MeasureLabel(label="gate estimate on the same inputs", unit="nats"),
     (LOGIT,): MeasureLabel(label="effect on the logit", unit="units of a logit"),
     (DIRECT[0],): MeasureLabel(label="direct effect on the logit", unit="units of a logit"),
     (COMPENSATION,): MeasureLabel(label="compensation by later layers", unit="units of a logit"),

@@ -20,16 +20,12 @@ from headscope.attention.model.loss_source import LossCounts
 from headscope.encoding.questions.loss_questions import GivenLabels
 from headscope.encoding.segment import Segment
 from headscope.errors import OptionError
-from headscope.models.anatomy import Anatomy
-from headscope.models.loading.load_model import LoadedModel
-from headscope.prepare.input_sizes import auto_batch_size
+from headscope.prepare.input_sizes import gradient_batch_size
 from headscope.prepare.loss_model import ask_of_run, loss_model, loss_of
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums, TextOfRun
 from headscope.statistics.inference.confidence import mapped, too_few
 from headscope.statistics.tables.head_table import head_table, interval_arrays
-
-_NUMBERS_AT_ONCE = 1 << 27  # weights of all layers and scores of tokens in one batch: 512 MiB of float32
 
 Labels = Callable[[Segment], Sequence[int]]
 
@@ -154,17 +150,3 @@ def importance_differences(results: Sequence[ImportanceResult]) -> pd.DataFrame:
         }
         tables.append(head_table(columns, axes, mean_last=True, kind=result.kind))
     return pd.concat(tables, ignore_index=True)[IMPORTANCE_DIFFERENCES.names]
-
-
-def gradient_batch_size(max_length: int, anatomy: Anatomy, loaded: LoadedModel) -> int:
-    """Return the number of inputs per batch such that weights of all layers and scores of all tokens fit into memory.
-
-    Args:
-        max_length: number of tokens in an input at most.
-        anatomy: of the model.
-        loaded: the model with its head.
-    """
-    weights = sum(part.layers * part.heads for part in anatomy.layout) * max_length**2
-    vocabulary = int(loaded.model.get_input_embeddings().weight.shape[0])
-    fitting = _NUMBERS_AT_ONCE // (weights + max_length * vocabulary)
-    return max(1, min(auto_batch_size(max_length, anatomy, loaded), fitting))

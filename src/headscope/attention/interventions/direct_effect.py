@@ -86,9 +86,11 @@ class DirectEffects:
             )
         return torch.stack(by_head, dim=1)
 
+    @torch.no_grad()
     def _keep_output(self, rows: LayerRows, outputs: Tensor) -> None:
         self._outputs[rows.layer] = outputs[self._has_target]
 
+    @torch.no_grad()
     def _keep_strongest(self, rows: LayerRows, answer: Attended) -> tuple[list[int], Tensor]:
         """Keep the token off the sink that each head looks at most; change no head."""
         keys = rows.keys
@@ -102,6 +104,7 @@ class DirectEffects:
         )
         return [], answer.weights[:, :0]
 
+    @torch.no_grad()
     def _keep_scale(self, _: nn.Module, arguments: tuple[Any, ...], answer: Tensor) -> None:
         self._scale = self._unembedding.norm.scale(arguments[0][self._has_target], answer[self._has_target])
 

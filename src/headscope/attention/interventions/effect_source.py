@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence, Set
+from dataclasses import replace
 from functools import cache, partial
 from typing import Literal
 
@@ -11,6 +12,7 @@ from torch import Tensor, nn
 from headscope.attention.head_id import head_label
 from headscope.attention.interventions.block_plan import Layer, find_blocks
 from headscope.attention.interventions.changed_pass import ChangedPasses, Changes, LayerRows
+from headscope.attention.interventions.first_order import FirstOrder
 from headscope.attention.interventions.intervention import (
     Fit,
     FittingInputs,
@@ -19,7 +21,9 @@ from headscope.attention.interventions.intervention import (
     OutputVisitor,
 )
 from headscope.attention.interventions.logit_path import LogitPath, find_logit_path
+from headscope.attention.interventions.missing_gradient import missing_gradient
 from headscope.attention.interventions.outcome import HeadEffects, Predictions
+from headscope.attention.interventions.unchanged_pass import unchanged_logits
 from headscope.attention.model.loss_source import LossSource, decoders_of, lists_together, targets_of
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
 from headscope.attention.model.projections import find_projections
@@ -30,7 +34,7 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import AttentionError, ModelError
 from headscope.models.anatomy import Anatomy, CallSite
-from headscope.models.losses import asked_logits
+from headscope.models.losses import asked_logits, frozen
 
 Scope = Literal["head", "layer", "model"]
 """What is changed at once: a single head, all heads of a layer, all heads of the model."""
@@ -49,12 +53,15 @@ class EffectSource(LossSource):
         scopes: what is changed at once.
         sets: sets of heads, each changed at once.
         direct: whether tiles hold direct effects and copying scores of weights, where these are known.
+        first_order: whether tiles hold first-order effects, where the model gives a gradient.
         seed: of what interventions draw.
-        after_batch: called after each batch with the passes that an input takes, the effects by layer, and seconds.
+        after_batch: called after each batch with this source, the effects by layer, and seconds.
 
     Attributes:
         plan: the model's blocks.
         logit_path: from heads to logits, where direct effects are wanted.
+        no_gradient: why there are no first-order effects; empty where there are, and where they are not wanted.
+        backward: how many backward passes an input takes.
 
     Raises:
         ModelError: as `LossSource`.
@@ -75,8 +82,9 @@ class EffectSource(LossSource):
         scopes: Sequence[Scope] = ("head",),
         sets: Sequence[Heads] = (),
         direct: bool = False,
+        first_order: bool = False,
         seed: int = 0,
-        after_batch: Callable[[float, list[HeadEffects], float], object] = lambda *_: None,
+        after_batch: Callable[["EffectSource", list[HeadEffects], float], object] = lambda *_: None,
         padding_side: str = "right",
     ) -> None:
         super().__init__(model, anatomy, vocabulary, batches, ask, padding_side=padding_side)
@@ -89,6 +97,8 @@ class EffectSource(LossSource):
             self.logit_path = find_logit_path(
                 model, anatomy, vocabulary, self.plan.modules, self._projections
             )
+        self.no_gradient = missing_gradient(self._passes(_NoTiles())) if first_order else ""
+        self.backward = int(first_order and not self.no_gradient)
         self._sites = {(site.kind, site.layer): site for site in anatomy.calls if site is not None}
         # Fitted once, by whoever asks first, for the copies that read a part of the batches too.
         self._interventions = cache(lambda: self._fitted(fits, fitting, seed))
@@ -110,12 +120,12 @@ class EffectSource(LossSource):
         """Compute the batches one by one; see `TileSource`. Tiles hold effects alone."""
         interventions = self._interventions()
         passes = self._passes(consumer)
-        with passes.listening(), torch.inference_mode():
+        with passes.listening(), frozen(self.model):
             for segments in self.batches:
                 for questions in self.questions(segments):
                     began = time.perf_counter()
                     effects = self._batch(questions, passes, interventions)
-                    self.after_batch(self.passes, effects, time.perf_counter() - began)
+                    self.after_batch(self, effects, time.perf_counter() - began)
 
     def _passes(self, consumer: TileConsumer) -> ChangedPasses:
         shared = ModelPass(
@@ -134,31 +144,36 @@ class EffectSource(LossSource):
             targets = targets_of(questions, shared)
             with asked_logits(self.model, targets != NO_TARGET):
                 direct = self.logit_path.listener(self._projections, targets)
-                if direct is None:
-                    logits = passes.unchanged(inputs).logits
-                else:
-                    with direct.listening():
-                        logits = passes.unchanged(inputs, changes=direct.looks).logits
-                predictions = Predictions(logits, targets)
-                self._check(predictions.losses, shared)
-                self.count(questions, predictions.losses)
+                first_order = FirstOrder(interventions, self._sites) if self.backward else None
+                logits = unchanged_logits(passes, inputs, targets, direct=direct, first_order=first_order)
+                with torch.inference_mode():
+                    predictions = Predictions(logits, targets)
+                    self._check(predictions.losses, shared)
+                    self.count(questions, predictions.losses)
 
-                def effect(heads: Heads) -> Tensor:
-                    by_intervention = [
-                        predictions.against(passes.changed(inputs, each.changes(heads)).logits)
-                        for each in interventions
-                    ]
-                    return torch.stack(by_intervention, dim=1)
+                    def effect(heads: Heads) -> Tensor:
+                        by_intervention = [
+                            predictions.against(passes.changed(inputs, each.changes(heads)).logits)
+                            for each in interventions
+                        ]
+                        return torch.stack(by_intervention, dim=1)
 
-                whole = effect(self._all_heads) if "model" in self.scopes else None
-                sets = torch.stack([effect(heads) for heads in self.sets], dim=1) if self.sets else None
-                self._check(sets, shared, lambda _: "with several heads changed, ")
-                for layer in self.plan.layers:
-                    by_itself = None if direct is None else direct.of_layer(layer)
-                    effects = self._of_layer(layer, predictions.losses, effect, whole, sets, by_itself)
-                    self._check(effects.heads, shared, partial(_with_head_changed, layer))
-                    shared.consumer.update(self._tile(layer, effects, passes))
-                    by_layer.append(effects)
+                    whole = effect(self._all_heads) if "model" in self.scopes else None
+                    sets = torch.stack([effect(heads) for heads in self.sets], dim=1) if self.sets else None
+                    self._check(sets, shared, lambda _: "with several heads changed, ")
+                    for layer in self.plan.layers:
+                        effects = self._of_layer(layer, predictions.losses, effect, whole, sets)
+                        if direct is not None:
+                            effects = replace(effects, direct=direct.of_layer(layer))
+                        if first_order is not None:
+                            effects = replace(
+                                effects,
+                                gate=first_order.gate(layer),
+                                attribution=first_order.attribution(layer),
+                            )
+                        self._check(effects.heads, shared, partial(_with_head_changed, layer))
+                        shared.consumer.update(self._tile(layer, effects, passes))
+                        by_layer.append(effects)
         return by_layer
 
     @property
@@ -172,7 +187,6 @@ class EffectSource(LossSource):
         effect: Callable[[Heads], Tensor],
         whole: Tensor | None,
         sets: Tensor | None,
-        direct: Tensor | None,
     ) -> HeadEffects:
         numbers = range(len(self._sites[layer].groups))
         return HeadEffects(
@@ -183,7 +197,6 @@ class EffectSource(LossSource):
             layer=effect({layer: numbers}) if "layer" in self.scopes else None,
             model=whole,
             sets=sets,
-            direct=direct,
             ov_copying=self.logit_path.ov_copying.get(layer),
         )
 

@@ -24,6 +24,10 @@ class HeadEffects:
         model: with all heads of the model changed, `[batch, intervention, MEASURES]`; the same for every layer.
         sets: with the heads of each of some sets changed, `[batch, set, intervention, MEASURES]`; the same for every
             layer.
+        gate: the gradient of the loss by a gate of 1 on what each head writes, `[batch, head]`, nats: to first order,
+            what is saved when it writes nothing; None where no gradient was taken.
+        attribution: what is added to the loss with each head changed, to first order, `[batch, head, intervention]`,
+            nats; None where no gradient was taken, or interventions are about where heads look.
         direct: what each head adds to logits by itself, `[batch, head, direct_effect.DIRECT]`; None where it is not
             known.
         ov_copying: the copying score of each head from weights alone, `[head]`, the same for every batch; None where it
@@ -35,6 +39,8 @@ class HeadEffects:
     layer: Float[Tensor, "batch intervention measure"] | None = None
     model: Float[Tensor, "batch intervention measure"] | None = None
     sets: Float[Tensor, "batch set intervention measure"] | None = None
+    gate: Float[Tensor, "batch head"] | None = None
+    attribution: Float[Tensor, "batch head intervention"] | None = None
     direct: Float[Tensor, "batch head effect"] | None = None
     ov_copying: Float[Tensor, " head"] | None = None
 

@@ -1,0 +1,70 @@
+"""The pass of a batch with all heads as they are, and what is learned of them on the way, forth and back."""
+
+from contextlib import ExitStack
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from headscope.attention.interventions.block_plan import Layer
+from headscope.attention.interventions.changed_pass import (
+    UNCHANGED,
+    ChangedPasses,
+    Changes,
+    LayerRows,
+    OutputChange,
+)
+from headscope.attention.interventions.direct_effect import DirectEffects
+from headscope.attention.interventions.first_order import FirstOrder
+from headscope.encoding.questions.loss_questions import NO_TARGET
+from headscope.models.losses import segment_losses
+
+
+def unchanged_logits(
+    passes: ChangedPasses,
+    inputs: dict[str, Tensor],
+    targets: Int[Tensor, "batch position"],
+    *,
+    direct: DirectEffects | None = None,
+    first_order: FirstOrder | None = None,
+) -> Tensor:
+    """Run the model as it is, and back where first-order effects are wanted; return its logits.
+
+    Args:
+        passes: of the model, listening.
+        inputs: the model's arguments for the batch.
+        targets: the right tokens, `NO_TARGET` where nothing is asked.
+        direct: listens for direct effects.
+        first_order: takes the gradient; the model's parameters are frozen.
+    """
+    with ExitStack() as stack:
+        looks = UNCHANGED
+        if direct is not None:
+            stack.enter_context(direct.listening())
+            looks = direct.looks
+        if first_order is None:
+            stack.enter_context(torch.inference_mode())
+            logits: Tensor = passes.unchanged(inputs, changes=looks).logits
+            return logits
+        stack.enter_context(torch.enable_grad())
+        logits = passes.unchanged(inputs, changes=_both(looks, first_order.looks)).logits
+        scores = logits if logits.ndim == 2 else logits[targets != NO_TARGET]
+        segment_losses(scores, targets).sum().backward()  # type: ignore[no-untyped-call]
+    return logits.detach()
+
+
+def _both(first: Changes, then: Changes) -> Changes:
+    """Return what looks first at what heads write, and then hands it on as another does."""
+
+    def outputs(layer: Layer) -> OutputChange:
+        look, change = first.outputs.get(layer), then.outputs[layer]
+        if look is None:
+            return change
+
+        def in_turn(rows: LayerRows, written: Tensor) -> Tensor | None:
+            look(rows, written)
+            return change(rows, written)
+
+        return in_turn
+
+    return Changes(outputs={layer: outputs(layer) for layer in then.outputs}, weights=first.weights)
