@@ -1,6 +1,6 @@
 """What effects of heads add to the report."""
 
-from headscope.analyses.effects import direct_table
+from headscope.analyses.effects import direct_table, logit_findings
 from headscope.analyses.effects.card_line import effect_lines
 from headscope.analyses.effects.compared import section as compared
 from headscope.analyses.effects.findings import TOPIC, effect_findings
@@ -12,8 +12,13 @@ from headscope.report_kit.report_parts import Context, Parts, Section
 
 
 def findings(about: Context) -> list[Sentence]:
-    """Say what the model loses with attention replaced, without single heads, and whether other measures tell it."""
-    return [*kept.kept_findings(about), *effect_findings(about), *compared.compared_findings(about)]
+    """Say what the model loses with attention replaced and without single heads, which copy, and what tells it."""
+    return [
+        *kept.kept_findings(about),
+        *effect_findings(about),
+        *logit_findings.logit_findings(about),
+        *compared.compared_findings(about),
+    ]
 
 
 def sections(about: Context) -> list[Section]:

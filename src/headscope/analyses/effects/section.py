@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from headscope.analyses.effects import logit_findings
 from headscope.analyses.effects.direct_table import direct_table
 from headscope.analyses.effects.figures import draw_effects
 from headscope.analyses.effects.findings import TOPIC
@@ -61,7 +62,9 @@ def effect_section(about: Context) -> list[Section]:
             head_table(table, kind).html(),
         ]
         if (on_logits := direct_table(table, kind)) is not None:
-            blocks.append(on_logits.html())
+            blocks += [*linked(about.findings_on(logit_findings.TOPIC, kind=kind)), on_logits.html()]
+    if why := about.run.manifest.get("effects", {}).get("no_direct"):
+        blocks.append(caption(f"Effects on single logits are not known here: {why}."))
     return section("effects", "What a head is worth to the loss", WHY, blocks)
 
 

@@ -1,0 +1,128 @@
+"""Findings on logits: which heads copy or suppress what they look at, and what later layers make up for."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from headscope.analyses.effects.accumulator import COMPENSATION, LOGIT
+from headscope.attention.interventions.direct_effect import DIRECT
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
+from headscope.report_kit.numbers import nats, span
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import Cell, cell_of, rows_by_head
+from headscope.report_kit.words import count
+
+TOPIC = "logits"
+_DIRECT, _COPYING = DIRECT
+Effects = dict[tuple[int, int], dict[str, Cell]]
+"""Of each head, its effects on logits by measure."""
+
+
+def logit_findings(about: Context) -> list[Sentence]:
+    """Say which heads copy or suppress the token that they look at most, and for which later layers make up."""
+    table = about.run.tables.get("effects")
+    if table is None or not len(table):
+        return []
+    return [
+        each
+        for kind in about.kinds
+        for effects in [effects_on_logits(table, kind.name)]
+        for each in kind.findings([*_copying(effects, kind), *_compensation(effects, kind)])
+    ]
+
+
+def effects_on_logits(table: pd.DataFrame, kind: str) -> Effects:
+    """Return the effects on logits of the heads of a kind that have intervals; empty where there are none.
+
+    Args:
+        table: `tables/effects.parquet`.
+        kind: `encoder`, `decoder` or `cross`.
+    """
+    measures = (LOGIT, _DIRECT, COMPENSATION, _COPYING)
+    rows = table[(table["kind"] == kind) & table["measure"].isin(measures) & table["ci_low"].notna()]
+    return {
+        head: {name: cell_of(row, "value") for (name,), row in cells.items()}
+        for head, cells in rows_by_head(rows, "measure")
+    }
+
+
+def _copying(effects: Effects, kind: Kind) -> list[Sentence]:
+    scores = {head: cells[_COPYING] for head, cells in effects.items() if _COPYING in cells}
+    copying = {head: cell for head, cell in scores.items() if cell.ci_low > 0}
+    findings = []
+    if copying:
+        head = max(copying, key=lambda each: copying[each].value)
+        cell, most = copying[head], kind.head(*head)
+        findings += [
+            sentence(
+                TOPIC,
+                most,
+                f" copies: it adds {nats(cell.value)} (95% interval {span(cell.ci_low, cell.ci_high)}) to the logit of "
+                "the token that it looks at most.",
+            ),
+            sentence(
+                TOPIC,
+                f"{count(len(copying), 'head')} of {len(scores):,}{kind.of_kind} "
+                f"{'copies' if len(copying) == 1 else 'copy'} in this way (whole 95% intervals above 0).",
+                goes_on=True,
+                figure=kind.shaded(dict.fromkeys(copying, 1)),
+            ),
+        ]
+    suppressing = sorted((cell.value, head) for head, cell in scores.items() if cell.ci_high < 0)
+    if suppressing:
+        heads = [head for _, head in suppressing]
+        findings.append(
+            sentence(
+                TOPIC,
+                f"{count(len(heads), 'head')} of {len(scores):,}{kind.of_kind} "
+                f"{'suppresses' if len(heads) == 1 else 'suppress'} the token looked at most: ",
+                *listed(numbered(kind.name, *head) for head in heads),
+                ".",
+                figure=kind.shaded(dict.fromkeys(heads, 1)),
+            )
+        )
+    return findings
+
+
+def _compensation(effects: Effects, kind: Kind) -> list[Sentence]:
+    known = {head: cells for head, cells in effects.items() if COMPENSATION in cells}
+    repaired = {
+        head: cells
+        for head, cells in known.items()
+        if cells[COMPENSATION].ci_low > 0 and cells[_DIRECT].ci_low > 0
+    }
+    findings = []
+    if repaired:
+        head = max(repaired, key=lambda each: repaired[each][COMPENSATION].value)
+        cells = repaired[head]
+        findings += [
+            sentence(
+                TOPIC,
+                "Later layers make up most for ",
+                kind.head(*head),
+                f": for {nats(cells[COMPENSATION].value)} of the {nats(cells[_DIRECT].value)} that it adds to the "
+                "right token’s logit.",
+            ),
+            sentence(
+                TOPIC,
+                f"They make up for {count(len(repaired), 'head')} of {len(known):,}{kind.of_kind} (whole 95% intervals "
+                "above 0).",
+                goes_on=True,
+                figure=kind.shaded(dict.fromkeys(repaired, 1)),
+            ),
+        ]
+    needed = {head: cells for head, cells in known.items() if cells[COMPENSATION].ci_high < 0}
+    if needed:
+        head = min(needed, key=lambda each: needed[each][COMPENSATION].value)
+        cells = needed[head]
+        findings.append(
+            sentence(
+                TOPIC,
+                "Later layers need ",
+                kind.head(*head),
+                f" most: without it the right token’s logit falls by {nats(cells[LOGIT].value)}, of which it adds "
+                f"{nats(cells[_DIRECT].value)} itself.",
+            )
+        )
+    return findings
