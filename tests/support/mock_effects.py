@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from headscope.analyses.effects.estimates.judge import estimates_table
 from headscope.analyses.effects.tables import EFFECTS
 from support.measured import with_parts
 from support.stand_ins import table_of
@@ -66,4 +67,5 @@ def with_effects(
     facts["no_gradient"] = "" if gradient else "no gradient passes through its QuantLinear"
     facts |= dict.fromkeys(("no_direct", "no_ov"), "" if direct else "direct effects are of decoders alone")
     manifest = {**inputs.manifest, "effects": facts}
-    return with_parts(inputs, effects=table_of(EFFECTS, rows), manifest=manifest)
+    effects = table_of(EFFECTS, rows)
+    return with_parts(inputs, effects=effects, effect_estimates=estimates_table(effects), manifest=manifest)

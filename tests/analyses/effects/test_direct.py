@@ -100,7 +100,7 @@ def test_the_page_has_a_table_of_them():
 
 def test_the_terminal_has_them_and_says_what_compensation_needs():
     inputs = with_effects(mock_inputs.decoder(2, 4), direct=True)
-    tables = {"effects": inputs.tables.get("effects")}
+    tables = {name: inputs.tables.get(name) for name in ("effects", "effect_estimates")}
     facts = {"effects": inputs.manifest["effects"]}
     grid, *lines = render_results(StageResult(name="effects", tables=tables, facts=facts))
     assert list(grid.titles) == [

@@ -127,9 +127,9 @@ def test_the_figure_has_a_point_a_head_at_its_effect(inputs):
 
 
 def test_in_the_terminal_the_largest_come_first(inputs):
-    tables = {"effects": inputs.tables.get("effects")}
+    tables = {name: inputs.tables.get(name) for name in ("effects", "effect_estimates")}
     facts = {"effects": inputs.manifest["effects"]}
-    grid, how, line, estimates, none, needed = render_results(
+    grid, how, line, *judged, estimates, none, needed = render_results(
         StageResult(name="effects", tables=tables, facts=facts)
     )
     assert isinstance(grid, Grid)
@@ -139,18 +139,19 @@ def test_in_the_terminal_the_largest_come_first(inputs):
     assert line.startswith(
         "loss mlm: 3.46 nats a token with all heads as they are, over 96 inputs, 864 tokens predicted"
     )
+    assert [each.partition(" finds ")[0] for each in judged] == ["attribution", "the gate estimate"]
     assert estimates == (
         "attribution: the first-order estimate of the added loss, by the gradient of what the head writes"
     )
     assert none == "no direct effects on logits: direct effects are of decoders alone"
     assert needed == "about 91 documents show an effect of 0.01 nats of the median head"
     without = {"effects": {**facts["effects"], "documents_needed": None}}
-    assert len(list(render_results(StageResult(name="effects", tables=tables, facts=without)))) == 5
+    assert len(list(render_results(StageResult(name="effects", tables=tables, facts=without)))) == 7
 
 
 def test_a_model_without_a_gradient_says_why_in_the_terminal():
     inputs = with_effects(mock_inputs.encoder(2, 4), gradient=False)
-    tables = {"effects": inputs.tables.get("effects")}
+    tables = {name: inputs.tables.get(name) for name in ("effects", "effect_estimates")}
     facts = {"effects": inputs.manifest["effects"]}
     grid, *lines = render_results(StageResult(name="effects", tables=tables, facts=facts))
     assert grid.titles[-1] == "KL"

@@ -14,12 +14,13 @@ ANALYSIS = Analysis(
         Stage(
             name="effects",
             measure="measure:EffectsMeasurement",
+            tables="all_tables:TABLES",
             corpora=("text",),
             options=(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs"),
             # 2: effects on logits, direct effects and copying.
             # 3: a test that keeps its level where documents have a tail.
-            # 4: first-order estimates.
-            version=4,
+            # 4: first-order estimates. 5: judged by exact effects.
+            version=5,
             order=9,
             by_name=True,
             cost=120,

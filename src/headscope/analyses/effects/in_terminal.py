@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from headscope.analyses.effects.accumulator import ATTRIBUTION
 from headscope.analyses.effects.direct_table import measures_on_logits
+from headscope.analyses.effects.estimates.lines import estimate_lines
 from headscope.analyses.effects.findings import added_losses, wording_of
 from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.kept.accumulator import REPLACEMENTS
@@ -58,6 +59,7 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
         f"loss {facts['loss']}: {loss_words(facts, how='with all heads as they are, over')}; added loss and "
         "KL(p || p changed) in nats"
     )
+    yield from estimate_lines(result.tables["effect_estimates"], prefix)
     if estimates:
         yield "attribution: the first-order estimate of the added loss, by the gradient of what the head writes"
     elif facts["no_gradient"]:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.effects.accumulator import COMPENSATION, EffectResult, EffectsAccumulator
 from headscope.analyses.effects.effects_text import FITS, EffectsText
+from headscope.analyses.effects.estimates.judge import estimates_table
 from headscope.analyses.effects.forecast import documents_needed
 from headscope.analyses.effects.tables import EFFECTS, TOTAL
 from headscope.analyses.measurement import Measurement
@@ -62,9 +63,10 @@ class EffectsMeasurement(Measurement[ModelRun]):
         text.counts.check()
         results = effects.compute()
         documents = max(result.n_documents for result in results)
+        table = effects_table(results, self.run.options.intervention)
         return StageResult(
             name="effects",
-            tables={"effects": effects_table(results, self.run.options.intervention)},
+            tables={"effects": table, "effect_estimates": estimates_table(table)},
             facts={"effects": self._facts(results)},
             notes=notes_on(
                 "effects",

@@ -40,7 +40,6 @@ EFFECTS = TableSchema(
     ),
     key=("kind", "layer", "head", "measure"),
 )
-TABLES = (EFFECTS,)
 
 HEAD_LABELS = {
     ("loss",): MeasureLabel(label="effect on the loss", unit="nats"),

@@ -19,7 +19,7 @@ from headscope.study.study import Study
 MEASURES: Mapping[str, str] = {
     "norms.non_sink": "weight off the sink",
     "norms.output_norm_in_stream": "output norm",
-    "importance.gate": "gate estimate",
+    "effects.gate": "gate estimate",
     "effects.loss": "effect on the loss",
     "explanation.explained": "share explained",
 }
@@ -105,19 +105,6 @@ def agreements(heads: pd.DataFrame) -> list[Agreement]:
         for first, second in combinations(heads.columns, 2)
     ]
     return sorted((pair for pair in pairs if np.isfinite(pair.rho)), key=lambda pair: -pair.rho)
-
-
-def top_decile(heads: pd.DataFrame) -> tuple[int, int]:
-    """Return how many heads are the decile with the largest effects, and how many of them the gate estimate puts there.
-
-    Args:
-        heads: from `measured_heads`, with the gate estimate.
-    """
-    number = -(-len(heads) // 10)
-    by_effect, by_gate = (
-        set(heads[MEASURES[name]].nlargest(number).index) for name in ("effects.loss", "importance.gate")
-    )
-    return number, len(by_effect & by_gate)
 
 
 def ranked_apart(heads: pd.DataFrame, *, most: int = 3) -> list[RankedApart]:

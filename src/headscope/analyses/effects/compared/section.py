@@ -6,12 +6,10 @@ import pandas as pd
 
 from headscope.analyses.effects.compared.figure import draw_agreement
 from headscope.analyses.effects.compared.ranks import (
-    MEASURES,
     Agreement,
     agreements,
     measured_heads,
     ranked_apart,
-    top_decile,
 )
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
@@ -19,7 +17,6 @@ from headscope.report_kit.linked_sentences import Sentence, sentence
 from headscope.report_kit.links import kind_link, linked
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Figure, Section, section
-from headscope.report_kit.words import count
 from headscope.views.markup import Html, el
 
 TOPIC = "measures_compared"
@@ -40,7 +37,7 @@ def compared_findings(about: Context) -> list[Sentence]:
     findings = []
     for kind in about.kinds:
         heads = measured_heads(about.run, kind)
-        said = [*_nearest(kind, agreements(heads)), *_recall(kind, heads), *_apart(kind, heads)]
+        said = [*_nearest(kind, agreements(heads)), *_apart(kind, heads)]
         findings += kind.findings(said)
     return findings
 
@@ -62,15 +59,6 @@ def _nearest(kind: Kind, pairs: list[Agreement]) -> list[Sentence]:
             f"(95% interval over heads {best.ci_low:.2f} to {best.ci_high:.2f}).",
         )
     ]
-
-
-def _recall(kind: Kind, heads: pd.DataFrame) -> list[Sentence]:
-    """Say how many of the heads with the largest effects the gate estimate finds."""
-    if MEASURES["importance.gate"] not in heads:
-        return []
-    number, both = top_decile(heads)
-    largest = f"{count(number, 'head')}{kind.of_kind} with the largest effects (the top tenth)"
-    return [sentence(TOPIC, f"The gate estimate finds {both} of the {largest}.")]
 
 
 def _apart(kind: Kind, heads: pd.DataFrame) -> list[Sentence]:

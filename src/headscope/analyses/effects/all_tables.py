@@ -1,0 +1,6 @@
+"""The tables of the stage of effects."""
+
+from headscope.analyses.effects.estimates.tables import EFFECT_ESTIMATES
+from headscope.analyses.effects.tables import EFFECTS
+
+TABLES = (EFFECTS, EFFECT_ESTIMATES)

@@ -1,0 +1,1 @@
+"""Can a first-order estimate stand for the effect of a head?"""

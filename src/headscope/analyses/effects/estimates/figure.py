@@ -1,0 +1,65 @@
+"""The figure of estimates: the first-order estimate of each head's effect across, and its exact effect upwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator
+
+from headscope.analyses.effects.accumulator import GATE
+from headscope.analyses.effects.estimates.judge import Judged, judged_of
+from headscope.figures.head_points import draw_points
+from headscope.figures.style import LINE, house_style, new_figure
+from headscope.report_kit.report_parts import Context, Drawing
+
+_WIDTH, _HEIGHT = 5.2, 4.2
+_LINEAR = 1e-3
+"""Between this many nats on both sides of 0 the axes are linear, beyond logarithmic."""
+
+
+def draw_estimates(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    """Yield the figure of each kind of attention, of its first estimate.
+
+    Args:
+        about: the run.
+        table: `tables/effects.parquet`.
+    """
+    for kind in about.kinds:
+        for judged in judged_of(table, kind.name)[:1]:
+            yield kind.ending, partial(estimate_figure, judged, kind=kind.name, roles=about.run.roles)
+
+
+def estimate_figure(judged: Judged, *, kind: str, roles: pd.DataFrame | None) -> Figure:
+    """Draw a point for each head at its estimate and its effect; on the diagonal both are the same.
+
+    Args:
+        judged: the heads.
+        kind: `encoder`, `decoder` or `cross`.
+        roles: `kind layer head role`, for colors and shapes.
+    """
+    heads = [(int(layer), int(head)) for layer, head in judged.heads]
+    y = np.abs(judged.effect) if judged.estimate == GATE else judged.effect
+    every = np.concatenate([judged.guess, y, [-_LINEAR, 2 * _LINEAR]])
+    ends = 1.3 * every.min(), 1.3 * every.max()
+    with house_style():
+        figure = new_figure(_WIDTH, _HEIGHT)
+        ax = figure.subplots()
+        for axis, set_scale, set_ends in (
+            (ax.xaxis, ax.set_xscale, ax.set_xlim),
+            (ax.yaxis, ax.set_yscale, ax.set_ylim),
+        ):
+            set_scale("symlog", linthresh=_LINEAR, linscale=0.6)
+            set_ends(*ends)
+            axis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=_LINEAR))
+            axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}".replace("-", "−")))
+        ax.axhline(0, color=LINE, linewidth=1.0, zorder=1)
+        ax.axvline(0, color=LINE, linewidth=1.0, zorder=1)
+        ax.plot(ends, ends, color=LINE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
+        draw_points(ax, heads, judged.guess, y, kind=kind, name="estimates", roles=roles)
+        ax.set_xlabel("gate estimate, nats" if judged.estimate == GATE else "attribution, nats")
+        ax.set_ylabel("size of the added loss, nats" if judged.estimate == GATE else "added loss, nats")
+        return figure

@@ -1,0 +1,113 @@
+"""Sentences on what first-order estimates find of the exact effects, and what they overlook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
+from headscope.analyses.effects.estimates.judge import Judged, judged_of
+from headscope.analyses.effects.estimates.tables import SLOPE, WRONG_SIGNS
+from headscope.report_kit.kinds import Kind
+from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
+from headscope.report_kit.numbers import percent, two_decimals
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import Cell, cell_of, records
+from headscope.report_kit.words import count
+
+TOPIC = "effect_estimates"
+NAMES = {ATTRIBUTION: "attribution", GATE: "the gate estimate"}
+
+
+def estimate_findings(about: Context) -> list[Sentence]:
+    """Say how many of the largest effects estimates find, how large and of which sign effects are by them."""
+    effects, verdicts = (about.run.tables.get(name) for name in ("effects", "effect_estimates"))
+    if effects is None or verdicts is None or not len(verdicts):
+        return []
+    findings: list[Sentence] = []
+    for kind in about.kinds:
+        if several := judged_of(effects, kind.name):
+            sentences = [_found(kind, several), *_slope_and_signs(kind, verdicts), *_missed(kind, several)]
+            findings += kind.findings(sentences)
+    return findings
+
+
+def verdict(verdicts: pd.DataFrame, kind: str, estimate: str, measure: str) -> Cell | None:
+    """Return a verdict on all heads of a kind, `n` of them; None where it has no value.
+
+    Args:
+        verdicts: `tables/effect_estimates.parquet`.
+        kind: of attention.
+        estimate: which is judged.
+        measure: one of `tables.VERDICTS`.
+    """
+    rows = verdicts[
+        (verdicts["kind"] == kind)
+        & verdicts["layer"].isna()
+        & (verdicts["estimate"] == estimate)
+        & (verdicts["measure"] == measure)
+        & verdicts["value"].notna()
+    ]
+    return next((cell_of(row, "value") for row in records(rows)), None)
+
+
+def _found(kind: Kind, several: Sequence[Judged]) -> Sentence:
+    """Say how many heads of the top tenth are in the top tenth of each estimate."""
+    first, *others = several
+    largest = f"{count(first.number_of_large, 'head')}{kind.of_kind} with the largest effects (the top tenth)"
+    more = "".join(f", {NAMES[each.estimate]} {int(each.is_found.sum())}" for each in others)
+    return sentence(
+        TOPIC, f"{NAMES[first.estimate]} finds {int(first.is_found.sum())} of the {largest}{more}."
+    )
+
+
+def _slope_and_signs(kind: Kind, verdicts: pd.DataFrame) -> Iterator[Sentence]:
+    share = verdict(verdicts, kind.name, ATTRIBUTION, WRONG_SIGNS)
+    if share is not None:
+        wrong = round(share.value * share.n)
+        interval = ""
+        if share.has_interval:
+            ends = f"{100 * share.ci_low:.0f} to {100 * share.ci_high:.0f}"
+            interval = f" ({percent(share.value)}, 95% interval {ends})"
+        changing = count(share.n, "head that changes the loss", "heads that change the loss")
+        yield sentence(
+            TOPIC, f"attribution has the wrong sign for {wrong} of {changing}{kind.of_kind}{interval}."
+        )
+    slope = verdict(verdicts, kind.name, ATTRIBUTION, SLOPE)
+    if slope is not None and slope.has_interval:
+        ends = f"{two_decimals(slope.ci_low)} to {two_decimals(slope.ci_high)}"
+        times = f"{two_decimals(slope.value)} times their attribution (95% interval {ends})"
+        if slope.ci_low <= 0 <= slope.ci_high:
+            yield sentence(
+                TOPIC, f"attribution does not say how large effects are{kind.of_kind}: they are {times}."
+            )
+        else:
+            yield sentence(TOPIC, f"effects{kind.of_kind} are {times}, the median over pairs of heads.")
+
+
+def _missed(kind: Kind, several: Sequence[Judged]) -> Iterator[Sentence]:
+    """Name the heads with the largest effects that an estimate calls unimportant."""
+    for judged in several:
+        rows = np.flatnonzero(judged.is_missed)
+        if not len(rows):
+            continue
+        largest_first = [int(row) for row in rows[np.argsort(judged.rank[rows])]]
+        name = NAMES[judged.estimate]
+        if len(rows) == 1:
+            (row,) = largest_first
+            yield sentence(
+                TOPIC,
+                f"{name} misses ",
+                kind.head(*judged.head(row)),
+                f": number {judged.rank[row]} of {len(judged.effect):,} by effect, and number "
+                f"{judged.guessed_rank[row]} by estimate.",
+            )
+        else:
+            yield sentence(
+                TOPIC,
+                f"{name} misses {len(rows)} of these heads{kind.of_kind}, which are in its lower half: ",
+                *listed(numbered(kind.name, *judged.head(row)) for row in largest_first),
+                ".",
+            )

@@ -1,0 +1,180 @@
+"""First-order estimates judged by exact effects: recall of the largest, slope, and signs, of the model and by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.stats import rankdata, theilslopes
+
+from headscope.analyses.effects.accumulator import GATE
+from headscope.analyses.effects.estimates.tables import (
+    EFFECT_ESTIMATES,
+    MISSED,
+    RECALL,
+    SLOPE,
+    WRONG_SIGNS,
+)
+from headscope.analyses.effects.tables import ESTIMATES
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, ends_of, ratio_interval
+from headscope.statistics.inference.significance import SIGNIFICANT
+
+_LARGEST = 10
+"""One head in so many has a large effect."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The heads of a kind of attention with their exact effects and one estimate of them.
+
+    Attributes:
+        estimate: its name.
+        heads: layer and head from 1, `[head, 2]`.
+        effect: added loss, nats, `[head]`.
+        is_significant: whether it is told from 0, at a false discovery rate of 5% over all heads, `[head]`.
+        guess: the estimate, nats, `[head]`.
+    """
+
+    estimate: str
+    heads: NDArray[np.int64]
+    effect: NDArray[np.float64]
+    is_significant: NDArray[np.bool_]
+    guess: NDArray[np.float64]
+
+    def head(self, row: int) -> tuple[int, int]:
+        """Return layer and head of a row, from 1."""
+        layer, head = self.heads[row].tolist()
+        return layer, head
+
+    @property
+    def rank(self) -> NDArray[np.int64]:
+        """The rank of each head by the size of its effect, from 1."""
+        return _ranks(self.effect)
+
+    @property
+    def guessed_rank(self) -> NDArray[np.int64]:
+        """The rank of each head by the size of its estimate, from 1."""
+        return _ranks(self.guess)
+
+    @property
+    def is_large(self) -> NDArray[np.bool_]:
+        """Which heads are the tenth with the largest effects."""
+        return self.rank <= self.number_of_large
+
+    @property
+    def number_of_large(self) -> int:
+        """How many heads a tenth are, at least 1."""
+        return -(-len(self.effect) // _LARGEST)
+
+    @property
+    def is_found(self) -> NDArray[np.bool_]:
+        """Which of them are among the tenth with the largest estimates."""
+        return self.is_large & (self.guessed_rank <= self.number_of_large)
+
+    @property
+    def is_missed(self) -> NDArray[np.bool_]:
+        """Which of them are in the half with the smallest estimates."""
+        return self.is_large & (2 * self.guessed_rank > len(self.effect))
+
+    @property
+    def is_wrong(self) -> NDArray[np.bool_]:
+        """Which heads with an effect have an estimate of the other sign."""
+        wrong: NDArray[np.bool_] = self.is_significant & (np.sign(self.guess) != np.sign(self.effect))
+        return wrong
+
+
+def judged_of(effects: pd.DataFrame, kind: str) -> list[Judged]:
+    """Return the estimates of the heads of a kind beside their exact effects; none of heads without either.
+
+    Args:
+        effects: `tables/effects.parquet`.
+        kind: `encoder`, `decoder` or `cross`.
+    """
+    of_kind = effects[effects["kind"] == kind]
+    by_head = of_kind.pivot(index=["layer", "head"], columns="measure", values="value")
+    of_loss = of_kind[of_kind["measure"] == "loss"].set_index(["layer", "head"])["q_value"]
+    several = []
+    for name in ESTIMATES:
+        if name not in by_head:
+            continue
+        both = by_head[["loss", name]].dropna()
+        if len(both):
+            several.append(
+                Judged(
+                    estimate=name,
+                    heads=np.array(both.index.tolist(), dtype=np.int64),
+                    effect=both["loss"].to_numpy(dtype=np.float64),
+                    is_significant=(of_loss.reindex(both.index) < SIGNIFICANT).to_numpy(dtype=bool),
+                    guess=both[name].to_numpy(dtype=np.float64),
+                )
+            )
+    return several
+
+
+def estimates_table(effects: pd.DataFrame) -> pd.DataFrame:
+    """Return `effect_estimates.parquet`; layers are 1-based, a missing one stands for all.
+
+    Args:
+        effects: `tables/effects.parquet`.
+    """
+    rows: list[dict[str, object]] = []
+    for kind in dict.fromkeys(effects["kind"]):
+        for judged in judged_of(effects, kind):
+            for layer in (None, *sorted(set(judged.heads[:, 0].tolist()))):
+                among = (
+                    np.ones(len(judged.heads), dtype=bool) if layer is None else judged.heads[:, 0] == layer
+                )
+                rows += [
+                    {"kind": kind, "layer": layer, "estimate": judged.estimate, **each}
+                    for each in _verdicts(judged, among)
+                ]
+    table = pd.DataFrame(rows, columns=EFFECT_ESTIMATES.names)
+    return table.astype({each.name: each.dtype for each in EFFECT_ESTIMATES.columns if each.dtype != "text"})
+
+
+def _verdicts(judged: Judged, among: NDArray[np.bool_]) -> Iterator[Mapping[str, object]]:
+    """Yield each verdict on some of the heads, with its interval over heads."""
+    large = among & judged.is_large
+    yield {"measure": RECALL, **_share(judged.is_found[large]), "n_heads": int(large.sum())}
+    yield {"measure": MISSED, **_share(judged.is_missed[large]), "n_heads": int(large.sum())}
+    effect = np.abs(judged.effect) if judged.estimate == GATE else judged.effect
+    yield {
+        "measure": SLOPE,
+        **ends_of(slope_of(judged.guess[among], effect[among]), ()),
+        "n_heads": int(among.sum()),
+    }
+    if judged.estimate != GATE:
+        sure = among & judged.is_significant
+        yield {"measure": WRONG_SIGNS, **_share(judged.is_wrong[sure]), "n_heads": int(sure.sum())}
+
+
+def slope_of(x: NDArray[np.float64], y: NDArray[np.float64]) -> Interval:
+    """Return the median slope over pairs (Theil 1950), with Sen's (1968) 95% interval; it is NaN of fewer than 10.
+
+    One head with a large effect does not decide on it, as it would on the slope of least squares.
+
+    Args:
+        x, y: of each head.
+    """
+    if len(set(x.tolist())) < 2:
+        value = low = high = np.nan
+    else:
+        value, _, low, high = theilslopes(y, x, alpha=0.95)
+        if len(x) < FEWEST_DOCUMENTS:
+            low = high = np.nan
+    return Interval(value=np.array(value), low=np.array(low), high=np.array(high))
+
+
+def _share(hits: NDArray[np.bool_]) -> dict[str, float]:
+    if not len(hits):
+        return dict.fromkeys(("value", "ci_low", "ci_high"), np.nan)
+    interval = ratio_interval(hits.astype(np.float64), np.ones(len(hits)), scale="share")
+    return ends_of(interval, ())
+
+
+def _ranks(values: NDArray[np.float64]) -> NDArray[np.int64]:
+    ranks: NDArray[np.int64] = rankdata(-np.abs(values), method="ordinal").astype(np.int64)
+    return ranks

@@ -1,0 +1,34 @@
+"""The table of how well first-order estimates do, judged by exact effects."""
+
+from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.tables.columns import FROM_ONE, KIND, count, ends, number, text
+from headscope.statistics.tables.table_schema import Column, TableSchema
+
+RECALL, MISSED, SLOPE, WRONG_SIGNS = VERDICTS = ("recall", "missed", "slope", "wrong_signs")
+"""What of the largest effects an estimate finds and what it overlooks, how large effects are by it, and which signs it
+mistakes."""
+_UNIT = "share, or nats of effect by nats of estimate"
+_NONE = "no such head, or estimates that are all the same"
+
+EFFECT_ESTIMATES = TableSchema(
+    name="effect_estimates",
+    meaning="How well first-order estimates of the added loss do, judged by the exact effects on the same inputs.",
+    columns=(
+        KIND,
+        Column("layer", "layer within its kind, from 1", "Int64", missing="all layers", bounds=FROM_ONE),
+        text("estimate", "what is judged, a measure of `effects`", choices=(ATTRIBUTION, GATE)),
+        text(
+            "measure",
+            "`recall`: the share of the tenth of all heads with the largest effects, by size, that is among the tenth "
+            "with the largest estimates; `missed`: the share of it that is in the half with the smallest estimates; "
+            "`slope`: of effects by estimates, the median over pairs of heads (by size for `gate`); `wrong_signs`: of "
+            "heads with a `q_value` below 0.05, the share whose estimate has the other sign (`gate` has none)",
+            choices=VERDICTS,
+        ),
+        number("value", "over the heads", unit=_UNIT, missing=_NONE),
+        *ends("value", unit=_UNIT, missing=f"{_NONE}, or fewer than {FEWEST_DOCUMENTS} heads"),
+        count("n_heads", "heads"),
+    ),
+    key=("kind", "layer", "estimate", "measure"),
+)

@@ -1,0 +1,224 @@
+"""Estimates judged by exact effects: against plain loops, the interval of the slope, and what is said and shown."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from headscope.analyses.effects.estimates.figure import estimate_figure
+from headscope.analyses.effects.estimates.findings import estimate_findings
+from headscope.analyses.effects.estimates.judge import estimates_table, judged_of, slope_of
+from headscope.analyses.effects.estimates.lines import estimate_lines
+from headscope.analyses.effects.estimates.section import estimates_section
+from headscope.analyses.effects.estimates.tables import EFFECT_ESTIMATES
+from headscope.analyses.effects.tables import EFFECTS
+from headscope.statistics.inference.confidence import ratio_interval
+from support import mock_inputs
+from support.measured import about, only, with_parts
+from support.mock_effects import with_effects
+from support.page_tables import Tables
+from support.stand_ins import table_of
+
+LAYERS, HEADS = 3, 8
+
+
+def made_up_effects(*, gradient=True, seed=0):
+    """24 heads of which three matter most: one that both estimates find, one that the gate alone does, one missed."""
+    rng = np.random.default_rng(seed)
+    loss = rng.normal(0, 0.01, (LAYERS, HEADS))
+    attribution = loss / 2 + rng.normal(0, 0.003, loss.shape)
+    gate = np.abs(loss) + rng.uniform(0, 0.01, loss.shape)
+    loss[0, 1], attribution[0, 1], gate[0, 1] = 0.9, 0.5, 0.5
+    loss[1, 2], attribution[1, 2], gate[1, 2] = 0.5, -0.007, 0.4
+    loss[2, 3], attribution[2, 3], gate[2, 3] = -0.4, 0.0001, 0.0001
+    q = np.where(np.abs(loss) > 0.005, 0.01, 0.5)
+    rows = []
+    for layer, head in np.ndindex(LAYERS, HEADS):
+        values = {
+            "loss": loss,
+            "kl": np.abs(loss),
+            **({"attribution": attribution, "gate": gate} if gradient else {}),
+        }
+        for measure, numbers in values.items():
+            value = numbers[layer, head]
+            rows.append(
+                {
+                    "kind": "decoder", "layer": layer + 1, "head": head + 1, "intervention": "mean",
+                    "measure": measure, "value": value, "ci_low": value - 0.001, "ci_high": value + 0.001,
+                    "q_value": q[layer, head] if measure == "loss" else np.nan, "n_inputs": 96,
+                }
+            )  # fmt: skip
+    return table_of(EFFECTS, rows), loss, {"attribution": attribution, "gate": gate}, q
+
+
+def cell(table, estimate, measure, layer=None):
+    rows = table[(table["estimate"] == estimate) & (table["measure"] == measure)]
+    (row,) = rows[rows["layer"].isna() if layer is None else rows["layer"] == layer].to_dict("records")
+    return row
+
+
+@pytest.mark.parametrize("layer", [None, 1, 2, 3])
+def test_verdicts_are_those_of_plain_loops(layer):
+    effects, loss, estimates, q = made_up_effects()
+    table = estimates_table(effects)
+    assert list(table.columns) == EFFECT_ESTIMATES.names
+    heads = [(at, head) for at in range(LAYERS) for head in range(HEADS)]
+    here = [each for each in heads if layer is None or each[0] == layer - 1]
+    number = 3  # a tenth of 24, rounded up
+    large = set(sorted(heads, key=lambda each: -abs(loss[each]))[:number])
+    for name, guess in estimates.items():
+        in_order = sorted(heads, key=lambda each: -abs(guess[each]))
+        among = [each for each in here if each in large]
+        for measure, chosen in (("recall", set(in_order[:number])), ("missed", set(in_order[12:]))):
+            row = cell(table, name, measure, layer)
+            assert row["n_heads"] == len(among)
+            assert row["value"] == pytest.approx(np.mean([each in chosen for each in among]))
+            assert np.isnan(row["ci_low"])  # of fewer than 10 heads
+        row = cell(table, name, "slope", layer)
+        y = np.array([abs(loss[each]) if name == "gate" else loss[each] for each in here])
+        x = np.array([guess[each] for each in here])
+        slopes = [(y[i] - y[j]) / (x[i] - x[j]) for i in range(len(x)) for j in range(i)]
+        assert row["value"] == pytest.approx(np.median(slopes))
+        assert row["n_heads"] == len(here)
+        assert np.isnan(row["ci_low"]) == (layer is not None)
+    sure = [each for each in here if q[each] < 0.05]
+    wrong = [np.sign(loss[each]) != np.sign(estimates["attribution"][each]) for each in sure]
+    row = cell(table, "attribution", "wrong_signs", layer)
+    assert (row["value"], row["n_heads"]) == (pytest.approx(np.mean(wrong)), len(sure))
+    if layer is None:
+        assert sum(wrong) >= 2
+        interval = ratio_interval(np.array(wrong, dtype=float), np.ones(len(wrong)), scale="share")
+        assert (row["ci_low"], row["ci_high"]) == (
+            pytest.approx(float(interval.low)),
+            pytest.approx(float(interval.high)),
+        )
+    assert not ((table["estimate"] == "gate") & (table["measure"] == "wrong_signs")).any()
+
+
+@pytest.mark.parametrize("outlier", [False, True])
+def test_the_interval_of_the_slope_holds_the_truth(outlier):
+    """Of 32 heads with the heavy tails of real ones, also where the largest effect is a hundred times its estimate."""
+    rng = np.random.default_rng(3)
+    held, least_squares, runs = 0, [], 400
+    for _ in range(runs):
+        x = 0.01 * rng.standard_t(2, size=32)
+        y = 1.5 * x + 0.005 * rng.normal(size=32)
+        if outlier:
+            y[np.argmax(np.abs(x))] *= 100
+        interval = slope_of(x, y)
+        held += interval.low <= 1.5 <= interval.high
+        least_squares.append(stats.linregress(x, y).slope)
+    assert (0.9 if outlier else 0.925) < held / runs < 0.98
+    assert (np.median(least_squares) > 15) == outlier
+
+
+def test_estimates_that_are_all_the_same_have_no_slope():
+    interval = slope_of(np.zeros(20), np.arange(20.0))
+    assert np.isnan([interval.value, interval.low, interval.high]).all()
+
+
+def run_of(effects):
+    inputs = with_effects(mock_inputs.decoder(LAYERS, HEADS))
+    return with_parts(inputs, effects=effects, effect_estimates=estimates_table(effects))
+
+
+def test_what_is_said():
+    effects, loss, estimates, q = made_up_effects()
+    said = estimate_findings(about(run_of(effects)))
+    (attribution, gate) = judged_of(effects, "decoder")
+    assert (attribution.estimate, gate.estimate) == ("attribution", "gate")
+    wrong = sum((np.sign(loss) != np.sign(estimates["attribution"]))[q < 0.05])
+    slope = stats.theilslopes(loss.ravel(), estimates["attribution"].ravel())
+    texts = [each.text for each in said]
+    assert texts[0] == (
+        "Attribution finds 1 of the 3 heads with the largest effects (the top tenth), the gate estimate 2."
+    )
+    assert texts[1].startswith(
+        f"Attribution has the wrong sign for {wrong} of {(q < 0.05).sum()} heads that change the "
+    )
+    assert texts[2].startswith(
+        f"Effects are {slope.slope:.2f} times their attribution (95% interval {slope.low_slope:.2f} to"
+    )
+    rank = 1 + (np.abs(estimates["attribution"]) > 0.0001).sum()
+    assert texts[3:] == [
+        f"Attribution misses head 3-4: number 3 of 24 by effect, and number {rank} by estimate.",
+        "The gate estimate misses head 3-4: number 3 of 24 by effect, and number 24 by estimate.",
+    ]
+    assert all(len(each.text.split()) <= 25 for each in said)
+
+
+def test_several_missed_heads_are_listed():
+    effects = made_up_effects()[0]
+    of_large = (
+        effects["layer"].isin([1, 2]) & effects["head"].isin([2, 3]) & (effects["measure"] == "attribution")
+    )
+    effects.loc[of_large, "value"] = 0.0
+    texts = [each.text for each in estimate_findings(about(run_of(effects)))]
+    assert (
+        "Attribution finds 0 of the 3 heads with the largest effects (the top tenth), the gate estimate 2."
+        in texts
+    )
+    assert "Attribution misses 3 of these heads, which are in its lower half: 1-2, 2-3 and 3-4." in texts
+
+
+def test_a_slope_that_may_be_0_is_said_to_tell_nothing():
+    effects = made_up_effects()[0]
+    of_attribution = effects["measure"] == "attribution"
+    effects.loc[of_attribution, "value"] = np.random.default_rng(6).normal(size=of_attribution.sum())
+    (text,) = [each.text for each in estimate_findings(about(run_of(effects))) if "how large" in each.text]
+    assert text.startswith("Attribution does not say how large effects are: they are ")
+
+
+def test_a_model_without_estimates_has_no_section():
+    effects = made_up_effects(gradient=False)[0]
+    table = estimates_table(effects)
+    assert len(table) == 0
+    assert list(table.columns) == EFFECT_ESTIMATES.names
+    assert estimate_findings(about(run_of(effects))) == []
+    assert estimates_section(about(run_of(effects))) == []
+
+
+def test_the_page_has_a_table_by_layer_and_a_figure():
+    effects, *_ = made_up_effects()
+    run = run_of(effects)
+    page = Tables(only(estimates_section(about(run, found=estimate_findings(about(run))))))
+    rows = page.found["table-effect-estimates-decoder"]
+    assert rows[1] == [
+        "heads",
+        "recall",
+        "missed",
+        "wrong sign",
+        "slope",
+        "95% interval",
+        "recall",
+        "missed",
+        "slope",
+        "95% interval",
+    ]
+    assert [row[0] for row in rows[2:]] == ["all heads", "layer 1", "layer 2", "layer 3"]
+    assert rows[2][1:3] == ["1 of 3", "1 of 3"]
+    assert rows[4][1:3] == ["0 of 1", "0 of 1"]
+    assert "Attribution finds 1 of the 3 heads" in page.text
+    (judged, _) = judged_of(effects, "decoder")
+    (ax,) = estimate_figure(judged, kind="decoder", roles=run.roles).axes
+    points = np.concatenate(
+        [each.get_offsets() for each in ax.collections if (each.get_gid() or "").startswith("heads--")]
+    )
+    by_effect = points[np.argsort(points[:, 1])]
+    order = np.argsort(judged.effect)
+    np.testing.assert_allclose(by_effect, np.stack([judged.guess[order], judged.effect[order]], axis=1))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("attribution, nats", "added loss, nats")
+
+
+def test_the_terminal_has_a_line_an_estimate():
+    effects, loss, estimates, q = made_up_effects()
+    lines = list(estimate_lines(estimates_table(effects), {"decoder": ""}))
+    wrong = sum((np.sign(loss) != np.sign(estimates["attribution"]))[q < 0.05])
+    assert lines[0].startswith(
+        "attribution finds 1 of the 3 heads with the largest effects, and has 1 of them in its lower half; its sign is "
+        f"wrong for {wrong} of {(q < 0.05).sum()} heads with an effect; slope of effects "
+    )
+    assert lines[1].startswith(
+        "the gate estimate finds 2 of the 3 heads with the largest effects, and has 1 "
+    )
+    assert list(estimate_lines(pd.DataFrame(columns=EFFECT_ESTIMATES.names), {"decoder": ""})) == []
