@@ -59,7 +59,8 @@ def estimate_figure(judged: Judged, *, kind: str, roles: pd.DataFrame | None) ->
         ax.axhline(0, color=LINE, linewidth=1.0, zorder=1)
         ax.axvline(0, color=LINE, linewidth=1.0, zorder=1)
         ax.plot(ends, ends, color=LINE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
-        draw_points(ax, heads, judged.guess, y, kind=kind, name="estimates", roles=roles)
+        size = max(10.0, min(46.0, 3000 / len(heads)))
+        draw_points(ax, heads, judged.guess, y, kind=kind, name="estimates", roles=roles, s=size)
         ax.set_xlabel("gate estimate, nats" if judged.estimate == GATE else "attribution, nats")
         ax.set_ylabel("size of the added loss, nats" if judged.estimate == GATE else "added loss, nats")
         return figure
