@@ -253,6 +253,12 @@ class RunOptions:
     effect_inputs: int = option(
         96, least=1, help="So many inputs at most for the effects of heads, spread over the documents."
     )
+    effect_heads: int | None = option(
+        None,
+        least=2,
+        none="all",
+        help="Change so many heads at most: half those with the largest gate estimates, half drawn from the others.",
+    )
 
     def __post_init__(self) -> None:
         for name, each in options_of(type(self)).items():

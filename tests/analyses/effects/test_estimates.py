@@ -5,12 +5,15 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from headscope.analyses.effects.chosen_heads import chosen_heads
 from headscope.analyses.effects.estimates.figure import estimate_figure
 from headscope.analyses.effects.estimates.findings import estimate_findings
 from headscope.analyses.effects.estimates.judge import estimates_table, judged_of, slope_of
 from headscope.analyses.effects.estimates.lines import estimate_lines
 from headscope.analyses.effects.estimates.section import estimates_section
 from headscope.analyses.effects.estimates.tables import EFFECT_ESTIMATES
+from headscope.analyses.effects.findings import effect_findings
+from headscope.analyses.effects.section import effect_section
 from headscope.analyses.effects.tables import EFFECTS
 from headscope.statistics.inference.confidence import ratio_interval
 from support import mock_inputs
@@ -215,10 +218,75 @@ def test_the_terminal_has_a_line_an_estimate():
     lines = list(estimate_lines(estimates_table(effects), {"decoder": ""}))
     wrong = sum((np.sign(loss) != np.sign(estimates["attribution"]))[q < 0.05])
     assert lines[0].startswith(
-        "attribution finds 1 of the 3 heads with the largest effects, and has 1 of them in its lower half; its sign is "
-        f"wrong for {wrong} of {(q < 0.05).sum()} heads with an effect; slope of effects "
+        "attribution: 1 of the 3 heads with the largest effects found; 1 of them in its lower half; wrong sign for "
+        f"{wrong} of {(q < 0.05).sum()} heads with an effect; slope of effects "
     )
     assert lines[1].startswith(
-        "the gate estimate finds 2 of the 3 heads with the largest effects, and has 1 "
+        "the gate estimate: 2 of the 3 heads with the largest effects found; 1 of them in its "
     )
     assert list(estimate_lines(pd.DataFrame(columns=EFFECT_ESTIMATES.names), {"decoder": ""})) == []
+
+
+def some_changed():
+    """Of 24 heads 12 are changed: 6 with the largest gates, and 6 of the others, one of which costs a lot."""
+    effects, loss, estimates, _ = made_up_effects()
+    in_order = sorted(np.ndindex(LAYERS, HEADS), key=lambda each: -estimates["gate"][each])
+    changed = {*in_order[:6], *in_order[8:13], (2, 3)}
+    gone = [
+        row.measure in ("loss", "kl") and (row.layer - 1, row.head - 1) not in changed
+        for row in effects.itertuples()
+    ]
+    return effects[~np.array(gone)].reset_index(drop=True), loss, changed, in_order
+
+
+def test_where_some_heads_were_changed_the_drawn_ones_say_what_is_overlooked():
+    effects, loss, changed, in_order = some_changed()
+    table = estimates_table(effects)
+    assert not table["measure"].isin(["recall", "missed"]).any()
+    drawn = changed - set(in_order[:6])
+    assert (2, 3) in drawn
+    matters = [abs(loss[each]) >= 0.01 for each in drawn]
+    row = cell(table, "gate", "overlooked")
+    assert (row["value"], row["n_heads"]) == (pytest.approx(np.mean(matters)), 6)
+    assert cell(table, "attribution", "slope")["n_heads"] == 12
+    run = run_of(effects)
+    texts = [each.text for each in estimate_findings(about(run))]
+    assert texts[0] == (
+        f"Of 6 drawn heads with smaller gate estimates, {sum(matters)} change the loss by 0.01 nats or more."
+    )
+    assert not any("finds" in text or "misses" in text for text in texts)
+    said = [each.text for each in effect_findings(about(run))]
+    assert (
+        said[0]
+        == "12 heads of 24 were changed: half with the largest gate estimates, half drawn from the others."
+    )
+    assert all(len(each.split()) <= 25 for each in (*texts, *said))
+    rows = Tables(only(estimates_section(about(run)))).found["table-effect-estimates-decoder"]
+    assert rows[1] == ["heads", "wrong sign", "slope", "95% interval", "overlooked", "slope", "95% interval"]
+    assert len(Tables(only(effect_section(about(run)))).found["table-effects-decoder"]) == 2 + 12
+    (_, line) = estimate_lines(table, {"decoder": ""})
+    assert line.startswith(
+        f"the gate estimate: {sum(matters)} of 6 heads drawn from those with smaller ones cost 0.01 nats or more; "
+    )
+
+
+def test_the_heads_that_are_changed_are_those_with_the_largest_gates_and_a_draw_of_the_others():
+    rng = np.random.default_rng(2)
+    gates = {"encoder": rng.uniform(size=(4, 6)), "cross": rng.uniform(size=(2, 6))}
+    every = {(kind, *at): value for kind, values in gates.items() for at, value in np.ndenumerate(values)}
+    largest = set(sorted(every, key=every.get)[-6:])
+    draws = []
+    for seed in range(300):
+        chosen = {
+            (*layer, head) for layer, heads in chosen_heads(gates, 11, seed=seed).items() for head in heads
+        }
+        assert len(chosen) == 11
+        assert largest <= chosen
+        draws += chosen - largest
+    assert chosen_heads(gates, 11, seed=4) == chosen_heads(dict(reversed(gates.items())), 11, seed=4)
+    numbers = [draws.count(each) for each in every if each not in largest]
+    assert stats.chisquare(numbers).pvalue > 0.001  # each of the others as often
+    whole = chosen_heads(gates, 99, seed=0)
+    assert {layer: list(heads) for layer, heads in whole.items()} == {
+        (kind, layer): list(range(6)) for kind, values in gates.items() for layer in range(len(values))
+    }

@@ -206,3 +206,27 @@ def test_a_large_vocabulary_makes_batches_smaller(bert):
         size = effect_batch_size(length, anatomy, loaded)
         assert 1 <= size <= max(1, 2048 // length)
         assert size == 1 or 4 * size * length * vocabulary <= 1 << 27
+
+
+def test_some_of_the_heads_are_changed_the_others_estimated(bert, text):
+    whole, told = EffectsMeasurement(prepare(options(bert, text, intervention="zero"))).measure(), []
+    run = prepare(options(bert, text, effect_heads=2, intervention="zero"))
+    part = EffectsMeasurement(run, watch=told.append).measure()
+    every, found = whole.tables["effects"], part.tables["effects"]
+    place = ["kind", "layer", "head"]
+    changed = found[found["measure"] == "loss"][place]
+    assert len(changed) == 2
+    gates = every[every["measure"] == "gate"].sort_values("value", ascending=False)
+    assert set(map(tuple, gates[place].head(1).values)) <= set(map(tuple, changed.values))
+    both = found.merge(every, on=[*place, "measure"], suffixes=("", "_every"))
+    assert len(both) == len(found)
+    for column in ("value", "ci_low", "ci_high"):
+        np.testing.assert_allclose(both[column], both[f"{column}_every"], rtol=2e-3, atol=2e-7)
+    assert (found["measure"] == "gate").sum() == len(gates)
+    assert part.facts["effects"]["passes"] < whole.facts["effects"]["passes"]
+    assert set(part.tables["effect_estimates"]["measure"]) == {"slope", "wrong_signs", "overlooked"}
+    notes = [each.note for each in told if each.note]
+    assert notes[0].startswith("estimates take 1.0 forward passes and 1 backward pass of ")
+    assert len(notes) == 2
+    many = EffectsMeasurement(prepare(options(bert, text, effect_heads=1000)))
+    assert len(list(many.scans())) == 1

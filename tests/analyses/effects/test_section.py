@@ -139,7 +139,7 @@ def test_in_the_terminal_the_largest_come_first(inputs):
     assert line.startswith(
         "loss mlm: 3.46 nats a token with all heads as they are, over 96 inputs, 864 tokens predicted"
     )
-    assert [each.partition(" finds ")[0] for each in judged] == ["attribution", "the gate estimate"]
+    assert [each.partition(":")[0] for each in judged] == ["attribution", "the gate estimate"]
     assert estimates == (
         "attribution: the first-order estimate of the added loss, by the gradient of what the head writes"
     )

@@ -508,3 +508,14 @@ def test_sets_of_heads_against_a_loop_with_hooks():
                 changed = logs_of(source.model, source.anatomy, question)
             found = keep.sets[segment.document, segment.index][number, 0]
             np.testing.assert_allclose(found, effect_of(logs, changed, question), rtol=1e-5, atol=1e-8)
+
+
+def test_some_single_heads_alone():
+    every = effects("gpt2", fits=[zero])[1]
+    only = {("decoder", 0): [1], ("decoder", 2): [0, 3]}
+    source, keep = effects("gpt2", fits=[zero], only=only)
+    assert source.passes == pytest.approx(1 + 1 + 2 / 3)
+    for key, found in keep.heads.items():
+        changed = only.get(key[2:], [])
+        np.testing.assert_allclose(found[changed], every.heads[key][changed], rtol=1e-9, atol=1e-12)
+        assert np.isnan(np.delete(found, changed, axis=0)).all()

@@ -64,6 +64,7 @@ class EffectsAccumulator(Accumulator):
         """Declare the sums of effects, and the numbers of inputs."""
         return {
             "effect": summed("layer", "head", len(MEASURES)),
+            "n_effect": counted("layer", "head"),
             "n_inputs": counted("layer"),
             "attribution": summed("layer", "head"),
             "n_attribution": counted("layer", "head"),
@@ -78,7 +79,9 @@ class EffectsAccumulator(Accumulator):
         """Add the effects of a layer's heads on each input."""
         if tile.start == 0 and tile.effects is not None:
             assert tile.effects.heads is not None
-            self.add(tile, effect=tile.effects.heads[:, :, 0], n_inputs=1)
+            effect = tile.effects.heads[:, :, 0]
+            # Heads that were not changed have NaN.
+            self.add(tile, effect=effect.nan_to_num(0.0), n_effect=effect[..., 0].isfinite(), n_inputs=1)
             # A gradient may overflow where the loss does not.
             if (attribution := tile.effects.attribution) is not None:
                 first = attribution[..., 0]
@@ -95,10 +98,11 @@ class EffectsAccumulator(Accumulator):
         stacked = self.sums.stacked()
         results = []
         for part in self.layout:
-            sums, counts = stacked[f"effect.{part.kind}"], stacked[f"n_inputs.{part.kind}"][:, :, None]
+            sums, counts = stacked[f"effect.{part.kind}"], stacked[f"n_effect.{part.kind}"]
+            inputs = stacked[f"n_inputs.{part.kind}"][:, 0]
             added, divergence, logit = (sums[..., number] for number in range(len(MEASURES)))
             estimate = ratio(added, counts)
-            documents = int((counts[:, 0, 0] > 0).sum()) if len(counts) else 0
+            documents = int((inputs > 0).sum())
             results.append(
                 EffectResult(
                     kind=part.kind,
@@ -113,7 +117,7 @@ class EffectsAccumulator(Accumulator):
                         ),
                         **_of_weights(self.totals[f"ov_copying.{part.kind}"]),
                     },
-                    n_inputs=int(counts[:, 0].sum()),
+                    n_inputs=int(inputs.sum()),
                     n_documents=documents,
                 )
             )

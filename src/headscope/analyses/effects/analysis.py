@@ -16,7 +16,7 @@ ANALYSIS = Analysis(
             measure="measure:EffectsMeasurement",
             tables="all_tables:TABLES",
             corpora=("text",),
-            options=(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs"),
+            options=(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "effect_heads"),
             # 2: effects on logits, direct effects and copying.
             # 3: a test that keeps its level where documents have a tail.
             # 4: first-order estimates. 5: judged by exact effects.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 import pandas as pd
 
 from headscope.analyses.effects.accumulator import OV_COPYING
@@ -44,7 +46,7 @@ def direct_table(table: pd.DataFrame, kind: Kind) -> Table | None:
     for head, cells in rows_by_head(table[table["kind"] == kind.name], "measure"):
         row = [head_label(*head)]
         for name in names:
-            cell = cell_of(cells[name,], "value")
+            cell = cell_of(cells.get((name,), {}), "value")  # a head that was not changed has not all
             row.append(_text(cell.value))
             if name != OV_COPYING:  # weights are no sample
                 row.append(joined(cell.ci_low, cell.ci_high, _text, between=" to ", missing=DASH))
@@ -67,4 +69,4 @@ def direct_table(table: pd.DataFrame, kind: Kind) -> Table | None:
 
 
 def _text(value: float) -> str:
-    return nats(value).replace("-", "−")
+    return DASH if isnan(value) else nats(value).replace("-", "−")

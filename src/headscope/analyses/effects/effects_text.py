@@ -43,6 +43,7 @@ class EffectsText(ScanCorpus):
         fits: returns what makes the interventions, once the inputs are read.
         most: number of inputs at most.
         scopes: what is changed at once.
+        only: returns which single heads are changed, once the inputs are read; None for all.
         sets: returns sets of heads, each changed at once, once the inputs are read.
         direct: whether direct effects are measured, too.
         first_order: whether first-order effects are, where the model gives a gradient.
@@ -64,6 +65,7 @@ class EffectsText(ScanCorpus):
         fits: Callable[[], Sequence[Fit]],
         most: int,
         scopes: Sequence[Scope] = ("head",),
+        only: Callable[[], Heads | None] = lambda: None,
         sets: Callable[[], Sequence[Heads]] = tuple,
         direct: bool = False,
         first_order: bool = False,
@@ -71,7 +73,7 @@ class EffectsText(ScanCorpus):
         what: str = "effects",
     ) -> None:
         self.run, self.watch, self.fits, self.scopes, self.sets = run, watch, fits, scopes, sets
-        self.direct, self.most, self.reads, self.what = direct, most, reads, what
+        self.only, self.direct, self.most, self.reads, self.what = only, direct, most, reads, what
         self.first_order, self.no_gradient = first_order, ""
         self.loss, self.passes, self.backward, self.whole = "", 0.0, 0, ""
         self.counts = LossCounts()
@@ -104,6 +106,7 @@ class EffectsText(ScanCorpus):
             ask_of_run(run, model),
             fits=self.fits(),
             scopes=self.scopes,
+            only=self.only(),
             sets=self.sets(),
             direct=self.direct,
             first_order=first_order,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from headscope.analyses.effects.accumulator import GATE
 from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.wording import WORDINGS, Wording
 from headscope.report_kit.kinds import Kind
@@ -70,11 +71,24 @@ def effect_findings(about: Context) -> list[Sentence]:
     findings: list[Sentence] = []
     said: set[str] = set()
     for kind in about.kinds:
-        of_kind = kind.findings(_of_kind(kind, added_losses(table, kind.name), wording_of(table)))
+        effects = added_losses(table, kind.name)
+        of_kind = kind.findings([*_some(kind, effects, table), *_of_kind(kind, effects, wording_of(table))])
         # What was done, and what it does not show, is the same for all kinds.
         findings += [each for each in of_kind if each.text not in said]
         said.update(each.text for each in of_kind)
     return findings
+
+
+def _some(kind: Kind, effects: Sequence[HeadEffect], table: pd.DataFrame) -> list[Sentence]:
+    """Say how many heads were changed, where not all were."""
+    every = len(table.loc[table["kind"] == kind.name, ["layer", "head"]].drop_duplicates())
+    if len(effects) == every:
+        return []
+    how = "half with the largest gate estimates, half drawn from the others"
+    if GATE not in set(table["measure"]):
+        how = "drawn by chance"
+    were = f"{count(len(effects), 'head')} of {every:,}{kind.of_kind} were changed"
+    return [sentence(TOPIC, f"{were}: {how}.")]
 
 
 def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[Sentence]:

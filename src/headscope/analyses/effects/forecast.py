@@ -78,4 +78,4 @@ def _median_spread(effects: Sequence[HeadEffects]) -> float:
     added = [layer.heads[:, :, 0, MEASURES.index("loss")] for layer in effects if layer.heads is not None]
     if not added or len(added[0]) < 2:
         return math.nan
-    return float(torch.cat([each.std(0) for each in added]).median())
+    return float(torch.cat([each.std(0) for each in added]).nanmedian())

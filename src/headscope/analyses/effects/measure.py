@@ -8,12 +8,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.effects.accumulator import COMPENSATION, EffectResult, EffectsAccumulator
+from headscope.analyses.effects.chosen_heads import GateAccumulator, chosen_heads
 from headscope.analyses.effects.effects_text import FITS, EffectsText
 from headscope.analyses.effects.estimates.judge import estimates_table
 from headscope.analyses.effects.forecast import documents_needed
 from headscope.analyses.effects.tables import EFFECTS, TOTAL
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.attention.interventions.intervention import Heads
 from headscope.prepare.loss_model import loss_of
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
@@ -42,16 +44,42 @@ class EffectsMeasurement(Measurement[ModelRun]):
             fits=lambda: [FITS[options.intervention]],
             direct=True,
             first_order=True,
+            only=self._chosen,
             most=options.effect_inputs,
         )
+        self.estimates = EffectsText(
+            run,
+            self.watch,
+            fits=tuple,
+            scopes=(),
+            first_order=True,
+            most=options.effect_inputs,
+            what="estimates",
+        )
+        self._gates = GateAccumulator()
 
     def check(self) -> None:
         """Refuse a loss for another kind of model."""
         loss_of(self.run)
 
     def scans(self) -> Iterator[Scan]:
-        """Yield the scan of some of the text."""
-        yield Scan(self.text, [EffectsAccumulator()], label="effects")
+        """Yield the scan of some of the text; where not all heads are measured, one that estimates them comes first."""
+        some = self._number is not None
+        if some:
+            yield Scan(self.estimates, [self._gates], "estimates", label="effects: estimates", local=True)
+        yield Scan(self.text, [EffectsAccumulator()], label="effects", local=some)
+
+    @property
+    def _number(self) -> int | None:
+        """How many heads are measured; None where all are."""
+        number = self.run.options.effect_heads
+        heads = sum(part.layers * part.heads for part in self.run.layout)
+        return None if number is None or number >= heads else number
+
+    def _chosen(self) -> Heads | None:
+        if self._number is None:
+            return None
+        return chosen_heads(self._gates.compute(), self._number, seed=self.run.options.seed)
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Return the table.
@@ -86,7 +114,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
             "no_direct": self.text.logit_path.no_direct,
             "no_ov": self.text.logit_path.no_ov,
             "intervention": self.run.options.intervention,
-            "documents_needed": documents_needed(float(np.median(spread))),
+            "documents_needed": documents_needed(float(np.nanmedian(spread))),
         }
 
 
@@ -125,7 +153,9 @@ def effects_table(results: Sequence[EffectResult], intervention: str) -> pd.Data
                 n_inputs=result.n_inputs,
             )
         )
-    return pd.concat(tables, ignore_index=True)[EFFECTS.names]
+    table = pd.concat(tables, ignore_index=True)[EFFECTS.names]
+    # Heads that were not changed have estimates alone.
+    return table[table["value"].notna()].reset_index(drop=True)
 
 
 def _like(values: NDArray[np.float64], shapes: Sequence[tuple[int, ...]]) -> list[NDArray[np.float64]]:

@@ -72,6 +72,8 @@ def head_table(table: pd.DataFrame, kind: Kind) -> Table:
     """Tabulate every head's added loss with interval and q, and the divergence of the predictions."""
     rows = []
     for head, cells in rows_by_head(table[table["kind"] == kind.name], "measure"):
+        if ("loss",) not in cells:
+            continue  # it was not changed
         loss, divergence = (cell_of(cells[name,], "value") for name in ("loss", "kl"))
         rows.append(
             (

@@ -22,7 +22,7 @@ from headscope.attention.interventions.intervention import (
 )
 from headscope.attention.interventions.logit_path import LogitPath, find_logit_path
 from headscope.attention.interventions.missing_gradient import missing_gradient
-from headscope.attention.interventions.outcome import HeadEffects, Predictions
+from headscope.attention.interventions.outcome import MEASURES, HeadEffects, Predictions
 from headscope.attention.interventions.unchanged_pass import unchanged_logits
 from headscope.attention.model.loss_source import LossSource, decoders_of, lists_together, targets_of
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
@@ -51,6 +51,7 @@ class EffectSource(LossSource):
         fits: make the interventions.
         fitting: returns the batches of segments that interventions learn from; read at most once.
         scopes: what is changed at once.
+        only: which single heads are changed; None for all.
         sets: sets of heads, each changed at once.
         direct: whether tiles hold direct effects and copying scores of weights, where these are known.
         first_order: whether tiles hold first-order effects, where the model gives a gradient.
@@ -80,6 +81,7 @@ class EffectSource(LossSource):
         fits: Sequence[Fit],
         fitting: Callable[[], Iterable[list[Segment]]] = lambda: (),
         scopes: Sequence[Scope] = ("head",),
+        only: Heads | None = None,
         sets: Sequence[Heads] = (),
         direct: bool = False,
         first_order: bool = False,
@@ -90,7 +92,7 @@ class EffectSource(LossSource):
         super().__init__(model, anatomy, vocabulary, batches, ask, padding_side=padding_side)
         self.plan = find_blocks(model, anatomy, vocabulary)
         self.scopes, self.sets, self._number = tuple(scopes), tuple(sets), len(fits)
-        self.after_batch = after_batch
+        self.only, self.after_batch = only, after_batch
         self._projections = find_projections(model, anatomy, vocabulary)
         self.logit_path = LogitPath()
         if direct:
@@ -109,12 +111,12 @@ class EffectSource(LossSource):
         by_layer = {layer: self.plan.passes(layer) for layer in self._sites}
         changed = sum(max(by_layer[layer] for layer in heads) for heads in self.sets)
         if "head" in self.scopes:
-            changed += sum(len(self._sites[layer].groups) * part for layer, part in by_layer.items())
+            changed += sum(len(self._single(layer)) * part for layer, part in by_layer.items())
         if "layer" in self.scopes:
             changed += sum(by_layer.values())
         if "model" in self.scopes:
             changed += max(by_layer.values())
-        return 1 + self._number * changed
+        return float(1 + self._number * changed)
 
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Compute the batches one by one; see `TileSource`. Tiles hold effects alone."""
@@ -171,10 +173,18 @@ class EffectSource(LossSource):
                                 gate=first_order.gate(layer),
                                 attribution=first_order.attribution(layer),
                             )
-                        self._check(effects.heads, shared, partial(_with_head_changed, layer))
+                        if effects.heads is not None:
+                            single = list(self._single(layer))
+                            changed = partial(_with_head_changed, layer, single)
+                            self._check(effects.heads[:, single], shared, changed)
                         shared.consumer.update(self._tile(layer, effects, passes))
                         by_layer.append(effects)
         return by_layer
+
+    def _single(self, layer: Layer) -> Sequence[int]:
+        """Return which heads of a layer are changed by themselves."""
+        every = range(len(self._sites[layer].groups))
+        return every if self.only is None else self.only.get(layer, ())
 
     @property
     def _all_heads(self) -> dict[Layer, range]:
@@ -189,11 +199,14 @@ class EffectSource(LossSource):
         sets: Tensor | None,
     ) -> HeadEffects:
         numbers = range(len(self._sites[layer].groups))
+        heads = None
+        if "head" in self.scopes:
+            heads = losses.new_full((len(losses), len(numbers), self._number, len(MEASURES)), torch.nan)
+            for head in self._single(layer):
+                heads[:, head] = effect({layer: [head]})
         return HeadEffects(
             loss=losses,
-            heads=torch.stack([effect({layer: [head]}) for head in numbers], dim=1)
-            if "head" in self.scopes
-            else None,
+            heads=heads,
             layer=effect({layer: numbers}) if "layer" in self.scopes else None,
             model=whole,
             sets=sets,
@@ -290,8 +303,8 @@ class EffectSource(LossSource):
             )
 
 
-def _with_head_changed(layer: Layer, head: int) -> str:
-    return f"with {layer[0]} head {head_label(layer[1] + 1, head + 1)} changed, "
+def _with_head_changed(layer: Layer, heads: Sequence[int], index: int) -> str:
+    return f"with {layer[0]} head {head_label(layer[1] + 1, heads[index] + 1)} changed, "
 
 
 class _NoTiles:

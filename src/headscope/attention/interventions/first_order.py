@@ -30,7 +30,7 @@ class FirstOrder:
 
     def __init__(self, interventions: Sequence[Intervention], layers: Iterable[Layer]) -> None:
         writing = [each for each in interventions if isinstance(each, OutputIntervention)]
-        self._has_attribution = len(writing) == len(interventions)
+        self._has_attribution = 0 < len(writing) == len(interventions)
         self._changes = [Zero(), *(writing if self._has_attribution else ())]
         self._layers = tuple(layers)
         self._added: dict[Layer, Tensor] = {}

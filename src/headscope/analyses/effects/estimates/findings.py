@@ -9,7 +9,8 @@ import pandas as pd
 
 from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
 from headscope.analyses.effects.estimates.judge import Judged, judged_of
-from headscope.analyses.effects.estimates.tables import SLOPE, WRONG_SIGNS
+from headscope.analyses.effects.estimates.tables import OVERLOOKED, SLOPE, WRONG_SIGNS
+from headscope.analyses.effects.forecast import SMALL
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import percent, two_decimals
@@ -29,7 +30,11 @@ def estimate_findings(about: Context) -> list[Sentence]:
     findings: list[Sentence] = []
     for kind in about.kinds:
         if several := judged_of(effects, kind.name):
-            sentences = [_found(kind, several), *_slope_and_signs(kind, verdicts), *_missed(kind, several)]
+            if several[0].drawn is None:
+                first, last = [_found(kind, several)], _missed(kind, several)
+            else:
+                first, last = list(_overlooked(kind, verdicts)), iter(())
+            sentences = [*first, *_slope_and_signs(kind, verdicts), *last]
             findings += kind.findings(sentences)
     return findings
 
@@ -60,6 +65,24 @@ def _found(kind: Kind, several: Sequence[Judged]) -> Sentence:
     more = "".join(f", {NAMES[each.estimate]} {int(each.is_found.sum())}" for each in others)
     return sentence(
         TOPIC, f"{NAMES[first.estimate]} finds {int(first.is_found.sum())} of the {largest}{more}."
+    )
+
+
+def _overlooked(kind: Kind, verdicts: pd.DataFrame) -> Iterator[Sentence]:
+    """Say what effects heads have that were drawn from those that the gate estimate calls unimportant."""
+    share = verdict(verdicts, kind.name, GATE, OVERLOOKED)
+    if share is None:
+        return
+    drawn = count(share.n, "drawn head")
+    interval = ""
+    if share.has_interval:
+        interval = (
+            f" ({percent(share.value)}, 95% interval {100 * share.ci_low:.0f} to {100 * share.ci_high:.0f})"
+        )
+    yield sentence(
+        TOPIC,
+        f"of {drawn}{kind.of_kind} with smaller gate estimates, {round(share.value * share.n)} change the loss by "
+        f"{SMALL:g} nats or more{interval}.",
     )
 
 

@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata, theilslopes
 
 from headscope.analyses.effects.accumulator import GATE
+from headscope.analyses.effects.chosen_heads import number_of_largest
 from headscope.analyses.effects.estimates.tables import (
     EFFECT_ESTIMATES,
     MISSED,
+    OVERLOOKED,
     RECALL,
     SLOPE,
     WRONG_SIGNS,
 )
+from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.tables import ESTIMATES
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, ends_of, ratio_interval
 from headscope.statistics.inference.significance import SIGNIFICANT
@@ -36,6 +39,7 @@ class Judged:
         effect: added loss, nats, `[head]`.
         is_significant: whether it is told from 0, at a false discovery rate of 5% over all heads, `[head]`.
         guess: the estimate, nats, `[head]`.
+        drawn: which were drawn from heads with smaller gate estimates, `[head]`; None where all heads were changed.
     """
 
     estimate: str
@@ -43,6 +47,7 @@ class Judged:
     effect: NDArray[np.float64]
     is_significant: NDArray[np.bool_]
     guess: NDArray[np.float64]
+    drawn: NDArray[np.bool_] | None = None
 
     def head(self, row: int) -> tuple[int, int]:
         """Return layer and head of a row, from 1."""
@@ -96,6 +101,7 @@ def judged_of(effects: pd.DataFrame, kind: str) -> list[Judged]:
     of_kind = effects[effects["kind"] == kind]
     by_head = of_kind.pivot(index=["layer", "head"], columns="measure", values="value")
     of_loss = of_kind[of_kind["measure"] == "loss"].set_index(["layer", "head"])["q_value"]
+    drawn = drawn_heads(effects)
     several = []
     for name in ESTIMATES:
         if name not in by_head:
@@ -109,9 +115,25 @@ def judged_of(effects: pd.DataFrame, kind: str) -> list[Judged]:
                     effect=both["loss"].to_numpy(dtype=np.float64),
                     is_significant=(of_loss.reindex(both.index) < SIGNIFICANT).to_numpy(dtype=bool),
                     guess=both[name].to_numpy(dtype=np.float64),
+                    drawn=None
+                    if drawn is None
+                    else np.array([(kind, *head) in drawn for head in both.index.tolist()], dtype=bool),
                 )
             )
     return several
+
+
+def drawn_heads(effects: pd.DataFrame) -> set[tuple[str, int, int]] | None:
+    """Return the heads that were drawn from those with smaller gate estimates; None where all heads were changed.
+
+    Args:
+        effects: `tables/effects.parquet`.
+    """
+    by_head = effects.pivot(index=["kind", "layer", "head"], columns="measure", values="value")
+    if GATE not in by_head or "loss" not in by_head or by_head["loss"].notna().all():
+        return None
+    measured = by_head[by_head["loss"].notna()].sort_values(GATE, ascending=False)
+    return set(measured.index[number_of_largest(len(measured)) :])
 
 
 def estimates_table(effects: pd.DataFrame) -> pd.DataFrame:
@@ -137,9 +159,14 @@ def estimates_table(effects: pd.DataFrame) -> pd.DataFrame:
 
 def _verdicts(judged: Judged, among: NDArray[np.bool_]) -> Iterator[Mapping[str, object]]:
     """Yield each verdict on some of the heads, with its interval over heads."""
-    large = among & judged.is_large
-    yield {"measure": RECALL, **_share(judged.is_found[large]), "n_heads": int(large.sum())}
-    yield {"measure": MISSED, **_share(judged.is_missed[large]), "n_heads": int(large.sum())}
+    if judged.drawn is None:
+        large = among & judged.is_large
+        yield {"measure": RECALL, **_share(judged.is_found[large]), "n_heads": int(large.sum())}
+        yield {"measure": MISSED, **_share(judged.is_missed[large]), "n_heads": int(large.sum())}
+    elif judged.estimate == GATE:
+        drawn = among & judged.drawn
+        matters = judged.is_significant & (np.abs(judged.effect) >= SMALL)
+        yield {"measure": OVERLOOKED, **_share(matters[drawn]), "n_heads": int(drawn.sum())}
     effect = np.abs(judged.effect) if judged.estimate == GATE else judged.effect
     yield {
         "measure": SLOPE,

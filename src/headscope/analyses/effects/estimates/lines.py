@@ -7,7 +7,10 @@ from collections.abc import Hashable, Iterator, Mapping
 import pandas as pd
 
 from headscope.analyses.effects.estimates.findings import NAMES, verdict
-from headscope.analyses.effects.estimates.tables import MISSED, RECALL, SLOPE, WRONG_SIGNS
+from headscope.analyses.effects.estimates.tables import MISSED, OVERLOOKED, RECALL, SLOPE, WRONG_SIGNS
+from headscope.analyses.effects.forecast import SMALL
+from headscope.counted import count
+from headscope.report_kit.tables.cells import Cell
 
 
 def estimate_lines(table: pd.DataFrame, prefix: Mapping[Hashable, str]) -> Iterator[str]:
@@ -19,21 +22,27 @@ def estimate_lines(table: pd.DataFrame, prefix: Mapping[Hashable, str]) -> Itera
     """
     for kind, before in prefix.items():
         for estimate, name in NAMES.items():
-            recall, missed, signs, slope = (
-                verdict(table, str(kind), estimate, measure)
-                for measure in (RECALL, MISSED, WRONG_SIGNS, SLOPE)
-            )
-            if recall is None or missed is None:
-                continue
-            hits, overlooked = (round(each.value * recall.n) for each in (recall, missed))
-            line = (
-                f"{before}{name} finds {hits} of the {recall.n} heads with the largest effects, and has "
-                f"{overlooked} of them in its lower half"
-            )
-            if signs is not None:
-                line += f"; its sign is wrong for {round(signs.value * signs.n)} of {signs.n} heads with an effect"
-            if slope is not None and slope.has_interval:
-                line += (
-                    f"; slope of effects {slope.value:.2f} (95% {slope.ci_low:.2f} to {slope.ci_high:.2f})"
-                )
-            yield line
+            if parts := list(_parts(table, str(kind), estimate)):
+                yield f"{before}{name}: {'; '.join(parts)}"
+
+
+def _parts(table: pd.DataFrame, kind: str, estimate: str) -> Iterator[str]:
+    recall, missed, overlooked, signs, slope = (
+        verdict(table, kind, estimate, measure)
+        for measure in (RECALL, MISSED, OVERLOOKED, WRONG_SIGNS, SLOPE)
+    )
+    if recall is not None:
+        yield f"{_number(recall)} of the {recall.n} heads with the largest effects found"
+    if missed is not None:
+        yield f"{_number(missed)} of them in its lower half"
+    if overlooked is not None:
+        drawn = count(overlooked.n, "head")
+        yield f"{_number(overlooked)} of {drawn} drawn from those with smaller ones cost {SMALL:g} nats or more"
+    if signs is not None:
+        yield f"wrong sign for {_number(signs)} of {signs.n} heads with an effect"
+    if slope is not None and slope.has_interval:
+        yield f"slope of effects {slope.value:.2f} (95% {slope.ci_low:.2f} to {slope.ci_high:.2f})"
+
+
+def _number(share: Cell) -> int:
+    return round(share.value * share.n)

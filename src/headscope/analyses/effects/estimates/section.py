@@ -10,7 +10,7 @@ import pandas as pd
 from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
 from headscope.analyses.effects.estimates.figure import draw_estimates
 from headscope.analyses.effects.estimates.findings import TOPIC
-from headscope.analyses.effects.estimates.tables import MISSED, RECALL, SLOPE, WRONG_SIGNS
+from headscope.analyses.effects.estimates.tables import MISSED, OVERLOOKED, RECALL, SLOPE, WRONG_SIGNS
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import kind_link, linked
@@ -35,15 +35,18 @@ TERMS = (
      "head writes, times what it would write less what it writes, summed over rows; signed, from one backward pass"),
     ("Recall, missed", "of the tenth of all heads with the largest effects: how many are in the tenth with the largest "
      "estimates, and how many are in the half with the smallest"),
+    ("Overlooked", "where not all heads were changed: of heads drawn from those with smaller gate estimates, how many "
+     "change the loss by 0.01 nats or more"),
     ("Slope of effects", "the median over pairs of heads of the difference in effect by that in the estimate "
      "(Theil 1950), with Sen’s (1968) interval over heads; 1 where estimates are as large as effects"),
 )  # fmt: skip
 FIGURE = Figure(name="figure-effect-estimates", tables=("effects",), draw=draw_estimates)
-_GROUPS = {ATTRIBUTION: (RECALL, MISSED, WRONG_SIGNS, SLOPE), GATE: (RECALL, MISSED, SLOPE)}
+_GROUPS = {ATTRIBUTION: (RECALL, MISSED, WRONG_SIGNS, SLOPE), GATE: (RECALL, MISSED, OVERLOOKED, SLOPE)}
 _HEADERS = {
     RECALL: ("recall",),
     MISSED: ("missed",),
     WRONG_SIGNS: ("wrong sign",),
+    OVERLOOKED: ("overlooked",),
     SLOPE: ("slope", "95% interval"),
 }
 
@@ -86,15 +89,16 @@ def verdict_table(table: pd.DataFrame, kind: Kind) -> Table:
         for row in records(of_kind)
     }
     estimates = [name for name in _GROUPS if name in set(of_kind["estimate"])]
+    groups = {name: [each for each in _GROUPS[name] if (None, name, each) in cells] for name in estimates}
     layers = [None, *sorted({layer for layer, *_ in cells if layer is not None})]
     rows = []
     for layer in layers:
         row = ["all heads" if layer is None else f"layer {layer}"]
         for name in estimates:
-            for measure in _GROUPS[name]:
+            for measure in groups[name]:
                 row += _texts(measure, cells[layer, name, measure])
         rows.append(tuple(row))
-    headers = {name: [each for measure in _GROUPS[name] for each in _HEADERS[measure]] for name in estimates}
+    headers = {name: [each for measure in groups[name] for each in _HEADERS[measure]] for name in estimates}
     titles = {ATTRIBUTION: "attribution", GATE: "gate estimate"}
     return Table(
         summary=f"Table: what estimates find of the largest effects, and how they err{kind.in_brackets}",

@@ -1,13 +1,17 @@
 """The table of how well first-order estimates do, judged by exact effects."""
 
 from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
+from headscope.analyses.effects.forecast import SMALL
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.tables.columns import FROM_ONE, KIND, count, ends, number, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
-RECALL, MISSED, SLOPE, WRONG_SIGNS = VERDICTS = ("recall", "missed", "slope", "wrong_signs")
+RECALL, MISSED, SLOPE, WRONG_SIGNS = ("recall", "missed", "slope", "wrong_signs")
 """What of the largest effects an estimate finds and what it overlooks, how large effects are by it, and which signs it
 mistakes."""
+OVERLOOKED = "overlooked"
+"""What effects heads have that were drawn from those that an estimate calls unimportant."""
+VERDICTS = (RECALL, MISSED, SLOPE, WRONG_SIGNS, OVERLOOKED)
 _UNIT = "share, or nats of effect by nats of estimate"
 _NONE = "no such head, or estimates that are all the same"
 
@@ -23,7 +27,9 @@ EFFECT_ESTIMATES = TableSchema(
             "`recall`: the share of the tenth of all heads with the largest effects, by size, that is among the tenth "
             "with the largest estimates; `missed`: the share of it that is in the half with the smallest estimates; "
             "`slope`: of effects by estimates, the median over pairs of heads (by size for `gate`); `wrong_signs`: of "
-            "heads with a `q_value` below 0.05, the share whose estimate has the other sign (`gate` has none)",
+            "heads with a `q_value` below 0.05, the share whose estimate has the other sign (`gate` has none). Where "
+            "not all heads were changed there is no recall, and `overlooked`: of heads drawn from those with smaller "
+            f"gate estimates, the share with an effect of {SMALL:g} nats or more and a `q_value` below 0.05",
             choices=VERDICTS,
         ),
         number("value", "over the heads", unit=_UNIT, missing=_NONE),

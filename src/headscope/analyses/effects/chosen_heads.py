@@ -1,0 +1,89 @@
+"""Which heads of a large model are changed: those with the largest estimates, and a sample of the others."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.effects.accumulator import GATE
+from headscope.attention.interventions.block_plan import Layer
+from headscope.attention.interventions.intervention import Heads
+from headscope.attention.tile import AttentionTile
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.kept import Declared, total
+
+
+class GateAccumulator(Accumulator):
+    """Sums the gate estimate of every head, the size on each input.
+
+    Args:
+        layout: the kinds of attention and their sizes.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"effects"})
+
+    def declare(self) -> Declared:
+        """Declare the sums."""
+        return {GATE: total("layer", "head")}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Add the estimates of a layer's heads."""
+        if tile.start == 0 and tile.effects is not None and tile.effects.gate is not None:
+            self.add(tile, gate=tile.effects.gate.abs().nan_to_num(0.0, 0.0, 0.0))
+
+    def compute(self) -> dict[str, NDArray[np.float64]]:
+        """Return the sums over inputs by kind of attention, `[layer, head]`; 0 of a model without a gradient."""
+        return {part.kind: self.totals[f"{GATE}.{part.kind}"] for part in self.layout}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A head that may be measured.
+
+    Attributes:
+        layer: its kind, and its position in it.
+        head: from 0.
+        estimate: of its effect.
+        lot: a number of its own, by hash.
+    """
+
+    layer: Layer
+    head: int
+    estimate: float
+    lot: bytes
+
+
+def chosen_heads(estimates: dict[str, NDArray[np.float64]], number: int, *, seed: int) -> Heads:
+    """Return the heads with the largest estimates, one of two, and others drawn by hash.
+
+    Args:
+        estimates: by kind of attention, `[layer, head]`.
+        number: of heads; all where there are no more.
+        seed: of what is drawn.
+    """
+    candidates = [
+        Candidate(
+            (kind, layer),
+            head,
+            float(values[layer, head]),
+            blake2b(f"{seed}/{kind}/{layer}/{head}/effects".encode(), digest_size=8).digest(),
+        )
+        for kind, values in estimates.items()
+        for layer, head in np.ndindex(*values.shape)
+    ]
+    candidates.sort(key=lambda each: (-each.estimate, each.lot))
+    largest = number_of_largest(min(number, len(candidates)))
+    others = sorted(candidates[largest:], key=lambda each: each.lot)
+    chosen = [*candidates[:largest], *others[: number - largest]]
+    by_layer: dict[Layer, Sequence[int]] = {}
+    for each in sorted(chosen, key=lambda each: each.head):
+        by_layer[each.layer] = [*by_layer.get(each.layer, ()), each.head]
+    return by_layer
+
+
+def number_of_largest(number: int) -> int:
+    """Return how many of the heads that are measured are those with the largest estimates."""
+    return -(-number // 2)
