@@ -34,11 +34,11 @@ WHOLE, CUT = 1 << 26, 4 * 3 * 24 * 5
 
 # Name -> accumulators over a layout, and how often a batch may wait or copy: a constant.
 SCANS = {
-    "statistics": (lambda layout: [StatsAccumulator(layout), TopExampleAccumulator(layout)], 9),
-    "syntax": (lambda layout: [DependencyAccumulator(layout, ARCS)], 22),
-    "coreference": (lambda layout: [CoreferenceAccumulator(layout)], 22),
-    "distances": (lambda layout: [DivergenceAccumulator(layout)], 7),
-    "distances of a sample": (lambda layout: [DivergenceAccumulator(layout, limit=2000)], 8),
+    "statistics": (lambda layout: [StatsAccumulator(layout), TopExampleAccumulator(layout)], 1),
+    "syntax": (lambda layout: [DependencyAccumulator(layout, ARCS)], 19),
+    "coreference": (lambda layout: [CoreferenceAccumulator(layout)], 19),
+    "distances": (lambda layout: [DivergenceAccumulator(layout)], 1),
+    "distances of a sample": (lambda layout: [DivergenceAccumulator(layout, limit=2000)], 1),
 }
 
 

@@ -8,6 +8,8 @@ from unittest import mock
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from headscope.attention.host_copy import HostCopy
+
 # How many numbers come out of these is known when the device has answered.
 _WAIT = {
     "aten::_local_scalar_dense",
@@ -77,7 +79,7 @@ def counted_transfers():
         device = kwargs.get("device") or next(
             (each for each in args if isinstance(each, torch.device | str | torch.Tensor)), None
         )
-        if device is not None:
+        if device is not None and not kwargs.get("non_blocking"):
             counted.tell("to")
         return own_to(self, *args, **kwargs)
 
@@ -88,5 +90,7 @@ def counted_transfers():
                 mock.patch.object(torch.Tensor, name, told(name, getattr(torch.Tensor, name)))
             )
         patches.enter_context(mock.patch.object(torch.Tensor, "to", to))
+        # On the CPU it has nothing to copy.
+        patches.enter_context(mock.patch.object(HostCopy, "fetch", told("fetch", HostCopy.fetch)))
         patches.enter_context(counted)
         yield counted

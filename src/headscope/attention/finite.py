@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from headscope.attention.head_id import head_label
+from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.row_quantities import OF_ALL_WEIGHTS
 from headscope.attention.tile import AttentionTile
 from headscope.errors import AttentionError
@@ -16,6 +18,7 @@ class FiniteChecks:
 
     def __init__(self) -> None:
         self._held: list[_Rows] = []
+        self._totals: OnHost | None = None
 
     def add(self, tile: AttentionTile) -> None:
         """Take a tile's rows of weights, and of the gradient where it has one; the tile itself is not kept."""
@@ -31,14 +34,20 @@ class FiniteChecks:
     def _hold(self, tile: AttentionTile, rows: Tensor, *, of_gradient: bool) -> None:
         self._held.append(_Rows(tile, rows, rows.sum().float(), of_gradient))
 
+    def hand_over(self, copy: HostCopy) -> None:
+        """Have the sums copied with what else is."""
+        if self._held:
+            self._totals = copy.add(torch.stack([each.total for each in self._held]))
+
     def look(self) -> None:
         """Stop at the first tile that has a NaN or an infinite number in a row that counts, and let go of all.
 
         Raises:
             AttentionError: names layer, head and document.
         """
-        waiting, self._held = self._held, []
-        if not waiting or torch.isfinite(torch.stack([each.total for each in waiting])).all():
+        waiting, totals = self._held, self._totals
+        self._held, self._totals = [], None
+        if totals is None or np.isfinite(totals.array).all():
             return
         for each in waiting:
             position = _first_wrong(each.tile, each.rows)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from headscope.attention.finite import FiniteChecks
+from headscope.attention.host_copy import HostCopy
 from headscope.attention.model.model_source import ModelSource, TileSource
 from headscope.attention.tile import AttentionTile, join_rows
 from headscope.attention.visibility import Visibility
@@ -41,6 +42,14 @@ class TileAccumulator(Protocol):
 
     def end(self, batch: Batch) -> None:
         """Close the batch."""
+
+
+@runtime_checkable
+class HandingOver(Protocol):
+    """An accumulator whose sums lie on the device until the batch ends."""
+
+    def hand_over(self, copy: HostCopy) -> None:
+        """Add what `end` needs on the host: all accumulators' is copied together."""
 
 
 @runtime_checkable
@@ -164,9 +173,17 @@ class _Feed:
         return layer
 
     def end(self, batch: Batch) -> None:
-        self.checks.look()
         self.joined = {}
         held_bytes = sum(accumulator.held_bytes for accumulator in self.by_stack)
+        copy = HostCopy()
+        self.checks.hand_over(copy)
+        for index, accumulator in enumerate(self.accumulators):
+            if isinstance(accumulator, HandingOver):
+                began = time.perf_counter()
+                accumulator.hand_over(copy)
+                self.spent[index] += time.perf_counter() - began
+        copy.fetch()
+        self.checks.look()
         for index, accumulator in enumerate(self.accumulators):
             began = time.perf_counter()
             accumulator.end(batch)

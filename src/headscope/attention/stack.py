@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from headscope.attention.tile import AttentionTile
+from headscope.encoding.sending import sent
 from headscope.models.anatomy import KindLayout
 
 # The bytes of float32 weights that are kept of a segment, over all layers and heads of a kind, at most.
@@ -145,16 +146,16 @@ class RowStack:
             )
 
     def _find(self, tile: AttentionTile) -> list["_Place"]:
-        queries, keys = tile.queries, tile.keys
+        queries, keys = tile.queries.on_host, tile.keys.on_host
         sides = [each for side in (queries, keys) for each in (side.valid.long().argmax(1), side.lengths)]
-        known = torch.stack(sides, dim=1).tolist()
+        known = torch.stack(sides, dim=1).numpy().tolist()
         drawn = [
             self.draw.rows(tile.kind, document, index, rows, columns)
             for document, index, (_, rows, _, columns) in zip(
                 queries.documents, queries.indices, known, strict=True
             )
         ]
-        on_device = iter(_copied([each for each in drawn if each is not None], keys.valid.device))
+        on_device = iter(_copied([each for each in drawn if each is not None], tile.weights.device))
         return [
             _Place(row, rows, key, columns, rows_read, None if rows_read is None else next(on_device))
             for (row, rows, key, columns), rows_read in zip(known, drawn, strict=True)
@@ -165,7 +166,7 @@ def _copied(drawn: list[NDArray[np.int64]], device: torch.device) -> tuple[Tenso
     """Copy the row numbers of several segments to a device, in a single transfer."""
     if not drawn:
         return ()
-    whole = torch.from_numpy(np.concatenate(drawn)).to(device)
+    whole = sent(torch.from_numpy(np.concatenate(drawn)), device)
     parts: tuple[Tensor, ...] = torch.split(whole, [len(each) for each in drawn])
     return parts
 

@@ -55,6 +55,7 @@ class SegmentInfo:
         documents: document id of each segment.
         indices: each segment's index in its document.
         rows_per_class: how many tokens of each class a segment has in all, `[batch, class]`.
+        before_copy: the same facts on the host, where these were copied to a device.
     """
 
     ids: "Tensor"
@@ -65,15 +66,24 @@ class SegmentInfo:
     documents: tuple[str, ...]
     indices: tuple[int, ...]
     rows_per_class: "Tensor"
+    before_copy: "SegmentInfo | None" = field(default=None, repr=False)
+
+    @property
+    def on_host(self) -> "SegmentInfo":
+        """The same facts on the host: whoever reads them there does not wait for the device."""
+        return self.before_copy or self
 
     def to(self, device: "torch.device | str") -> "SegmentInfo":
         """Return the same facts on a device, in two copies: each costs as much as a hundred times its bytes."""
         import torch
 
+        from headscope.encoding.sending import sent
+
         if self.ids.device == torch.device(device):
             return self
-        each = torch.stack([self.ids, self.classes, self.word_ids, self.valid.long()]).to(device)
-        sizes = torch.cat([self.lengths[:, None], self.rows_per_class], dim=1).to(device)
+        device = torch.device(device)
+        each = sent(torch.stack([self.ids, self.classes, self.word_ids, self.valid.long()]), device)
+        sizes = sent(torch.cat([self.lengths[:, None], self.rows_per_class], dim=1), device)
         return replace(
             self,
             ids=each[0],
@@ -82,6 +92,7 @@ class SegmentInfo:
             valid=each[3] != 0,
             lengths=sizes[:, 0],
             rows_per_class=sizes[:, 1:],
+            before_copy=self.on_host,
         )
 
     @property

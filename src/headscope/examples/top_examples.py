@@ -71,12 +71,12 @@ class TopExampleAccumulator(Accumulator):
         # A padding row may hold NaN, and 0 x NaN is NaN: such rows are emptied, not multiplied away.
         rows = torch.where(tile.row_valid[:, None, :, None], tile.statistics, 0.0)
         self.segment_sums.add(tile, sums=rows.sum(2, dtype=torch.float64))
-        self._rows[tile.kind] = tile.queries.lengths
+        self._rows[tile.kind] = tile.queries.on_host.lengths
 
     def end(self, batch: Batch) -> None:
         """Turn row sums into means, and keep the segments that are among the clearest."""
         for kind, _, (sums,) in self.segment_sums.by_kind("sums"):
-            rows = self._rows[kind].cpu().numpy()
+            rows = self._rows[kind].numpy()
             scores = (sums[..., _COLUMNS] / rows[:, None, None, None]).round(_DECIMALS)
             # Nothing is clear where a head never does it; NaN, what cannot occur, fails the comparison too.
             good = (

@@ -6,8 +6,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.distances.kernels.pairs import pair_sums
+from headscope.analyses.distances.kernels.pairs import handed_over
 from headscope.analyses.distances.result import DivergenceResult
+from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.stack import SEGMENT_LIMIT, RowDraw, RowStack
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
@@ -61,6 +62,8 @@ class DivergenceAccumulator(Accumulator):
         self.seed, self.limit = seed, limit
         self.draw = RowDraw(tuple(layout), seed=seed, limit=limit)
         self._stack = RowStack(self.draw)
+        # Kind, segment of the batch, rows read and rows in all; and the sums of their pairs.
+        self._compared: list[tuple[tuple[str, int, int, int], OnHost]] = []
         super().__init__(layout)
 
     def declare(self) -> Declared:
@@ -89,23 +92,29 @@ class DivergenceAccumulator(Accumulator):
         """Keep the rows of a tile that are read, until the batch ends."""
         self._stack.add(tile)
 
-    def end(self, batch: Batch) -> None:
+    def hand_over(self, copy: HostCopy) -> None:
         """Compare the heads of every segment, and free the weights."""
         stacks = list(self._stack.stacks())
-        sums_of_stacks = pair_sums([stack.layers for stack in stacks])
-        for stack, (sums, squares) in zip(stacks, sums_of_stacks, strict=True):
-            read, rows = stack.layers[0].shape[1], stack.rows
-            document = batch.info.documents[stack.item]
+        sums = handed_over([stack.layers for stack in stacks], copy)
+        sizes = [(stack.kind, stack.item, stack.layers[0].shape[1], stack.rows) for stack in stacks]
+        self._compared = list(zip(sizes, sums, strict=True))
+        self._stack = RowStack(self.draw)
+
+    def end(self, batch: Batch) -> None:
+        """Add the sums of the batch to those of its documents."""
+        for (kind, item, read, rows), handle in self._compared:
+            sums, squares = handle.array
+            document = batch.info.documents[item]
             self._documents.add([document])
             self.sums.add(
                 document,
-                **{stack.kind: sums * (rows / read), f"n_rows.{stack.kind}": np.array(rows)},
+                **{kind: sums * (rows / read), f"n_rows.{kind}": np.array(rows)},
             )
             if read < rows:
                 spread = np.maximum(squares - sums * sums / read, 0.0) / (read - 1)
-                self.totals[f"variance.{stack.kind}"] += rows * (rows - read) / read * spread
-            self.totals[f"counts.{stack.kind}"] += (read, 1)
-        self._stack = RowStack(self.draw)
+                self.totals[f"variance.{kind}"] += rows * (rows - read) / read * spread
+            self.totals[f"counts.{kind}"] += (read, 1)
+        self._compared = []
 
     def compute(self) -> list[DivergenceResult]:
         """Return the divergences of each kind of attention."""

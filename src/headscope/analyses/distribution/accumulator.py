@@ -7,11 +7,14 @@ from typing import ClassVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from headscope.analyses.distribution.deciles import BinnedValues
 from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
 from headscope.analyses.distribution.row_values import content_rows, row_values
+from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.sums.accumulator import Accumulator
@@ -84,22 +87,47 @@ class DistributionAccumulator(Accumulator):
             "documents": self._documents,
         }
 
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+        super().begin(batch)
+        self._ends: dict[str, dict[int, Tensor]] = {}
+        self._copied: dict[str, OnHost] = {}
+
     def update(self, tile: AttentionTile) -> None:
-        """Count a tile's rows."""
+        """Count a tile's rows; the counts stay where they are made until the batch ends."""
         values, content = row_values(tile), content_rows(tile)
-        batch, heads = next(iter(values.values())).shape[:2]
-        whole = np.zeros((batch, heads, len(NAMES), BINS), dtype=np.int32)
-        ends = np.full((2, heads, len(NAMES), BINS), -np.inf)
-        for index, name in enumerate(NAMES):
-            if name in values:
-                nonnegative = values[name].clamp(min=0.0)
-                bins = MEASURES[name].bins(nonnegative)
-                whole[:, :, index] = _counts(bins, content)
-                ends[0, :, index], ends[1, :, index] = (
-                    _largest(each, bins, content) for each in (nonnegative, -nonnegative)
-                )
-        self.add(tile, rows=whole, most=ends[0], least_below_zero=ends[1])
-        self._documents.add(tile.queries.documents)
+        measures = [index for index, name in enumerate(NAMES) if name in values]
+        nonnegative = torch.stack([values[NAMES[index]].clamp(min=0.0) for index in measures])
+        bins = torch.stack(
+            [
+                MEASURES[NAMES[index]].bins(of_measure)
+                for index, of_measure in zip(measures, nonnegative, strict=True)
+            ]
+        )
+        counts = _counts(bins, content, measures)
+        if tile.queries.valid.shape[1] <= torch.iinfo(torch.int16).max:
+            counts = counts.to(torch.int16)  # half the bytes until the batch ends
+        self.segment_sums.add(tile, rows=counts)
+        ends = _ends(nonnegative, bins, content, measures)
+        layers = self._ends.setdefault(tile.kind, {})
+        before = layers.get(tile.layer)
+        layers[tile.layer] = ends if before is None else torch.maximum(before, ends)
+
+    def hand_over(self, copy: HostCopy) -> None:
+        """Have counts and ends copied to the host."""
+        super().hand_over(copy)
+        for kind, layers in self._ends.items():
+            self._copied[kind] = copy.add(torch.stack([layers[layer] for layer in sorted(layers)]))
+
+    def end(self, batch: Batch) -> None:
+        """Add the batch's counts to its documents, and widen the bins' ends."""
+        for kind, layers, (rows,) in self.segment_sums.by_kind("rows"):
+            self.add_segments(batch, kind, layers, rows=rows)
+            ends = self._copied[kind].array
+            for name, largest_values in (("most", ends[:, 0]), ("least_below_zero", ends[:, 1])):
+                whole = self.totals[f"{name}.{kind}"]
+                whole[layers] = np.maximum(whole[layers], largest_values)
+            self._documents.add(batch.info.documents)
 
     def compute(self) -> list[DistributionResult]:
         """Return the counts of each kind of attention."""
@@ -116,25 +144,41 @@ class DistributionAccumulator(Accumulator):
         ]
 
 
-def _counts(bins: torch.Tensor, content: torch.Tensor) -> NDArray[np.int64]:
-    """Count rows by bin, `[batch, head, BINS]`.
+def _counts(bins: Tensor, content: Tensor, measures: Sequence[int]) -> Tensor:
+    """Count rows by bin, `[batch, head, NAMES, BINS]` int32.
 
     Args:
-        bins: of each row, `[batch, head, row]`.
+        bins: of each measure and row, `[measure, batch, head, row]`.
         content: rows that count, `[batch, row]` bool.
+        measures: which of `NAMES` they are.
     """
-    batch, heads, _ = bins.shape
-    offsets = torch.arange(batch * heads, device=bins.device).view(batch, heads, 1) * BINS
-    flat = (offsets + bins)[content[:, None].expand_as(bins)]
-    counts = torch.bincount(flat, minlength=batch * heads * BINS)
-    return np.asarray(counts.view(batch, heads, BINS).cpu().numpy())
+    batch, heads = bins.shape[1:3]
+    number = batch * heads * len(NAMES) * BINS
+    cells = torch.arange(batch * heads, device=bins.device).view(batch, heads, 1) * len(NAMES)
+    slots = torch.stack([(cells + index) * BINS for index in measures]) + bins
+    slots = slots.where(content[:, None], number)  # all other rows go to a slot behind
+    counts = torch.zeros(number + 1, dtype=torch.int32, device=bins.device)
+    counts.scatter_add_(
+        0, slots.flatten(), torch.ones((), dtype=torch.int32, device=bins.device).expand(slots.numel())
+    )
+    return counts[:-1].view(batch, heads, len(NAMES), BINS)
 
 
-def _largest(values: torch.Tensor, bins: torch.Tensor, content: torch.Tensor) -> NDArray[np.float64]:
-    """Return the largest value in each bin of a head, `[head, BINS]`, -inf in a bin without rows; see `_counts`."""
-    heads = bins.shape[1]
-    offsets = torch.arange(heads, device=bins.device).view(1, heads, 1) * BINS
-    inside = content[:, None].expand_as(bins)
-    largest_values = torch.full((heads * BINS,), -torch.inf, dtype=torch.float64, device=bins.device)
-    largest_values.scatter_reduce_(0, (offsets + bins)[inside], values.double()[inside], "amax")
-    return np.asarray(largest_values.view(heads, BINS).cpu().numpy())
+def _ends(values: Tensor, bins: Tensor, content: Tensor, measures: Sequence[int]) -> Tensor:
+    """Return the largest value in each bin of a head, and that below zero of the smallest; -inf in bins without rows.
+
+    Args:
+        values: of each measure and row, `[measure, batch, head, row]` float64.
+        bins, content, measures: as `_counts` takes them.
+
+    Returns:
+        `[2, head, NAMES, BINS]` float64.
+    """
+    heads = bins.shape[2]
+    number = heads * len(NAMES) * BINS
+    cells = torch.arange(heads, device=bins.device)[:, None] * len(NAMES)
+    slots = torch.stack([(cells + index) * BINS for index in measures])[:, None] + bins
+    out = torch.full((2, number), -torch.inf, dtype=torch.float64, device=bins.device)
+    for side, signed in zip(out, (values, -values), strict=True):
+        side.scatter_reduce_(0, slots.flatten(), signed.where(content[:, None], -torch.inf).flatten(), "amax")
+    return out.view(2, heads, len(NAMES), BINS)

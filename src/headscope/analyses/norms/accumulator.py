@@ -93,7 +93,7 @@ class NormAccumulator(Accumulator):
             self.segment_sums.add(tile, in_stream=relative.sum(-1) / lengths)
         visible = tile.visibility.visible & tile.row_valid[..., None] & tile.keys.valid[:, None]
         self.segment_sums.add(tile, by_key=written.over_rows(visible), n_by_key=visible.sum(1))
-        self._keys[tile.kind] = tile.keys
+        self._keys[tile.kind] = tile.keys.on_host
 
     def end(self, batch: Batch) -> None:
         """Add the batch's segment means to their documents."""
@@ -101,7 +101,7 @@ class NormAccumulator(Accumulator):
             for kind, layers, (means,) in self.segment_sums.by_kind(name):
                 self.add_segments(batch, kind, layers, **{name: means, f"n_{name}": 1})
         for kind, layers, (sums, rows) in self.segment_sums.by_kind("by_key", "n_by_key"):
-            value, some = _by_class(sums, rows, self._keys[kind].classes.cpu().numpy())
+            value, some = _by_class(sums, rows, self._keys[kind].classes.numpy())
             self.add_segments(batch, kind, layers, value=value, n_value=some)
 
     def compute(self) -> tuple[NormResult, ...]:

@@ -53,12 +53,13 @@ class StatsAccumulator(Accumulator):
         rows = torch.cat([tile.statistics.double(), tile.visibility.uniform], dim=1)
         self.segment_sums.add(tile, weight=stats_sums(rows, self.selections(tile)))
         if tile.kind not in self._counts:
-            self._counts[tile.kind] = stats_row_counts(tile.queries.lengths, tile.queries.rows_per_class)
+            queries = tile.queries.on_host
+            self._counts[tile.kind] = stats_row_counts(queries.lengths, queries.rows_per_class)
 
     def end(self, batch: Batch) -> None:
         """Turn the batch's row sums into segment means and add them to their documents."""
         for kind, layers, (sums,) in self.segment_sums.by_kind("weight"):
-            means, some = segment_means(sums, self._counts[kind].cpu().numpy()[:, None, None])
+            means, some = segment_means(sums, self._counts[kind].numpy()[:, None, None])
             self.add_segments(batch, kind, layers, weight=means, n_weight=some[:, 0, 0])
 
     def compute(self) -> tuple[HeadMeans, ...]:

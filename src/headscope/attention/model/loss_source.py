@@ -175,7 +175,7 @@ def targets_of(questions: Sequence[Question], shared: ModelPass) -> Tensor:
     """
     if all(question.of_whole for question in questions):
         return torch.from_numpy(np.stack([question.targets for question in questions])).to(shared.device)
-    predicting = shared.on_host["decoder"].valid.numpy()
+    predicting = shared.sides["decoder"].on_host.valid.numpy()
     targets = np.full(predicting.shape, NO_TARGET, dtype=np.int64)
     targets[predicting] = np.concatenate([question.targets for question in questions])
     return torch.from_numpy(targets).to(shared.device)

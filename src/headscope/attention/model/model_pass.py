@@ -22,6 +22,7 @@ from headscope.attention.vectors.output_norms import Written
 from headscope.attention.visibility import Visibility, visibility_of
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
+from headscope.encoding.sending import sent
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import ModelError
 from headscope.models.anatomy import Anatomy, CallSite
@@ -60,7 +61,6 @@ class ModelPass:
     Attributes:
         device: the model's.
         sides: the tokens of the batch as the `encoder` and the `decoder` read them.
-        on_host: the same where they were put together, so that nobody waits for the device to ask about them.
     """
 
     def __init__(
@@ -81,7 +81,6 @@ class ModelPass:
         self.tile_limit = tile_limit
         self.device = device_of(model)
         self.sides: dict[str, SegmentInfo] = {}
-        self.on_host: dict[str, SegmentInfo] = {}
         self._cuts: dict[tuple[str, int], list[slice]] = {}
         # The masks are kept so that their ids stay their own.
         self._seen: dict[tuple[Any, ...], tuple[Tensor | None, Visibility]] = {}
@@ -125,7 +124,6 @@ class ModelPass:
         batch, inputs, decoder = model_inputs(
             segments, self.anatomy, self.vocabulary, padding_side=self.padding_side, decoders=decoders
         )
-        self.on_host = {"encoder": batch.info, "decoder": (decoder or batch).info}
         batch = replace(batch, info=batch.info.to(self.device))
         self.sides = {
             "encoder": batch.info,
@@ -134,7 +132,7 @@ class ModelPass:
         self._seen, self._reach, self._cuts = {}, {}, {}
         with memory_in_words(len(segments), max(map(len, segments))):
             self.consumer.begin(batch)
-            yield {name: tensor.to(self.device) for name, tensor in inputs.items()}
+            yield {name: sent(tensor, self.device) for name, tensor in inputs.items()}
             self.consumer.end(batch)
 
     def call(self, inputs: dict[str, Tensor], **more: Any) -> Any:
@@ -152,7 +150,7 @@ class ModelPass:
     def cuts(self, site: CallSite, weights_per_row: int) -> list[slice]:
         """Cut a layer's rows into tiles under the limit, between words; into one where a row has no weights."""
         side = "encoder" if site.kind == "encoder" else "decoder"
-        words = self.on_host[side].word_ids.numpy()
+        words = self.sides[side].on_host.word_ids.numpy()
         number = words.shape[1]
         height = max(1, self.tile_limit // weights_per_row) if weights_per_row else number
         if height >= number:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.attention.host_copy import HostCopy
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
@@ -102,6 +103,10 @@ class Accumulator(ABC):
     @abstractmethod
     def update(self, tile: AttentionTile) -> None:
         """Add a tile of the batch; the tile is not changed."""
+
+    def hand_over(self, copy: HostCopy) -> None:
+        """Have what the batch came to copied to the host: the scan waits once for all accumulators, before `end`."""
+        self.segment_sums.hand_over(copy)
 
     def end(self, batch: Batch) -> None:  # noqa: B027 (most accumulators do nothing at this point)
         """Finish the batch, after all its tiles."""

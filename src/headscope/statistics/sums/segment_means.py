@@ -8,6 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 
 LayerSums = tuple[str, list[int], tuple[NDArray[Any], ...]]
@@ -31,6 +32,7 @@ class SegmentSums:
 
     def __init__(self) -> None:
         self._sums: dict[tuple[str, str], dict[int, Tensor]] = {}
+        self._copied: dict[tuple[str, str], OnHost] = {}
 
     def add(self, tile: AttentionTile, **sums: Tensor) -> None:
         """Add sums over a tile's rows, `[batch, ...]` each, to those of its layer."""
@@ -39,17 +41,29 @@ class SegmentSums:
             before = layers.get(tile.layer)
             layers[tile.layer] = value if before is None else before + value
 
+    def hand_over(self, copy: HostCopy) -> None:
+        """Have the sums copied to the host; layers are joined before, where they were computed."""
+        for key, layers in self._sums.items():
+            self._copied[key] = copy.add(torch.stack([layers[layer] for layer in sorted(layers)], dim=1))
+
     def by_kind(self, *names: str) -> Iterator[LayerSums]:
         """Yield each kind of attention that has such sums, the layers that have them, and the sums of each name."""
+        if self._sums and not self._copied:
+            copy = HostCopy()
+            self.hand_over(copy)
+            copy.fetch()
         for first, kind in list(self._sums):
             if first != names[0]:
                 continue
             layers = sorted(self._sums[first, kind])
-            # The layers are joined where the sums are computed, so that they are copied only once.
-            stacked = [
-                torch.stack([self._sums[name, kind][layer] for layer in layers], dim=1) for name in names
-            ]
-            yield kind, layers, tuple(each.cpu().numpy() for each in stacked)
+            arrays = []
+            for name in names:
+                indices = sorted(self._sums[name, kind])
+                array = self._copied[name, kind].array
+                arrays.append(
+                    array if indices == layers else array[:, [indices.index(layer) for layer in layers]]
+                )
+            yield kind, layers, tuple(arrays)
 
 
 def segment_means(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.distances.kernels import in_torch as js_torch
+from headscope.attention.host_copy import HostCopy, OnHost
 
 
 def has_compiler() -> bool:
@@ -32,6 +33,21 @@ def pair_sums(
         For each segment the sum over rows and the sum of the rows' squares, `[2, pair]`; pairs of heads in the
         order of `numpy.triu_indices`, heads layer by layer.
     """
+    copy = HostCopy()
+    sums = handed_over(stacks, copy, compiled=compiled)
+    copy.fetch()
+    return [each.array for each in sums]
+
+
+def handed_over(
+    stacks: Sequence[Sequence[Tensor]], copy: HostCopy, *, compiled: bool | None = None
+) -> list[OnHost]:
+    """Do what `pair_sums` does, and have the sums copied to the host with what else is.
+
+    Args:
+        stacks, compiled: as `pair_sums` takes them.
+        copy: of the batch.
+    """
     if not stacks:
         return []
     single = [[layer.float() for layer in layers] for layers in stacks]
@@ -39,9 +55,5 @@ def pair_sums(
     if on_cpu and (has_compiler() if compiled is None else compiled):
         from headscope.analyses.distances.kernels import compiled as js_compiled
 
-        return js_compiled.pair_sums(single)
-    sums = [js_torch.pair_sums(layers) for layers in single]
-    if len({each.shape for each in sums}) == 1:
-        # One copy from the device.
-        return list(torch.stack(sums).cpu().numpy())
-    return [each.cpu().numpy() for each in sums]
+        return [copy.add(torch.from_numpy(sums)) for sums in js_compiled.pair_sums(single)]
+    return [copy.add(js_torch.pair_sums(layers)) for layers in single]
