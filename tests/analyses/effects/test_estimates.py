@@ -169,7 +169,7 @@ def test_a_slope_that_may_be_0_is_said_to_tell_nothing():
     of_attribution = effects["measure"] == "attribution"
     effects.loc[of_attribution, "value"] = np.random.default_rng(6).normal(size=of_attribution.sum())
     (text,) = [each.text for each in estimate_findings(about(run_of(effects))) if "how large" in each.text]
-    assert text.startswith("Attribution does not say how large effects are: they are ")
+    assert text.startswith("Attribution does not say how large effects are: their slope on it is ")
 
 
 def test_a_model_without_estimates_has_no_section():

@@ -11,28 +11,26 @@ from torch import Tensor, nn
 
 from headscope.attention.head_id import head_label
 from headscope.attention.interventions.block_plan import Layer, find_blocks
-from headscope.attention.interventions.changed_pass import ChangedPasses, Changes, LayerRows
+from headscope.attention.interventions.changed_pass import ChangedPasses
 from headscope.attention.interventions.first_order import FirstOrder
+from headscope.attention.interventions.fitting import NoTiles, fit_interventions
 from headscope.attention.interventions.intervention import (
     Fit,
-    FittingInputs,
     Heads,
     Intervention,
-    OutputVisitor,
 )
 from headscope.attention.interventions.logit_path import LogitPath, find_logit_path
 from headscope.attention.interventions.missing_gradient import missing_gradient
 from headscope.attention.interventions.outcome import MEASURES, HeadEffects, Predictions
 from headscope.attention.interventions.unchanged_pass import unchanged_logits
-from headscope.attention.model.loss_source import LossSource, decoders_of, lists_together, targets_of
+from headscope.attention.model.loss_source import LossSource, decoders_of, targets_of
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
 from headscope.attention.model.projections import find_projections
 from headscope.attention.tile import AttentionTile
-from headscope.encoding.batching import Batch
 from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
 from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
-from headscope.errors import AttentionError, ModelError
+from headscope.errors import AttentionError
 from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.losses import asked_logits, frozen
 
@@ -99,11 +97,14 @@ class EffectSource(LossSource):
             self.logit_path = find_logit_path(
                 model, anatomy, vocabulary, self.plan.modules, self._projections
             )
-        self.no_gradient = missing_gradient(self._passes(_NoTiles())) if first_order else ""
+        self.no_gradient = missing_gradient(self._passes(NoTiles())) if first_order else ""
         self.backward = int(first_order and not self.no_gradient)
         self._sites = {(site.kind, site.layer): site for site in anatomy.calls if site is not None}
         # Fitted once, by whoever asks first, for the copies that read a part of the batches too.
-        self._interventions = cache(lambda: self._fitted(fits, fitting, seed))
+        unheard = self._passes(NoTiles())
+        self._interventions = cache(
+            lambda: fit_interventions(fits, fitting(), ask=ask, passes=unheard, seed=seed)
+        )
 
     @property
     def passes(self) -> float:
@@ -250,71 +251,6 @@ class EffectSource(LossSource):
             effects=effects,
         )
 
-    def _fitted(
-        self, fits: Sequence[Fit], fitting: Callable[[], Iterable[list[Segment]]], seed: int
-    ) -> tuple[Intervention, ...]:
-        """Make the interventions.
-
-        Raises:
-            ModelError: one replaces what heads write, and an output projection was not found.
-        """
-        batches = [[q for segment in batch if (q := self.ask(segment)) is not None] for batch in fitting()]
-        inputs = FittingInputs(
-            questions=[question for batch in batches for question in batch],
-            vocabulary=self.vocabulary,
-            encoder_decoder=self.anatomy.encoder_decoder,
-            visit=lambda visitor: self._visit(batches, visitor),
-            seed=seed,
-        )
-        interventions = tuple(fit(inputs) for fit in fits)
-        if any(intervention.writes for intervention in interventions):
-            self._check_projections()
-        return interventions
-
-    def _visit(self, batches: Sequence[list[Question]], visitor: OutputVisitor) -> None:
-        """Run the unchanged model and hand on what each layer's heads write."""
-        self._check_projections()
-        passes = self._passes(_NoTiles())
-
-        def look(rows: LayerRows, outputs: Tensor) -> None:
-            visitor(rows, outputs)
-
-        changes = Changes(outputs=dict.fromkeys(self._sites, look))
-        with passes.listening(), torch.inference_mode():
-            for batch in batches:
-                for questions in lists_together(batch, self.anatomy):
-                    with passes.shared.batch(
-                        [question.segment for question in questions], decoders_of(questions, self.anatomy)
-                    ) as inputs:
-                        targets = targets_of(questions, passes.shared)
-                        with asked_logits(self.model, targets != NO_TARGET):
-                            passes.unchanged(inputs, changes=changes)
-
-    def _check_projections(self) -> None:
-        """Refuse to change what heads write where the output projection of a layer was not found.
-
-        Raises:
-            ModelError: names the layer, and says why.
-        """
-        for (kind, layer), why in self._projections.missing.items():
-            raise ModelError(
-                f"{kind} layer {layer + 1}: {why}; what its heads write cannot be changed: choose intervention uniform "
-                "or sink, or another model"
-            )
-
 
 def _with_head_changed(layer: Layer, heads: Sequence[int], index: int) -> str:
     return f"with {layer[0]} head {head_label(layer[1] + 1, heads[index] + 1)} changed, "
-
-
-class _NoTiles:
-    """Takes no tiles: the model is run for what its heads write."""
-
-    def begin(self, batch: Batch) -> None:
-        """Start a batch."""
-
-    def update(self, tile: AttentionTile) -> None:
-        """Take a tile."""
-
-    def end(self, batch: Batch) -> None:
-        """Close the batch."""

@@ -43,22 +43,24 @@ def estimate_figure(judged: Judged, *, kind: str, roles: pd.DataFrame | None) ->
     """
     heads = [(int(layer), int(head)) for layer, head in judged.heads]
     y = np.abs(judged.effect) if judged.estimate == GATE else judged.effect
-    every = np.concatenate([judged.guess, y, [-_LINEAR, 2 * _LINEAR]])
-    ends = 1.3 * every.min(), 1.3 * every.max()
+    ends = [
+        (1.3 * min(values.min(), -_LINEAR), 1.3 * max(values.max(), 2 * _LINEAR))
+        for values in (judged.guess, y)
+    ]
     with house_style():
         figure = new_figure(_WIDTH, _HEIGHT)
         ax = figure.subplots()
-        for axis, set_scale, set_ends in (
-            (ax.xaxis, ax.set_xscale, ax.set_xlim),
-            (ax.yaxis, ax.set_yscale, ax.set_ylim),
-        ):
+        # The same scale along both, so that the diagonal is a line.
+        for axis, set_scale in ((ax.xaxis, ax.set_xscale), (ax.yaxis, ax.set_yscale)):
             set_scale("symlog", linthresh=_LINEAR, linscale=0.6)
-            set_ends(*ends)
             axis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=_LINEAR))
             axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}".replace("-", "−")))
+        ax.set_xlim(*ends[0])
+        ax.set_ylim(*ends[1])
         ax.axhline(0, color=LINE, linewidth=1.0, zorder=1)
         ax.axvline(0, color=LINE, linewidth=1.0, zorder=1)
-        ax.plot(ends, ends, color=LINE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
+        both = np.array([max(low for low, _ in ends), min(high for _, high in ends)])
+        ax.plot(both, both, color=LINE, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
         size = max(10.0, min(46.0, 3000 / len(heads)))
         draw_points(ax, heads, judged.guess, y, kind=kind, name="estimates", roles=roles, s=size)
         ax.set_xlabel("gate estimate, nats" if judged.estimate == GATE else "attribution, nats")

@@ -100,13 +100,12 @@ def _slope_and_signs(kind: Kind, verdicts: pd.DataFrame) -> Iterator[Sentence]:
         )
     slope = verdict(verdicts, kind.name, ATTRIBUTION, SLOPE)
     if slope is not None and slope.has_interval:
-        ends = f"{two_decimals(slope.ci_low)} to {two_decimals(slope.ci_high)}"
-        times = f"{two_decimals(slope.value)} times their attribution (95% interval {ends})"
+        ends = f"(95% interval {two_decimals(slope.ci_low)} to {two_decimals(slope.ci_high)})"
         if slope.ci_low <= 0 <= slope.ci_high:
-            yield sentence(
-                TOPIC, f"attribution does not say how large effects are{kind.of_kind}: they are {times}."
-            )
+            nothing = f"attribution does not say how large effects{kind.of_kind} are"
+            yield sentence(TOPIC, f"{nothing}: their slope on it is {two_decimals(slope.value)} {ends}.")
         else:
+            times = f"{two_decimals(slope.value)} times their attribution {ends}"
             yield sentence(TOPIC, f"effects{kind.of_kind} are {times}, the median over pairs of heads.")
 
 

@@ -1,0 +1,96 @@
+"""Interventions made, with what they learn from what the unchanged model's heads write."""
+
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from headscope.attention.interventions.changed_pass import ChangedPasses, Changes, LayerRows
+from headscope.attention.interventions.intervention import Fit, FittingInputs, Intervention, OutputVisitor
+from headscope.attention.model.loss_source import decoders_of, lists_together, targets_of
+from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
+from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
+from headscope.encoding.segment import Segment
+from headscope.errors import ModelError
+from headscope.models.losses import asked_logits
+
+
+def fit_interventions(
+    fits: Sequence[Fit],
+    segments: Iterable[list[Segment]],
+    *,
+    ask: Ask,
+    passes: ChangedPasses,
+    seed: int,
+) -> tuple[Intervention, ...]:
+    """Make interventions.
+
+    Args:
+        fits: make one each.
+        segments: batches to learn from.
+        ask: makes what is to be predicted of a segment.
+        passes: of the model, whose tiles nobody takes.
+        seed: of what interventions draw.
+
+    Raises:
+        ModelError: one replaces what heads write, and an output projection was not found.
+    """
+    batches = [[q for segment in batch if (q := ask(segment)) is not None] for batch in segments]
+    inputs = FittingInputs(
+        questions=[question for batch in batches for question in batch],
+        vocabulary=passes.shared.vocabulary,
+        encoder_decoder=passes.shared.anatomy.encoder_decoder,
+        visit=lambda visitor: _visit(passes, batches, visitor),
+        seed=seed,
+    )
+    interventions = tuple(fit(inputs) for fit in fits)
+    if any(intervention.writes for intervention in interventions):
+        _check_projections(passes)
+    return interventions
+
+
+def _visit(passes: ChangedPasses, batches: Sequence[list[Question]], visitor: OutputVisitor) -> None:
+    """Run the unchanged model and hand on what each layer's heads write."""
+    _check_projections(passes)
+    shared = passes.shared
+
+    def look(rows: LayerRows, outputs: Tensor) -> None:
+        visitor(rows, outputs)
+
+    changes = Changes(outputs=dict.fromkeys(passes.projections.layers, look))
+    with passes.listening(), torch.inference_mode():
+        for batch in batches:
+            for questions in lists_together(batch, shared.anatomy):
+                with shared.batch(
+                    [question.segment for question in questions], decoders_of(questions, shared.anatomy)
+                ) as inputs:
+                    targets = targets_of(questions, shared)
+                    with asked_logits(shared.model, targets != NO_TARGET):
+                        passes.unchanged(inputs, changes=changes)
+
+
+def _check_projections(passes: ChangedPasses) -> None:
+    """Refuse to change what heads write where the output projection of a layer was not found.
+
+    Raises:
+        ModelError: names the layer, and says why.
+    """
+    for (kind, layer), why in passes.projections.missing.items():
+        raise ModelError(
+            f"{kind} layer {layer + 1}: {why}; what its heads write cannot be changed: choose intervention uniform "
+            "or sink, or another model"
+        )
+
+
+class NoTiles:
+    """Takes no tiles: the model is run for what its heads write."""
+
+    def begin(self, batch: Batch) -> None:
+        """Start a batch."""
+
+    def update(self, tile: AttentionTile) -> None:
+        """Take a tile."""
+
+    def end(self, batch: Batch) -> None:
+        """Close the batch."""
