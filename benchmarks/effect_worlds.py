@@ -4,7 +4,11 @@ False discovery: no head changes the loss; the share of runs of 144 heads in whi
 5%. Coverage: the share of 95% intervals of an added loss that hold the truth. Power: one head in eight costs half a
 standard deviation of a document. A document has an effect of its own on each head, and one that heads share: normal, as
 skewed as a gamma of shape 4 (1.0, to either side; those of headscope-decoder: -1.4 to 1.6, median 0.2), or with the
-tails of Student's t of 5 degrees of freedom. Its inputs scatter about it by half as much.
+tails of Student's t of 5 degrees of freedom. Its inputs scatter about it by half as much. An attribution is such a mean
+over documents, too.
+
+Slope of effects on estimates: the share of its 95% intervals over heads that hold the truth. Estimates have the tails
+of Student's t of 2 degrees of freedom; the largest effect fits its estimate, or is a hundred times as large.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cells import LEVEL, Cell, covered, print_cells
+from headscope.analyses.effects.estimates.judge import slope_of
 from headscope.statistics.inference.confidence import ratio_interval
 from headscope.statistics.inference.estimate import ratio
 from headscope.statistics.inference.significance import false_discovery, p_either_side
@@ -26,6 +31,7 @@ DOCUMENTS = (10, 30, 100, 256)
 HEADS, CHANGED, RUNS = 144, 18, 400
 _SHARED, _INPUTS, _EFFECT, _GROWTH = 0.35, 0.5, 0.5, 0.3
 """Beside 1 of a document: deviations of what heads share and of inputs, an effect, its growth by e-fold of size."""
+_SLOPE = 1.5
 Draws = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
@@ -98,8 +104,33 @@ def of_intervals(task: tuple[str, str, int]) -> list[Cell]:
     return [Cell("coverage", name, documents, 8 * RUNS, float(np.mean(shares)))]
 
 
-def plan(*, quick: bool) -> Iterator[tuple[Callable[..., list[Cell]], tuple[str, str, int]]]:
+def of_slopes(task: tuple[int, bool]) -> list[Cell]:
+    """Count intervals over heads that hold the slope of effects on their estimates.
+
+    Args:
+        task: heads, and whether the largest effect is a hundred times as large as its estimate says.
+    """
+    heads, outlier = task
+    held = 0
+    for run in range(RUNS):
+        rng = np.random.default_rng([run, heads, 13])
+        estimates = 0.01 * rng.standard_t(2, size=heads)
+        effects = _SLOPE * estimates + 0.005 * rng.normal(size=heads)
+        if outlier:
+            effects[np.argmax(np.abs(estimates))] *= 100
+        interval = slope_of(estimates, effects)
+        held += bool(interval.low <= _SLOPE <= interval.high)
+    name = f"slope of effects on estimates of so many heads{', one effect a hundred times larger' if outlier else ''}"
+    return [Cell("coverage", name, heads, RUNS, held / RUNS)]
+
+
+def plan(
+    *, quick: bool
+) -> Iterator[tuple[Callable[..., list[Cell]], tuple[str, str, int] | tuple[int, bool]]]:
     """Yield what to run: two sizes of corpora in a `quick` round."""
+    for heads in (32, 144):
+        for outlier in (False, True):
+            yield of_slopes, (heads, outlier)
     for documents in DOCUMENTS[1:3] if quick else DOCUMENTS:
         for world in WORLDS:
             for shape in SHAPES:

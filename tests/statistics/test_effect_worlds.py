@@ -25,6 +25,12 @@ def test_level_and_coverage(bench, shape, monkeypatch):
     assert coverage.kept, coverage
 
 
+def test_the_slope_of_effects_on_estimates(bench):
+    for outlier in (False, True):
+        (coverage,) = bench.of_slopes((32, outlier))
+        assert coverage.kept, coverage
+
+
 def test_students_t_alone_names_too_many(bench):
     """What the test is for: heads without an effect whose documents are skewed."""
     named = 0
