@@ -254,6 +254,8 @@ def test_where_some_heads_were_changed_the_drawn_ones_say_what_is_overlooked():
         == "12 heads of 24 were changed: half with the largest gate estimates, half drawn from the others."
     )
     assert all(len(each.split()) <= 25 for each in (*texts, *said))
+    without = run_of(effects[~effects["measure"].isin(["attribution", "gate"])].reset_index(drop=True))
+    assert effect_findings(about(without))[0].text == "12 heads of 24 were changed: drawn by chance."
     rows = Tables(only(estimates_section(about(run)))).found["table-effect-estimates-decoder"]
     assert rows[1] == ["heads", "wrong sign", "slope", "95% interval", "overlooked", "slope", "95% interval"]
     assert len(Tables(only(effect_section(about(run)))).found["table-effects-decoder"]) == 2 + 12

@@ -230,3 +230,19 @@ def test_some_of_the_heads_are_changed_the_others_estimated(bert, text):
     assert len(notes) == 2
     many = EffectsMeasurement(prepare(options(bert, text, effect_heads=1000)))
     assert len(list(many.scans())) == 1
+
+
+def test_inputs_too_long_for_a_gradient_keep_their_exact_effects(bert, text, monkeypatch):
+    whole = EffectsMeasurement(prepare(options(bert, text))).measure().tables["effects"]
+    monkeypatch.setattr("headscope.analyses.effects.effects_text.gradient_fits", lambda *_: False)
+    result = EffectsMeasurement(prepare(options(bert, text, effect_heads=2))).measure()
+    assert result.facts["effects"]["no_gradient"] == (
+        "the weights of all layers of an input of 128 tokens take too much memory at once; lower --max-length"
+    )
+    assert result.facts["effects"]["backward_passes"] == 0
+    found = result.tables["effects"]
+    assert list(dict.fromkeys(found["measure"])) == ["loss", "kl"]
+    assert len(found) == 2 * 2
+    assert len(result.tables["effect_estimates"]) == 0
+    both = found.merge(whole, on=["kind", "layer", "head", "measure"])
+    np.testing.assert_allclose(both["value_x"], both["value_y"], rtol=2e-3, atol=2e-7)

@@ -156,6 +156,8 @@ def test_a_model_without_a_gradient_says_why_in_the_terminal():
     grid, *lines = render_results(StageResult(name="effects", tables=tables, facts=facts))
     assert grid.titles[-1] == "KL"
     assert "no first-order estimates: no gradient passes through its QuantLinear" in lines
+    page = Tables(only(effect_section(about(inputs)))).text
+    assert "First-order estimates are not known here: no gradient passes through its QuantLinear." in page
 
 
 def test_a_table_without_its_kind_has_no_finding():

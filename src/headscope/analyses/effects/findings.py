@@ -81,13 +81,12 @@ def effect_findings(about: Context) -> list[Sentence]:
 
 def _some(kind: Kind, effects: Sequence[HeadEffect], table: pd.DataFrame) -> list[Sentence]:
     """Say how many heads were changed, where not all were."""
-    every = len(table.loc[table["kind"] == kind.name, ["layer", "head"]].drop_duplicates())
-    if len(effects) == every:
+    if len(effects) in (0, kind.size):
         return []
     how = "half with the largest gate estimates, half drawn from the others"
     if GATE not in set(table["measure"]):
         how = "drawn by chance"
-    were = f"{count(len(effects), 'head')} of {every:,}{kind.of_kind} were changed"
+    were = f"{count(len(effects), 'head')} of {kind.size:,}{kind.of_kind} were changed"
     return [sentence(TOPIC, f"{were}: {how}.")]
 
 

@@ -63,8 +63,11 @@ def effect_section(about: Context) -> list[Section]:
         ]
         if (on_logits := direct_table(table, kind)) is not None:
             blocks += [*linked(about.findings_on(logit_findings.TOPIC, kind=kind)), on_logits.html()]
-    if why := about.run.manifest.get("effects", {}).get("no_direct"):
+    facts = about.run.manifest.get("effects", {})
+    if why := facts.get("no_direct"):
         blocks.append(caption(f"Effects on single logits are not known here: {why}."))
+    if why := facts.get("no_gradient"):
+        blocks.append(caption(f"First-order estimates are not known here: {why}."))
     return section("effects", "What a head is worth to the loss", WHY, blocks)
 
 
