@@ -1,12 +1,15 @@
 """Behaviors over random tokens repeated, in the second copy alone."""
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
+from headscope.encoding.sending import sent
 
 
 class CopyAccumulator(NormBehaviorAccumulator):
@@ -25,9 +28,9 @@ class CopyAccumulator(NormBehaviorAccumulator):
                 for name in names
             }
 
-    def counted_rows(self, tile: AttentionTile) -> Tensor:
-        """Return which of a tile's rows are tokens of the second copy, `[batch, row]` bool."""
-        return self.within(tile.queries, "copy", shift=self._shift(tile.kind))[:, tile.rows]
+    def counted_rows(self, tile: AttentionTile) -> NDArray[np.bool_]:
+        """Return which of a tile's rows are tokens of the second copy, `[batch, row]`."""
+        return self.within(tile.queries.on_host, "copy", shift=self._shift(tile.kind))[:, tile.rows].numpy()
 
     def within(self, tokens: SegmentInfo, name: str, *, shift: int = 0, last: int = 0) -> Tensor:
         """Return which tokens lie in a stretch of their input, `[batch, position]` bool.
@@ -38,7 +41,7 @@ class CopyAccumulator(NormBehaviorAccumulator):
             shift: how many positions later these tokens stand.
             last: how many tokens at the stretch's end do not count.
         """
-        stretches = self._stretches[name].to(tokens.ids.device) + shift
+        stretches = sent(self._stretches[name], tokens.ids.device) + shift
         at = tokens.positions
         return (at >= stretches[:, :1]) & (at < stretches[:, 1:] - last) & tokens.valid
 

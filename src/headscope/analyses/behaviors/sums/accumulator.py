@@ -14,6 +14,7 @@ from headscope.analyses.behaviors.sums.key_sums import KeySums, key_sums
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
+from headscope.encoding.sending import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import Scale
 from headscope.statistics.inference.head_means import HeadMeans
@@ -60,9 +61,9 @@ class BehaviorAccumulator(Accumulator):
         # Masks are kept with the baselines, so that no other object gets the id of one.
         self._uniform_baselines: dict[tuple[str, int, int], tuple[Visibility, UniformBaseline]] = {}
 
-    def counted_rows(self, tile: AttentionTile) -> Tensor:
-        """Return which of a tile's rows are counted, `[batch, row]` bool: all but padding."""
-        return tile.row_valid
+    def counted_rows(self, tile: AttentionTile) -> NDArray[np.bool_]:
+        """Return which of a tile's rows are counted, `[batch, row]`: all but padding."""
+        return tile.queries.on_host.valid[:, tile.rows].numpy()
 
     def update(self, tile: AttentionTile) -> None:
         """Add a tile's rows to its segments' sums; what does not depend on the layer is computed once a batch."""
@@ -73,7 +74,7 @@ class BehaviorAccumulator(Accumulator):
         """Return the keys of every behavior for a tile's rows, and the baseline of uniform attention over them."""
         rows = (tile.kind, tile.start, tile.visibility.rows)
         if rows not in self._sets:
-            classes = self._classes.to(tile.keys.ids.device)
+            classes = sent(self._classes, tile.keys.ids.device)
             self._sets[rows] = KeySets(tile, self.counted_rows(tile), classes, same_ids=self.same_ids)
         mask = (tile.kind, tile.start, id(tile.visibility))
         if mask not in self._uniform_baselines:

@@ -30,10 +30,6 @@ class Pairs:
     row: Tensor
     key: Tensor
 
-    def where(self, chosen: Tensor) -> "Pairs":
-        """Return the pairs selected by a mask, `[pair]` bool."""
-        return Pairs(self.item[chosen], self.row[chosen], self.key[chosen])
-
     def sums(self, weights: Tensor, shares: Shares | None = None) -> Tensor:
         """Sum weights over the pairs of each segment, `[1, batch, head]` float64; with shares, they come second.
 

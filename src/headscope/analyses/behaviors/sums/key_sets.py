@@ -7,12 +7,15 @@ else follows from sums over rows, and from diagonals.
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NAMES
 from headscope.analyses.behaviors.sums.key_pairs import Pairs
 from headscope.attention.tile import AttentionTile
+from headscope.encoding.sending import sent
 from headscope.encoding.vocabulary import KeyClass
 
 LOCAL = (-3, -2, -1, 1, 2, 3)
@@ -50,14 +53,17 @@ class KeySets:
 
     Args:
         tile: of any layer; only its tokens and the positions of its rows are read.
-        counted: which of the rows count, `[batch, row]` bool.
+        counted: which of the rows count, `[batch, row]` bool, on the host.
         delimiters: `Delimiter` of each token id, `[id]`.
         same_ids: whether equal ids are equal tokens; else `duplicate` and `induction` cannot occur.
     """
 
-    def __init__(self, tile: AttentionTile, counted: Tensor, delimiters: Tensor, *, same_ids: bool) -> None:
-        self.square, self.start, self.counted = tile.square, tile.start, counted
+    def __init__(
+        self, tile: AttentionTile, counted: NDArray[np.bool_], delimiters: Tensor, *, same_ids: bool
+    ) -> None:
         keys = tile.keys
+        self.square, self.start = tile.square, tile.start
+        self.counted = sent(torch.from_numpy(counted), keys.ids.device)
         self.valid = keys.valid
         self.first = keys.valid.long().argmax(1)  # padding may stand on the left
         known = keys.ids < len(delimiters)
@@ -66,21 +72,29 @@ class KeySets:
         self.keys, self.rows = keys.valid.shape[1], counted.shape[1]
         self.pairs: dict[str, Pairs] = {}
         if self.square and same_ids:
-            self._find_copies(tile)
+            self._find_copies(tile, counted)
 
-    def _find_copies(self, tile: AttentionTile) -> None:
-        """Find earlier keys with the row's id, and the keys right behind these, before the row itself."""
-        ids, valid = tile.queries.ids, tile.queries.valid
-        row_class = tile.row_classes
-        counted = self.counted & (row_class != KeyClass.SEP)
+    def _find_copies(self, tile: AttentionTile, counted: NDArray[np.bool_]) -> None:
+        """Find earlier keys with the row's id, and the keys right behind these, before the row itself.
+
+        On the host, which knows the tokens: how many pairs there are, the device would have to be asked.
+        """
+        queries, device = tile.queries.on_host, tile.keys.ids.device
+        ids, valid, classes = (each.numpy() for each in (queries.ids, queries.valid, queries.classes))
         # Where the tokenizer has no cls token, the first token has its class; no key is earlier than that.
-        counted &= row_class != KeyClass.CLS
-        positions = torch.arange(self.keys, device=ids.device)
+        counted = counted & ~np.isin(classes[:, tile.rows], (KeyClass.CLS, KeyClass.SEP))
+        positions = np.arange(self.keys)
         earlier = positions[None, :] < positions[tile.rows][:, None]
         same = (ids[:, tile.rows, None] == ids[:, None, :]) & earlier & valid[:, None] & counted[:, :, None]
-        copies = Pairs(*same.nonzero(as_tuple=True))
-        behind = copies.where(copies.key + 1 < copies.row + self.start)
-        self.pairs = {"duplicate": copies, "induction": Pairs(behind.item, behind.row, behind.key + 1)}
+        item, row, key = np.nonzero(same)
+        behind = key + 1 < row + self.start
+        indices = {
+            "duplicate": (item, row, key),
+            "induction": (item[behind], row[behind], key[behind] + 1),
+        }
+        self.pairs = {
+            name: Pairs(*sent(torch.from_numpy(np.stack(pairs)), device)) for name, pairs in indices.items()
+        }
 
     def uniform_baseline(self, tile: AttentionTile) -> UniformBaseline:
         """Return the baseline of uniform attention, and in which rows each behavior can occur."""

@@ -5,6 +5,7 @@ over rows, diagonals and pairs give both. Where a gate makes that number one of 
 """
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 import torch
 from torch import Tensor
@@ -15,6 +16,8 @@ from headscope.analyses.behaviors.sums.key_sets import COLUMN, LOCAL, OF_CLASS, 
 
 # Weights that are float64 at a time: they are read several times, so they should fit the cache.
 _WEIGHTS_AT_ONCE = 1 << 19
+# An accelerator computes many inputs together: 256 MiB.
+_ON_ACCELERATOR = 1 << 25
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,27 +85,28 @@ def _over_rows(sets: KeySets, weights: Tensor, norms: Tensor | None) -> tuple[Te
         shares = Shares(
             by_key.new_zeros((batch, heads, rows)), torch.where(sets.valid[:, None], norms.double(), 0.0)
         )
-    height = min(rows, max(1, _WEIGHTS_AT_ONCE // (heads * keys)))
-    memory = by_key.new_empty((heads, height, keys))
-    for item in range(batch):
-        for start in range(0, rows, height):
-            stretch = slice(start, min(start + height, rows))
-            exact = memory[:, : stretch.stop - start]
-            exact.copy_(weights[item, :, stretch])
-            exact.masked_fill_(~sets.counted[item, None, stretch, None], 0.0)
-            per_row = by_key.new_ones((heads, measures, exact.shape[1]))
+    at_once = _WEIGHTS_AT_ONCE if weights.device.type == "cpu" else _ON_ACCELERATOR
+    height = min(rows, max(1, at_once // (heads * keys)))
+    number = min(batch, max(1, at_once // (heads * height * keys)))
+    memory = by_key.new_empty((number, heads, height, keys))
+    for first, start in product(range(0, batch, number), range(0, rows, height)):
+        items, stretch = slice(first, min(first + number, batch)), slice(start, min(start + height, rows))
+        exact = memory[: items.stop - first, :, : stretch.stop - start]
+        exact.copy_(weights[items, :, stretch])
+        exact.masked_fill_(~sets.counted[items, None, stretch, None], 0.0)
+        per_row = by_key.new_ones((len(exact), heads, measures, exact.shape[2]))
+        if shares is not None:
+            # With the factors in this order the narrow product is fast.
+            written = (shares.keys[items][:, :, None] @ exact.transpose(2, 3))[:, :, 0]
+            per_row[:, :, 1] = torch.where(written > 0, 1 / written, 0.0)
+            shares.rows[items, :, stretch] = per_row[:, :, 1]
+        by_key[:, items] += (per_row @ exact).permute(2, 0, 1, 3)
+        if sets.square:
+            exact *= sets.distances[stretch]
+            weighted_distances = (per_row @ exact).permute(2, 0, 1, 3)
+            distance[0, items] += weighted_distances[0].sum(-1)
             if shares is not None:
-                # With the factors in this order the narrow product is fast.
-                written = (shares.keys[item][:, None] @ exact.transpose(1, 2))[:, 0]
-                per_row[:, 1] = torch.where(written > 0, 1 / written, 0.0)
-                shares.rows[item, :, stretch] = per_row[:, 1]
-            by_key[:, item] += (per_row @ exact).transpose(0, 1)
-            if sets.square:
-                exact *= sets.distances[stretch]
-                weighted_distances = (per_row @ exact).transpose(0, 1)
-                distance[0, item] += weighted_distances[0].sum(-1)
-                if shares is not None:
-                    distance[1, item] += (weighted_distances[1] * shares.keys[item]).sum(-1)
+                distance[1, items] += (weighted_distances[1] * shares.keys[items]).sum(-1)
     if shares is not None:
         by_key[1] *= shares.keys
     return by_key, distance, shares
