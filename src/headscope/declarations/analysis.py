@@ -19,6 +19,8 @@ PACKING = ("packing", "too_long")
 TEXT_INPUTS = (*PACKING, "compat")
 FEATURES_HASH = "features_hash"
 """The option of stages that a user's features shape, which Python alone can give."""
+SCORE_HASH = "score_hash"
+"""The option of stages that a user's score shapes, which Python alone can give."""
 # Options that need a model: saved maps have no controls, and their words are joined already.
 _OF_MODELS = ("spacing", "controls", "shuffled")
 # Corpora that saved maps can hold: there are no mentions in them.

@@ -27,6 +27,7 @@ from headscope.declarations.requests import (
     stages_requested,
 )
 from headscope.declarations.text_feature import TextFeature, hash_of_features
+from headscope.declarations.user_score import Score, hash_of_score
 from headscope.declarations.vectors_file import hash_of_vectors
 from headscope.encoding.choices import (
     DOCUMENTS,
@@ -156,6 +157,8 @@ class RunOptions:
     documents_in_memory: "tuple[Document, ...]" = field(default=(), repr=False)
     # Features of a user's, by which heads are explained; from Python alone.
     features: tuple[TextFeature, ...] = field(default=(), repr=False)
+    # A score of a user's, by which effects are measured beside the loss; from Python alone.
+    score: Score | None = field(default=None, repr=False)
     treebank: tuple[str, ...] = option(
         (),
         group="corpora",
@@ -346,6 +349,11 @@ class RunOptions:
     def features_hash(self) -> str | None:
         """Hash of the features, which stands for them in the signature."""
         return hash_of_features(self.features)
+
+    @cached_property
+    def score_hash(self) -> str | None:
+        """Name and hash of the user's score, which stand for it in the signature."""
+        return hash_of_score(self.score)
 
     @cached_property
     def shaping(self) -> dict[str, object]:

@@ -3,11 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from hashlib import blake2b
-from types import CodeType, FunctionType
 from typing import Any
 
+from headscope.declarations.function_facts import function_facts
 from headscope.errors import OptionError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -87,20 +86,5 @@ def hash_of_features(features: Sequence[TextFeature]) -> str | None:
     digest = blake2b(digest_size=8)
     for each in features:
         words = (each.name, each.sentence, each.group, each.label, each.opposite)
-        digest.update(repr((words, _facts(each.compute))).encode())
+        digest.update(repr((words, function_facts(each.compute))).encode())
     return digest.hexdigest()
-
-
-def _facts(value: Any) -> Any:
-    """Return what tells a function from another, in another process, too."""
-    if isinstance(value, FunctionType):
-        inside = [_facts(cell.cell_contents) for cell in value.__closure__ or ()]
-        return _facts(value.__code__), value.__defaults__, inside
-    if isinstance(value, CodeType):
-        return value.co_code, value.co_names, [_facts(each) for each in value.co_consts]
-    if isinstance(value, partial):
-        return _facts(value.func), [_facts(each) for each in value.args], sorted(value.keywords.items())
-    method = type(value).__call__ if callable(value) else None
-    if isinstance(method, FunctionType):
-        return type(value).__qualname__, _facts(method), sorted(vars(value).items())
-    return repr(value)

@@ -76,7 +76,7 @@ def test_with_an_input_a_document_the_test_is_students_less_what_skewness_gives(
             bent = t + skew * (2 * t**2 + 1) / 6 + skew**2 * t**3 / 27
             reach = min(abs(t), max(0, bent * np.sign(t)))
             expected = 2 * stats.t.sf(reach, number - 1)
-            np.testing.assert_allclose(result.p[layer, head], expected, rtol=1e-6)
+            np.testing.assert_allclose(result.p[0][layer, head], expected, rtol=1e-6)
             np.testing.assert_allclose(result.spread[layer, head], np.std(values, ddof=1), rtol=1e-9)
 
 
@@ -84,7 +84,7 @@ def test_the_false_discovery_rate_is_over_all_heads():
     results = filled().compute()
     table = effects_table(results, "mean")
     loss = table[table["measure"] == "loss"]
-    expected = stats.false_discovery_control(results[0].p.reshape(-1), method="bh")
+    expected = stats.false_discovery_control(results[0].p[0].reshape(-1), method="bh")
     np.testing.assert_allclose(loss["q_value"], expected, rtol=1e-12)
     assert table[table["measure"] == "kl"]["q_value"].isna().all()
     assert loss[["layer", "head"]].values.tolist() == [

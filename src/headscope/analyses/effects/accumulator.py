@@ -31,7 +31,9 @@ class EffectResult:
         kind: `encoder`, `decoder` or `cross`.
         added_loss: nats, `[layer, head]`.
         divergence: KL(p || p changed), nats, `[layer, head]`.
-        p: of a test that the added loss is not 0, on both sides, `[layer, head]`; NaN with few documents.
+        score: how much a user's score changes, `[layer, head]`; None where there is none.
+        p: of tests that the added loss is not 0, and that the score does not change, on both sides, `[layer, head]`
+            each; NaN with few documents.
         estimates: first-order estimates, `[layer, head]` each: `ATTRIBUTION` and `GATE`, as far as they are known.
         spread: standard deviation of the added loss over documents of the mean size, nats, `[layer, head]`.
         direct: on logits, `[layer, head]` each: `LOGIT`, those of `DIRECT`, `COMPENSATION` and `OV_COPYING`, as far
@@ -43,7 +45,8 @@ class EffectResult:
     kind: str
     added_loss: Interval
     divergence: Interval
-    p: NDArray[np.float64]
+    score: Interval | None
+    p: tuple[NDArray[np.float64], ...]
     spread: NDArray[np.float64]
     estimates: Mapping[str, Interval]
     direct: Mapping[str, Interval]
@@ -65,6 +68,8 @@ class EffectsAccumulator(Accumulator):
         return {
             "effect": summed("layer", "head", len(MEASURES)),
             "n_effect": counted("layer", "head"),
+            "score": summed("layer", "head"),
+            "n_score": counted("layer", "head"),
             "n_inputs": counted("layer"),
             "attribution": summed("layer", "head"),
             "n_attribution": counted("layer", "head"),
@@ -81,7 +86,10 @@ class EffectsAccumulator(Accumulator):
             assert tile.effects.heads is not None
             effect = tile.effects.heads[:, :, 0]
             # Heads that were not changed have NaN.
-            self.add(tile, effect=effect.nan_to_num(0.0), n_effect=effect[..., 0].isfinite(), n_inputs=1)
+            known = effect[..., 0].isfinite()
+            self.add(tile, effect=effect[..., : len(MEASURES)].nan_to_num(0.0), n_effect=known, n_inputs=1)
+            if effect.shape[-1] > len(MEASURES):
+                self.add(tile, score=effect[..., len(MEASURES)].nan_to_num(0.0), n_score=known)
             # A gradient may overflow where the loss does not.
             if (attribution := tile.effects.attribution) is not None:
                 first = attribution[..., 0]
@@ -101,6 +109,8 @@ class EffectsAccumulator(Accumulator):
             sums, counts = stacked[f"effect.{part.kind}"], stacked[f"n_effect.{part.kind}"]
             inputs = stacked[f"n_inputs.{part.kind}"][:, 0]
             added, divergence, logit = (sums[..., number] for number in range(len(MEASURES)))
+            scores, n_scores = stacked[f"score.{part.kind}"], stacked[f"n_score.{part.kind}"]
+            scored = bool(n_scores.any())
             estimate = ratio(added, counts)
             documents = int((inputs > 0).sum())
             results.append(
@@ -108,7 +118,11 @@ class EffectsAccumulator(Accumulator):
                     kind=part.kind,
                     added_loss=ratio_interval(added, counts, scale="real"),
                     divergence=ratio_interval(divergence, counts, scale="positive"),
-                    p=p_either_side(estimate),
+                    score=ratio_interval(scores, n_scores, scale="real") if scored else None,
+                    p=(
+                        p_either_side(estimate),
+                        *([p_either_side(ratio(scores, n_scores))] if scored else ()),
+                    ),
                     spread=estimate.error * np.sqrt(documents),
                     estimates=_estimates(stacked, part.kind),
                     direct={

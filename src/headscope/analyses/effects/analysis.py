@@ -1,6 +1,6 @@
 """Effects of heads, declared."""
 
-from headscope.declarations.analysis import LOSS_OF_KIND, TEXT_INPUTS, Analysis, Stage
+from headscope.declarations.analysis import LOSS_OF_KIND, SCORE_HASH, TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
 from headscope.declarations.head_measures import HeadMeasures
 from headscope.encoding.choices import EXPLAINED
@@ -16,11 +16,14 @@ ANALYSIS = Analysis(
             measure="measure:EffectsMeasurement",
             tables="all_tables:TABLES",
             corpora=("text",),
-            options=(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "effect_heads"),
+            options=(
+                *(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "effect_heads"),
+                SCORE_HASH,
+            ),
             # 2: effects on logits, direct effects and copying.
             # 3: a test that keeps its level where documents have a tail.
-            # 4: first-order estimates. 5: judged by exact effects.
-            version=5,
+            # 4: first-order estimates. 5: judged by exact effects. 6: a user's score.
+            version=6,
             order=9,
             by_name=True,
             cost=120,

@@ -47,6 +47,7 @@ class EffectsText(ScanCorpus):
         sets: returns sets of heads, each changed at once, once the inputs are read.
         direct: whether direct effects are measured, too.
         first_order: whether first-order effects are, where the model gives a gradient.
+        scored: whether the effect on the user's score is, where there is one.
         reads: which of the inputs the model reads; interventions learn from all.
         what: is measured, in words.
 
@@ -69,12 +70,13 @@ class EffectsText(ScanCorpus):
         sets: Callable[[], Sequence[Heads]] = tuple,
         direct: bool = False,
         first_order: bool = False,
+        scored: bool = False,
         reads: Callable[[Segment], bool] = lambda _: True,
         what: str = "effects",
     ) -> None:
         self.run, self.watch, self.fits, self.scopes, self.sets = run, watch, fits, scopes, sets
         self.only, self.direct, self.most, self.reads, self.what = only, direct, most, reads, what
-        self.first_order, self.no_gradient = first_order, ""
+        self.first_order, self.no_gradient, self.scored = first_order, "", scored
         self.loss, self.passes, self.backward, self.whole = "", 0.0, 0, ""
         self.counts = LossCounts()
         self.logit_path = LogitPath()
@@ -110,6 +112,7 @@ class EffectsText(ScanCorpus):
             sets=self.sets(),
             direct=self.direct,
             first_order=first_order,
+            score=options.score if self.scored else None,
             fitting=lambda: length_buckets(self.inputs, batch_size=size),
             seed=options.seed,
             after_batch=Forecast(self.watch, self.limit, what=self.what),

@@ -12,10 +12,11 @@ from headscope.analyses.effects.chosen_heads import GateAccumulator, chosen_head
 from headscope.analyses.effects.effects_text import FITS, EffectsText
 from headscope.analyses.effects.estimates.judge import estimates_table
 from headscope.analyses.effects.forecast import documents_needed
-from headscope.analyses.effects.tables import EFFECTS, TOTAL
+from headscope.analyses.effects.tables import EFFECTS, NAMES, TOTAL
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.interventions.intervention import Heads
+from headscope.declarations.user_score import check_score, name_of_score
 from headscope.prepare.loss_model import loss_of
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
@@ -43,6 +44,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
             self.watch,
             fits=lambda: [FITS[options.intervention]],
             direct=True,
+            scored=True,
             first_order=True,
             only=self._chosen,
             most=options.effect_inputs,
@@ -59,8 +61,16 @@ class EffectsMeasurement(Measurement[ModelRun]):
         self._gates = GateAccumulator()
 
     def check(self) -> None:
-        """Refuse a loss for another kind of model."""
+        """Refuse a loss for another kind of model, and a score named as another measure."""
         loss_of(self.run)
+        if self.run.options.score is not None:
+            check_score(self.run.options.score, taken=NAMES)
+
+    @property
+    def score(self) -> str | None:
+        """The name of the user's score; None where there is none."""
+        score = self.run.options.score
+        return None if score is None else name_of_score(score)
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of some of the text; where not all heads are measured, one that estimates them comes first."""
@@ -91,7 +101,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
         text.counts.check()
         results = effects.compute()
         documents = max(result.n_documents for result in results)
-        table = effects_table(results, self.run.options.intervention)
+        table = effects_table(results, self.run.options.intervention, score=self.score)
         return StageResult(
             name="effects",
             tables={"effects": table, "effect_estimates": estimates_table(table)},
@@ -110,6 +120,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
         return {
             **self.text.facts(),
             "nothing_to_predict": self.text.counts.nothing,
+            "score": self.score,
             "no_gradient": self.text.no_gradient,
             "no_direct": self.text.logit_path.no_direct,
             "no_ov": self.text.logit_path.no_ov,
@@ -118,7 +129,9 @@ class EffectsMeasurement(Measurement[ModelRun]):
         }
 
 
-def effects_table(results: Sequence[EffectResult], intervention: str) -> pd.DataFrame:
+def effects_table(
+    results: Sequence[EffectResult], intervention: str, *, score: str | None = None
+) -> pd.DataFrame:
     """Return effects as `effects.parquet`: a row for each head and measure; layers and heads are 1-based.
 
     The false discovery rate is over all heads of the model.
@@ -126,23 +139,27 @@ def effects_table(results: Sequence[EffectResult], intervention: str) -> pd.Data
     Args:
         results: of each kind of attention.
         intervention: what was done to the heads.
+        score: the name of the user's score, where there is one.
     """
-    sizes = [result.p.shape for result in results]
-    q_values = _like(false_discovery(np.concatenate([result.p.reshape(-1) for result in results])), sizes)
+    q_values = _q_values(results)
     tables = []
-    for result, q in zip(results, q_values, strict=True):
+    for result, (q, *q_score) in zip(results, q_values, strict=True):
         total = dict(zip(TOTAL, (result.added_loss, result.divergence), strict=True))
+        tested = {TOTAL[0]: q}
+        if score is not None and result.score is not None:
+            total[score] = result.score
+            tested[score] = q_score[0]
         intervals = total | dict(result.estimates) | dict(result.direct)
         if intervention != "zero":
             # A head's whole direct effect is of all that it writes.
             intervals.pop(COMPENSATION, None)
         each = intervals.values()
-        untested = [np.full(q.shape, np.nan)] * (len(intervals) - 1)
+        untested = np.full(q.shape, np.nan)
         columns = {
             "value": np.stack([interval.value for interval in each], -1),
             "ci_low": np.stack([interval.low for interval in each], -1),
             "ci_high": np.stack([interval.high for interval in each], -1),
-            "q_value": np.stack([q, *untested], -1),
+            "q_value": np.stack([tested.get(name, untested) for name in intervals], -1),
         }
         tables.append(
             head_table(
@@ -156,6 +173,16 @@ def effects_table(results: Sequence[EffectResult], intervention: str) -> pd.Data
     table = pd.concat(tables, ignore_index=True)[EFFECTS.names]
     # Heads that were not changed have estimates alone.
     return table[table["value"].notna()].reset_index(drop=True)
+
+
+def _q_values(results: Sequence[EffectResult]) -> list[list[NDArray[np.float64]]]:
+    """Return false discovery rates of each result's tests, each over all heads of the model."""
+    sizes = [result.p[0].shape for result in results]
+    by_test = [
+        _like(false_discovery(np.concatenate([p.reshape(-1) for p in of_test])), sizes)
+        for of_test in zip(*(result.p for result in results), strict=True)
+    ]
+    return [list(of_result) for of_result in zip(*by_test, strict=True)]
 
 
 def _like(values: NDArray[np.float64], shapes: Sequence[tuple[int, ...]]) -> list[NDArray[np.float64]]:

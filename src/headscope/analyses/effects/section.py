@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from headscope.analyses.effects import logit_findings
@@ -10,6 +12,7 @@ from headscope.analyses.effects.figures import draw_effects
 from headscope.analyses.effects.findings import TOPIC
 from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.loss_line import loss_line
+from headscope.analyses.effects.tables import NAMES
 from headscope.attention.head_id import head_label
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
@@ -72,7 +75,8 @@ def effect_section(about: Context) -> list[Section]:
 
 
 def head_table(table: pd.DataFrame, kind: Kind) -> Table:
-    """Tabulate every head's added loss with interval and q, and the divergence of the predictions."""
+    """Tabulate every head's added loss with interval and q, the divergence of the predictions, and a user's score."""
+    scores = [name for name in dict.fromkeys(table["measure"]) if name not in NAMES]
     rows = []
     for head, cells in rows_by_head(table[table["kind"] == kind.name], "measure"):
         if ("loss",) not in cells:
@@ -86,15 +90,35 @@ def head_table(table: pd.DataFrame, kind: Kind) -> Table:
                 q_words(number(cells["loss",]["q_value"])),
                 nats_cell(divergence.value),
                 joined(divergence.ci_low, divergence.ci_high, nats_cell, between=" to ", missing=DASH),
+                *(each for name in scores for each in _score_cells(cells[name,])),
             )
         )
     return Table(
         summary=f"Table: what each head is worth to the loss, in nats{kind.in_brackets}",
-        groups=(("", 1), ("added loss", 3), ("KL(p || p changed)", 2)),
-        header=("head", "nats", "95% interval", "q", "nats", "95% interval"),
+        groups=(
+            ("", 1),
+            ("added loss", 3),
+            ("KL(p || p changed)", 2),
+            *((f"change of {name}", 3) for name in scores),
+        ),
+        header=(
+            "head",
+            "nats",
+            "95% interval",
+            "q",
+            "nats",
+            "95% interval",
+            *("value", "95% interval", "q") * len(scores),
+        ),
         rows=tuple(rows),
         name=f"table-effects-{kind.name}",
     )
+
+
+def _score_cells(row: dict[str, Any]) -> tuple[str, str, str]:
+    cell = cell_of(row, "value")
+    ends = joined(cell.ci_low, cell.ci_high, nats_cell, between=" to ", missing=DASH)
+    return nats_cell(cell.value), ends, q_words(number(row["q_value"]))
 
 
 def nats_cell(value: float) -> str:

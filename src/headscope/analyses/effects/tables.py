@@ -7,7 +7,7 @@ from headscope.encoding.choices import INTERVENTIONS
 from headscope.statistics.tables.columns import FEW, HEAD, KIND, LAYER, Q_VALUE, count, ends, number, text
 from headscope.statistics.tables.table_schema import TableSchema
 
-_UNIT = "nats, units of a logit, or a ratio"
+_UNIT = "nats, units of a logit, a ratio, or that of a user's score"
 _NO_ENDS = f"{FEW}, or of weights alone"
 TOTAL = ("loss", "kl")
 """How much the predictions change without a head."""
@@ -15,6 +15,8 @@ ESTIMATES = (ATTRIBUTION, GATE)
 """First-order estimates of the added loss, of models that give a gradient."""
 ON_LOGITS = (LOGIT, DIRECT[0], COMPENSATION, DIRECT[1], OV_COPYING)
 """Of decoders whose logits are made of the stream by a norm and a matrix."""
+NAMES = (*TOTAL, *ESTIMATES, *ON_LOGITS)
+"""All measures but that of a user's score, which has the name of its function."""
 
 EFFECTS = TableSchema(
     name="effects",
@@ -30,8 +32,8 @@ EFFECTS = TableSchema(
             "the right token's logit, above the mean of all, loses; `direct`: what the head by itself adds to it; "
             "`compensation`: `direct` less `logit`, where the head wrote nothing; `copying`: what the head by itself "
             "adds to the logit of the token that it looks at most, sinks left out; `ov_copying`: sum of real parts of "
-            "eigenvalues of the head's weights between tokens over that of their moduli, from -1 to 1",
-            choices=(*TOTAL, *ESTIMATES, *ON_LOGITS),
+            "eigenvalues of the head's weights between tokens over that of their moduli, from -1 to 1; any other: how "
+            "much a user's score of that name changes",
         ),
         number("value", "mean over an input's targets, then over inputs", unit=_UNIT),
         *ends("value", unit=_UNIT, missing=_NO_ENDS),

@@ -36,6 +36,12 @@ FEATURES = Option(
     kind=Any,
     help="A list of `hs.TextFeature`, by which heads are explained beside the features of the catalog.",
 )
+SCORE = Option(
+    name="score",
+    kind=Any,
+    help="A function of what the model returns for a batch and of its inputs (`ids`, `document`, `fields` of each), "
+    "that returns a number for each input; effects are measured on it, too, under the function's name.",
+)
 WATCH = Option(name="watch", kind=Any, help="Told of progress.", group="machine")
 # These exist on the command line alone.
 QUIET = switch("quiet", "Show no progress.", group="machine", flags=("--quiet", "-q"))

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headscope.app.options.beside_run import FEATURES, RUN
+from headscope.app.options.beside_run import FEATURES, RUN, SCORE
 from headscope.app.options.keywords import check_model, checked
 from headscope.corpora.given import given_text
 from headscope.declarations.option import Option
 from headscope.declarations.run_options import RunOptions
 from headscope.declarations.text_feature import check_features
+from headscope.declarations.user_score import check_score
 from headscope.errors import OptionError
 from headscope.models.loading.load_choices import LOADING
 
@@ -56,6 +57,7 @@ def run_options_of(
     if in_memory and "packing" not in values and any(len(each.lines) <= 1 for each in texts):
         values["packing"] = "single"  # a line alone is no pair, and would be left out
     features = check_features(values.pop(FEATURES.name, ()))
+    score = None if SCORE.name not in values else check_score(values.pop(SCORE.name))
     beside = {name: values.pop(name) for name in list(values) if name not in RUN}
     run_options = RunOptions(
         model=named,
@@ -63,6 +65,7 @@ def run_options_of(
         loaded_model=loaded,
         documents_in_memory=texts if in_memory else (),
         features=features,
+        score=score,
         stages=stages,
         **values,
     )

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence, Set
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache, partial
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from headscope.attention.interventions.block_plan import Layer, find_blocks
 from headscope.attention.interventions.changed_pass import ChangedPasses
 from headscope.attention.interventions.first_order import FirstOrder
 from headscope.attention.interventions.fitting import NoTiles, fit_interventions
+from headscope.attention.interventions.input_scores import InputScores
 from headscope.attention.interventions.intervention import (
     Fit,
     Heads,
@@ -22,7 +24,7 @@ from headscope.attention.interventions.intervention import (
 from headscope.attention.interventions.logit_path import LogitPath, find_logit_path
 from headscope.attention.interventions.missing_gradient import missing_gradient
 from headscope.attention.interventions.outcome import MEASURES, HeadEffects, Predictions
-from headscope.attention.interventions.unchanged_pass import unchanged_logits
+from headscope.attention.interventions.unchanged_pass import unchanged_outputs
 from headscope.attention.model.loss_source import LossSource, decoders_of, targets_of
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
 from headscope.attention.model.projections import find_projections
@@ -53,6 +55,8 @@ class EffectSource(LossSource):
         sets: sets of heads, each changed at once.
         direct: whether tiles hold direct effects and copying scores of weights, where these are known.
         first_order: whether tiles hold first-order effects, where the model gives a gradient.
+        score: of a user's, from what the model returns and the inputs of a batch to a number for each: a further
+            measure, behind `MEASURES`, is how much it changes.
         seed: of what interventions draw.
         after_batch: called after each batch with this source, the effects by layer, and seconds.
 
@@ -83,6 +87,7 @@ class EffectSource(LossSource):
         sets: Sequence[Heads] = (),
         direct: bool = False,
         first_order: bool = False,
+        score: Callable[[Any, Any], Any] | None = None,
         seed: int = 0,
         after_batch: Callable[["EffectSource", list[HeadEffects], float], object] = lambda *_: None,
         padding_side: str = "right",
@@ -90,7 +95,7 @@ class EffectSource(LossSource):
         super().__init__(model, anatomy, vocabulary, batches, ask, padding_side=padding_side)
         self.plan = find_blocks(model, anatomy, vocabulary)
         self.scopes, self.sets, self._number = tuple(scopes), tuple(sets), len(fits)
-        self.only, self.after_batch = only, after_batch
+        self.only, self.after_batch, self.score = only, after_batch, score
         self._projections = find_projections(model, anatomy, vocabulary)
         self.logit_path = LogitPath()
         if direct:
@@ -141,23 +146,30 @@ class EffectSource(LossSource):
     ) -> list[HeadEffects]:
         """Compute a batch, and return the effects by layer."""
         shared, by_layer = passes.shared, []
-        with shared.batch(
-            [question.segment for question in questions], decoders_of(questions, self.anatomy)
-        ) as inputs:
+        segments = [question.segment for question in questions]
+        scores = None if self.score is None else InputScores(self.score, segments)
+        with shared.batch(segments, decoders_of(questions, self.anatomy)) as inputs:
             targets = targets_of(questions, shared)
-            with asked_logits(self.model, targets != NO_TARGET):
+            # A score may read logits anywhere.
+            with nullcontext() if scores else asked_logits(self.model, targets != NO_TARGET):
                 direct = self.logit_path.listener(self._projections, targets)
                 first_order = FirstOrder(interventions, self._sites) if self.backward else None
-                logits = unchanged_logits(passes, inputs, targets, direct=direct, first_order=first_order)
+                outputs = unchanged_outputs(passes, inputs, targets, direct=direct, first_order=first_order)
                 with torch.inference_mode():
-                    predictions = Predictions(logits, targets)
+                    predictions = Predictions(outputs.logits.detach(), targets)
+                    before = None if scores is None else scores(outputs)
                     self._check(predictions.losses, shared)
                     self.count(questions, predictions.losses)
 
+                    def measures(outputs: Any) -> Tensor:
+                        changed = predictions.against(outputs.logits)
+                        if scores is None or before is None:
+                            return changed
+                        return torch.cat([changed, (scores(outputs) - before)[:, None]], dim=1)
+
                     def effect(heads: Heads) -> Tensor:
                         by_intervention = [
-                            predictions.against(passes.changed(inputs, each.changes(heads)).logits)
-                            for each in interventions
+                            measures(passes.changed(inputs, each.changes(heads))) for each in interventions
                         ]
                         return torch.stack(by_intervention, dim=1)
 

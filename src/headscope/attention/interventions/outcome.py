@@ -20,7 +20,8 @@ class HeadEffects:
     Attributes:
         loss: of each segment with all heads as they are, the mean over its targets in nats, `[batch]`.
         heads: with one head changed, `[batch, head, intervention, MEASURES]`; NaN of heads that were not, and
-            None where it was not asked for.
+            None where it was not asked for. Here and below a user's score stands behind `MEASURES`, where there is
+            one.
         layer: with all heads of the layer changed, `[batch, intervention, MEASURES]`; None where it was not asked for.
         model: with all heads of the model changed, `[batch, intervention, MEASURES]`; the same for every layer.
         sets: with the heads of each of some sets changed, `[batch, set, intervention, MEASURES]`; the same for every

@@ -1,6 +1,7 @@
 """The pass of a batch with all heads as they are, and what is learned of them on the way, forth and back."""
 
 from contextlib import ExitStack
+from typing import Any
 
 import torch
 from jaxtyping import Int
@@ -20,15 +21,15 @@ from headscope.encoding.questions.loss_questions import NO_TARGET
 from headscope.models.losses import segment_losses
 
 
-def unchanged_logits(
+def unchanged_outputs(
     passes: ChangedPasses,
     inputs: dict[str, Tensor],
     targets: Int[Tensor, "batch position"],
     *,
     direct: DirectEffects | None = None,
     first_order: FirstOrder | None = None,
-) -> Tensor:
-    """Run the model as it is, and back where first-order effects are wanted; return its logits.
+) -> Any:
+    """Run the model as it is, and back where first-order effects are wanted; return what it returns.
 
     Args:
         passes: of the model, listening.
@@ -44,13 +45,13 @@ def unchanged_logits(
             looks = direct.looks
         if first_order is None:
             stack.enter_context(torch.inference_mode())
-            logits: Tensor = passes.unchanged(inputs, changes=looks).logits
-            return logits
+            return passes.unchanged(inputs, changes=looks)
         stack.enter_context(torch.enable_grad())
-        logits = passes.unchanged(inputs, changes=_both(looks, first_order.looks)).logits
+        outputs = passes.unchanged(inputs, changes=_both(looks, first_order.looks))
+        logits = outputs.logits
         scores = logits if logits.ndim == 2 else logits[targets != NO_TARGET]
         segment_losses(scores, targets).sum().backward()  # type: ignore[no-untyped-call]
-    return logits.detach()
+    return outputs
 
 
 def _both(first: Changes, then: Changes) -> Changes:

@@ -1,0 +1,54 @@
+"""A score of a user's, by which effects of heads are measured beside the loss: a function of what a model returns."""
+
+import re
+from collections.abc import Callable, Sequence
+from hashlib import blake2b
+from typing import Any
+
+from headscope.declarations.function_facts import function_facts
+from headscope.errors import OptionError
+
+Score = Callable[[Any, Any], Any]
+"""From what a model with its head returns for a batch, and its inputs, to a number for each input, `[batch]`."""
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+def name_of_score(score: Score) -> str:
+    """Return the name by which tables call a score: that of its function."""
+    return str(getattr(score, "__name__", type(score).__name__))
+
+
+def check_score(score: Any, *, taken: Sequence[str] = ()) -> Score:
+    """Return a score that tables can name.
+
+    Args:
+        score: as the user gave it.
+        taken: names of other measures.
+
+    Raises:
+        OptionError: it is no function, or its name is none of small letters, digits and `_`, or another measure's.
+    """
+    if not callable(score):
+        raise OptionError(
+            f"score is a {type(score).__name__}; expected a function of what the model returns and of its inputs, that "
+            "returns a number for each input"
+        )
+    name = name_of_score(score)
+    if not _NAME.fullmatch(name):
+        raise OptionError(
+            f"score is named {name!r}; expected small letters, digits and _, as def logit_difference(outputs, inputs)"
+        )
+    if name in taken:
+        raise OptionError(
+            f"score is named {name!r}, as a measure of effects is; give the function another name"
+        )
+    named: Score = score
+    return named
+
+
+def hash_of_score(score: Score | None) -> str | None:
+    """Return a score's name and a hash of its function, for the signature; None where there is none."""
+    if score is None:
+        return None
+    digest = blake2b(repr(function_facts(score)).encode(), digest_size=8)
+    return f"{name_of_score(score)} {digest.hexdigest()}"
