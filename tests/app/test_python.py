@@ -11,7 +11,8 @@ import pytest
 import torch
 
 import headscope as hs
-from headscope.app.options.beside_run import VIEW
+from headscope.app.analysis_functions import name_of
+from headscope.app.options.beside_run import FUNCTIONS, VIEW
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
@@ -201,14 +202,16 @@ def test_commands_are_functions_with_the_options_of_the_command(name):
     typed -= {"help", "quiet", "files", "find"}
     named = set(inspect.signature(getattr(hs, name)).parameters)
     # Functions are none that could be typed.
-    features = {"features"} if name == "explanation" else set()
-    assert named == typed | features | {"model", "out", "tokenizer", "watch"}
+    stages = next(each for each in ANALYSES if each.command and name_of(each.command) == name).stages
+    functions = {each.name for of, each in FUNCTIONS.items() if any(of in stage.options for stage in stages)}
+    assert named == typed | functions | {"model", "out", "tokenizer", "watch"}
     assert "Returns:" in getattr(hs, name).__doc__
 
 
 def test_a_report_offers_every_option():
     offered = inspect.signature(hs.report).parameters
-    assert set(offered) == {*options_of(RunOptions), "features", "out", "watch", "tokenizer"}
+    functions = {each.name for each in FUNCTIONS.values()}
+    assert set(offered) == {*options_of(RunOptions), *functions, "out", "watch", "tokenizer"}
     assert all(name in hs.report.__doc__ for name in offered)
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from headscope.app.options.beside_run import FUNCTIONS
 from headscope.declarations import requests
-from headscope.declarations.analysis import FEATURES_HASH
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.option import options_of
 from headscope.declarations.requests import REQUESTS
@@ -24,7 +24,7 @@ ORDERED = ("stats", "syntax", "coref", "norms", "importance", *ALWAYS, "probes",
 
 def test_every_field_is_an_option_that_explains_itself():
     assert [each.name for each in fields(RunOptions) if each.name not in OPTIONS] == [
-        *("stages", "loaded_model", "documents_in_memory", "features"),
+        *("stages", "loaded_model", "documents_in_memory", *(each.name for each in FUNCTIONS.values())),
     ]
     for name, each in OPTIONS.items():
         assert each.name == name
@@ -65,7 +65,7 @@ def test_nothing_is_no_number_but_where_it_is_the_default():
 
 
 def test_stages_and_options_name_each_other_rightly():
-    shaping = {each.shaping for each in OPTIONS.values()} | {FEATURES_HASH}
+    shaping = {each.shaping for each in OPTIONS.values()} | set(FUNCTIONS)
     corpora = {corpus for each in OPTIONS.values() for corpus in each.holds}
     for stage in STAGES.values():
         assert set(stage.options) <= shaping, stage.name

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from headscope.declarations.analysis import FEATURES_HASH, SCORE_HASH
 from headscope.declarations.option import Option, options_of, switch
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.choices import POOLINGS, REMOVALS
@@ -42,6 +43,8 @@ SCORE = Option(
     help="A function of what the model returns for a batch and of its inputs (`ids`, `document`, `fields` of each), "
     "that returns a number for each input; effects are measured on it, too, under the function's name.",
 )
+FUNCTIONS = {FEATURES_HASH: FEATURES, SCORE_HASH: SCORE}
+"""What only Python can give, functions among it, by the option of stages that they shape."""
 WATCH = Option(name="watch", kind=Any, help="Told of progress.", group="machine")
 # These exist on the command line alone.
 QUIET = switch("quiet", "Show no progress.", group="machine", flags=("--quiet", "-q"))

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from headscope.app.options.beside_run import FEATURES, OUT, RUN, SCORE, TEXT, TOKENIZER, WATCH
-from headscope.declarations.analysis import FEATURES_HASH, SCORE_HASH, Analysis, Stage
+from headscope.app.options.beside_run import FUNCTIONS, OUT, RUN, TEXT, TOKENIZER, WATCH
+from headscope.declarations.analysis import Analysis, Stage
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.command import Command, OutputFile
 from headscope.declarations.option import GROUPS, Option
@@ -68,7 +68,7 @@ def in_python(options: Iterable[Option], stages: Iterable[Stage]) -> list[Option
     """
     declared = {each.name: TEXT if each.name == "text" else each for each in options if each.name != "model"}
     named = {name for stage in stages for name in stage.options}
-    functions = [each for name, each in ((FEATURES_HASH, FEATURES), (SCORE_HASH, SCORE)) if name in named]
+    functions = [each for name, each in FUNCTIONS.items() if name in named]
     offered = [*declared.values(), *functions, OUT, TOKENIZER, WATCH]
     return in_order(offered, first=["text"] if "text" in declared else [])
 
