@@ -214,7 +214,8 @@ class EffectSource(LossSource):
         numbers = range(len(self._sites[layer].groups))
         heads = None
         if "head" in self.scopes:
-            heads = losses.new_full((len(losses), len(numbers), self._number, len(MEASURES)), torch.nan)
+            measures = len(MEASURES) + (self.score is not None)
+            heads = losses.new_full((len(losses), len(numbers), self._number, measures), torch.nan)
             for head in self._single(layer):
                 heads[:, head] = effect({layer: [head]})
         return HeadEffects(
