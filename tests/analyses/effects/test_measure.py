@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import transformers as tf
 
@@ -25,6 +26,8 @@ from headscope.models.loading.task_heads import load_task_model
 from headscope.models.losses import ask_of
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import check_maps
+from headscope.running.writing import write_run
+from headscope.study.study import open_study
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_masked_lm, save_tiny_t5
 from support.task_models import save_with_head
 
@@ -246,3 +249,24 @@ def test_inputs_too_long_for_a_gradient_keep_their_exact_effects(bert, text, mon
     assert len(result.tables["effect_estimates"]) == 0
     both = found.merge(whole, on=["kind", "layer", "head", "measure"])
     np.testing.assert_allclose(both["value_x"], both["value_y"], rtol=2e-3, atol=2e-7)
+
+
+@pytest.mark.parametrize("scan_label", ["effects: estimates", "effects"])
+def test_a_run_of_some_heads_that_was_killed_goes_on(bert, text, tmp_path, scan_label):
+    """In either scan: what the first found decides about the heads of the second."""
+    asked = options(bert, text, effect_heads=2, shard_minutes=0, intervention="zero", batch_size=2)
+    write_run(prepare(asked), tmp_path / "whole")
+
+    class Killed(Exception):
+        """The run is killed."""
+
+    def kill(told):
+        if told.segments > 4 and told.stage == scan_label:
+            raise Killed
+
+    with pytest.raises(Killed):
+        write_run(prepare(asked), tmp_path / "stopped", watch=kill)
+    write_run(prepare(asked), tmp_path / "stopped")
+    for name in ("effects", "effect_estimates"):
+        tables = [open_study(tmp_path / folder).table(name) for folder in ("whole", "stopped")]
+        pd.testing.assert_frame_equal(*tables, check_exact=True)
