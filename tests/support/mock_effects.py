@@ -64,6 +64,7 @@ def with_effects(
         "documents_needed": 91,
         "nothing_to_predict": 0,
     }
+    facts["heads"] = sum(part["layers"] * part["heads"] for part in inputs.manifest["kinds"])
     facts["no_gradient"] = "" if gradient else "no gradient passes through its QuantLinear"
     facts |= dict.fromkeys(("no_direct", "no_ov"), "" if direct else "direct effects are of decoders alone")
     manifest = {**inputs.manifest, "effects": facts}

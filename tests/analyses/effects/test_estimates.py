@@ -13,8 +13,10 @@ from headscope.analyses.effects.estimates.lines import estimate_lines
 from headscope.analyses.effects.estimates.section import estimates_section
 from headscope.analyses.effects.estimates.tables import EFFECT_ESTIMATES
 from headscope.analyses.effects.findings import effect_findings
+from headscope.analyses.effects.in_terminal import render_results
 from headscope.analyses.effects.section import effect_section
 from headscope.analyses.effects.tables import EFFECTS
+from headscope.analyses.stage_result import StageResult
 from headscope.statistics.inference.confidence import ratio_interval
 from support import mock_inputs
 from support.measured import about, only, with_parts
@@ -254,6 +256,10 @@ def test_where_some_heads_were_changed_the_drawn_ones_say_what_is_overlooked():
         == "12 heads of 24 were changed: half with the largest gate estimates, half drawn from the others."
     )
     assert all(len(each.split()) <= 25 for each in (*texts, *said))
+    facts = {"effects": run.manifest["effects"]}
+    tables = {name: run.tables.get(name) for name in ("effects", "effect_estimates")}
+    _, first, *_ = render_results(StageResult(name="effects", tables=tables, facts=facts))
+    assert first == said[0]
     without = run_of(effects[~effects["measure"].isin(["attribution", "gate"])].reset_index(drop=True))
     assert effect_findings(about(without))[0].text == "12 heads of 24 were changed: drawn by chance."
     rows = Tables(only(estimates_section(about(run)))).found["table-effect-estimates-decoder"]

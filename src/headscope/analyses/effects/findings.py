@@ -79,15 +79,26 @@ def effect_findings(about: Context) -> list[Sentence]:
     return findings
 
 
+def some_changed(number: int, every: int, *, estimated: bool, of: str = "") -> str:
+    """Say how many heads were changed, where not all were.
+
+    Args:
+        number: of heads that were changed.
+        every: the number of all heads.
+        estimated: whether estimates decided.
+        of: names their kind.
+    """
+    how = (
+        "half with the largest gate estimates, half drawn from the others" if estimated else "drawn by chance"
+    )
+    return f"{count(number, 'head')} of {every:,}{of} were changed: {how}."
+
+
 def _some(kind: Kind, effects: Sequence[HeadEffect], table: pd.DataFrame) -> list[Sentence]:
-    """Say how many heads were changed, where not all were."""
     if len(effects) in (0, kind.size):
         return []
-    how = "half with the largest gate estimates, half drawn from the others"
-    if GATE not in set(table["measure"]):
-        how = "drawn by chance"
-    were = f"{count(len(effects), 'head')} of {kind.size:,}{kind.of_kind} were changed"
-    return [sentence(TOPIC, f"{were}: {how}.")]
+    estimated = GATE in set(table["measure"])
+    return [sentence(TOPIC, some_changed(len(effects), kind.size, estimated=estimated, of=kind.of_kind))]
 
 
 def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[Sentence]:

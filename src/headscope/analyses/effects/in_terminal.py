@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from headscope.analyses.effects.accumulator import ATTRIBUTION
+from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
 from headscope.analyses.effects.direct_table import measures_on_logits
 from headscope.analyses.effects.estimates.lines import estimate_lines
-from headscope.analyses.effects.findings import added_losses, wording_of
+from headscope.analyses.effects.findings import added_losses, some_changed, wording_of
 from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.kept.accumulator import REPLACEMENTS
 from headscope.analyses.effects.kept.findings import model_sentences
@@ -54,6 +54,8 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
                 ]
             )
     yield Grid(("head", "added loss", "95%", "q", "KL", *others[1:]), rows)
+    if len(rows) < facts["heads"]:
+        yield some_changed(len(rows), facts["heads"], estimated=GATE in set(table["measure"]))
     yield wording_of(table).how
     yield (
         f"loss {facts['loss']}: {loss_words(facts, how='with all heads as they are, over')}; added loss and "

@@ -121,6 +121,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
             **self.text.facts(),
             "nothing_to_predict": self.text.counts.nothing,
             "score": self.score,
+            "heads": sum(part.layers * part.heads for part in self.run.layout),
             "no_gradient": self.text.no_gradient,
             "no_direct": self.text.logit_path.no_direct,
             "no_ov": self.text.logit_path.no_ov,
