@@ -247,7 +247,7 @@ def test_where_some_heads_were_changed_the_drawn_ones_say_what_is_overlooked():
     run = run_of(effects)
     texts = [each.text for each in estimate_findings(about(run))]
     assert texts[0] == (
-        f"Of 6 drawn heads with smaller gate estimates, {sum(matters)} change the loss by 0.01 nats or more."
+        f"{sum(matters)} of 6 drawn heads with small gate estimates change the loss by 0.01 nats or more."
     )
     assert not any("finds" in text or "misses" in text for text in texts)
     said = [each.text for each in effect_findings(about(run))]
@@ -291,3 +291,29 @@ def test_the_heads_that_are_changed_are_those_with_the_largest_gates_and_a_draw_
     assert {layer: list(heads) for layer, heads in whole.items()} == {
         (kind, layer): list(range(6)) for kind, values in gates.items() for layer in range(len(values))
     }
+
+
+def test_sentences_on_kinds_are_short_where_they_have_their_intervals():
+    """Of two kinds of 72 heads each, half of them changed."""
+    rng, rows = np.random.default_rng(8), []
+    for kind in ("encoder", "cross"):
+        for layer, head in np.ndindex(6, 12):
+            loss = rng.normal(0, 0.02)
+            values = {"gate": abs(loss) + rng.uniform(0, 0.01), "attribution": loss + rng.normal(0, 0.03)}
+            values |= {"loss": loss, "kl": abs(loss)} if head % 2 else {}
+            rows += [
+                {
+                    "kind": kind, "layer": layer + 1, "head": head + 1, "intervention": "mean", "measure": measure,
+                    "value": value, "ci_low": value - 0.001, "ci_high": value + 0.001,
+                    "q_value": 0.01 if measure == "loss" else np.nan, "n_inputs": 96,
+                }
+                for measure, value in values.items()
+            ]  # fmt: skip
+    effects = table_of(EFFECTS, rows)
+    inputs = with_effects(mock_inputs.t5())
+    table = estimates_table(effects)
+    said = estimate_findings(about(with_parts(inputs, effects=effects, effect_estimates=table)))
+    assert {each.kind for each in said} == {"encoder", "cross"}
+    assert sum("95% interval" in each.text for each in said) == 6
+    assert all(len(each.text.split()) <= 25 for each in said), [each.text for each in said]
+    assert (table["n_heads"] > 10).any()

@@ -73,16 +73,14 @@ def _overlooked(kind: Kind, verdicts: pd.DataFrame) -> Iterator[Sentence]:
     share = verdict(verdicts, kind.name, GATE, OVERLOOKED)
     if share is None:
         return
-    drawn = count(share.n, "drawn head")
     interval = ""
     if share.has_interval:
-        interval = (
-            f" ({percent(share.value)}, 95% interval {100 * share.ci_low:.0f} to {100 * share.ci_high:.0f})"
-        )
+        interval = f" (95% interval {100 * share.ci_low:.0f} to {100 * share.ci_high:.0f}%)"
+    number = round(share.value * share.n)
     yield sentence(
         TOPIC,
-        f"of {drawn}{kind.of_kind} with smaller gate estimates, {round(share.value * share.n)} change the loss by "
-        f"{SMALL:g} nats or more{interval}.",
+        f"{number} of {count(share.n, 'drawn head')}{kind.of_kind} with small gate estimates "
+        f"{'changes' if number == 1 else 'change'} the loss by {SMALL:g} nats or more{interval}.",
     )
 
 
@@ -94,10 +92,10 @@ def _slope_and_signs(kind: Kind, verdicts: pd.DataFrame) -> Iterator[Sentence]:
         if share.has_interval:
             ends = f"{100 * share.ci_low:.0f} to {100 * share.ci_high:.0f}"
             interval = f" ({percent(share.value)}, 95% interval {ends})"
-        changing = count(share.n, "head that changes the loss", "heads that change the loss")
-        yield sentence(
-            TOPIC, f"attribution has the wrong sign for {wrong} of {changing}{kind.of_kind}{interval}."
+        heads = (
+            f"{count(share.n, 'head')}{kind.of_kind} that {'changes' if share.n == 1 else 'change'} the loss"
         )
+        yield sentence(TOPIC, f"attribution has the wrong sign for {wrong} of {heads}{interval}.")
     slope = verdict(verdicts, kind.name, ATTRIBUTION, SLOPE)
     if slope is not None and slope.has_interval:
         ends = f"(95% interval {two_decimals(slope.ci_low)} to {two_decimals(slope.ci_high)})"
