@@ -8,6 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from headscope.models.hooks import hooked
+
 
 class StreamNorms:
     """How long the stream's vectors are that each layer of a model reads, for the forward pass under way.
@@ -33,15 +35,11 @@ class StreamNorms:
     @contextmanager
     def listening(self) -> Iterator[None]:
         """Watch what the blocks are called with, for as long as the `with` block lasts."""
-        hooks = [
-            block.register_forward_pre_hook(self._keep, with_kwargs=True)
-            for block in dict.fromkeys(self._block.values())
-        ]
+        blocks = dict.fromkeys(self._block.values())
         try:
-            yield
+            with hooked(block.register_forward_pre_hook(self._keep, with_kwargs=True) for block in blocks):
+                yield
         finally:
-            for hook in hooks:
-                hook.remove()
             self._vectors.clear()
 
     def of(self, module: nn.Module) -> Float[Tensor, "batch row"] | None:

@@ -15,6 +15,7 @@ from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, NextToke
 from headscope.encoding.questions.masked_questions import MaskedTokens
 from headscope.errors import ModelError, OptionError
 from headscope.models.anatomy import Anatomy
+from headscope.models.hooks import hooked
 
 # What each is for, and what such a model is, in words.
 _FOR = {"mlm": "encoders", "clm": "decoders", "denoise": "encoder-decoders"}
@@ -127,12 +128,9 @@ def asked_logits(model: nn.Module, has_target: Bool[Tensor, "batch position"]) -
     Where the last layer is not found, or is given something else, logits stay `[batch, position, token]`.
     """
     head = model.get_output_embeddings()  # type: ignore[operator]
-    hook = None if head is None else head.register_forward_pre_hook(partial(_pick, has_target))
-    try:
+    heads = [] if head is None else [head]
+    with hooked(each.register_forward_pre_hook(partial(_pick, has_target)) for each in heads):
         yield
-    finally:
-        if hook is not None:
-            hook.remove()
 
 
 def _pick(has_target: Tensor, _: nn.Module, arguments: tuple[Any, ...]) -> tuple[Any, ...] | None:

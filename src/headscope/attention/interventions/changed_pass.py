@@ -18,6 +18,7 @@ from headscope.attention.model.tap import AttentionCall, Tap, values_by_head
 from headscope.attention.visibility import Visibility
 from headscope.encoding.segment import SegmentInfo
 from headscope.errors import ModelError
+from headscope.models.hooks import hooked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,13 +91,11 @@ class ChangedPasses:
     def listening(self) -> Iterator[None]:
         """Hook the model for as long as the `with` block lasts."""
         modules = dict.fromkeys(projection.module for projection in self.projections.layers.values())
-        hooks = [module.register_forward_pre_hook(self._project, with_kwargs=True) for module in modules]
+        hooks = (module.register_forward_pre_hook(self._project, with_kwargs=True) for module in modules)
         try:
-            with Tap(self.shared.model, self._listen), self.replay.installed():
+            with hooked(hooks), Tap(self.shared.model, self._listen), self.replay.installed():
                 yield
         finally:
-            for hook in hooks:
-                hook.remove()
             self._waiting.clear()
 
     def unchanged(self, inputs: dict[str, Tensor], *, changes: Changes = UNCHANGED) -> Any:

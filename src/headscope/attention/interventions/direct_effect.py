@@ -1,12 +1,11 @@
 """Direct effects: what heads write, taken straight to the logits, past all later layers (Elhage et al. 2021)."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
+from torch.utils.hooks import RemovableHandle
 
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.changed_pass import Changes, LayerRows
@@ -53,14 +52,9 @@ class DirectEffects:
             weights=dict.fromkeys(layers, self._keep_strongest),
         )
 
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        """Listen to the norm for as long as the `with` block lasts."""
-        hook = self._unembedding.norm.module.register_forward_hook(self._keep_scale)
-        try:
-            yield
-        finally:
-            hook.remove()
+    def listening(self) -> RemovableHandle:
+        """Listen to the norm for as long as a `with` block of what is returned lasts."""
+        return self._unembedding.norm.module.register_forward_hook(self._keep_scale)
 
     def of_layer(self, layer: Layer) -> Float[Tensor, "batch head effect"]:
         """Return the effects of a layer's heads on each segment, `[batch, head, DIRECT]`; NaN where no row has one.

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from headscope.attention.interventions.changed_pass import ChangedPasses
 from headscope.attention.interventions.first_order import FirstOrder
 from headscope.models.forward_inputs import short_segment
+from headscope.models.hooks import hooked
 from headscope.models.losses import frozen
 from headscope.models.placement import is_offloaded
 
@@ -62,9 +63,5 @@ def _cuts(model: nn.Module) -> Iterator[list[str]]:
         if is_state and states is not None and states.requires_grad and not answer.requires_grad:
             cuts.append(type(part).__name__)
 
-    hooks = [part.register_forward_hook(look) for part in model.modules()]
-    try:
+    with hooked(part.register_forward_hook(look) for part in model.modules()):
         yield cuts
-    finally:
-        for hook in hooks:
-            hook.remove()

@@ -19,6 +19,7 @@ from headscope.attention.model.unembedding import Unembedding
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import short_inputs
+from headscope.models.hooks import hooked
 
 Layer = tuple[str, int]
 
@@ -147,10 +148,7 @@ def _output_matrices(projection: Projection) -> Float[NDArray[np.float64], "head
 
 def _run(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, watch: _Values) -> None:
     """Run a short made-up input."""
-    hooks = [part.register_forward_hook(watch.keep) for part in model.modules() if not list(part.children())]
-    try:
-        with Tap(model, watch.listen), torch.inference_mode():
-            model(**short_inputs(model, anatomy, vocabulary))
-    finally:
-        for hook in hooks:
-            hook.remove()
+    leaves = (part for part in model.modules() if not list(part.children()))
+    hooks = hooked(part.register_forward_hook(watch.keep) for part in leaves)
+    with hooks, Tap(model, watch.listen), torch.inference_mode():
+        model(**short_inputs(model, anatomy, vocabulary))

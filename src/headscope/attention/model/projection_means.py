@@ -1,6 +1,7 @@
 """What the output projection of each layer takes on average over a text: what its heads make of their values."""
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import torch
@@ -12,6 +13,7 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import model_inputs, no_cache
+from headscope.models.hooks import hooked
 from headscope.models.placement import device_of
 
 
@@ -35,24 +37,21 @@ def projection_means(
     """
     sums: dict[tuple[str, int], Tensor] = {}
     numbers: dict[tuple[str, int], int] = {}
-    hooks = []
-    for site, projection in projections.layers.items():
 
-        def keep(part: nn.Module, arguments: tuple[Any, ...], site: tuple[str, int] = site) -> None:
-            rows = arguments[0].flatten(0, -2).double()
-            sums[site] = sums.get(site, 0) + rows.sum(0)
-            numbers[site] = numbers.get(site, 0) + len(rows)
+    def keep(site: tuple[str, int], _: nn.Module, arguments: tuple[Any, ...]) -> None:
+        rows = arguments[0].flatten(0, -2).double()
+        sums[site] = sums.get(site, 0) + rows.sum(0)
+        numbers[site] = numbers.get(site, 0) + len(rows)
 
-        hooks.append(projection.module.register_forward_pre_hook(keep))
+    hooks = (
+        projection.module.register_forward_pre_hook(partial(keep, site))
+        for site, projection in projections.layers.items()
+    )
     device = device_of(model)
-    try:
-        with torch.inference_mode():
-            for segment in segments:
-                _, inputs, _ = model_inputs([segment], anatomy, vocabulary)
-                model(**{name: tensor.to(device) for name, tensor in inputs.items()}, **no_cache(anatomy))
-    finally:
-        for hook in hooks:
-            hook.remove()
+    with hooked(hooks), torch.inference_mode():
+        for segment in segments:
+            _, inputs, _ = model_inputs([segment], anatomy, vocabulary)
+            model(**{name: tensor.to(device) for name, tensor in inputs.items()}, **no_cache(anatomy))
     return {
         site: (sums[site] / numbers[site]).reshape(projections.layers[site].factor.shape[:2]) for site in sums
     }

@@ -22,6 +22,7 @@ from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.adaptation import is_adapted
 from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.forward_inputs import short_inputs
+from headscope.models.hooks import hooked
 
 
 @dataclass(frozen=True)
@@ -66,16 +67,11 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
         return Projections(layers={}, missing={(site.kind, site.layer): why for site in sites})
     number = 1 + len(sites)
     watch = _Watch(anatomy, StreamNorms(model), number=number)
-    hooks = []
-    for part in _units(model):
-        hooks.append(part.register_forward_pre_hook(watch.before, with_kwargs=True))
-        hooks.append(part.register_forward_hook(watch.after, with_kwargs=True))
-    try:
-        with Tap(model, watch.listen), watch.streams.listening(), torch.inference_mode():
-            model(**short_inputs(model, anatomy, vocabulary, copies=number))
-    finally:
-        for hook in hooks:
-            hook.remove()
+    units = list(_units(model))
+    before = hooked(part.register_forward_pre_hook(watch.before, with_kwargs=True) for part in units)
+    after = hooked(part.register_forward_hook(watch.after, with_kwargs=True) for part in units)
+    with before, after, Tap(model, watch.listen), watch.streams.listening(), torch.inference_mode():
+        model(**short_inputs(model, anatomy, vocabulary, copies=number))
     layers, missing = {}, {}
     for site in sites:
         site_key = (site.kind, site.layer)

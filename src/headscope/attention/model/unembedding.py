@@ -16,6 +16,7 @@ from headscope.attention.model.frozen_norms import FrozenNorm, frozen_norm
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import short_inputs
+from headscope.models.hooks import hooked
 
 _TOLERANCE = 1e-3  # of the largest logit
 
@@ -65,18 +66,11 @@ def find_unembedding(
         return "its unembedding is no plain linear map"
     watch = _Watch()
     inside = {part for block in blocks for part in block.modules()}
-    hooks = [block.register_forward_hook(watch.block) for block in blocks]
-    hooks += [
-        part.register_forward_hook(watch.part)
-        for part in model.modules()
-        if part not in inside and not list(part.children())
-    ]
-    try:
-        with torch.inference_mode():
-            logits = model(**short_inputs(model, anatomy, vocabulary)).logits
-    finally:
-        for hook in hooks:
-            hook.remove()
+    outside = [part for part in model.modules() if part not in inside and not list(part.children())]
+    of_blocks = hooked(block.register_forward_hook(watch.block) for block in blocks)
+    of_parts = hooked(part.register_forward_hook(watch.part) for part in outside)
+    with of_blocks, of_parts, torch.inference_mode():
+        logits = model(**short_inputs(model, anatomy, vocabulary)).logits
     return watch.unembedding(head, logits)
 
 

@@ -12,6 +12,7 @@ from headscope.attention.model.tap import AttentionCall
 from headscope.attention.stream import StreamNorms
 from headscope.attention.vectors.output_norms import Written, key_norms, output_norms, pair_norms
 from headscope.models.anatomy import CallSite
+from headscope.models.hooks import hooked
 
 
 class Writing:
@@ -31,13 +32,11 @@ class Writing:
     def listening(self) -> Iterator[None]:
         """Watch the stream and the gates for as long as the `with` block lasts."""
         gated = {each.module for each in self.projections.layers.values() if each.gate != "none"}
-        hooks = [part.register_forward_pre_hook(self._gated, with_kwargs=True) for part in gated]
+        hooks = (part.register_forward_pre_hook(self._gated, with_kwargs=True) for part in gated)
         try:
-            with self._streams.listening():
+            with hooked(hooks), self._streams.listening():
                 yield
         finally:
-            for hook in hooks:
-                hook.remove()
             self._waiting.clear()
 
     def of(self, site: CallSite) -> Projection | None:
