@@ -21,6 +21,7 @@ from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
 from headscope.analyses.effects.accumulator import EffectsAccumulator
+from headscope.analyses.effects.chosen_heads import GateAccumulator
 from headscope.analyses.effects.kept.accumulator import KeptAccumulator
 from headscope.analyses.effects.measure import effects_table
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
@@ -266,6 +267,7 @@ FAMILY = {
     "gap": (GapAccumulator, marks_frame),
     "importance": (ImportanceAccumulator, importance_frame),
     "effects": (EffectsAccumulator, effects_frame),
+    "effect_gates": (GateAccumulator, totals_frame),
     "effect_kept": (KeptAccumulator, kept_frame),
     "distribution": (lambda layout: DistributionAccumulator(layout, groups=GROUPS), counts_frame),
     "pca": (lambda layout: PcaAccumulator(layout, most=9), pca_frame),

@@ -1,15 +1,19 @@
 """First-order effects: against torch's gradient by explicit patches, exact effects where both are one, and refusals."""
 
+import gc
+
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from transformers.modeling_outputs import CausalLMOutput
 
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.interventions.intervention import halves_of
 from headscope.attention.interventions.looking_elsewhere import Uniform
 from headscope.attention.interventions.resampled import Resample
+from headscope.attention.interventions.without_graph import without_graph
 from headscope.attention.interventions.written_changes import Mean
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
@@ -258,3 +262,34 @@ def test_a_model_whose_projection_is_not_found_says_which():
     output.dense = Twice(output.dense)
     source = source_of("bert", fits=[lambda _: Uniform()], model=model, first_order=True)
     assert source.no_gradient == "encoder layer 3: 2 linear maps take the attention's output"
+
+
+def test_the_graph_of_the_backward_pass_is_let_go():
+    """What blocks returned is held for the passes that follow; what each layer wrote is not."""
+    held = []
+
+    class Look(KeepEffects):
+        def update(self, tile):
+            gc.collect()
+            held.append(
+                sum(isinstance(each, torch.Tensor) and each.grad_fn is not None for each in gc.get_objects())
+            )
+
+    source = source_of("gpt2", fits=[Mean.fitted], first_order=True, direct=True)
+    scan(source, [Look()])
+    assert held
+    assert not any(held)
+
+
+def test_what_the_model_returned_is_handed_on_without_its_graph():
+    """A user's score may turn it into numpy's arrays, as it may for the models with a head changed."""
+    leaf = torch.ones(2, 3, requires_grad=True)
+    logits = 2 * leaf
+    output = CausalLMOutput(logits=logits, hidden_states=(logits, leaf.detach()))
+    plain = without_graph(output)
+    assert type(plain) is CausalLMOutput
+    assert plain.logits.numpy().tolist() == [[2.0] * 3] * 2
+    assert [each.requires_grad for each in plain.hidden_states] == [False, False]
+    assert plain.loss is None
+    assert without_graph([logits, "beside"])[1] == "beside"
+    assert output.logits.requires_grad

@@ -11,6 +11,8 @@ from typing import Any
 
 from torch import nn
 
+from headscope.attention.interventions.without_graph import without_graph
+
 
 class BlockReplay:
     """What each block of a model returned in one pass, for later passes of the same inputs.
@@ -73,5 +75,5 @@ class BlockReplay:
             self.block = None
         self.computed += 1
         if self._first is None:
-            self._returned.append(returned)
+            self._returned.append(without_graph(returned))
         return returned

@@ -17,6 +17,7 @@ from headscope.attention.interventions.changed_pass import (
 )
 from headscope.attention.interventions.direct_effect import DirectEffects
 from headscope.attention.interventions.first_order import FirstOrder
+from headscope.attention.interventions.without_graph import without_graph
 from headscope.encoding.questions.loss_questions import NO_TARGET
 from headscope.models.losses import segment_losses
 
@@ -51,7 +52,7 @@ def unchanged_outputs(
         logits = outputs.logits
         scores = logits if logits.ndim == 2 else logits[targets != NO_TARGET]
         segment_losses(scores, targets).sum().backward()  # type: ignore[no-untyped-call]
-    return outputs
+    return without_graph(outputs)
 
 
 def _both(first: Changes, then: Changes) -> Changes:
