@@ -19,6 +19,7 @@ from support.mock_effect_kept import with_effect_kept
 from support.mock_effects import with_effects
 from support.mock_explanation import with_explanation
 from support.mock_importance import with_importance
+from support.mock_joint import with_joint_effects
 from support.mock_norms import with_norms
 from support.mock_pca import with_pca
 from support.mock_probes import with_probes
@@ -169,6 +170,7 @@ def test_the_figures_that_are_written_are_those_declared(tmp_path):
         with_explanation,
         with_effects,
         with_effect_kept,
+        with_joint_effects,
     ):
         everything = more(everything)
     # What nobody has made up yet is made of its schema.

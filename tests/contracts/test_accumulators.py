@@ -22,6 +22,7 @@ from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.example_accumulator import ExampleAccumulator
 from headscope.analyses.effects.accumulator import EffectsAccumulator
 from headscope.analyses.effects.chosen_heads import GateAccumulator
+from headscope.analyses.effects.joint.accumulator import JointAccumulator
 from headscope.analyses.effects.kept.accumulator import KeptAccumulator
 from headscope.analyses.effects.measure import effects_table
 from headscope.analyses.experiments.copy_accumulator import CopyAccumulator
@@ -184,6 +185,13 @@ def kept_frame(results) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["of", "place", "value"])
 
 
+def joint_frame(losses) -> pd.DataFrame:
+    """What every set of heads adds, by document, and the numbers of inputs."""
+    rows = [(f"set {at}", float(value)) for at, value in np.ndenumerate(losses.added)]
+    rows += [(f"inputs {at}", float(value)) for at, value in np.ndenumerate(losses.n_inputs)]
+    return pd.DataFrame(rows, columns=["of", "value"])
+
+
 def effects_frame(results) -> pd.DataFrame:
     """Every effect with its interval, and the spread over documents."""
     rows = [
@@ -269,6 +277,7 @@ FAMILY = {
     "effects": (EffectsAccumulator, effects_frame),
     "effect_gates": (GateAccumulator, totals_frame),
     "effect_kept": (KeptAccumulator, kept_frame),
+    "joint_effects": (lambda layout: JointAccumulator(layout, number=2), joint_frame),
     "distribution": (lambda layout: DistributionAccumulator(layout, groups=GROUPS), counts_frame),
     "pca": (lambda layout: PcaAccumulator(layout, most=9), pca_frame),
     "row_examples": (ExampleAccumulator, examples_frame),

@@ -21,6 +21,7 @@ from support.mock_effect_kept import with_effect_kept
 from support.mock_effects import with_effects
 from support.mock_explanation import with_explanation
 from support.mock_importance import with_importance
+from support.mock_joint import with_joint_effects
 from support.mock_norms import with_norms
 from support.mock_pca import with_pca
 from support.mock_probes import with_probes
@@ -32,7 +33,8 @@ POINT = 1.0
 
 def whole(inputs):
     inputs = with_norms(with_behaviors(with_distances(with_probes(with_importance(inputs)))))
-    return with_effect_kept(with_effects(with_explanation(with_pca(with_distribution(inputs)))))
+    inputs = with_joint_effects(with_effects(with_explanation(with_pca(with_distribution(inputs)))))
+    return with_effect_kept(inputs)
 
 
 RUNS = {

@@ -61,6 +61,7 @@ class HandMadeSource:
             heads=several,
             layer=layer,
             model=layer,
+            sets=several[:, :2],
             gate=torch.cos(2 * heads),
             attribution=torch.stack([torch.sin(2 * heads), heads, 2 * heads], dim=-1),
         )

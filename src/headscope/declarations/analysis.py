@@ -73,7 +73,7 @@ class Stage:
     required_options: tuple[str, ...] = ()
     by_name: bool = False
     needs: tuple[str, ...] = ()
-    unless: Mapping[str, str] = field(default_factory=dict)
+    unless: Mapping[str, object] = field(default_factory=dict)
     order: int = 100
     cost: int = 5
     refusal: str = ""

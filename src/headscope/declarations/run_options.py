@@ -262,6 +262,11 @@ class RunOptions:
         none="all",
         help="Change so many heads at most: half those with the largest gate estimates, half drawn from the others.",
     )
+    joint_inputs: int = option(
+        24,
+        least=0,
+        help="About so many of them, of whole documents, for heads removed together; 0 leaves these out.",
+    )
 
     def __post_init__(self) -> None:
         for name, each in options_of(type(self)).items():

@@ -29,6 +29,7 @@ from headscope.statistics.tables.table_check import check_table
 from headscope.study.study import open_study
 from support.by_hook import named_projections
 from support.model_folders import save_tiny_gpt2, save_tiny_masked_lm
+from support.needed_heads import sharper
 from support.scanning import shards_of
 
 LINES = [
@@ -39,7 +40,6 @@ LINES = [
     "Nobody knew the way, so they asked a child.",
 ]
 DOCUMENTS = 24
-SHARPER = 40.0
 small_shards = shards_of(600)
 
 
@@ -55,19 +55,6 @@ def text(folder):
     path = folder / "text.txt"
     path.write_text("\n\n".join(f"Day {n}.\n" + "\n".join(lines) for n, lines in enumerate(documents)) + "\n")
     return (str(path),)
-
-
-def sharper(folder, auto, names):
-    """Write a tiny model whose heads look somewhere and whose loss depends on it."""
-    model = auto.from_pretrained(folder)
-    with torch.no_grad():
-        for name, parameter in model.named_parameters():
-            if name.endswith(names) and parameter.ndim > 1:
-                parameter.mul_(SHARPER)
-            if name.endswith("transform.dense.weight"):
-                parameter.neg_()  # by chance uniform attention would lower the loss of this random model
-    model.save_pretrained(folder)
-    return str(folder)
 
 
 @pytest.fixture(scope="module")

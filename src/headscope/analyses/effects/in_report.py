@@ -6,6 +6,8 @@ from headscope.analyses.effects.compared import section as compared
 from headscope.analyses.effects.estimates import section as estimates_section
 from headscope.analyses.effects.estimates.findings import estimate_findings
 from headscope.analyses.effects.findings import TOPIC, effect_findings
+from headscope.analyses.effects.joint import findings as joint
+from headscope.analyses.effects.joint import section as joint_section
 from headscope.analyses.effects.kept import findings as kept
 from headscope.analyses.effects.kept import section as kept_section
 from headscope.analyses.effects.section import FIGURE, TERMS, effect_section
@@ -14,10 +16,11 @@ from headscope.report_kit.report_parts import Context, Parts, Section
 
 
 def findings(about: Context) -> list[Sentence]:
-    """Say what the model loses with attention replaced and without single heads, which copy, and what tells it."""
+    """Say what is lost with attention replaced, without single heads and several, which copy, and what tells it."""
     return [
         *kept.kept_findings(about),
         *effect_findings(about),
+        *joint.joint_findings(about),
         *logit_findings.logit_findings(about),
         *estimate_findings(about),
         *compared.compared_findings(about),
@@ -25,9 +28,10 @@ def findings(about: Context) -> list[Sentence]:
 
 
 def sections(about: Context) -> list[Section]:
-    """Build the sections on effects, on what explanations keep of them, on estimates, and on other measures."""
+    """Build the sections on effects, of several heads at once, on what explanations keep, and on what tells them."""
     return [
         *effect_section(about),
+        *joint_section.joint_section(about),
         *kept_section.kept_section(about),
         *estimates_section.estimates_section(about),
         *compared.compared_section(about),
@@ -38,9 +42,15 @@ PARTS = Parts(
     group="worth",
     findings=findings,
     sections=sections,
-    figures=(FIGURE, kept_section.FIGURE, estimates_section.FIGURE, compared.FIGURE),
-    terms=(*TERMS, *direct_table.TERMS, *kept_section.TERMS, *estimates_section.TERMS),
-    explained=("effects", "effect_kept"),
+    figures=(FIGURE, joint_section.FIGURE, kept_section.FIGURE, estimates_section.FIGURE, compared.FIGURE),
+    terms=(
+        *TERMS,
+        *direct_table.TERMS,
+        *joint_section.TERMS,
+        *kept_section.TERMS,
+        *estimates_section.TERMS,
+    ),
+    explained=("effects", "joint_curves", "effect_kept"),
     card_lines=effect_lines,
-    headline={kept.TOPIC: 1, TOPIC: 5},
+    headline={kept.TOPIC: 1, TOPIC: 5, joint.TOPIC: 6},
 )

@@ -1,4 +1,4 @@
-"""Effects of heads in the terminal: those with the largest first, and what explanations keep of them."""
+"""Effects of heads in the terminal: those with the largest first, several at once, and what explanations keep."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ from headscope.analyses.effects.direct_table import measures_on_logits
 from headscope.analyses.effects.estimates.lines import estimate_lines
 from headscope.analyses.effects.findings import added_losses, some_changed, wording_of
 from headscope.analyses.effects.forecast import SMALL
+from headscope.analyses.effects.joint.findings import table_sentences
+from headscope.analyses.effects.joint.rows import curves_in
+from headscope.analyses.effects.joint.section import curve_cells
 from headscope.analyses.effects.kept.accumulator import REPLACEMENTS
 from headscope.analyses.effects.kept.findings import model_sentences
 from headscope.analyses.effects.kept.rows import replaced_of
@@ -26,7 +29,8 @@ from headscope.report_kit.tables.terminal import Grid
 def render_results(*results: StageResult) -> Iterator[Grid | str]:
     """Yield what each stage found."""
     for result in results:
-        yield from (_kept(result) if result.name == "effect_kept" else _effects(result))
+        render = {"effects": _effects, "joint_effects": _joint, "effect_kept": _kept}[result.name]
+        yield from render(result)
 
 
 def _effects(result: StageResult) -> Iterator[Grid | str]:
@@ -80,6 +84,24 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
     if facts["documents_needed"] is not None:
         needed = count(facts["documents_needed"], "document")
         yield f"about {needed} show an effect of {SMALL:g} nats of the median head"
+
+
+def _joint(result: StageResult) -> Iterator[Grid | str]:
+    """Yield a line for each order in which heads are removed together, and what that says."""
+    curves = result.tables["joint_curves"]
+    if not len(curves):
+        return
+    orders = curves_in(curves, result.tables["joint_areas"])
+    numbers = [f"{number:,}" for number in orders[0].points if number]
+    rows = [[each.label, *curve_cells(each, missing=HYPHEN)] for each in orders]
+    yield Grid(("heads removed together", *numbers, "area", "less than random", "95%"), rows)
+    for each in table_sentences(result.tables):
+        yield each.text.replace("−", "-")
+    facts = result.facts["joint_effects"]
+    yield (
+        f"added loss in nats over {count(facts['segments'], 'input')}, {count(facts['targets'], 'token')} predicted, "
+        "with so many heads changed at once, the smallest by each measure first"
+    )
 
 
 def _kept(result: StageResult) -> Iterator[Grid | str]:

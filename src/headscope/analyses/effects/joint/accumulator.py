@@ -1,0 +1,61 @@
+"""Sums of the loss that is added when several heads go at once, by document."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.attention.interventions.outcome import MEASURES
+from headscope.attention.tile import AttentionTile
+from headscope.models.anatomy import KindLayout
+from headscope.statistics.sums.accumulator import Accumulator
+from headscope.statistics.sums.kept import Declared, counted, summed
+
+_LOSS = MEASURES.index("loss")
+
+
+@dataclass(frozen=True)
+class SetLosses:
+    """The loss that is added without each of some sets of heads.
+
+    Attributes:
+        added: sums of each document (or group of documents), nats, `[document, set]`.
+        n_inputs: of each document, `[document]`.
+    """
+
+    added: NDArray[np.float64]
+    n_inputs: NDArray[Any]
+
+
+class JointAccumulator(Accumulator):
+    """Sums added losses of sets of heads, each input's mean over its targets, by group of documents.
+
+    Args:
+        layout: the kinds of attention and their sizes.
+        number: of sets.
+    """
+
+    needs: ClassVar[frozenset[str]] = frozenset({"effects"})
+    parameters: ClassVar[tuple[str, ...]] = ("number",)
+
+    def __init__(self, layout: Sequence[KindLayout] | None = None, *, number: int) -> None:
+        self.number = number
+        super().__init__(layout)
+
+    def declare(self) -> Declared:
+        """Declare the sums of added losses, and the numbers of inputs."""
+        return {"sets": summed(self.number), "n_inputs": counted(1)}
+
+    def update(self, tile: AttentionTile) -> None:
+        """Add the losses of a batch, which come with every layer, once."""
+        first = (tile.kind, tile.layer) == (self.layout[0].kind, 0)
+        if first and tile.start == 0 and tile.effects is not None:
+            assert tile.effects.sets is not None
+            self.add(tile, sets=tile.effects.sets[:, :, 0, _LOSS], n_inputs=1)
+
+    def compute(self) -> SetLosses:
+        """Return the sums."""
+        sums = self.sums.stacked()
+        return SetLosses(added=sums["sets"], n_inputs=sums["n_inputs"][:, 0])

@@ -1,0 +1,92 @@
+"""How far the effects of single heads add up to what is lost when many go at once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import KFold
+
+from headscope.statistics.inference.confidence import Interval, ratio_interval, resampling_weights
+
+Floats = NDArray[np.float64]
+FOLDS = 8
+"""Parts of the sets; each is predicted by a model of the others."""
+_PENALTIES = np.logspace(-3, 4, 15)
+
+
+@dataclass(frozen=True)
+class Additivity:
+    """What random sets of heads cost, and what sums of numbers, one a head, tell of it.
+
+    Attributes:
+        joint: loss that a set adds, the mean over sets, nats; its interval is over documents.
+        total: the sum of the effects of a set's heads, the mean over sets, nats; its interval is over documents.
+        r2_total: the share of the differences between sets that this sum tells; its interval is over sets.
+        r2_linear: the same of the linear model that tells most, of sets that it was not fitted to.
+    """
+
+    joint: Interval
+    total: Interval
+    r2_total: Interval
+    r2_linear: Interval
+
+
+def additivity_of(
+    losses: Floats, effects: Floats, counts: NDArray[Any], sets: NDArray[np.int64], *, seed: int = 0
+) -> Additivity:
+    """Compare what sets of heads cost with sums over their heads, on the same documents.
+
+    Args:
+        losses: sums of the loss that each set adds in each document, nats, `[document, set]`.
+        effects: the same of each single head, `[document, head]`; NaN where it is not known.
+        counts: number of inputs of each document, `[document]`.
+        sets: the heads of each set, `[set, head]`.
+        seed: of the parts of the sets, and of the resampling.
+    """
+    removed = np.zeros((len(sets), effects.shape[1]))
+    np.put_along_axis(removed, sets, 1.0, axis=1)
+    joint, single = losses.sum(0) / counts.sum(), effects.sum(0) / counts.sum()
+    total = removed @ single
+    linear = linear_prediction(removed, joint, removed @ np.nan_to_num(single), seed=seed)
+    return Additivity(
+        joint=ratio_interval(losses.mean(1), counts, scale="real"),
+        total=ratio_interval((effects @ removed.T).mean(1), counts, scale="real"),
+        r2_total=r2_interval(joint, total, seed=seed),
+        r2_linear=r2_interval(joint, linear, seed=seed),
+    )
+
+
+def linear_prediction(removed: Floats, joint: Floats, total: Floats, *, seed: int) -> Floats:
+    """Predict each set by a linear model of which heads it removes, fitted to other sets: ridge regression.
+
+    Coefficients are drawn toward the effects of single heads, not toward 0, so that sets may be fewer than heads.
+
+    Args:
+        removed: 1 where a set removes a head, else 0, `[set, head]`.
+        joint: what each set costs.
+        total: the sum of the effects of its heads.
+        seed: of the parts.
+    """
+    predicted = np.empty_like(joint)
+    for fitted, others in KFold(FOLDS, shuffle=True, random_state=seed).split(removed):
+        ridge = RidgeCV(alphas=_PENALTIES).fit(removed[fitted], (joint - total)[fitted])
+        predicted[others] = total[others] + ridge.predict(removed[others])
+    return predicted
+
+
+def r2_interval(joint: Floats, predicted: Floats, *, seed: int) -> Interval:
+    """Return 1 - the mean square of what a prediction misses / the variance, with its percentiles over resampled sets.
+
+    Args:
+        joint: what each set costs.
+        predicted: of each set.
+        seed: of the resampling.
+    """
+    weights = np.vstack([np.full(len(joint), 1.0), resampling_weights(len(joint), seed=seed)]) / len(joint)
+    variance = weights @ joint**2 - (weights @ joint) ** 2
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r2 = np.where(variance > 0, 1 - weights @ (joint - predicted) ** 2 / variance, np.nan)
+    low, high = np.nanquantile(r2[1:], [0.025, 0.975]) if np.isfinite(r2[1:]).any() else (np.nan, np.nan)
+    return Interval(r2[0], np.asarray(low), np.asarray(high))

@@ -1,0 +1,125 @@
+"""Findings on how many heads can go together, by what measure, and whether effects add up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from headscope.analyses.effects.joint.rows import Curve, curves_in, sums_in
+from headscope.analyses.effects.joint.tables import EFFECT, JOINT, R2_LINEAR, R2_TOTAL, RANDOM, TOTAL
+from headscope.report_kit.linked_sentences import Sentence, sentence
+from headscope.report_kit.numbers import nats, percent, span
+from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import Cell
+from headscope.report_kit.words import count, join
+
+TOPIC = "joint_effects"
+CHEAP = 0.1
+"""A loss in nats below which heads are said to go cheaply: a model is 1.1 times as surprised."""
+ADDING = 0.9
+"""Effects are said to add up where their sums tell more than this share of the differences between sets."""
+
+_MOST_NAMED = 4
+
+
+def joint_findings(about: Context) -> list[Sentence]:
+    """Say how many heads can go together, which orders do better than random ones, and how far effects add up."""
+    return table_sentences(about.run.tables)
+
+
+def table_sentences(tables: Mapping[str, pd.DataFrame]) -> list[Sentence]:
+    """Return what is found of heads that are removed together; nothing where a run removed none.
+
+    Args:
+        tables: of the run.
+    """
+    curves, areas, sums = (tables.get(f"joint_{name}") for name in ("curves", "areas", "sums"))
+    if curves is None or areas is None or sums is None or not len(curves):
+        return []
+    every = curves_in(curves, areas)
+    return [
+        *_going(next(curve for curve in every if curve.order == EFFECT)),
+        *_orders([curve for curve in every if curve.order != RANDOM]),
+        *_adding(sums_in(sums), n_sets=int(sums["n_sets"].iloc[0]), size=int(sums["n_removed"].iloc[0])),
+    ]
+
+
+def _going(curve: Curve) -> list[Sentence]:
+    """Say how many heads go cheaply."""
+    total = max(curve.points)
+    removed = {number: cell for number, cell in curve.points.items() if number}
+    cheap = [number for number, cell in removed.items() if cell.has_interval and cell.ci_high < CHEAP]
+    if cheap:
+        cell = removed[cheap[-1]]
+        text = (
+            f"{cheap[-1]:,} of {total:,} heads can go together for {nats(cell.value)} nats{_interval(cell)}, chosen by "
+            "their effects on other documents."
+        )
+    else:
+        number, cell = next(iter(removed.items()))
+        text = (
+            f"without the {count(number, 'head')} of {total:,} with the smallest effects on other documents the loss "
+            f"rises by {nats(cell.value)} nats{_interval(cell)}."
+        )
+    return [sentence(TOPIC, text.replace("-", "−"))]
+
+
+def _orders(curves: Sequence[Curve]) -> list[Sentence]:
+    """Say by which measures heads go at less loss than at random, and by which at more."""
+    if not any(curve.less_random.has_interval for curve in curves):
+        return []
+    less = [curve.label for curve in curves if curve.less_random.ci_high < 0]
+    more = [curve.label for curve in curves if curve.less_random.ci_low > 0]
+    text = "by no measure heads go at less loss than random heads of the same layers (95% intervals)."
+    if less:
+        measures = _measures(less, of=len(curves))
+        text = f"heads removed by {measures} cost less than random heads of the same layers (95% intervals)."
+    findings = [sentence(TOPIC, text)]
+    if more:
+        text = (
+            f"Removed by {_measures(more, of=len(curves))} they cost more than random heads (95% intervals)."
+        )
+        findings.append(sentence(TOPIC, text, goes_on=True))
+    return findings
+
+
+def _measures(labels: list[str], *, of: int) -> str:
+    """Name measures, or say how many of how many where they are not few."""
+    if len(labels) < _MOST_NAMED:
+        return join(labels)
+    return f"any of {of} measures" if len(labels) == of else f"{len(labels)} of {of} measures"
+
+
+def _adding(sums: dict[str, Cell], *, n_sets: int, size: int) -> list[Sentence]:
+    """Say whether effects of single heads add up to what sets of heads cost."""
+    joint, total, of_total, of_linear = (sums[name] for name in (JOINT, TOTAL, R2_TOTAL, R2_LINEAR))
+    if not of_total.has_interval:
+        return []
+    how = (
+        "add up"
+        if of_total.ci_low > ADDING
+        else "do not add up"
+        if of_total.ci_high < ADDING
+        else "may add up"
+    )
+    costs = (
+        f"effects of single heads {how}: {n_sets} random sets of {count(size, 'head')} cost {nats(joint.value)} nats "
+        f"on average, their single effects sum to {nats(total.value)}."
+    )
+    told = (
+        f"Their sum tells {_share(of_total)} of the differences between sets, a linear model {_share(of_linear)} of "
+        "held-out ones (95% intervals)."
+    )
+    return [sentence(TOPIC, costs.replace("-", "−")), sentence(TOPIC, told, goes_on=True)]
+
+
+def _share(cell: Cell) -> str:
+    if cell.value <= 0:
+        return "nothing"
+    low, high = 100 * max(cell.ci_low, 0.0), 100 * cell.ci_high
+    return f"{percent(cell.value)} ({low:.0f} to {high:.0f})"
+
+
+def _interval(cell: Cell) -> str:
+    return f" (95% interval {span(cell.ci_low, cell.ci_high)})" if cell.has_interval else ""

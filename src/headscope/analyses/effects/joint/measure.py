@@ -1,0 +1,226 @@
+"""The stage of heads removed together: the first of several orders, more and more, and random sets."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headscope.analyses.effects.accumulator import EffectsAccumulator
+from headscope.analyses.effects.effects_text import FITS, EffectsText
+from headscope.analyses.effects.joint.accumulator import JointAccumulator
+from headscope.analyses.effects.joint.additivity import Additivity, additivity_of
+from headscope.analyses.effects.joint.curves import Curves, curves_of
+from headscope.analyses.effects.joint.orders import Halves, orders_of
+from headscope.analyses.effects.joint.removal_plan import DRAWS, SETS, RemovalPlan
+from headscope.analyses.effects.joint.tables import (
+    AREA,
+    JOINT_AREAS,
+    JOINT_CURVES,
+    JOINT_SUMS,
+    LESS_RANDOM,
+    RANDOM,
+    SUMS,
+)
+from headscope.analyses.measurement import Measurement
+from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.attention.interventions.block_plan import Layer
+from headscope.attention.interventions.outcome import MEASURES
+from headscope.attention.model.loss_source import LossCounts
+from headscope.encoding.segment import Segment
+from headscope.prepare.loss_model import loss_of
+from headscope.prepare.model_run import ModelRun
+from headscope.scans.scan_declaration import Scan, ScanSums
+from headscope.statistics.inference.confidence import ends_of, too_few
+from headscope.statistics.sums.groups import group_of
+
+_HALVES = (0, 1)
+_LABEL = "heads removed together"
+
+
+class JointEffectsMeasurement(Measurement[ModelRun]):
+    """What the loss is with many heads changed at once: how many can go, and how far effects add up.
+
+    It reads what the stage `effects` found, on the same inputs; heads are ordered by one half of their documents and
+    removed from inputs of the other.
+
+    Args:
+        run: a `ModelRun`; its option `loss` names the loss, and `none` leaves the choice to the model's kind.
+        **more: as `Measurement` takes it.
+    """
+
+    def __init__(self, run: ModelRun, **more: Any) -> None:
+        super().__init__(run, **more)
+        options = run.options
+        self.heads: Sequence[tuple[Layer, int]] = [
+            ((part.kind, layer), head)
+            for part in run.layout
+            for layer, head in np.ndindex(part.layers, part.heads)
+        ]
+        self.texts = [
+            EffectsText(
+                run,
+                self.watch,
+                fits=lambda: [FITS[options.intervention]],
+                most=options.effect_inputs,
+                scopes=(),
+                sets=lambda half=half: self.plans[half].heads(),  # type: ignore[misc]
+                reads=partial(self._reads, half),
+                what=_LABEL,
+            )
+            for half in _HALVES
+        ]
+
+    def check(self) -> None:
+        """Refuse a loss for another kind of model."""
+        loss_of(self.run)
+
+    def scans(self) -> Iterator[Scan]:
+        """Yield a scan of each half of the documents; none where they are one group."""
+        if self.earlier and len(self.halves.measured) < len(_HALVES):
+            return
+        for half, text in enumerate(self.texts):
+            # Workers and other parts of a run have no effects.
+            number = len(self.plans[half].heads()) if self.earlier else 0
+            yield Scan(text, [JointAccumulator(number=number)], f"half-{half + 1}", label=_LABEL, local=True)
+
+    def compute(self, sums: ScanSums) -> StageResult:
+        """Return the tables."""
+        losses = [sums.of(JointAccumulator, scan).compute() for scan in sums]
+        counts = np.concatenate([each.n_inputs for each in losses]) if losses else np.zeros(0)
+        if not counts.sum():
+            tables = {schema.name: schema.frame(()) for schema in (JOINT_CURVES, JOINT_AREAS, JOINT_SUMS)}
+            few = "there are not two documents with something to predict"
+            return StageResult(name="joint_effects", tables=tables, notes=notes_on(_LABEL, few))
+        added = np.concatenate([each.added for each in losses])
+        plan = self.plans[0]
+        numbers = np.array([0, *plan.numbers])
+        curves = curves_of(_points(added[:, :-SETS], plan), counts, numbers, draws=DRAWS)
+        additivity = additivity_of(
+            added[:, -SETS:], self._effects(), counts, plan.sets, seed=self.run.options.seed
+        )
+        n_inputs = int(counts.sum())
+        return StageResult(
+            name="joint_effects",
+            tables={
+                **curve_tables(curves, list(plan.orders), n_inputs=n_inputs),
+                "joint_sums": sums_table(additivity, plan, n_inputs=n_inputs),
+            },
+            facts={"joint_effects": self._facts()},
+            notes=notes_on(_LABEL, too_few(len(counts), here="heads were removed together from")),
+        )
+
+    @cached_property
+    def halves(self) -> Halves:
+        """The documents in two halves, and which of them are measured."""
+        groups = [group_of(segment.document) for segment in self.texts[0].inputs]
+        return Halves.of(groups, most=self.run.options.joint_inputs)
+
+    @cached_property
+    def plans(self) -> list[RemovalPlan]:
+        """Which heads are removed from the documents of each half."""
+        return [
+            RemovalPlan.of(
+                self.heads,
+                orders_of(self.earlier, self.heads, self.halves, half=half),
+                half=half,
+                seed=self.run.options.seed,
+            )
+            for half in _HALVES
+        ]
+
+    def _reads(self, half: int, segment: Segment) -> bool:
+        return self.halves.measures(group_of(segment.document), half)
+
+    def _effects(self) -> NDArray[np.float64]:
+        """Return the sums of single heads' added losses, in the documents that are measured, `[document, head]`.
+
+        NaN of heads that were not changed by themselves.
+        """
+        effects = EffectsAccumulator.from_state(self.earlier["effects"].state)
+        halves = [effects.sums.subset(partial(self.halves.measures, half=half)).stacked() for half in _HALVES]
+        stacked = {name: np.concatenate([half[name] for half in halves]) for name in halves[0]}
+        by_kind = [
+            np.where(
+                stacked[f"n_effect.{part.kind}"].any(0),
+                stacked[f"effect.{part.kind}"][..., MEASURES.index("loss")],
+                np.nan,
+            )
+            for part in self.run.layout
+        ]
+        return np.concatenate([each.reshape(len(each), -1) for each in by_kind], axis=1)
+
+    def _facts(self) -> dict[str, Any]:
+        counts = LossCounts()
+        for text in self.texts:
+            counts.merge(text.counts)
+        return {
+            **counts.facts(self.texts[0].loss),
+            "intervention": self.run.options.intervention,
+            "passes": round(max(text.passes for text in self.texts), 3),
+        }
+
+
+def _points(added: NDArray[np.float64], plan: RemovalPlan) -> NDArray[np.float64]:
+    """Lay losses out as curves, `[document, order, point]`: from none, which add nothing, to all, which all share.
+
+    Args:
+        added: `[document, set]`, as `RemovalPlan.heads` has the sets, without the random ones.
+        plan: of the sets.
+    """
+    documents, orders = len(added), len(plan.orders) + len(plan.draws)
+    partial_sets = added[:, :-1].reshape(documents, orders, len(plan.numbers) - 1)
+    whole = np.broadcast_to(added[:, -1:, None], (documents, orders, 1))
+    return np.concatenate([np.zeros_like(whole), partial_sets, whole], axis=2)
+
+
+def curve_tables(curves: Curves, names: Sequence[str], *, n_inputs: int) -> dict[str, pd.DataFrame]:
+    """Return curves as `joint_curves.parquet` and `joint_areas.parquet`: named orders, random ones, their mean.
+
+    Args:
+        curves: of all orders.
+        names: of those that are not random.
+        n_inputs: on how many they were measured.
+    """
+    draws = len(curves.area.value) - len(names) - 1
+    orders: list[dict[str, Any]] = [
+        *({"order": name, "draw": None} for name in names),
+        *({"order": RANDOM, "draw": draw + 1} for draw in range(draws)),
+        {"order": RANDOM, "draw": None},
+    ]
+    points, areas = [], []
+    for index, order in enumerate(orders):
+        row = {**order, "n_inputs": n_inputs}
+        points += [
+            {**row, "n_removed": int(number), **ends_of(curves.added, (index, at))}
+            for at, number in enumerate(curves.numbers)
+        ]
+        areas += [
+            {**row, "measure": measure, **ends_of(interval, index)}
+            for measure, interval in ((AREA, curves.area), (LESS_RANDOM, curves.less_random))
+        ]
+    return {"joint_curves": JOINT_CURVES.frame(points), "joint_areas": JOINT_AREAS.frame(areas)}
+
+
+def sums_table(additivity: Additivity, plan: RemovalPlan, *, n_inputs: int) -> pd.DataFrame:
+    """Return how far effects add up as `joint_sums.parquet`.
+
+    Args:
+        additivity: what sets cost, and what is told of it.
+        plan: of the sets.
+        n_inputs: on how many they were measured.
+    """
+    sets, size = plan.sets.shape
+    rows = [
+        {
+            "measure": name,
+            **ends_of(getattr(additivity, name), ()),
+            "n_removed": size,
+            "n_sets": sets,
+            "n_inputs": n_inputs,
+        }
+        for name in SUMS
+    ]
+    return JOINT_SUMS.frame(rows)

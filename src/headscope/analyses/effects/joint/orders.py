@@ -1,0 +1,99 @@
+"""By what heads go first, as the documents that are not measured give it, or as the run's text does."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headscope.analyses.effects.accumulator import EffectsAccumulator
+from headscope.analyses.effects.joint.removal_plan import Integers, order_of
+from headscope.analyses.effects.joint.tables import EFFECT
+from headscope.analyses.effects.tables import ESTIMATES
+from headscope.analyses.stage_result import StageResult
+from headscope.attention.interventions.block_plan import Layer
+from headscope.study.head_columns import head_columns
+
+COLUMNS: Mapping[str, str] = {
+    "output_norm": "norms.output_norm_in_stream",
+    "explained": "explanation.explained",
+    "non_sink": "norms.non_sink",
+}
+"""Measures that know nothing of the loss, so that no document is held back from them: columns of `study.heads`."""
+
+
+@dataclass(frozen=True)
+class Halves:
+    """The documents of a sample in two halves, by their groups.
+
+    Attributes:
+        half: of each group, 0 or 1.
+        measured: the groups whose documents are measured; the others serve to order heads alone.
+    """
+
+    half: Mapping[int, int]
+    measured: frozenset[int]
+
+    @classmethod
+    def of(cls, groups: Iterable[int], *, most: int) -> "Halves":
+        """Divide documents, and take whole groups of them until so many inputs are measured, two groups at least.
+
+        Args:
+            groups: of the document of every input.
+            most: number of inputs.
+        """
+        inputs = Counter(groups)
+        in_order = sorted(inputs)
+        before = np.cumsum([0, *(inputs[group] for group in in_order)])
+        measured = [group for rank, group in enumerate(in_order) if rank < 2 or before[rank] < most]
+        return cls({group: rank % 2 for rank, group in enumerate(in_order)}, frozenset(measured))
+
+    def measures(self, group: int, half: int) -> bool:
+        """Whether the documents of a group are measured in a half."""
+        return group in self.measured and self.half[group] == half
+
+    def orders(self, group: int, half: int) -> bool:
+        """Whether the documents of a group order the heads that are removed from those of a half."""
+        return self.half.get(group) != half
+
+
+def orders_of(
+    earlier: Mapping[str, StageResult],
+    heads: Sequence[tuple[Layer, int]],
+    halves: Halves,
+    *,
+    half: int,
+) -> dict[str, Integers]:
+    """Return the orders in which heads are removed from the documents of a half, by name; the effect's is the first.
+
+    Args:
+        earlier: results of the stages before, by name; those of effects are among them.
+        heads: of the model.
+        halves: of the documents.
+        half: for whose documents.
+    """
+
+    effects = EffectsAccumulator.from_state(earlier["effects"].state)
+    effects.sums = effects.sums.subset(partial(halves.orders, half=half))
+    kinds = effects.compute()
+    values = {EFFECT: np.concatenate([each.added_loss.value.reshape(-1) for each in kinds])}
+    for name in ESTIMATES:
+        if all(name in each.estimates for each in kinds):
+            values[name] = np.concatenate([each.estimates[name].value.reshape(-1) for each in kinds])
+    values |= _of_text(earlier, heads)
+    return {name: order_of(each) for name, each in values.items()}
+
+
+def _of_text(
+    earlier: Mapping[str, StageResult], heads: Sequence[tuple[Layer, int]]
+) -> dict[str, NDArray[np.float64]]:
+    tables = {name: table for result in earlier.values() for name, table in result.tables.items()}
+    columns = head_columns(tables.get).set_index(["kind", "layer", "head"])
+    rows = [(kind, layer + 1, head + 1) for (kind, layer), head in heads]
+    return {
+        name: columns[column].reindex(rows).to_numpy(dtype=np.float64)
+        for name, column in COLUMNS.items()
+        if column in columns and columns[column].notna().any()
+    }

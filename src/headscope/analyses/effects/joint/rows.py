@@ -1,0 +1,82 @@
+"""The tables of heads removed together, read: the curve of each order, what it is less than at random, and sums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from headscope.analyses.effects.joint.tables import AREA, LESS_RANDOM, RANDOM
+from headscope.report_kit.tables.cells import Cell, cell_of, records
+
+LABELS: Mapping[str, str] = {
+    "effect": "effect on the loss",
+    "attribution": "attribution",
+    "gate": "gate estimate",
+    "output_norm": "output norm",
+    "explained": "share explained",
+    "non_sink": "weight off the sink",
+    RANDOM: "random heads",
+}
+"""What orders are called."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The loss that is added as heads go in an order.
+
+    Attributes:
+        order: of `LABELS`.
+        points: added losses by the number of heads removed, ascending from 0.
+        area: below it.
+        less_random: the area less that of the mean of random orders.
+    """
+
+    order: str
+    points: Mapping[int, Cell]
+    area: Cell
+    less_random: Cell
+
+    @property
+    def label(self) -> str:
+        """What the order is called."""
+        return LABELS[self.order]
+
+
+def curves_in(curves: pd.DataFrame, areas: pd.DataFrame) -> list[Curve]:
+    """Return the curve of each order, the mean of the random ones last.
+
+    Args:
+        curves: `tables/joint_curves.parquet`.
+        areas: `tables/joint_areas.parquet`.
+    """
+    points: dict[str, dict[int, Cell]] = {}
+    for row in records(curves[curves["draw"].isna()]):
+        points.setdefault(row["order"], {})[int(row["n_removed"])] = cell_of(row, "value")
+    measures = {
+        (row["order"], row["measure"]): cell_of(row, "value") for row in records(areas[areas["draw"].isna()])
+    }
+    return [
+        Curve(order, of_order, measures[order, AREA], measures[order, LESS_RANDOM])
+        for order, of_order in points.items()
+    ]
+
+
+def random_band(curves: pd.DataFrame) -> pd.DataFrame:
+    """Return the smallest and the largest loss of the random orders: `min` and `max`, by the number of heads removed.
+
+    Args:
+        curves: `tables/joint_curves.parquet`.
+    """
+    drawn = curves[curves["draw"].notna()]
+    return drawn.groupby("n_removed")["value"].agg(["min", "max"])
+
+
+def sums_in(table: pd.DataFrame) -> dict[str, Cell]:
+    """Return what sets of heads cost and what sums tell of it, by measure.
+
+    Args:
+        table: `tables/joint_sums.parquet`.
+    """
+    return {str(row["measure"]): cell_of(row, "value") for row in records(table)}
