@@ -280,9 +280,13 @@ def test_what_shapes_it_is_in_its_signature(bert, text):
 @pytest.mark.parametrize(
     ("asked", "measured"),
     [
-        ({"stages": ("effects",)}, ["effects"]),
+        ({"stages": ("effects",)}, ["effects", "joint_effects"]),
         ({"stages": ("effects",), "intervention": "explained"}, ["explanation", "effect_kept"]),
-        ({"stages": ("effects", "explanation")}, ["explanation", "effects", "effect_kept"]),
+        ({"stages": ("effects",), "joint_inputs": 0}, ["effects"]),
+        (
+            {"stages": ("effects", "explanation")},
+            ["explanation", "effects", "joint_effects", "effect_kept"],
+        ),
         ({"stages": ("effects", "explanation"), "intervention": "explained"}, ["explanation", "effect_kept"]),
         ({"stages": ("explanation",), "intervention": "explained"}, ["explanation"]),
     ],
