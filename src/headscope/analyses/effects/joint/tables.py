@@ -14,9 +14,9 @@ _NONE = "all sets cost the same, or effects of some heads are not known"
 _ORDER = (
     text(
         "order",
-        "by what heads go, the smallest first: `effect` on the loss, `attribution` and `gate`, of the half of the "
-        "documents that is not measured, `output_norm`, `explained` (its share) and `non_sink` of the text; `random`: heads of the same "
-        "layers as `effect` takes",
+        "by what heads go, the smallest first: `effect` on the loss, `attribution` and `gate` of the half of the "
+        "documents that is not measured, `output_norm`, `explained` (its share) and `non_sink` of the text; `random`: "
+        "heads of the same layers as `effect` takes",
         choices=ORDERS,
     ),
     Column(
