@@ -85,8 +85,8 @@ def gpt2(folder):
 
 
 def options(model, text, **more):
-    common = {"packing": "single", "stages": ("effects",), "intervention": "zero", "effect_inputs": 48}
-    return RunOptions(model=model, text=text, device="cpu", **common | {"joint_inputs": 30} | more)
+    common = {"packing": "single", "stages": ("effects",), "intervention": "zero", "effect_inputs": 24}
+    return RunOptions(model=model, text=text, device="cpu", **common | {"joint_inputs": 12} | more)
 
 
 def measured(asked):
@@ -109,7 +109,7 @@ def test_against_a_loop_with_hooks(family, request, text):
     model = auto.from_pretrained(path, attn_implementation="eager").eval()
     loss = found["joint_effects"].facts["joint_effects"]["loss"]
     ask = ask_of(loss, run.loaded.tokenizer, run.anatomy, seed=0)
-    sample = run.sample(48)
+    sample = run.sample(24)
     heads = measurement.heads
     (part,) = run.layout
 
@@ -133,7 +133,7 @@ def test_against_a_loop_with_hooks(family, request, text):
     sizes = Counter(group_of(segment.document) for segment in sample)
     read, inputs = set(), 0
     for group in groups:
-        if inputs < 30:
+        if inputs < 12:
             read.add(group)
             inputs += sizes[group]
     documents = [document for document in questions if group_of(document) in read]
@@ -341,7 +341,7 @@ def test_what_shapes_it_is_in_its_signature(bert, text):
     assert list(first) == ["effects", "joint_effects"]
     for change, reached in (
         ({"joint_inputs": 20}, {"joint_effects"}),
-        ({"effect_inputs": 30}, {"effects", "joint_effects"}),
+        ({"effect_inputs": 20}, {"effects", "joint_effects"}),
         ({"batch_size": 2}, set()),
     ):
         other = ids(**change)
