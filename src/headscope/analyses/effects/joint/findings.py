@@ -107,11 +107,11 @@ def _adding(sums: dict[str, Cell], *, n_sets: int, size: int) -> list[Sentence]:
         f"effects of single heads {how}: {n_sets} random sets of {count(size, 'head')} cost {nats(joint.value)} nats "
         f"on average, their single effects sum to {nats(total.value)}."
     )
-    told = (
+    shares = (
         f"Their sum tells {_share(of_total)} of the differences between sets, a linear model {_share(of_linear)} of "
         "held-out ones (95% intervals)."
     )
-    return [sentence(TOPIC, costs.replace("-", "−")), sentence(TOPIC, told, goes_on=True)]
+    return [sentence(TOPIC, costs.replace("-", "−")), sentence(TOPIC, shares, goes_on=True)]
 
 
 def _share(cell: Cell) -> str:
