@@ -41,7 +41,8 @@ def test_what_later_layers_make_up_for_and_what_they_need():
     inputs = changed(decoder(intervention="zero"), "compensation", 2, by=-3.0)
     found = [each for each in texts(inputs) if "ater layers" in each or each.startswith("They")]
     assert found == [
-        "Later layers make up most for head 1-1: for 0.200 of the 0.600 that it adds to the right token’s logit.",
+        "Later layers make up most for head 1-1: it adds 0.600 to the right token’s logit, and 0.400 of it is lost "
+        "without it.",
         "They make up for 6 heads of 8 (whole 95% intervals above 0).",
         "Later layers need head 1-2 most: without it the right token’s logit falls by 0.200, of which it adds 0.300 "
         "itself.",
@@ -49,10 +50,16 @@ def test_what_later_layers_make_up_for_and_what_they_need():
     assert all(len(each.split()) <= 25 for each in found)
 
 
+def test_a_head_for_which_more_is_made_up_than_it_adds_loses_nothing():
+    inputs = changed(decoder(intervention="zero"), "logit", 1, by=-0.5)
+    assert texts(inputs)[3] == (
+        "Later layers make up most for head 1-1: it adds 0.600 to the right token’s logit, and none of it is lost "
+        "without it."
+    )
+
+
 def test_one_is_spoken_of_as_one():
     inputs = decoder()
-    for head in (3,):
-        inputs = changed(inputs, "copying", head, by=-0.1)
     table = inputs.tables.get("effects")
     fewer = with_parts(inputs, effects=table[(table["layer"] == 1) & (table["head"] < 3)])
     assert texts(fewer)[1:] == [

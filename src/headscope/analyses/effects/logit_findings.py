@@ -101,8 +101,8 @@ def _compensation(effects: Effects, kind: Kind) -> list[Sentence]:
                 TOPIC,
                 "Later layers make up most for ",
                 kind.head(*head),
-                f": for {nats(cells[COMPENSATION].value)} of the {nats(cells[_DIRECT].value)} that it adds to the "
-                "right token’s logit.",
+                f": it adds {nats(cells[_DIRECT].value)} to the right token’s logit, and "
+                f"{nats(lost) if (lost := cells[LOGIT].value) > 0 else 'none'} of it is lost without it.",
             ),
             sentence(
                 TOPIC,
