@@ -20,8 +20,12 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.models.losses import NextToken
+from headscope.prepare.prepared_run import prepare
+from headscope.running.stages import stages_of, text_scan
+from headscope.statistics.sums import row_selection
 from support.coreference import with_mentions
 from support.inputs import made_up_segments, vocabulary
+from support.small_runs import sharded_options
 from support.transfers import counted_transfers
 from support.trees import with_tree
 
@@ -77,6 +81,62 @@ def test_a_pass_waits_a_few_times_a_batch(monkeypatch, family, name):
     cut = count(family, accumulators, layers=6, tile_limit=CUT)
     assert cut.total <= few.total, sorted(cut.counts.items())
     assert few.total <= most * len(BATCHES), sorted(few.counts.items())
+
+
+@pytest.fixture
+def as_on_a_device(monkeypatch):
+    """What an accelerator runs, where a processor would be asked for answers that cost it nothing."""
+    monkeypatch.setattr(kernels, "has_compiler", lambda: False)
+    monkeypatch.setattr(row_selection, "waits", lambda device: True)
+
+
+def default_accumulators(run):
+    """Those of all stages that a report measures by default over its text: the pass that they share."""
+    scans = [text_scan(stage, run) for stage in stages_of(run)]
+    return [each for one in scans if one is not None for each in one.accumulators]
+
+
+def test_the_default_report_waits_once_a_batch(as_on_a_device, tmp_path):
+    """All its stages together, whatever the number of layers; what a model's projections are is found once."""
+    run = prepare(sharded_options(tmp_path, repeats=8, max_length=32))
+    kept = default_accumulators(run)
+    names = {type(each).__name__.removesuffix("Accumulator") for each in kept}
+    assert names == {
+        "NormStats", "TopExample", "Norm", "NormBehavior", "Distribution", "Example", "ActiveRow", "Divergence"
+    }  # fmt: skip
+    run.source().run(Ignored(), frozenset({"written"}))  # finds the projections
+    batches = []
+    with counted_transfers() as counted:
+        scan(run.source(), kept, progress=batches.append)
+    assert len(batches) > 3
+    places = {place.rpartition(":")[0]: number for place, number in counted.counts.items()}
+    assert places == {"fetch attention/scan.py": len(batches)}
+
+
+class Ignored:
+    """A consumer that takes nothing."""
+
+    def begin(self, batch):
+        """Start a batch."""
+
+    def update(self, tile):
+        """Take a tile."""
+
+    def end(self, batch):
+        """Close the batch."""
+
+
+def test_what_a_device_selects_gives_the_same_tables(tmp_path, monkeypatch):
+    run = prepare(sharded_options(tmp_path, repeats=8, max_length=32))
+    states = []
+    for waits in (False, True):
+        monkeypatch.setattr(row_selection, "waits", lambda device, waits=waits: waits)
+        kept = default_accumulators(run)
+        scan(run.source(), kept)
+        states.append({name: array for each in kept for name, array in each.state().items()})
+    assert states[0].keys() == states[1].keys()
+    for name, array in states[0].items():
+        np.testing.assert_array_equal(states[1][name], array, err_msg=name)
 
 
 def test_a_gradient_waits_a_few_times_a_batch():

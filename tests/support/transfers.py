@@ -83,6 +83,14 @@ def counted_transfers():
             counted.tell("to")
         return own_to(self, *args, **kwargs)
 
+    def made(name, own):
+        def call(*args, **kwargs):
+            if kwargs.get("device") is not None:
+                counted.tell(name)  # numbers of the host, copied while it waits
+            return own(*args, **kwargs)
+
+        return call
+
     own_to = torch.Tensor.to
     with ExitStack() as patches:
         for name in ("cpu", "tolist", "cuda", "__array__"):
@@ -90,6 +98,8 @@ def counted_transfers():
                 mock.patch.object(torch.Tensor, name, told(name, getattr(torch.Tensor, name)))
             )
         patches.enter_context(mock.patch.object(torch.Tensor, "to", to))
+        for name in ("tensor", "as_tensor"):
+            patches.enter_context(mock.patch.object(torch, name, made(name, getattr(torch, name))))
         # On the CPU it has nothing to copy.
         patches.enter_context(mock.patch.object(HostCopy, "fetch", told("fetch", HostCopy.fetch)))
         patches.enter_context(counted)

@@ -11,12 +11,15 @@ from numpy.typing import NDArray
 from headscope.analyses.distribution.row_measures import BINS, MEASURES
 from headscope.analyses.distribution.row_tokens import NO_KEY, PADDING, ids_around, strongest_keys
 from headscope.analyses.distribution.row_values import content_rows, non_sink_attention
+from headscope.attention.host_copy import HostCopy
 from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.hash_sample import SegmentName
 from headscope.statistics.sums.head_row_sample import HEAD_ROW, HeadRowSample
 from headscope.statistics.sums.kept import Declared
+from headscope.statistics.sums.row_selection import SelectedRows
 
 MOST_KEPT = 4
 """Rows of each bin."""
@@ -90,13 +93,20 @@ class ExampleAccumulator(Accumulator):
         """Offer a tile's rows."""
         name = STRENGTHS[0] if tile.written is not None else STRENGTHS[1]
         values = tile.written.outputs.double() if tile.written is not None else non_sink_attention(tile)
-        is_content = content_rows(tile)[:, None].expand_as(values).cpu().numpy()
-        cells = STRENGTHS.index(name) * BINS + MEASURES[name].bins(values).cpu().numpy()
-        candidates = self._examples.candidates(tile, is_content, cells)
-        if len(candidates):
-            facts = self._examples.empty_facts(candidates)
-            _add_facts(facts, candidates, tile, values)
-            self._examples.take(facts, tile)
+        content = content_rows(tile)[:, None].expand_as(values)
+        rows = self._examples.select(
+            tile, content, STRENGTHS.index(name) * BINS + MEASURES[name].bins(values)
+        )
+        if len(rows.at):
+            self._examples.hold(tile, rows, _facts(tile, rows, values))
+
+    def hand_over(self, copy: HostCopy) -> None:
+        """Have the rows of the batch copied to the host."""
+        self._examples.hand_over(copy)
+
+    def end(self, batch: Batch) -> None:
+        """Take the rows of the batch."""
+        self._examples.take()
 
     def compute(self) -> tuple[ExampleResult, ...]:
         """Return the sample of each kind of attention."""
@@ -109,30 +119,24 @@ class ExampleAccumulator(Accumulator):
         return tuple(results)
 
 
-def _add_facts(
-    facts: NDArray[Any], candidates: NDArray[Any], tile: AttentionTile, values: torch.Tensor
-) -> None:
-    """Fill in the facts of some rows of a tile, in place.
+def _facts(tile: AttentionTile, rows: SelectedRows, values: torch.Tensor) -> dict[str, torch.Tensor]:
+    """Return the facts of some rows of a tile, by the names of `ROW`.
 
     Args:
-        facts: the rows to fill, of `ROW`.
-        candidates: their indices in the tile.
         tile: the tile.
+        rows: of the tile.
         values: strength of each row, `[batch, head, row]`.
     """
-    device = tile.weights.device
-    item, head, at = (
-        torch.from_numpy(candidates[name].astype(np.int64)).to(device) for name in ("segment", "head", "at")
-    )
-    facts["value"] = values[item, head, at].double().cpu().numpy()
+    item, head, at = rows.item, rows.head, rows.at
     weight, key = _strongest(tile, item, head, at)
-    facts["weight"] = weight.float().cpu().numpy()
-    of_sink = key < 0
-    known = key.clamp(min=0)
-    facts["key"] = torch.where(of_sink, NO_KEY, tile.keys.positions[item, known]).cpu().numpy()
-    facts["key_id"] = torch.where(of_sink, PADDING, tile.keys.ids[item, known]).cpu().numpy()
-    around = ids_around(tile.queries, item, at + tile.start, before=BEFORE, after=AFTER)
-    facts["ids"] = around.cpu().numpy()
+    of_sink, known = key < 0, key.clamp(min=0)
+    return {
+        "value": values[item, head, at].double(),
+        "weight": weight.float(),
+        "key": torch.where(of_sink, NO_KEY, tile.keys.positions[item, known]),
+        "key_id": torch.where(of_sink, PADDING, tile.keys.ids[item, known]),
+        "ids": ids_around(tile.queries, item, at + tile.start, before=BEFORE, after=AFTER),
+    }
 
 
 def _strongest(

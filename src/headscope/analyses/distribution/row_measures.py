@@ -8,6 +8,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.encoding.sending import sent
+
 BINS = 128
 """Number of bins of a measure at most."""
 # Relative: a value this little below an edge counts as on it, since batch shapes move float32 values by less.
@@ -37,7 +39,7 @@ class RowMeasure:
 
     def bins(self, values: Tensor) -> Tensor:
         """Return the bin of each value, int64; values below 0 by rounding are in the first."""
-        inner = torch.as_tensor(self.edges[1:-1], device=values.device)
+        inner = sent(torch.from_numpy(self.edges[1:-1].copy()), values.device)
         return torch.bucketize(
             (values.double() * (1 + _ROUNDING)).nan_to_num(0.0).contiguous(), inner, right=True
         )

@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.distribution.row_values import content_rows, non_sink_attention
-from headscope.analyses.jobs.row_facts import ACTIVE_ROW, add_facts
+from headscope.analyses.jobs.row_facts import ACTIVE_ROW, facts_of
+from headscope.attention.host_copy import HostCopy
 from headscope.attention.tile import AttentionTile
+from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.hash_sample import SegmentName
@@ -84,14 +86,23 @@ class ActiveRowAccumulator(Accumulator):
 
     def update(self, tile: AttentionTile) -> None:
         """Offer a tile's active rows."""
-        is_content = content_rows(tile)
-        active = ((non_sink_attention(tile) > ACTIVE) & is_content[:, None]).cpu().numpy()
-        self.add(tile, active=active.sum(-1), n_rows=is_content.sum(-1))
-        candidates = self._rows.candidates(tile, active)
-        if len(candidates):
-            facts = self._rows.empty_facts(candidates)
-            add_facts(facts, candidates, tile, tags=self._tags)
-            self._rows.take(facts, tile)
+        content = content_rows(tile)
+        active = (non_sink_attention(tile) > ACTIVE) & content[:, None]
+        self.segment_sums.add(tile, active=active.sum(-1), n_rows=content.sum(-1))
+        rows = self._rows.select(tile, active)
+        if len(rows.at):
+            self._rows.hold(tile, rows, facts_of(tile, rows, tags=self._tags))
+
+    def hand_over(self, copy: HostCopy) -> None:
+        """Have the rows and counts of the batch copied to the host."""
+        super().hand_over(copy)
+        self._rows.hand_over(copy)
+
+    def end(self, batch: Batch) -> None:
+        """Take the rows and counts of the batch."""
+        for kind, layers, (active, number) in self.segment_sums.by_kind("active", "n_rows"):
+            self.add_segments(batch, kind, layers, active=active, n_rows=number)
+        self._rows.take()
 
     def compute(self) -> tuple[ActiveRows, ...]:
         """Return the sample of each kind of attention."""

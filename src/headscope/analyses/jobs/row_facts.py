@@ -2,25 +2,24 @@
 
 from collections.abc import Mapping
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from headscope.analyses.distribution.row_tokens import ids_around, strongest_keys
 from headscope.analyses.distribution.row_values import content_tokens
 from headscope.analyses.jobs.uniform_baseline import (
     SORTS,
     Sorts,
-    behind_copies,
     sorts_of_keys,
     uniform_baseline,
 )
 from headscope.attention.tile import AttentionTile
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import SegmentInfo
+from headscope.encoding.sending import sent
 from headscope.statistics.sums.head_row_sample import HEAD_ROW
+from headscope.statistics.sums.row_selection import SelectedRows
 
 BEFORE, AFTER = 6, 3
 """Number of tokens kept on either side of the row's token."""
@@ -62,52 +61,56 @@ TAGGED_ROW = np.dtype(
 each of `TAGGED` among the keys that it can attend to."""
 
 
-def add_facts(
-    facts: NDArray[Any], candidates: NDArray[Any], tile: AttentionTile, *, tags: torch.Tensor | None = None
-) -> None:
-    """Fill in the facts of rows, in place.
+def facts_of(
+    tile: AttentionTile, rows: SelectedRows, *, tags: torch.Tensor | None = None
+) -> dict[str, torch.Tensor]:
+    """Return the facts of rows, by the names of `ACTIVE_ROW`, or of `TAGGED_ROW` where there are tags.
 
     Args:
-        facts: the rows to fill, of `ACTIVE_ROW`, or of `TAGGED_ROW` where there are tags.
-        candidates: their indices in the tile.
         tile: the tile.
+        rows: of the tile.
         tags: number of the part of speech of each word of the batch, `[batch, word]`; the last column is 0, for
             tokens without a word.
     """
-    device = tile.weights.device
-    item, head, at = (
-        torch.from_numpy(candidates[name].astype(np.int64)).to(device) for name in ("segment", "head", "at")
-    )
-    # Sinks and separators are left out.
-    weight, key = strongest_keys(tile, item, head, at, keys=content_tokens(tile.keys))
-    row = at + tile.start
+    item, head, at, row = rows.item, rows.head, rows.at, rows.at + tile.start
     queries, keys = tile.queries, tile.keys
-    facts["weight"] = weight.float().cpu().numpy()
-    facts["key"] = keys.positions[item, key].cpu().numpy()
-    facts["key_id"] = keys.ids[item, key].cpu().numpy()
-    facts["row_class"] = queries.classes[item, row].cpu().numpy()
-    facts["key_class"] = keys.classes[item, key].cpu().numpy()
-    facts["row_starts"] = _starts(queries.word_ids)[item, row].cpu().numpy()
-    facts["key_starts"] = _starts(keys.word_ids)[item, key].cpu().numpy()
+    # Sinks and separators are left out.
+    weight, key = strongest_keys(tile, item, head, at, keys=content_tokens(keys))
+    facts = {
+        "weight": weight.float(),
+        "key": keys.positions[item, key],
+        "key_id": keys.ids[item, key],
+        "row_class": queries.classes[item, row],
+        "key_class": keys.classes[item, key],
+        "row_starts": _starts(queries.word_ids)[item, row],
+        "key_starts": _starts(keys.word_ids)[item, key],
+        "ids": ids_around(queries, item, row, before=BEFORE, after=AFTER),
+    }
     if tile.square:
-        facts["after_copy"] = behind_copies(tile, item, row).gather(1, key[:, None])[:, 0].cpu().numpy()
-    facts["ids"] = ids_around(queries, item, row, before=BEFORE, after=AFTER).cpu().numpy()
+        facts["after_copy"] = _after_copy(queries, item, row, key)
     if tile.vectors is None:
-        facts["output"] = np.nan
+        facts["output"] = torch.full((len(item), OUTPUT), torch.nan, device=item.device)
     else:
-        facts["output"] = shortened(tile.vectors.outputs[item, head, at]).cpu().numpy()
+        facts["output"] = shortened(tile.vectors.outputs[item, head, at])
     sorts: Sorts = sorts_of_keys
     if tags is not None:
-        of_rows, of_keys = (tags_of(tags.to(device), info) for info in (queries, keys))
-        facts["row_tag"], facts["key_tag"] = (
-            of_rows[item, row].cpu().numpy(),
-            of_keys[item, key].cpu().numpy(),
-        )
+        of_rows, of_keys = (tags_of(sent(tags, item.device), info) for info in (queries, keys))
+        facts["row_tag"], facts["key_tag"] = of_rows[item, row], of_keys[item, key]
         sorts = partial(_sorts_and_tags, of_keys)
-    uniform = uniform_baseline(tile, item, at, sorts).float().cpu().numpy()
+    uniform = uniform_baseline(tile, item, at, sorts).float()
     facts["uniform"] = uniform[:, : len(SORTS)]
     if tags is not None:
         facts["uniform_tags"] = uniform[:, len(SORTS) :]
+    return facts
+
+
+def _after_copy(
+    tokens: SegmentInfo, item: torch.Tensor, row: torch.Tensor, key: torch.Tensor
+) -> torch.Tensor:
+    """Return whether each key stands right after an earlier copy of its row's token, `[row]`, in square tiles."""
+    before = (key - 1).clamp(min=0)
+    copy = (tokens.ids[item, before] == tokens.ids[item, row]) & tokens.valid[item, before]
+    return copy & (key > 0) & (key < row)
 
 
 def tags_of(tags: torch.Tensor, info: SegmentInfo) -> torch.Tensor:
@@ -135,7 +138,7 @@ def shortened(outputs: torch.Tensor) -> torch.Tensor:
     """
     width = outputs.shape[1]
     if width > OUTPUT:
-        return outputs.float() @ _random_directions(width).to(outputs.device)
+        return outputs.float() @ sent(_random_directions(width), outputs.device)
     return torch.nn.functional.pad(outputs.float(), (0, OUTPUT - width))
 
 

@@ -7,6 +7,7 @@ import torch
 from headscope.analyses.distribution.row_values import content_tokens
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.vocabulary import KeyClass
+from headscope.statistics.sums import row_selection
 
 SORTS = ("same id", "after copy", "key period or comma", "key other punctuation")
 """Sorts of keys: other tokens of the row's id, tokens right after an earlier one of them, periods and commas, other
@@ -24,16 +25,19 @@ def uniform_baseline(tile: AttentionTile, item: torch.Tensor, at: torch.Tensor, 
         item, at: index in the batch, and of the row in the tile, `[row]`.
         sorts: which keys are of each sort.
     """
-    height, keys = tile.weights.shape[2], tile.keys
-    # The heads of a layer share their rows.
-    numbers, back = torch.unique(item * height + at, return_inverse=True)
-    shares = []
-    for few in numbers.split(max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])):
+    height, keys, shares = tile.weights.shape[2], tile.keys, []
+    numbers, back = item * height + at, None
+    if not row_selection.waits(item.device):
+        numbers, back = torch.unique(numbers, return_inverse=True)  # the heads of a layer share their rows
+    step = max(1, _WEIGHTS_AT_ONCE // tile.weights.shape[-1])
+    for begin in range(0, len(numbers), step):
+        few = numbers[begin : begin + step]
         items, positions = few // height, few % height
         visible = tile.visibility.visible[items, positions] & content_tokens(keys)[items]
         counts = torch.stack([(sort & visible).sum(1) for sort in sorts(tile, items, positions)], dim=1)
         shares.append(counts / visible.sum(1, keepdim=True).clamp(min=1))
-    return torch.cat(shares)[back]
+    joined = torch.cat(shares)
+    return joined if back is None else joined[back]
 
 
 def sorts_of_keys(tile: AttentionTile, items: torch.Tensor, positions: torch.Tensor) -> list[torch.Tensor]:

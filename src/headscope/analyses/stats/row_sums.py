@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Float64, Int
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headscope.encoding.sending import sent
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS
 
@@ -15,8 +16,8 @@ from headscope.statistics.statistic_catalog import STATISTICS
 @cache
 def _columns_and_rows(device: torch.device) -> tuple[Tensor, Tensor]:
     """Return for each statistic which number of a row it is, and over which rows; once for a device."""
-    columns = [int(statistic.quantity) for statistic in STATISTICS.values()]
-    return torch.tensor(columns, device=device), torch.tensor(rows_of_statistics(), device=device)
+    columns = torch.tensor([int(statistic.quantity) for statistic in STATISTICS.values()])
+    return sent(columns, device), sent(torch.from_numpy(rows_of_statistics().copy()), device)
 
 
 @cache

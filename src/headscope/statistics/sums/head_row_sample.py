@@ -1,30 +1,38 @@
 """A seeded sample of the rows of every head of a model, which fills itself from tiles."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import torch
 from numpy.typing import DTypeLike, NDArray
+from torch import Tensor
 
+from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
+from headscope.encoding.sending import sent
 from headscope.models.anatomy import KindLayout
-from headscope.statistics.sums.hash_sample import SAMPLED, HashSample, Sampled, smallest_hashes
+from headscope.statistics.sums import row_selection
+from headscope.statistics.sums.hash_sample import SAMPLED, HashSample, Sampled, SegmentName
 from headscope.statistics.sums.row_hashes import keys_of_batch, row_hashes
+from headscope.statistics.sums.row_selection import (
+    SelectedRows,
+    hashes_on_device,
+    in_signed_order,
+    selected_on_device,
+    selected_on_host,
+)
 
 HEAD_ROW = (*SAMPLED, ("row", np.int32))
 """The fields with which the dtype of a head's row begins: those of any item, and its position in its segment."""
-CANDIDATE = np.dtype([*HEAD_ROW, ("head", np.int32), ("at", np.int32)])
-"""A row of a tile that may enter the sample: `segment` is its index in the batch, `at` its index among the tile's
-rows."""
 
 
 class HeadRowSample(HashSample):
     """Keep, of each head or of each cell of a head, the rows with the smallest hashes (a store of an accumulator).
 
-        candidates = sample.candidates(tile, mask)
-        facts = sample.empty_facts(candidates)
-        facts["weight"] = ...  # of the candidates alone
-        sample.take(facts, tile)
+        rows = sample.select(tile, mask)
+        sample.hold(tile, rows, {"weight": ...})  # of the selected rows alone; nothing waits for the device
+        sample.hand_over(copy)  # at the batch's end
+        sample.take()
 
     Args:
         layout: the kinds of attention and their sizes.
@@ -51,46 +59,69 @@ class HeadRowSample(HashSample):
             self._shapes[part.kind] = (part.layers, part.heads, *cells)
             self._first[part.kind] = number
             number += int(np.prod(self._shapes[part.kind]))
+        self._held: list[tuple[list[SegmentName], NDArray[np.int64], dict[str, Tensor]]] = []
+        self._copied: list[tuple[list[SegmentName], NDArray[np.int64], dict[str, OnHost]]] = []
         super().__init__(dtype, most=most, cells=number)
 
-    def candidates(
-        self, tile: AttentionTile, rows: NDArray[np.bool_], within: NDArray[np.int64] | int = 0
-    ) -> NDArray[Any]:
+    def select(self, tile: AttentionTile, rows: Tensor, within: Tensor | None = None) -> SelectedRows:
         """Return the rows of a tile that may enter the sample, at most `most` of a cell.
 
         Args:
             tile: the tile.
-            rows: which rows are drawn from, `[batch, head, row]`.
-            within: the cell of each row among those of its head, `[batch, head, row]`.
-
-        Returns:
-            Of `CANDIDATE`, by cell and hash.
+            rows: which rows are drawn from, `[batch, head, row]` bool.
+            within: the cell of each row among those of its head, `[batch, head, row]`; None where a head is one cell.
         """
         heads, *cells = self._shapes[tile.kind][1:]
         each_head = int(np.prod(cells, dtype=np.int64))
         first = self._first[tile.kind] + tile.layer * heads * each_head
-        cell = first + np.arange(heads)[:, None] * each_head + within
         keys = keys_of_batch(tile.queries.documents, tile.queries.indices, seed=self.seed)
-        positions = tile.queries.positions[:, tile.rows].cpu().numpy()
-        hashes = row_hashes(keys, positions, kind=tile.kind, layer=tile.layer, heads=heads)
-        segment, head, at = np.nonzero(rows & (hashes < self.least[cell]))
-        candidates = np.zeros(len(segment), dtype=CANDIDATE)
-        candidates["cell"] = np.broadcast_to(cell, rows.shape)[segment, head, at]
-        candidates["hash"] = hashes[segment, head, at]
-        candidates["segment"], candidates["head"], candidates["at"] = segment, head, at
-        candidates["row"] = positions[segment, at]
-        return candidates[smallest_hashes(candidates, most=self.most)]
+        positions = tile.queries.on_host.positions[:, tile.rows].numpy()
+        least = self.least[first : first + heads * each_head]
+        cell = torch.arange(heads, device=rows.device)[:, None] * each_head
+        cell = (cell if within is None else cell + within).expand(rows.shape)
+        if not row_selection.waits(rows.device):
+            hashes = row_hashes(keys, positions, kind=tile.kind, layer=tile.layer, heads=heads)
+            return selected_on_host(rows.numpy(), cell.numpy(), hashes, least, first=first, most=self.most)
+        hashes_there = hashes_on_device(
+            keys, positions, device=rows.device, kind=tile.kind, layer=tile.layer, heads=heads
+        )
+        least_there = sent(torch.from_numpy(in_signed_order(least)), rows.device)
+        return selected_on_device(
+            rows, cell, hashes_there, least_there, first=first, most=self.most, each_head=each_head
+        )
 
-    def empty_facts(self, candidates: NDArray[Any]) -> NDArray[Any]:
-        """Return items for candidates, of which only the fields of `HEAD_ROW` are filled in."""
-        facts = np.zeros(len(candidates), dtype=self.dtype)
-        for name, _ in HEAD_ROW:
-            facts[name] = candidates[name]
-        return facts
+    def hold(self, tile: AttentionTile, rows: SelectedRows, facts: Mapping[str, Tensor]) -> None:
+        """Keep selected rows where they are computed until the batch ends.
 
-    def take(self, facts: NDArray[Any], tile: AttentionTile) -> None:
-        """Add candidates of a tile with all their facts."""
-        self.offer(facts, list(zip(tile.queries.documents, tile.queries.indices, strict=True)))
+        Args:
+            tile: whose rows they are.
+            rows: what `select` returned.
+            facts: of each row, by the name of its field, `[row, ...]`.
+        """
+        names = list(zip(tile.queries.documents, tile.queries.indices, strict=True))
+        positions = tile.queries.on_host.positions[:, tile.rows].numpy()
+        self._held.append((names, positions, {**vars(rows), **facts}))
+
+    def hand_over(self, copy: HostCopy) -> None:
+        """Have the rows copied to the host."""
+        for names, positions, tensors in self._held:
+            self._copied.append((names, positions, {name: copy.add(each) for name, each in tensors.items()}))
+        self._held = []
+
+    def take(self) -> None:
+        """Offer the rows that were handed over."""
+        for names, positions, handles in self._copied:
+            arrays = {name: handle.array for name, handle in handles.items()}
+            kept = arrays.pop("kept")
+            item, at = (arrays.pop(name)[kept] for name in ("item", "at"))
+            del arrays["head"]
+            items = np.zeros(len(item), dtype=self.dtype)
+            items["segment"], items["row"] = item, positions[item, at]
+            items["hash"] = arrays.pop("hash")[kept].view(np.uint64)
+            for name, array in arrays.items():
+                items[name] = array[kept]
+            self.offer(items, names)
+        self._copied = []
 
     def of_kind(self, kind: str) -> tuple[Sampled, tuple[NDArray[np.int64], ...]]:
         """Return the rows of a kind of attention, and the layer, head and further indices of the cell of each.

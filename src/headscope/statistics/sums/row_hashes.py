@@ -57,10 +57,18 @@ def row_hashes(
         kind, layer: of the heads.
         heads: number of heads.
     """
+    return _mixed(row_keys(keys, rows)[:, None] + head_keys(kind, layer, heads)[:, None])
+
+
+def row_keys(keys: NDArray[np.uint64], rows: NDArray[np.int64]) -> NDArray[np.uint64]:
+    """Return what the hashes of each row have in common, `[segment, row]`."""
+    return _mixed(keys[:, None] + (rows.astype(np.uint64) + np.uint64(1)) * _ROWS)
+
+
+def head_keys(kind: str, layer: int, heads: int) -> NDArray[np.uint64]:
+    """Return what is added for each head of a layer, `[head]`."""
     first = np.uint64(KINDS.index(kind) << 40 | layer << 20)
-    head_numbers = first + np.arange(heads, dtype=np.uint64)
-    by_row = _mixed(keys[:, None] + (rows.astype(np.uint64) + np.uint64(1)) * _ROWS)
-    return _mixed(by_row[:, None] + (head_numbers[:, None] + np.uint64(1)) * _HEADS)
+    return (first + np.arange(heads, dtype=np.uint64) + np.uint64(1)) * _HEADS
 
 
 def _mixed(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
