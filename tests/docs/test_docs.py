@@ -14,7 +14,7 @@ import pytest
 from headscope.embedded import EMBEDDED_MODELS
 from headscope_grammar import synthetic_documents, write_conllu
 from support.docs import PAGES, ROOT, blocks, run_line, sequences
-from support.model_folders import save_tiny_masked_lm
+from support.model_folders import save_classifier, save_tiny_masked_lm
 from support.quick_probes import quick_probes
 
 STORY = (
@@ -45,8 +45,16 @@ def few_heads(tmp_path_factory):
     return save_tiny_masked_lm(tmp_path_factory.mktemp("few") / "model", layers=3, heads=8)
 
 
+@pytest.fixture(scope="module")
+def classifier(few_heads, tmp_path_factory):
+    """What the pages call my-sst2."""
+    return save_classifier(
+        tmp_path_factory.mktemp("classifier") / "model", few_heads, ("negative", "positive")
+    )
+
+
 @pytest.fixture
-def folder(tmp_path, monkeypatch, request):
+def folder(tmp_path, monkeypatch, request, classifier):
     """A folder with corpora: enough to measure on, and few sentences to train on, for that takes long.
 
     The files of figures beside a report are left out, and so is its page but in the tutorial, which says what is on it:
@@ -56,6 +64,9 @@ def folder(tmp_path, monkeypatch, request):
     if "tutorial" not in request.node.name:
         monkeypatch.setattr("headscope.reporting.report_page._rendered", lambda *_: "<title>A report</title>")
     (tmp_path / "my.txt").write_text(STORY * 12)
+    rows = [f"{sentence},{number % 2}" for number, sentence in enumerate(["It slept."] * 12)]
+    (tmp_path / "reviews.csv").write_text("\n".join(["sentence,label", *rows]) + "\n")
+    (tmp_path / "my-sst2").symlink_to(classifier)
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "a.txt").write_text(STORY)
     write_conllu(synthetic_documents(30), tmp_path / "my.conllu")

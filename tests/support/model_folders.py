@@ -41,6 +41,26 @@ def _save_bert(make: Callable[[Any], Any], folder: Path, *, heads: int, layers: 
     return folder
 
 
+def save_classifier(folder: Path, bare: Path, classes: Sequence[str], **settings: Any) -> Path:
+    """Write a model of a folder's configuration with a random head for classes, and its tokenizer."""
+    import transformers as tf
+
+    config = tf.AutoConfig.from_pretrained(bare, num_labels=len(classes))
+    config.id2label = dict(enumerate(classes))
+    config.label2id = {name: number for number, name in enumerate(classes)}
+    config.pad_token_id = 0
+    for name, value in settings.items():
+        setattr(config, name, value)
+    torch.manual_seed(3)
+    model = tf.AutoModelForSequenceClassification.from_config(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(6)  # sharp attention, classes far apart
+    model.save_pretrained(folder)
+    tf.AutoTokenizer.from_pretrained(bare).save_pretrained(folder)
+    return folder
+
+
 def save_tiny_gpt2(folder: Path, sentences: Sequence[str]) -> Path:
     """Write a tiny random GPT-2 with a byte-level BPE of its own: no token is put around a text."""
     from transformers import GPT2Config, GPT2Model

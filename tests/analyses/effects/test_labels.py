@@ -18,7 +18,7 @@ from headscope.models.loading.load_model import LoadedModel
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure
 from support.by_hook import hooked
-from support.model_folders import save_tiny_bert, save_tiny_llama, save_tiny_t5
+from support.model_folders import save_classifier, save_tiny_bert, save_tiny_llama, save_tiny_t5
 
 CLASSES = ("calm", "tired", "torn")
 TEXTS = [
@@ -29,24 +29,6 @@ TEXTS = [
     "Nobody knew the way, so they asked a child.",
 ]
 ROWS = [(f"Day {number}. {TEXTS[number % 5]}", CLASSES[number * 7 % 3]) for number in range(14)]
-
-
-def save_classifier(folder, bare, **settings):
-    """A model of a folder's configuration with a random head for three classes, and its tokenizer."""
-    config = tf.AutoConfig.from_pretrained(bare, num_labels=len(CLASSES))
-    config.id2label = dict(enumerate(CLASSES))
-    config.label2id = {name: number for number, name in enumerate(CLASSES)}
-    config.pad_token_id = 0
-    for name, value in settings.items():
-        setattr(config, name, value)
-    torch.manual_seed(3)
-    model = tf.AutoModelForSequenceClassification.from_config(config).eval()
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.mul_(6)  # sharp attention, classes far apart
-    model.save_pretrained(folder)
-    tf.AutoTokenizer.from_pretrained(bare).save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +50,7 @@ def classifiers(folder):
         "bert": save_tiny_bert(folder / "bare-bert"),
         "llama": save_tiny_llama(folder / "bare-llama", [text for text, _ in ROWS]),
     }
-    return {name: save_classifier(folder / name, each) for name, each in bare.items()}
+    return {name: save_classifier(folder / name, each, CLASSES) for name, each in bare.items()}
 
 
 def measure_stages(run):
@@ -197,7 +179,7 @@ def test_a_model_in_memory_without_one_is_told_its_class(folder, table):
     ],
 )
 def test_what_is_not_one_class_of_several_is_refused(settings, what, folder, table, tmp_path):
-    model = save_classifier(tmp_path / "other", folder / "bare-bert", **settings)
+    model = save_classifier(tmp_path / "other", folder / "bare-bert", CLASSES, **settings)
     assert refusal(options(model, table)) == (
         f"other predicts {what}, and not one class of several, whose cross entropy --labels takes; choose another "
         "model, or leave --labels out"
@@ -205,7 +187,7 @@ def test_what_is_not_one_class_of_several_is_refused(settings, what, folder, tab
 
 
 def test_a_decoder_that_names_no_padding_is_refused(classifiers, table, tmp_path):
-    model = save_classifier(tmp_path / "bare", classifiers["llama"], pad_token_id=None)
+    model = save_classifier(tmp_path / "bare", classifiers["llama"], CLASSES, pad_token_id=None)
     assert refusal(options(model, table)) == (
         "bare names no padding token, so it cannot tell where a text of a batch ends; write pad_token_id into its "
         "config.json"
