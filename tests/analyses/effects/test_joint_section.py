@@ -58,6 +58,13 @@ def test_whether_effects_add_up_goes_by_the_interval(r2, how):
 
 
 def test_of_orders_alike():
+    assert said(orders=("effect", "attribution", "gate", "output_norm", "non_sink", "random"))[1] == (
+        "Heads removed by any measure but weight off the sink cost less than random heads of the same layers (95% "
+        "intervals)."
+    )
+    assert said(orders=("effect", "attribution", "gate", "output_norm", "random"))[1] == (
+        "Heads removed by any of 4 measures cost less than random heads of the same layers (95% intervals)."
+    )
     assert said(orders=("effect", "gate", "output_norm", "random"))[1] == (
         "Heads removed by effect on the loss, gate estimate and output norm cost less than random heads of the same "
         "layers (95% intervals)."
@@ -138,7 +145,7 @@ def test_in_the_terminal(inputs):
         "24",
         "32",
         "area",
-        "less than random",
+        "against random",
         "95%",
     )
     assert grid.rows[0][-2:] == ["-0.600", "-0.700 to -0.500"]

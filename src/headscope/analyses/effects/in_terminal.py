@@ -94,7 +94,7 @@ def _joint(result: StageResult) -> Iterator[Grid | str]:
     orders = curves_in(curves, result.tables["joint_areas"])
     numbers = [f"{number:,}" for number in orders[0].points if number]
     rows = [[each.label, *curve_cells(each, missing=HYPHEN)] for each in orders]
-    yield Grid(("heads removed together", *numbers, "area", "less than random", "95%"), rows)
+    yield Grid(("heads removed together", *numbers, "area", "against random", "95%"), rows)
     for each in table_sentences(result.tables):
         yield each.text.replace("−", "-")
     facts = result.facts["joint_effects"]

@@ -71,24 +71,26 @@ def _orders(curves: Sequence[Curve]) -> list[Sentence]:
         return []
     less = [curve.label for curve in curves if curve.less_random.ci_high < 0]
     more = [curve.label for curve in curves if curve.less_random.ci_low > 0]
+    every = [curve.label for curve in curves]
     text = "by no measure heads go at less loss than random heads of the same layers (95% intervals)."
     if less:
-        measures = _measures(less, of=len(curves))
+        measures = _measures(less, every)
         text = f"heads removed by {measures} cost less than random heads of the same layers (95% intervals)."
     findings = [sentence(TOPIC, text)]
     if more:
-        text = (
-            f"Removed by {_measures(more, of=len(curves))} they cost more than random heads (95% intervals)."
-        )
+        text = f"Removed by {_measures(more, every)} they cost more than random heads (95% intervals)."
         findings.append(sentence(TOPIC, text, goes_on=True))
     return findings
 
 
-def _measures(labels: list[str], *, of: int) -> str:
-    """Name measures, or say how many of how many where they are not few."""
+def _measures(labels: list[str], every: list[str]) -> str:
+    """Name measures, or those that are left out, or say how many of how many where neither are few."""
+    others = [label for label in every if label not in labels]
     if len(labels) < _MOST_NAMED:
         return join(labels)
-    return f"any of {of} measures" if len(labels) == of else f"{len(labels)} of {of} measures"
+    if not others:
+        return f"any of {len(every)} measures"
+    return f"any measure but {others[0]}" if len(others) == 1 else f"{len(labels)} of {len(every)} measures"
 
 
 def _adding(sums: dict[str, Cell], *, n_sets: int, size: int) -> list[Sentence]:

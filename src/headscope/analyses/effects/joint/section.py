@@ -59,7 +59,7 @@ def curve_table(curves: list[Curve]) -> Table:
     numbers = [number for number in curves[0].points if number]
     return Table(
         summary="Table: the loss that is added without several heads, in nats",
-        groups=(("", 1), ("heads removed", len(numbers)), ("area below", 1), ("less than at random", 2)),
+        groups=(("", 1), ("heads removed", len(numbers)), ("area below", 1), ("against random", 2)),
         header=("order", *(f"{number:,}" for number in numbers), "nats", "nats", "95% interval"),
         rows=tuple((curve.label, *curve_cells(curve)) for curve in curves),
         name="table-joint-effects",
