@@ -13,6 +13,7 @@ from sklearn.metrics import r2_score
 
 from headscope.analyses.effects.joint.additivity import additivity_of, r2_interval
 from headscope.analyses.effects.joint.curves import area_below, curves_of
+from headscope.analyses.effects.joint.findings import table_sentences
 from headscope.analyses.effects.joint.measure import JointEffectsMeasurement
 from headscope.analyses.effects.joint.orders import Halves
 from headscope.analyses.effects.joint.removal_plan import (
@@ -265,6 +266,41 @@ def test_twins_show_nothing_alone():
     assert found.r2_total.value < 0
     assert 0.2 < found.r2_linear.value < 0.6
     assert found.r2_total.high < found.r2_linear.low
+
+
+@pytest.mark.slow
+def test_twins_of_a_model(folder, text):
+    """Either of two heads is made up for by the norm behind them; the run says that effects do not add up."""
+    path = save_tiny_masked_lm(folder / "twins", heads=4)
+    model = tf.BertForMaskedLM.from_pretrained(path)
+    width = model.config.hidden_size // 4
+    with torch.no_grad():
+        first, last = model.bert.encoder.layer
+        first.attention.output.dense.weight.zero_()
+        attention, dense = last.attention.self, last.attention.output.dense
+        for part in (attention.query, attention.key, attention.value):
+            part.weight.mul_(40)
+            part.weight[width : 2 * width], part.bias[width : 2 * width] = (
+                part.weight[:width],
+                part.bias[:width],
+            )
+        dense.weight[:, 2 * width :] = 0
+        dense.weight[:, :width] *= 1e6  # the norm sees the direction of what the twins write, alone
+        dense.weight[:, width : 2 * width] = dense.weight[:, :width]
+    model.save_pretrained(path)
+    _, found, measurement = measured(options(str(path), text))
+    twins = [measurement.heads.index((("encoder", 1), head)) for head in (0, 1)]
+    both = np.isin(measurement.plans[0].sets, twins).sum(1) == 2
+    assert 0 < both.sum() < SETS
+    effects = found["effects"].tables["effects"].query("measure == 'loss'")["value"]
+    assert effects.abs().max() < 1e-5
+    sums = found["joint_effects"].tables["joint_sums"].set_index("measure")["value"]
+    assert abs(sums["joint"]) > 100 * abs(sums["total"])
+    assert sums["r2_total"] < 0
+    texts = [each.text for each in table_sentences(found["joint_effects"].tables)]
+    assert any(
+        each.startswith("Effects of single heads do not add up: 64 random sets of 2 heads") for each in texts
+    )
 
 
 def test_sets_fewer_than_heads_learn_from_single_effects():
