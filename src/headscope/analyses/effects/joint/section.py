@@ -19,9 +19,9 @@ WHY = (
     "and more heads are changed at once, the least important first by several measures."
 )
 CAPTION = (
-    "Dark: the loss that is added when so many heads are changed at once, the smallest by the measure first, with its "
-    "95% interval. Gray: the mean and the range of 20 random orders that take heads of the same layers as the effect "
-    "on the loss does. The axis is linear next to 0 and logarithmic beyond."
+    "Points: the loss that is added when so many heads are changed at once, the smallest by the measure first, with "
+    "its 95% interval. Gray: the mean and the range of 20 random orders that take heads of the same layers as the "
+    "effect on the loss does. The axis is linear next to 0 and logarithmic beyond."
 )
 TERMS = (
     ("Removed together", "heads that are changed in one pass, each as it is alone. By their effect and its "
