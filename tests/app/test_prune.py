@@ -168,7 +168,6 @@ def measured(values):
     [
         ([3.0, 1.0, 2.0, 4.0], 0.5, ["1-2", "2-1"]),
         ([3.0, 1.0, 2.0, 4.0], 0.51, ["1-2"]),  # at least that share stays
-        ([3.0, 1.0, float("nan"), 4.0], 0.75, ["2-1"]),  # what has no number goes first
         ([1.0, 1.0, 1.0, 1.0], 0.25, ["1-1", "1-2", "2-1"]),
     ],
 )
@@ -186,6 +185,11 @@ def test_the_weakest_go(values, keep, removed):
             WeakestHeads(measured([1.0, 2.0, 3.0, 4.0]), "norms.outputnorm", 0.5),
             "the run has no measure 'norms.outputnorm'; choose one of norms.output_norm; did you mean "
             "norms.output_norm?",
+        ),
+        (
+            WeakestHeads(measured([1.0, float("nan"), 3.0, float("nan")]), "norms.output_norm", 0.5),
+            "the run has no norms.output_norm of 2 heads, as of 1-2; choose a measure that it has of all heads, or "
+            "name the heads to remove with --heads",
         ),
         (
             WeakestHeads(measured([1.0, 2.0, 3.0, 4.0]).iloc[:3], "norms.output_norm", 0.5),

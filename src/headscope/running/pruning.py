@@ -140,7 +140,7 @@ class WeakestHeads:
         """Return the heads to remove from a model, in order.
 
         Raises:
-            OptionError: no such measure, or a share that keeps all or none of the heads.
+            OptionError: no such measure, or one that some heads do not have, or a share that keeps all or none of them.
             InputError: the run is of a model with other heads.
         """
         measures = [
@@ -166,10 +166,15 @@ class WeakestHeads:
                 f"--keep {self.keep:g} keeps {kept:,} of {count(number, 'head')}; expected a share above 0 that leaves "
                 "some of them out"
             )
-        # A head without a number was not seen to do anything: it goes first. Equal ones go in the order of layers.
-        order = (
-            self.table[self.measure].reset_index(drop=True).sort_values(kind="stable", na_position="first")
-        )
+        values = self.table[self.measure].reset_index(drop=True)
+        unknown = [head for head, missing in zip(heads, values.isna(), strict=True) if missing]
+        if unknown:
+            raise OptionError(
+                f"the run has no {self.measure} of {count(len(unknown), 'head')}, as of {unknown[0]}; choose a "
+                "measure that it has of all heads, or name the heads to remove with --heads"
+            )
+        # Equal ones go in the order of layers.
+        order = values.sort_values(kind="stable")
         return tuple(sorted(heads[position] for position in order.index[: number - kept]))
 
 
