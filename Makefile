@@ -33,9 +33,12 @@ $(BIN)/python:
 	$(PIP) --no-deps bertviz==1.4.1
 	@touch $@
 
+# What is left out unless it is named; of few inputs, for every head takes a pass.
+SHOWN = --include pca --include effects --effect-inputs 48 --joint-inputs 0
+
 demo: .venv/.demo
-	$(BIN)/headscope report --include pca --out demo-report
-	$(BIN)/headscope report --model headscope-decoder --include pca --max-inputs 200 --controls 1 --out demo-report-decoder
+	$(BIN)/headscope report $(SHOWN) --out demo-report
+	$(BIN)/headscope report --model headscope-decoder $(SHOWN) --max-inputs 200 --controls 1 --out demo-report-decoder
 	@echo "open $(CURDIR)/demo-report/report.html"
 	@echo "and of a decoder: $(CURDIR)/demo-report-decoder/report.html"
 	@echo "next, a text of your own: $(BIN)/headscope report my.txt"
@@ -46,7 +49,7 @@ demo: .venv/.demo
 	@touch $@
 
 demo-report/report.html: | .venv/.demo
-	$(BIN)/headscope report --include pca --out demo-report
+	$(BIN)/headscope report $(SHOWN) --out demo-report
 
 explore: .venv/.explore demo-report/report.html
 	$(BIN)/headscope explore --study demo-report
@@ -88,7 +91,7 @@ docs: .venv/.dev
 
 # Of the demonstration's report, with Chromium; PROBES=DIR names a report with probes for table 3.
 demo-report-decoder/report.html: | .venv/.demo
-	$(BIN)/headscope report --model headscope-decoder --include pca --max-inputs 200 --controls 1 --out demo-report-decoder
+	$(BIN)/headscope report --model headscope-decoder $(SHOWN) --max-inputs 200 --controls 1 --out demo-report-decoder
 
 pictures: .venv/.dev demo-report/report.html demo-report-decoder/report.html
 	$(BIN)/python docs/make/pictures.py $(if $(PROBES),--probes $(PROBES))

@@ -20,6 +20,8 @@ from headscope.report_kit.words import count
 from headscope.statistics.inference.significance import SIGNIFICANT
 
 TOPIC = "effects"
+ASIDE = "effects_aside"
+"""The topic of what was not shown, and of which heads were changed: no headline."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ def _some(kind: Kind, effects: Sequence[HeadEffect], table: pd.DataFrame) -> lis
     if len(effects) in (0, kind.size):
         return []
     estimated = GATE in set(table["measure"])
-    return [sentence(TOPIC, some_changed(len(effects), kind.size, estimated=estimated, of=kind.of_kind))]
+    return [sentence(ASIDE, some_changed(len(effects), kind.size, estimated=estimated, of=kind.of_kind))]
 
 
 def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[Sentence]:
@@ -106,7 +108,7 @@ def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[
         return []
     if not effects[0].added.has_interval:
         text = f"Which heads{kind.of_kind} change the loss was not tested: an interval needs at least 10 documents."
-        return [sentence(TOPIC, text)]
+        return [sentence(ASIDE, text)]
     how = sentence(TOPIC, words.how, goes_on=True)
     largest, changing = effects[0], [effect for effect in effects if effect.is_significant]
     findings = []
@@ -136,7 +138,7 @@ def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[
         )
     else:
         none = f"no head of {len(effects):,}{kind.of_kind} is shown to change the loss (false discovery rate 5%)."
-        findings += [sentence(TOPIC, none, figure=Shades()), how]
+        findings += [sentence(ASIDE, none, figure=Shades()), how]
     cheap = [effect for effect in effects if effect.added.ci_high < SMALL]
     if cheap:
         findings += [

@@ -9,7 +9,7 @@ import pandas as pd
 from headscope.analyses.effects import logit_findings
 from headscope.analyses.effects.direct_table import direct_table
 from headscope.analyses.effects.figures import draw_effects
-from headscope.analyses.effects.findings import TOPIC
+from headscope.analyses.effects.findings import ASIDE, TOPIC
 from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.loss_line import loss_line
 from headscope.analyses.effects.tables import NAMES
@@ -55,7 +55,7 @@ def effect_section(about: Context) -> list[Section]:
         )
         blocks += [
             *kind.heading(),
-            *linked(about.findings_on(TOPIC, kind=kind)),
+            *linked(about.findings_on(TOPIC, ASIDE, kind=kind)),
             captioned(
                 el("div", placed(about, FIGURE, label, ending=kind.ending), class_="panels"),
                 caption(CAPTION),
