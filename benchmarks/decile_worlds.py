@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from cells import Cell, covered
 from headscope.analyses.distribution.accumulator import DistributionAccumulator
 from headscope.analyses.distribution.measure import distribution_table
+from headscope.attention.host_copy import HostCopy
 from headscope.attention.row_quantities import ROW_STATISTICS, RowQuantity
 from headscope.attention.tile import AttentionTile
 from headscope.attention.vectors.output_norms import Written
 from headscope.attention.visibility import Visibility
+from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
 from headscope.encoding.vocabulary import KeyClass
 from headscope.models.anatomy import KindLayout
@@ -63,9 +65,20 @@ def _table(world: str, documents: int, rng: np.random.Generator) -> pd.DataFrame
         left = _ROWS * int(size)
         while left > 0:
             rows = min(left, _AT_ONCE)
-            sums.update(_tile(f"document {number}", _values(own, rows, rng)))
+            _add(sums, _tile(f"document {number}", _values(own, rows, rng)))
             left -= rows
     return distribution_table(sums.compute())
+
+
+def _add(sums: DistributionAccumulator, tile: AttentionTile) -> None:
+    """Add a tile that is a batch of its own, as a scan does."""
+    batch = Batch(segments=(), token_types=torch.zeros(0), info=tile.queries)
+    sums.begin(batch)
+    sums.update(tile)
+    copy = HostCopy()
+    sums.hand_over(copy)
+    copy.fetch()
+    sums.end(batch)
 
 
 def _values(own: NDArray[np.float64], rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.float64]]:

@@ -51,7 +51,8 @@ def row(column: Column) -> str:
 def held(column: Column) -> str:
     """Return the words or the numbers that a column may hold, where that is not plain from its unit."""
     if column.choices:
-        return "; one of " + ", ".join(f"`{choice}`" for choice in column.choices)
+        listed = ", ".join(f"`{choice}`" for choice in column.choices)
+        return f"; one of {listed}{', or a name of yours' if column.others else ''}"
     if column.bounds is None or column.unit.startswith("share") or column.bounds[1] == inf:
         return ""
     return f"; from {column.bounds[0]:.4g} to {column.bounds[1]:.4g}"

@@ -12,8 +12,9 @@ from headscope.app.analysis_functions import FUNCTIONS
 from headscope.app.cli import measuring, printing
 from headscope.app.cli.program import app
 from headscope.app.cli.program_commands import HEADINGS
+from headscope.app.options.beside_run import FUNCTIONS as OF_PYTHON
 from headscope.app.options.taken import stages_measured
-from headscope.declarations.analysis import FEATURES_HASH, Analysis, Stage
+from headscope.declarations.analysis import Analysis, Stage
 from headscope.declarations.analysis_list import ANALYSES, STAGES
 from headscope.declarations.command import Command, OutputFile
 from headscope.declarations.option import GROUPS, Option, option, options_of
@@ -110,10 +111,9 @@ def test_a_command_takes_what_its_stages_read_and_what_every_run_takes(program, 
 def test_a_function_takes_what_its_command_does(program, name):
     shown = {each.name for each in OF_ANALYSES[name].command.shown}
     taken = {*parameters(program.commands[name])} - {"files", "quiet"} - shown
-    features = (
-        {"features"} if any(FEATURES_HASH in stage.options for stage in OF_ANALYSES[name].stages) else set()
-    )
-    assert {*signature(FUNCTIONS[name]).parameters} == {*taken, *features, "out", "tokenizer", "watch"}
+    shaping = {each for stage in OF_ANALYSES[name].stages for each in stage.options}
+    of_python = {each.name for shapes, each in OF_PYTHON.items() if shapes in shaping}
+    assert {*signature(FUNCTIONS[name]).parameters} == {*taken, *of_python, "out", "tokenizer", "watch"}
 
 
 @pytest.mark.parametrize("name", OF_ANALYSES)

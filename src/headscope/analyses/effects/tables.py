@@ -34,6 +34,8 @@ EFFECTS = TableSchema(
             "adds to the logit of the token that it looks at most, sinks left out; `ov_copying`: sum of real parts of "
             "eigenvalues of the head's weights between tokens over that of their moduli, from -1 to 1; any other: how "
             "much a user's score of that name changes",
+            choices=NAMES,
+            others=True,
         ),
         number("value", "mean over an input's targets, then over inputs", unit=_UNIT),
         *ends("value", unit=_UNIT, missing=_NO_ENDS),

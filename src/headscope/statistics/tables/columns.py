@@ -21,9 +21,11 @@ PLACE = (KIND, LAYER, HEAD)
 Q_VALUE = Column("q_value", "false discovery rate at which it is found", missing="not tested", bounds=SHARE)
 
 
-def text(name: str, meaning: str, *, missing: str = "", choices: tuple[str, ...] = ()) -> Column:
+def text(
+    name: str, meaning: str, *, missing: str = "", choices: tuple[str, ...] = (), others: bool = False
+) -> Column:
     """Return a column of words."""
-    return Column(name, meaning, "text", missing=missing, choices=choices)
+    return Column(name, meaning, "text", missing=missing, choices=choices, others=others)
 
 
 def share(

@@ -109,7 +109,11 @@ def _choices(column: Column, table: pd.DataFrame) -> str:
     if not column.choices:
         return ""
     values = table[column.name]
-    unknown = [value for value in values.dropna().unique() if value not in column.choices]
+    unknown = [
+        value
+        for value in values.dropna().unique()
+        if value not in column.choices and not (column.others and str(value).isidentifier())
+    ]
     if not unknown:
         return ""
     row = int((values == unknown[0]).to_numpy(dtype=bool, na_value=False).argmax())

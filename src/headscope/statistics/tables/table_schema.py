@@ -34,6 +34,7 @@ class Column:
         bounds: the least and the largest value; None where anything goes.
         unless: another column, and values of it in whose rows the bounds do not hold.
         choices: the values that it may have; empty where anything goes.
+        others: whether names of a user's may stand beside the choices, of letters, digits and `_`.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Column:
     bounds: tuple[float, float] | None = None
     unless: tuple[str, tuple[str, ...]] | None = None
     choices: tuple[str, ...] = ()
+    others: bool = False
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:

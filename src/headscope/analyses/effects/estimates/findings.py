@@ -99,7 +99,8 @@ def _slope_and_signs(kind: Kind, verdicts: pd.DataFrame) -> Iterator[Sentence]:
     slope = verdict(verdicts, kind.name, ATTRIBUTION, SLOPE)
     if slope is not None and slope.has_interval:
         ends = f"(95% interval {two_decimals(slope.ci_low)} to {two_decimals(slope.ci_high)})"
-        if slope.ci_low <= 0 <= slope.ci_high:
+        is_shown = slope.ci_low > 0 or slope.ci_high < 0
+        if not is_shown:
             nothing = f"attribution does not say how large effects{kind.of_kind} are"
             yield sentence(TOPIC, f"{nothing}: their slope on it is {two_decimals(slope.value)} {ends}.")
         else:
