@@ -63,6 +63,9 @@ def folder(tmp_path, monkeypatch, request, classifier):
     monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
     if "tutorial" not in request.node.name:
         monkeypatch.setattr("headscope.reporting.report_page._rendered", lambda *_: "<title>A report</title>")
+    for module in ("removal_plan", "measure"):  # a pass for each set of heads
+        monkeypatch.setattr(f"headscope.analyses.effects.joint.{module}.DRAWS", 2)
+        monkeypatch.setattr(f"headscope.analyses.effects.joint.{module}.SETS", 8)
     (tmp_path / "my.txt").write_text(STORY * 12)
     rows = [f"{sentence},{number % 2}" for number, sentence in enumerate(["It slept."] * 12)]
     (tmp_path / "reviews.csv").write_text("\n".join(["sentence,label", *rows]) + "\n")
