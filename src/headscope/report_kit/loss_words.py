@@ -15,7 +15,16 @@ def loss_words(facts: Mapping[str, Any], *, how: str, noun: str = "input") -> st
         how: stands between mean and numbers.
         noun: what segments are called.
     """
-    of_class = facts["loss"] == LABELS
-    predicted = count(int(facts["targets"]), *(("class", "classes") if of_class else ("token",)))
-    unit = "text" if of_class else "token"
-    return f"{facts['loss_mean']:.2f} nats a {unit} {how} {count(int(facts['segments']), noun)}, {predicted} predicted"
+    unit = "text" if facts["loss"] == LABELS else "token"
+    return f"{facts['loss_mean']:.2f} nats a {unit} {how} {predicted(facts, noun=noun)}"
+
+
+def predicted(facts: Mapping[str, Any], *, noun: str = "input") -> str:
+    """Return `96 inputs, 864 tokens predicted`; of a classifier, classes.
+
+    Args:
+        facts: as `loss_words` takes them.
+        noun: what segments are called.
+    """
+    what = ("class", "classes") if facts["loss"] == LABELS else ("token",)
+    return f"{count(int(facts['segments']), noun)}, {count(int(facts['targets']), *what)} predicted"

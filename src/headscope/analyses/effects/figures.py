@@ -8,17 +8,14 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator
 
 from headscope.analyses.effects.findings import HeadEffect, added_losses
 from headscope.analyses.effects.forecast import SMALL
+from headscope.analyses.effects.nats_axis import LINEAR, nats_axis
 from headscope.figures.axes import interval_bars
 from headscope.figures.head_points import draw_points, panel_column, side_by_side
 from headscope.figures.style import LINE, SOFT, house_style
 from headscope.report_kit.report_parts import Context, Drawing
-
-_LINEAR = 1e-3
-"""Between this many nats on both sides of 0 the axis is linear, beyond logarithmic."""
 
 
 def draw_effects(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
@@ -50,11 +47,9 @@ def effect_figure(effects: Sequence[HeadEffect], *, kind: str, roles: pd.DataFra
     with house_style():
         figure, (ax,) = panel_column(1, height=2.6)
         x = side_by_side(ax, heads)
-        ax.set_yscale("symlog", linthresh=_LINEAR, linscale=0.6)
-        ends = np.concatenate([value, low[np.isfinite(low)], high[np.isfinite(high)], [-_LINEAR, 2 * SMALL]])
+        nats_axis(ax, "y")
+        ends = np.concatenate([value, low[np.isfinite(low)], high[np.isfinite(high)], [-LINEAR, 2 * SMALL]])
         ax.set_ylim(1.3 * ends.min(), 1.3 * ends.max())
-        ax.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=_LINEAR))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}".replace("-", "−")))
         ax.axhline(0, color=LINE, linewidth=1.0, zorder=1)
         ax.axhline(SMALL, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
         interval_bars(ax, x, low, high, color=SOFT, width=max(0.6, min(1.6, 120 / len(x))), alpha=0.8)

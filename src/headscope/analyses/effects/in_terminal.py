@@ -20,7 +20,7 @@ from headscope.analyses.effects.kept.section import kept_cells
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.counted import count
-from headscope.report_kit.loss_words import loss_words
+from headscope.report_kit.loss_words import loss_words, predicted
 from headscope.report_kit.numbers import HYPHEN, joined, nats, q_words
 from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.tables.terminal import Grid
@@ -99,8 +99,8 @@ def _joint(result: StageResult) -> Iterator[Grid | str]:
         yield each.text.replace("−", "-")
     facts = result.facts["joint_effects"]
     yield (
-        f"added loss in nats over {count(facts['segments'], 'input')}, {count(facts['targets'], 'token')} predicted, "
-        "with so many heads changed at once, the smallest by each measure first"
+        f"added loss in nats over {predicted(facts)}, with so many heads changed at once, the smallest by each measure "
+        "first"
     )
 
 

@@ -11,13 +11,11 @@ from headscope.analyses.effects.compared.ranks import (
     measured_heads,
     ranked_apart,
 )
-from headscope.report_kit.captions import caption, captioned
+from headscope.analyses.effects.kind_panel import kind_panel
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, sentence
-from headscope.report_kit.links import kind_link, linked
-from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Figure, Section, section
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html
 
 TOPIC = "measures_compared"
 WHY = (
@@ -77,15 +75,5 @@ def compared_section(about: Context) -> list[Section]:
     blocks: list[Html | None] = []
     for kind in about.kinds:
         label = f"Rank correlation of each two measures of {kind.name} heads."
-        picture = placed(about, FIGURE, label, ending=kind.ending)
-        if picture:
-            blocks += [
-                *kind.heading(),
-                *linked(about.findings_on(TOPIC, kind=kind)),
-                captioned(
-                    el("div", picture, class_="panels"),
-                    caption(CAPTION),
-                    kind_link(about, FIGURE, kind, "This figure"),
-                ),
-            ]
+        blocks += kind_panel(about, kind, FIGURE, topic=TOPIC, label=label, text=CAPTION)
     return section("measures-compared", "Do measures of a head agree?", WHY, blocks)

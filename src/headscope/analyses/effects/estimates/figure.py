@@ -8,17 +8,15 @@ from functools import partial
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, SymmetricalLogLocator
 
 from headscope.analyses.effects.accumulator import GATE
 from headscope.analyses.effects.estimates.judge import Judged, judged_of
+from headscope.analyses.effects.nats_axis import LINEAR, nats_axis
 from headscope.figures.head_points import draw_points
 from headscope.figures.style import LINE, house_style, new_figure
 from headscope.report_kit.report_parts import Context, Drawing
 
 _WIDTH, _HEIGHT = 5.2, 4.2
-_LINEAR = 1e-3
-"""Between this many nats on both sides of 0 the axes are linear, beyond logarithmic."""
 
 
 def draw_estimates(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
@@ -44,17 +42,15 @@ def estimate_figure(judged: Judged, *, kind: str, roles: pd.DataFrame | None) ->
     heads = [(int(layer), int(head)) for layer, head in judged.heads]
     y = np.abs(judged.effect) if judged.estimate == GATE else judged.effect
     ends = [
-        (1.3 * min(values.min(), -_LINEAR), 1.3 * max(values.max(), 2 * _LINEAR))
+        (1.3 * min(values.min(), -LINEAR), 1.3 * max(values.max(), 2 * LINEAR))
         for values in (judged.guess, y)
     ]
     with house_style():
         figure = new_figure(_WIDTH, _HEIGHT)
         ax = figure.subplots()
         # The same scale along both, so that the diagonal is a line.
-        for axis, set_scale in ((ax.xaxis, ax.set_xscale), (ax.yaxis, ax.set_yscale)):
-            set_scale("symlog", linthresh=_LINEAR, linscale=0.6)
-            axis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=_LINEAR))
-            axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}".replace("-", "−")))
+        nats_axis(ax, "x")
+        nats_axis(ax, "y")
         ax.set_xlim(*ends[0])
         ax.set_ylim(*ends[1])
         ax.axhline(0, color=LINE, linewidth=1.0, zorder=1)

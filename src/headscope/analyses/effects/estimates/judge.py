@@ -153,8 +153,7 @@ def estimates_table(effects: pd.DataFrame) -> pd.DataFrame:
                     {"kind": kind, "layer": layer, "estimate": judged.estimate, **each}
                     for each in _verdicts(judged, among)
                 ]
-    table = pd.DataFrame(rows, columns=EFFECT_ESTIMATES.names)
-    return table.astype({each.name: each.dtype for each in EFFECT_ESTIMATES.columns if each.dtype != "text"})
+    return EFFECT_ESTIMATES.frame(rows)
 
 
 def _verdicts(judged: Judged, among: NDArray[np.bool_]) -> Iterator[Mapping[str, object]]:

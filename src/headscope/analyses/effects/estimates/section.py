@@ -11,15 +11,13 @@ from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
 from headscope.analyses.effects.estimates.figure import draw_estimates
 from headscope.analyses.effects.estimates.findings import TOPIC
 from headscope.analyses.effects.estimates.tables import MISSED, OVERLOOKED, RECALL, SLOPE, WRONG_SIGNS
-from headscope.report_kit.captions import caption, captioned
+from headscope.analyses.effects.kind_panel import kind_panel
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.links import kind_link, linked
 from headscope.report_kit.numbers import DASH, joined, two_decimals
-from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Figure, Section, section
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.report_kit.tables.page_rows import Table
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html
 
 WHY = (
     "A gradient estimates the effects of all heads in two passes, where exact effects take one a head. Where it is "
@@ -59,18 +57,8 @@ def estimates_section(about: Context) -> list[Section]:
     blocks: list[Html | None] = []
     for kind in about.kinds:
         label = f"The estimate and the exact effect of each {kind.name} head; the table below says how well they agree."
-        picture = placed(about, FIGURE, label, ending=kind.ending)
-        if picture:
-            blocks += [
-                *kind.heading(),
-                *linked(about.findings_on(TOPIC, kind=kind)),
-                captioned(
-                    el("div", picture, class_="panels"),
-                    caption(CAPTION),
-                    kind_link(about, FIGURE, kind, "This figure"),
-                ),
-                verdict_table(table, kind).html(),
-            ]
+        if panel := kind_panel(about, kind, FIGURE, topic=TOPIC, label=label, text=CAPTION):
+            blocks += [*panel, verdict_table(table, kind).html()]
     return section("effect-estimates", "Can an estimate stand for the effect?", WHY, blocks)
 
 

@@ -9,10 +9,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter
+from matplotlib.ticker import FixedLocator
 
 from headscope.analyses.effects.joint.rows import Curve, curves_in, random_band
 from headscope.analyses.effects.joint.tables import RANDOM
+from headscope.analyses.effects.nats_axis import nats_axis
 from headscope.figures.paper import narrow
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure
 from headscope.report_kit.report_parts import Context, Drawing
@@ -62,9 +63,8 @@ def joint_figure(curves: Sequence[Curve], band: pd.DataFrame) -> Figure:
 
 def _panel(ax: Axes, curve: Curve, random: Curve, band: pd.DataFrame) -> None:
     at = np.array(list(curve.points))
-    ax.set_yscale("symlog", linthresh=_LINEAR, linscale=0.6)
+    nats_axis(ax, "y", linear=_LINEAR)
     ax.yaxis.set_major_locator(FixedLocator([-1, -0.1, 0, 0.1, 1, 10]))
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}".replace("-", "−")))
     ax.axhline(0, color=LINE, linewidth=1.0, zorder=0)
     ax.fill_between(band.index, band["min"], band["max"], color=LINE, linewidth=0, zorder=1, gid="band")
     ax.plot(

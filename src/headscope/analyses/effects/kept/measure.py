@@ -167,8 +167,7 @@ def kept_table(kinds: Sequence[KeptResult], of_model: KeptEffect | None) -> pd.D
                 rows += [of_kind | numbers | each for each in _numbers(effect, index)]
     if of_model is not None:
         rows += [{"n_inputs": kinds[0].n_inputs} | each for each in _numbers(of_model, ())]
-    table = pd.DataFrame(rows, columns=EFFECT_KEPT.names)
-    return table.astype({each.name: each.dtype for each in EFFECT_KEPT.columns if each.dtype != "text"})
+    return EFFECT_KEPT.frame(rows)
 
 
 def _numbers(effect: KeptEffect, index: tuple[int, ...]) -> Iterator[dict[str, Any]]:
