@@ -1,8 +1,38 @@
 """Tiny random models whose loss depends on where their heads look."""
 
+from pathlib import Path
+
 import torch
+import transformers as tf
+
+from support.model_folders import save_tiny_gpt2, save_tiny_masked_lm
 
 SHARPER = 40.0
+LINES = [
+    "The old bridge was closed, and nobody crossed it.",
+    "It opened again on a Tuesday in spring.",
+    "A dog came by and slept in the sun, as dogs do.",
+    "The rain began to fall before they left.",
+    "Nobody knew the way, so they asked a child.",
+]
+DOCUMENTS = 24
+
+
+def write_documents(path: Path) -> tuple[str]:
+    """Write `DOCUMENTS` documents of 2 or 3 of the lines, below a day of their own."""
+    documents = [[LINES[(place + at) % 5] for at in range(2 + place % 2)] for place in range(DOCUMENTS)]
+    path.write_text("\n\n".join(f"Day {n}.\n" + "\n".join(lines) for n, lines in enumerate(documents)) + "\n")
+    return (str(path),)
+
+
+def sharper_bert(folder: Path, *, heads: int = 2) -> str:
+    names = ("query.weight", "key.weight", "value.weight", "output.dense.weight", "word_embeddings.weight")
+    return sharper(save_tiny_masked_lm(folder, heads=heads), tf.BertForMaskedLM, names)
+
+
+def sharper_gpt2(folder: Path) -> str:
+    names = ("c_attn.weight", "c_proj.weight", "wte.weight")
+    return sharper(save_tiny_gpt2(folder, LINES), tf.GPT2LMHeadModel, names)
 
 
 def sharper(folder, auto, names):

@@ -36,6 +36,21 @@ def tiny_task_model(family: str, *, dtype: torch.dtype = torch.float64) -> torch
     return model.to(dtype)
 
 
+def linear_gpt2(favorite: int) -> torch.nn.Module:
+    """Layers without MLPs, no norm behind them, always sure of a favorite token: no softmax bends the loss."""
+    model = tiny_task_model("gpt2")
+    model.transformer.ln_f = torch.nn.Identity()
+    with torch.no_grad():
+        for block in model.transformer.h:
+            block.mlp.c_proj.weight.zero_()
+            block.mlp.c_proj.bias.zero_()
+        head = torch.nn.Linear(model.config.n_embd, model.config.vocab_size).double()
+        head.bias.zero_()
+        head.bias[favorite] = 80.0
+    model.lm_head = head
+    return model
+
+
 class MadeUpTokenizer:
     """As much of a tokenizer as the questions ask for, over the made-up vocabulary."""
 

@@ -38,18 +38,10 @@ from headscope.statistics.sums.groups import group_of
 from headscope.statistics.tables.table_check import check_table
 from headscope.study.study import open_study
 from support.by_hook import effect_of, hooked, logs_of
-from support.model_folders import save_tiny_gpt2, save_tiny_masked_lm
-from support.needed_heads import sharper
+from support.model_folders import save_tiny_masked_lm
+from support.needed_heads import sharper_bert, sharper_gpt2, write_documents
 from support.scanning import shards_of
 
-LINES = [
-    "The old bridge was closed, and nobody crossed it.",
-    "It opened again on a Tuesday in spring.",
-    "A dog came by and slept in the sun, as dogs do.",
-    "The rain began to fall before they left.",
-    "Nobody knew the way, so they asked a child.",
-]
-DOCUMENTS = 24
 small_shards = shards_of(600)
 
 
@@ -60,29 +52,17 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def text(folder):
-    """Documents of 2 or 3 lines."""
-    documents = [[LINES[(place + at) % 5] for at in range(2 + place % 2)] for place in range(DOCUMENTS)]
-    path = folder / "text.txt"
-    path.write_text("\n\n".join(f"Day {n}.\n" + "\n".join(lines) for n, lines in enumerate(documents)) + "\n")
-    return (str(path),)
+    return write_documents(folder / "text.txt")
 
 
 @pytest.fixture(scope="module")
 def bert(folder):
-    names = (
-        "query.weight",
-        "key.weight",
-        "value.weight",
-        "output.dense.weight",
-        "word_embeddings.weight",
-    )
-    return sharper(save_tiny_masked_lm(folder / "bert", heads=4), tf.BertForMaskedLM, names)
+    return sharper_bert(folder / "bert", heads=4)
 
 
 @pytest.fixture(scope="module")
 def gpt2(folder):
-    names = ("c_attn.weight", "c_proj.weight", "wte.weight")
-    return sharper(save_tiny_gpt2(folder / "gpt2", LINES), tf.GPT2LMHeadModel, names)
+    return sharper_gpt2(folder / "gpt2")
 
 
 def options(model, text, **more):

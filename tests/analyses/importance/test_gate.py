@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from torch import nn
 
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
 from headscope.attention.head_id import HeadId
@@ -18,7 +17,7 @@ from headscope.models.losses import ask_of, loss_of
 from support.by_hook import hooked
 from support.effects import KeepEffects
 from support.inputs import made_up_segments, vocabulary
-from support.task_models import tiny_task_model, tokenizer_of
+from support.task_models import linear_gpt2, tiny_task_model, tokenizer_of
 
 SEGMENTS = made_up_segments(6, seed=21, longest=13, documents=4)
 FAVORITE = 5
@@ -61,23 +60,8 @@ def test_gates_are_those_of_torch(family):
     assert (found > 1e-6).all()
 
 
-def linear_model():
-    """Layers without MLPs, no norm behind them, always sure of one wrong token: no softmax bends the loss."""
-    model = tiny_task_model("gpt2")
-    model.transformer.ln_f = nn.Identity()
-    with torch.no_grad():
-        for block in model.transformer.h:
-            block.mlp.c_proj.weight.zero_()
-            block.mlp.c_proj.bias.zero_()
-        head = nn.Linear(model.config.n_embd, model.config.vocab_size).double()
-        head.bias.zero_()
-        head.bias[FAVORITE] = 80.0
-    model.lm_head = head
-    return model
-
-
 def test_a_gate_is_the_exact_effect_of_zero_where_the_loss_is_linear_in_it():
-    model, ask = linear_model(), NextToken()
+    model, ask = linear_gpt2(FAVORITE), NextToken()
     anatomy = examine(model, vocabulary())
     for segment in SEGMENTS:
         assert FAVORITE not in segment.ids

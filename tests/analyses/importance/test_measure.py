@@ -29,15 +29,8 @@ from headscope.prepare.input_sizes import gradient_batch_size, gradient_fits
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import check_maps
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_masked_lm, save_tiny_t5
+from support.needed_heads import LINES
 from support.task_models import save_with_head
-
-LINES = [
-    "The old bridge was closed, and nobody crossed it.",
-    "It opened again on a Tuesday in spring.",
-    "A dog came by and slept in the sun, as dogs do.",
-    "The rain began to fall before they left.",
-    "Nobody knew the way, so they asked a child.",
-]
 
 
 @pytest.fixture(scope="module")

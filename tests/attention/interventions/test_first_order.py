@@ -24,7 +24,7 @@ from headscope.models.losses import frozen
 from support.by_hook import classes_of, heads_of, hooked, means_by_loop, outputs_by_hook, rows_of
 from support.effects import FAMILIES, SEGMENTS, SINGLE, KeepEffects, effects, source_of, zero
 from support.inputs import vocabulary
-from support.task_models import tiny_task_model
+from support.task_models import linear_gpt2, tiny_task_model
 
 WRITING = [zero, Mean.fitted, Resample.fitted]
 
@@ -93,23 +93,9 @@ def test_the_attribution_of_zero_is_the_gate_estimate_with_its_sign():
         np.testing.assert_array_equal(attributions[:, 0], -keep.gates[key])
 
 
-def linear_model():
-    """Layers without MLPs, no norm behind them, always sure of one wrong token: no softmax bends the loss."""
-    model = tiny_task_model("gpt2")
-    model.transformer.ln_f = nn.Identity()
-    with torch.no_grad():
-        for block in model.transformer.h:
-            block.mlp.c_proj.weight.zero_()
-            block.mlp.c_proj.bias.zero_()
-        head = nn.Linear(model.config.n_embd, model.config.vocab_size).double()
-        head.bias.zero_()
-        head.bias[max(set(range(60)) - {int(token) for segment in SEGMENTS for token in segment.ids})] = 80.0
-    model.lm_head = head
-    return model
-
-
 def test_attribution_is_the_exact_effect_where_the_loss_is_linear_in_what_heads_write():
-    model, groups = linear_model(), [SEGMENTS]
+    unasked = max(set(range(60)) - {int(token) for segment in SEGMENTS for token in segment.ids})
+    model, groups = linear_gpt2(unasked), [SEGMENTS]
     source = EffectSource(
         model, examine(model, vocabulary()), vocabulary(), groups, NextToken(), fits=WRITING,
         fitting=lambda: groups, first_order=True,
