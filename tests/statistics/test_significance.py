@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 from scipy.stats import kstest, ttest_1samp
+from scipy.stats import t as student_t
 
 from headscope.statistics.inference.confidence import difference_interval, doubted, ratio_interval
 from headscope.statistics.inference.estimate import difference, ratio
+from headscope.statistics.inference.interval_ends import UNSEEN_TAIL
 from headscope.statistics.inference.significance import (
     against_every,
     false_discovery,
@@ -189,3 +191,37 @@ def test_a_tail_on_the_far_side_takes_a_test_back_and_one_on_the_near_side_gives
     assert np.isnan(few).all()
     assert p_either_side(ratio(np.zeros((12, 2)), np.ones((12, 1)))).tolist() == [1, 1]
     assert p_either_side(ratio(np.ones((12, 1)), np.ones((12, 1)))).tolist() == [0]
+
+
+def test_values_over_the_same_documents_against_a_loop():
+    rng = np.random.default_rng(5)
+    skewed = (rng.gamma(1.5, size=(40, 6)) - 1.5) * [1, -1, 1, 1, -1, 1] + np.linspace(-0.6, 0.9, 6)
+    values = np.concatenate([skewed, rng.normal(0.5, 1.0, size=(40, 1)), np.full((40, 1), np.nan)], axis=1)
+    counts = np.where(np.isnan(values), 0, 1)
+    p = p_either_side(ratio(np.nan_to_num(values), counts))
+
+    skew = np.empty(7)
+    for at in range(7):
+        deviations = values[:, at] - values[:, at].mean()
+        skew[at] = (deviations**3).sum() / (deviations**2).sum() ** 1.5
+    assert np.isnan(p[7])
+    for at in range(7):
+        t = ttest_1samp(values[:, at], 0).statistic
+        others = [skew[other] ** 2 - 6 / 40**2 for other in range(7) if other != at]
+        seen = -np.sign(t) * skew[at] * (1 + UNSEEN_TAIL / np.sqrt(39))
+        g = max(seen, 0.5 * np.sqrt(max(np.mean(others), 0)))
+        bent = abs(t) - g * t**2 / 3 + g**2 * abs(t) ** 3 / 27 - g / 6
+        assert p[at] == pytest.approx(2 * student_t.sf(np.clip(bent, 0, abs(t)), 39), rel=1e-6)
+
+
+def test_no_value_knows_its_error_better_than_the_median_value_does():
+    # Documents of five values differ more than chance says, so that the large one counts for most; of one they do not.
+    counts = np.array([20, 20] + [4] * 28)[:, None]
+    signs = np.tile([1.0, -1.0], 15)[:, None]
+    by_chance, more = 0.3 + signs / np.sqrt(counts), np.repeat(0.3 + signs, 4, axis=1)
+    means = np.concatenate([by_chance, more], axis=1)
+    estimate = ratio(means * counts, counts)
+    assert estimate.freedom[0] > 1.5 * estimate.freedom[1:].max()
+    t = estimate.value[0] / estimate.error[0]
+    alone = p_either_side(ratio(by_chance * counts, counts))[0]
+    assert alone < 2 * student_t.sf(abs(t), estimate.freedom[1]) <= p_either_side(estimate)[0]

@@ -229,6 +229,63 @@ def test_a_copier_is_above_0_and_a_suppressor_below():
             assert found[1, 1] > 0 > found[2, 1]
 
 
+def taken_back(share):
+    """A GPT-2 in which head 1-2 writes one direction at every token, and 2-3 takes back a share of it.
+
+    Logits are read from that direction alone, above 0 for tokens of the text, and nothing else writes along it.
+    """
+    model, amount = model_of("gpt2"), 2.0
+    width, (first, second, *_) = model.config.n_embd, model.transformer.h
+    torch.manual_seed(5)
+    direction = torch.zeros(width, dtype=torch.float64)
+    direction[0], direction[1] = 0.5**0.5, -(0.5**0.5)
+    with torch.no_grad():
+        for block in model.transformer.h:
+            for part in (block.attn.c_attn, block.mlp.c_proj):
+                part.weight.zero_()
+                part.bias.zero_()
+            # Nothing of it is written, but where outputs are all 0 no projection is found that takes them.
+            block.attn.c_attn.bias[-1] = 1
+            block.attn.c_proj.weight[-1] = 0
+            block.attn.c_proj.bias.zero_()
+        # Of one length, without a mean and across the direction, so that every token has the same norm.
+        words = torch.randn_like(model.transformer.wte.weight)
+        words[:, :2] = 0
+        words[:, 2:] -= words[:, 2:].mean(-1, keepdim=True)
+        model.transformer.wte.weight = nn.Parameter(words / words.norm(dim=-1, keepdim=True) * width**0.5)
+        model.transformer.wpe.weight.zero_()
+        first.attn.c_attn.bias[2 * width + 8] = amount
+        first.attn.c_proj.weight[8] = direction
+        scale = (1 + amount**2 / width + second.ln_1.eps) ** 0.5
+        second.attn.c_attn.weight[:, 2 * width + 16] = direction
+        second.attn.c_proj.weight[16] = -share * scale * direction
+        signs = -torch.ones(len(words), dtype=torch.float64)
+        signs[np.unique(np.concatenate([segment.ids[1:] for segment in SEGMENTS])).astype(np.int64)] = 1
+        model.lm_head.weight = nn.Parameter(signs[:, None] * direction)
+    return model
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0, 1.5])
+def test_a_later_head_that_takes_back_a_share_of_what_one_writes(share):
+    """What goes alone reaches the logit; a head made up for by half has a direct effect above its total effect.
+
+    Where the direct path and the one through the later head are opposed and alike, taking the head away shows nothing.
+    """
+    source, keep = source_of(taken_back(share), sets=[{("decoder", 0): [1], ("decoder", 1): [2]}]), KeepEffects()
+    scan(source, [keep])
+    for segment in SEGMENTS:
+        name = segment.document, segment.index
+        (direct, _), added = keep.direct[*name, "decoder", 0][1], keep.heads[*name, "decoder", 0][1, 0]
+        loss, _, logit = added[:3]
+        later = keep.direct[*name, "decoder", 1][2, 0]
+        assert direct > 0.1
+        np.testing.assert_allclose(logit, (1 - share) * direct, rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(later, -share * direct, rtol=1e-9, atol=1e-12)
+        assert np.sign(np.round(loss, 12)) == np.sign(1 - share)
+        # Without both, what is lost is what the two wrote together.
+        np.testing.assert_allclose(keep.sets[name][0, 0, 2], logit, rtol=1e-9, atol=1e-12)
+
+
 def test_company_and_padding_change_nothing():
     model = model_of("gpt2")
     alone, together = kept(model, size=1)[1], kept(model, size=4, padding_side="left")[1]

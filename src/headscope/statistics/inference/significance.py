@@ -1,5 +1,6 @@
 """Does a head beat every baseline? One-sided tests over documents, and the false discovery rate."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from headscope.statistics.inference.interval_ends import assumed_skew
 ORDERS = 20
 SIGNIFICANT = 0.05
 """Below it Benjamini-Hochberg's q counts, or the p of a test that stands alone."""
+_LEAST_SKEW = 0.5
+"""Share of the other values' skewness that each is assumed to have; the least that keeps the level in simulation."""
 _WARM_UP = 5
 """The first fifth of the documents only chooses."""
 
@@ -28,22 +31,39 @@ def p_above(estimate: Estimate) -> NDArray[np.float64]:
 
 
 def p_either_side(estimate: Estimate) -> NDArray[np.float64]:
-    """Two-sided p that the true value is not 0: Student's t, taken back where documents have a tail on the far side.
+    """Two-sided p that each true value is not 0, of values over the same documents: Student's t, taken back for tails.
 
     Among many values some are far below 0 because the few documents that carry a tail above it were not drawn. There t
     is replaced by Hall's (1992) transformation of it, with the skewness that intervals assume; where that asks for more
-    than t, or for the other side, nothing is gained. NaN where fewer than 10 documents take part.
+    than t, or for the other side, nothing is gained. What a value's own documents say of its error is least to be
+    trusted where it is extreme, and the values share their documents: none has more degrees of freedom than the median
+    value, nor less of a tail on the far side than half of the skewness of the others.
+
+    Returns:
+        Of the shape of the estimate; NaN where fewer than 10 documents take part.
     """
     from scipy.special import stdtr
 
     t = _t_of(estimate)
+    known = (estimate.documents >= FEWEST_DOCUMENTS) & np.isfinite(estimate.value) & (estimate.error > 0)
+    freedom = estimate.freedom
+    if known.any():
+        freedom = np.minimum(freedom, np.median(freedom[known]))
+    # A tail counts where it lies on the other side of 0.
+    tail = -np.sign(t) * assumed_skew(replace(estimate, freedom=freedom))
+    tail = np.maximum(tail, _LEAST_SKEW * _skew_of_others(estimate, known))
+    size = np.abs(t)
     with np.errstate(invalid="ignore", divide="ignore"):
-        skew = assumed_skew(estimate)
-        bent = t + skew * t**2 / 3 + skew**2 * t**3 / 27 + skew / 6
-    bent = np.where(np.isfinite(t), np.where(np.sign(bent) == np.sign(t), bent, 0.0), t)
-    reach = np.minimum(np.abs(t), np.abs(bent))
-    p = 2 * stdtr(estimate.freedom, -reach)
-    return np.where(estimate.documents >= FEWEST_DOCUMENTS, p, np.nan)
+        bent = size - tail * size**2 / 3 + tail**2 * size**3 / 27 - tail / 6
+    reach = np.where(np.isfinite(t), np.clip(bent, 0.0, size), size)
+    return np.where(estimate.documents >= FEWEST_DOCUMENTS, 2 * stdtr(freedom, -reach), np.nan)
+
+
+def _skew_of_others(estimate: Estimate, known: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the root mean square skewness of all other values, less what documents without any would show."""
+    squares = np.where(known, estimate.skew**2 - 6 / (estimate.freedom + 1) ** 2, 0.0)
+    others = (squares.sum() - squares) / np.maximum(known.sum() - known, 1)
+    return np.asarray(np.sqrt(np.maximum(others, 0.0)))
 
 
 def _t_of(estimate: Estimate) -> NDArray[np.float64]:
