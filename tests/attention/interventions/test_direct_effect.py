@@ -271,7 +271,10 @@ def test_a_later_head_that_takes_back_a_share_of_what_one_writes(share):
 
     Where the direct path and the one through the later head are opposed and alike, taking the head away shows nothing.
     """
-    source, keep = source_of(taken_back(share), sets=[{("decoder", 0): [1], ("decoder", 1): [2]}]), KeepEffects()
+    source, keep = (
+        source_of(taken_back(share), sets=[{("decoder", 0): [1], ("decoder", 1): [2]}]),
+        KeepEffects(),
+    )
     scan(source, [keep])
     for segment in SEGMENTS:
         name = segment.document, segment.index
