@@ -10,26 +10,11 @@ from headscope.errors import MemoryShortError
 from headscope.prepare.prepared_run import prepare
 from headscope.running.writing import write_run
 from headscope.scans.sharded_scan import scan_shards
+from headscope.scans.short_memory import collect, halve_batches
+from support.short_memory import Short
 from support.small_runs import sharded_options
 
 from .test_sharded_scan import SEGMENTS, Asked, small_shards  # noqa: F401
-
-
-class Short:
-    """A model that has memory for few inputs: it refuses in its last layer, when much was summed up already."""
-
-    def __init__(self, model, monkeypatch, *, room, error=None):
-        self.tried = []
-        layers = [part for part in model.modules() if type(part).__name__.endswith("Layer")]
-        plain = layers[-1].forward
-
-        def forward(hidden, *given, **named):
-            self.tried.append(len(hidden))
-            if len(hidden) > room:
-                raise error or torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
-            return plain(hidden, *given, **named)
-
-        monkeypatch.setattr(layers[-1], "forward", forward)
 
 
 @pytest.mark.parametrize(
@@ -89,11 +74,58 @@ def test_a_run_says_so_and_later_scans_begin_with_what_there_is_room_for(tmp_pat
     assert sum("memory ran out" in note for note in run.facts()["notes"]) == 1
 
 
+class Passing:
+    """A collector that counts the inputs of the batches that ended."""
+
+    needs, span = frozenset({"weights"}), "rows"
+
+    def __init__(self):
+        self.inputs = []
+
+    def begin(self, batch):
+        """Start a batch."""
+
+    def update(self, tile):
+        """Take one tile."""
+        assert tile.weights is not None
+
+    def end(self, batch):
+        """Close the batch."""
+        self.inputs += [(segment.document, segment.index) for segment in batch.segments]
+
+
+def test_what_is_no_sum_is_collected_from_the_start(monkeypatch):
+    asked = Asked()
+    short = Short(asked.model, monkeypatch, room=1)
+    limit = BatchLimit()
+
+    def source():
+        made = asked.source()
+        made.batches.limit = limit
+        return made
+
+    collector = collect(source, Passing)
+    assert sorted(collector.inputs) == sorted((each.document, each.index) for each in SEGMENTS)
+    assert short.tried.count(3) == 1
+    monkeypatch.undo()
+    Short(asked.model, monkeypatch, room=0)
+    with pytest.raises(MemoryShortError, match="there is no memory for an input of"):
+        collect(source, Passing)
+
+
+def test_a_source_that_does_not_choose_its_batches_says_so():
+    asked, error = Asked(), MemoryShortError("no memory", inputs=4)
+    source = asked.source()
+    source.batches = [SEGMENTS]
+    with pytest.raises(MemoryShortError, match="no memory"):
+        halve_batches(source, error)
+
+
 def test_a_limit_is_halved_from_what_was_tried():
     limit = BatchLimit()
     assert (limit.size(16), limit.note) == (16, None)
-    limit.halve(16)
-    limit.halve(5)
+    limit.halve(MemoryShortError("", inputs=16))
+    limit.halve(MemoryShortError("", inputs=5))
     assert (limit.size(16), limit.size(1)) == (2, 1)
     assert limit.note == "memory ran out with 16 inputs computed together; it went on with 2 (--batch-size)"
 
@@ -103,5 +135,5 @@ def test_batches_of_a_shard_keep_to_the_limit():
     batches = ShardedBatches(iter(SEGMENTS), batch_size=8, limit=limit)
     (shard, *_) = batches.shards()
     assert max(map(len, batches.of(shard))) > 2
-    limit.halve(4)
+    limit.halve(MemoryShortError("", inputs=4))
     assert max(map(len, batches.of(shard))) == 2

@@ -1,12 +1,12 @@
 """A scan with accumulators of one's own: from texts of any kind to what the accumulators give."""
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts
-from headscope.attention.scan import scan as scan_source
 from headscope.corpora.demo import demo_text
 from headscope.corpora.document import Document
 from headscope.corpora.identity import distinct
@@ -14,10 +14,11 @@ from headscope.corpora.reading import read_corpus
 from headscope.corpora.text.plain import text_documents
 from headscope.counted import count
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.batching import length_buckets
 from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.shards import ShardedBatches
 from headscope.errors import InputError, OptionError
 from headscope.prepare.input_sizes import auto_batch_size, check_length
+from headscope.scans.sharded_scan import scan_shards
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.views.snapshot.snapshot_of import reader_of
 
@@ -54,10 +55,12 @@ def scan_text(
     check_length(length, loaded, encoder, anatomy)
     packer = Packer(encoder, packing=packing, max_length=length, too_long=options.too_long, seed=options.seed)
     size = options.batch_size or auto_batch_size(length, anatomy, loaded)
-    batches = length_buckets(packer.pack(documents, max_inputs=options.max_inputs), batch_size=size)
-    scan_source(
+    batches = ShardedBatches(packer.pack(documents, max_inputs=options.max_inputs), batch_size=size)
+    scan_shards(
         ModelSource(reader.model, anatomy, encoder.vocabulary, batches), accumulators, progress=progress
     )
+    if batches.limit.note is not None:
+        warnings.warn(batches.limit.note, stacklevel=3)
     if not packer.counts.segments:
         why = "; ".join(f"{reason}: {n}" for reason, n in sorted(packer.counts.skipped.items()))
         raise InputError(

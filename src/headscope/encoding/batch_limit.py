@@ -1,5 +1,7 @@
 """How many inputs memory has room for together, as far as a run has found out."""
 
+from headscope.errors import MemoryShortError
+
 
 class BatchLimit:
     """Begins without a limit, and is halved each time that memory runs out.
@@ -16,10 +18,16 @@ class BatchLimit:
         """Return how many inputs of a batch of that size are computed together."""
         return size if self.most is None else min(size, self.most)
 
-    def halve(self, inputs: int) -> None:
-        """Take note that memory ran out with so many inputs."""
-        self._first = self._first or inputs
-        self.most = max(1, inputs // 2)
+    def halve(self, error: MemoryShortError) -> None:
+        """Take note that memory ran out.
+
+        Raises:
+            MemoryShortError: it did with a single input.
+        """
+        if error.inputs == 1:
+            raise error
+        self._first = self._first or error.inputs
+        self.most = error.inputs // 2
 
     @property
     def note(self) -> str | None:

@@ -12,13 +12,14 @@ from headscope.attention.scan import scan
 from headscope.corpora.document import Document
 from headscope.counted import count
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.batching import length_buckets
+from headscope.encoding.batch_limit import BatchLimit
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer, PackingCounts
 from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.tokenizer.casing import keep_case
 from headscope.encoding.tokenizer.unknown import KnownPieces
-from headscope.errors import InputError, OptionError, OutputError
+from headscope.errors import InputError, MemoryShortError, OptionError, OutputError
 from headscope.maps.index import MapsIndex
 from headscope.maps.index_reader import read_index
 from headscope.maps.maps_source import MapsWriter
@@ -79,6 +80,15 @@ class Extraction:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class _WrittenMaps:
+    """A folder of maps: its size, what became of the corpus, and sentences that the user should see."""
+
+    bytes: int
+    counts: PackingCounts
+    notes: tuple[str, ...]
+
+
 def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction:
     """Run a model over a corpus and write its attention maps.
 
@@ -128,50 +138,58 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
         if not _holds(path, index):
             raise OutputError(already_there(path))
         return Extraction(path=path, index=index, counts=None)
-    packer = Packer(
-        encoder,
-        packing=options.packing,
-        max_length=options.max_length,
-        too_long=options.too_long,
-        seed=options.seed,
-    )
-    known = KnownPieces(encoder, "text")
+    limit = BatchLimit()
 
-    def write_maps(folder: Path) -> int:
-        def names(ids: list[int]) -> list[str]:
-            return [str(token) for token in tokenizer.convert_ids_to_tokens(ids)]
+    def names(ids: list[int]) -> list[str]:
+        return [str(token) for token in tokenizer.convert_ids_to_tokens(ids)]
 
+    def write_maps(folder: Path) -> _WrittenMaps:
+        packer = Packer(
+            encoder,
+            packing=options.packing,
+            max_length=options.max_length,
+            too_long=options.too_long,
+            seed=options.seed,
+        )
+        known = KnownPieces(encoder, "text")
         with MapsWriter(folder, index, names=names, replace=how.replace) as writer:
             inputs = packer.pack(_with_text(corpus.read()), max_inputs=options.max_inputs)
             if how.word_level is not None:
                 inputs = _with_words(inputs, encoder)
             segments = writer.in_order(known.watch(inputs))
             size = options.batch_size or auto_batch_size(options.max_length, anatomy, loaded)
-            batches = length_buckets(segments, batch_size=size)
+            batches = ShardedBatches(segments, batch_size=size, limit=limit)
             scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [writer])
             if not packer.counts.segments:
                 raise InputError(_no_input_sentence(packer.counts))
-        return writer.folder.bytes
+        return _WrittenMaps(
+            writer.folder.bytes, packer.counts, tuple(filter(None, [known.note(), limit.note]))
+        )
+
+    def write_what_fits(folder: Path) -> _WrittenMaps:
+        while True:
+            try:
+                return write_maps(folder)
+            except MemoryShortError as error:
+                limit.halve(error)
 
     if not how.pickle:
-        size = write_maps(path)
-        notes = tuple(filter(None, [known.note()]))
-        return Extraction(path=path, index=index, counts=packer.counts, bytes=size, notes=notes)
+        maps = write_what_fits(path)
+        return Extraction(path=path, index=index, counts=maps.counts, bytes=maps.bytes, notes=maps.notes)
     # A folder of maps comes first, because batches are sorted by length and the pickle keeps the order of the input.
     between = part_of(path)
     try:
-        write_maps(between / "maps")
+        maps = write_what_fits(between / "maps")
         _, left_out = maps_to_pickle(between / "maps", path, replace=how.replace)
     finally:
         remove(between)
-    size = path.stat().st_size
     return Extraction(
         path=path,
         index=index,
-        counts=packer.counts,
-        bytes=size,
+        counts=maps.counts,
+        bytes=path.stat().st_size,
         left_out=left_out,
-        notes=tuple(filter(None, [known.note()])),
+        notes=maps.notes,
     )
 
 

@@ -3,17 +3,21 @@
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 
 import torch
 
+from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.counted import count, duration
-from headscope.encoding.shards import ShardedBatches
+from headscope.encoding.shards import Shard, ShardedBatches
+from headscope.errors import MemoryShortError
 from headscope.models.placement import device_of, weight_bytes
 from headscope.prepare.model_run import ModelRun
 from headscope.running.stages import check_stages, measurement_of, stages_of
 from headscope.scans.scan_declaration import RunText, Scan, ScanCorpus
+from headscope.statistics.sums.accumulator import Accumulator
 
 _TIMED = 2  # batches; the first warms up
 
@@ -90,13 +94,10 @@ def run_cost(run: ModelRun) -> RunCost:
     source = run.source()
     assert isinstance(source.batches, ShardedBatches)
     shard = next(source.batches.shards())
-    batches = list(source.batches.of(shard))[-_TIMED:]
     scans = {stage.name: list(measurement_of(stage, run).scans()) for stage in stages_of(run)}
     of_text = [each for several in scans.values() for each in several if isinstance(each.corpus, RunText)]
     accumulators = [each for text in of_text for each in text.accumulators]
-    source.batches = iter(batches)
-    ends = [time.perf_counter()]
-    scan(source, accumulators, progress=lambda counts: ends.append(time.perf_counter()))
+    seconds = _seconds_of_input(source, shard, accumulators)
     read = len({segment.document for segment in shard.segments})
     documents = run.corpora.documents or read
     share = max(1.0, documents / read) if run.options.max_inputs is None else 1.0
@@ -109,10 +110,29 @@ def run_cost(run: ModelRun) -> RunCost:
         kept_bytes=sum(array.nbytes for each in accumulators for array in each.state().values()),
         documents=documents,
         tokens=round(sum(map(len, shard.segments)) * share),
-        seconds=(ends[-1] - ends[-2]) / len(batches[-1]),
+        seconds=seconds,
         passes=_passes(scans, inputs),
         unscanned=tuple(stage for stage, several in scans.items() if not several),
     )
+
+
+def _seconds_of_input(source: ModelSource, shard: Shard, accumulators: Sequence[Accumulator]) -> float:
+    """Time a batch of a shard, as large as there is memory for; return the seconds of an input."""
+    assert isinstance(source.batches, ShardedBatches)
+    while True:
+        part, batches = copy(source), list(source.batches.of(shard))[-_TIMED:]
+        part.batches = iter(batches)
+        try:
+            return _seconds_of_last(part, accumulators) / len(batches[-1])
+        except MemoryShortError as error:
+            source.batches.limit.halve(error)
+
+
+def _seconds_of_last(source: ModelSource, accumulators: Sequence[Accumulator]) -> float:
+    """Return the seconds of the last batch."""
+    ends = [time.perf_counter()]
+    scan(source, accumulators, progress=lambda counts: ends.append(time.perf_counter()))
+    return ends[-1] - ends[-2]
 
 
 def _passes(scans: Mapping[str, Sequence[Scan]], inputs: int) -> tuple[PassCost, ...]:

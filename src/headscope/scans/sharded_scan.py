@@ -18,6 +18,7 @@ from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.scans.shard_executor import ShardExecutor
 from headscope.scans.shard_reader import ShardReader
 from headscope.scans.shard_sums import ShardSums
+from headscope.scans.short_memory import halve_batches
 from headscope.statistics.sums.accumulator import Accumulator
 
 
@@ -149,14 +150,11 @@ def _computed(
     scan_progress: ScanProgress,
 ) -> _ComputedShard:
     """Compute a shard, once more with smaller batches where memory runs out: what was summed of it is dropped."""
-    assert isinstance(source.batches, ShardedBatches)
     while True:
         try:
             return _computed_once(shard, source, like, layout_accumulators, scan_progress)
         except MemoryShortError as error:
-            if error.inputs == 1:
-                raise
-            source.batches.limit.halve(error.inputs)
+            halve_batches(source, error)
 
 
 def _computed_once(

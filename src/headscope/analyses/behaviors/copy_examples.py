@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.tables import COPY_EXAMPLES
-from headscope.attention.scan import scan
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
@@ -17,6 +16,7 @@ from headscope.encoding.vocabulary import KeyClass
 from headscope.examples.example_inputs import example_tokens, within_tokens
 from headscope.examples.excerpts import MOST_TOKENS, Excerpt, WantedExcerpt, cut_excerpt, highest
 from headscope.prepare.model_run import ModelRun
+from headscope.scans.short_memory import collect
 
 _MOST_INPUTS = 24
 _LONGEST = 1024
@@ -164,11 +164,9 @@ def copy_examples(run: ModelRun, inputs: Sequence[Segment]) -> pd.DataFrame:
         inputs: to choose from.
     """
     segments = repeating_inputs(inputs, tokens=example_tokens(run.facts()["counts"]["tokens"]))
-    collector = CopyExampleCollector()
-    if segments:
-        scan(run.again(segments), [collector])
+    examples = collect(lambda: run.again(segments), CopyExampleCollector).examples if segments else ()
     rows = []
-    for example in collector.examples:
+    for example in examples:
         excerpt = example.excerpt
         tokens, _, text = run.excerpt_words(excerpt)
         about = vars(excerpt.wanted) | {"value": example.value}

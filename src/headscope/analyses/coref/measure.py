@@ -17,7 +17,6 @@ from headscope.analyses.coref.run_windows import MentionWindows, WindowReader
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.model.model_source import TileSource
-from headscope.attention.scan import scan
 from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.counted import count
 from headscope.encoding.tokenizer.unknown import KnownPieces
@@ -32,6 +31,7 @@ from headscope.examples.example_inputs import example_inputs
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.segment_cache import SegmentCache
 from headscope.scans.scan_declaration import Scan, ScanSums
+from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.control_documents import ControlDocuments
 
@@ -133,16 +133,21 @@ class _CoreferenceBench:
         best = result.best()
         wanted = [] if best is None else [WantedHead("coreference", *best, "mention->antecedent")]
         special = self.run.encoder.vocabulary.special_names
-        examples = ArcExamples(wanted, coreference_questions, special=special, pooling=self.options.pooling)
+
+        def empty() -> ArcExamples:
+            return ArcExamples(wanted, coreference_questions, special=special, pooling=self.options.pooling)
+
+        return (collect(self._short_windows, empty) if wanted else empty()).table()
+
+    def _short_windows(self) -> TileSource:
+        """Return the stream of tiles over a few short windows."""
         short = (
             segment
             for segment in self.windows.segments(MentionCounts(), max_length=_EXAMPLE_TOKENS)
             if FEWEST_WORDS <= len(segment.words) <= MOST_WORDS
         )
-        if wanted:
-            most = example_inputs(self.corpus.words // _EXAMPLE_TOKENS)
-            scan(self.run.over(islice(short, most), length=_EXAMPLE_TOKENS), [examples])
-        return examples.table()
+        most = example_inputs(self.corpus.words // _EXAMPLE_TOKENS)
+        return self.run.over(islice(short, most), length=_EXAMPLE_TOKENS)
 
     def facts(self) -> dict[str, Any]:
         treebank, counts = self.run.corpora.treebank, self.counts

@@ -20,7 +20,7 @@ from headscope.analyses.probes.data.tree_sentences import (
 )
 from headscope.analyses.probes.data.word_maps import SPECIAL, WordMapCollector, bytes_of, heads_of
 from headscope.analyses.probes.data.word_vectors import WordVectors, input_embeddings, read_vectors
-from headscope.attention.scan import ScanCounts, scan
+from headscope.attention.scan import ScanCounts
 from headscope.encoding.packing.sentence_packing import SentencePacker
 from headscope.encoding.segment import Segment
 from headscope.encoding.tokenizer.unknown import KnownPieces
@@ -28,6 +28,7 @@ from headscope.errors import InputError
 from headscope.prepare.annotated import AnnotatedCorpus
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.overlap import shared_files
+from headscope.scans.short_memory import collect
 from headscope.storage.signature_id import signature_id
 
 USUAL_LENGTH = 32  # tokens in most sentences, for the size of batches
@@ -166,17 +167,21 @@ class ProbeBench:
         self, bank: ProbeTreebank, what: str, *, control: int | None = None
     ) -> Callable[[Path], None]:
         def write(path: Path) -> None:
-            writer = TableWriter(path, heads=len(self.heads))
-            collector = WordMapCollector(
-                writer, self.run.layout, bank.index_of, pooling=self.run.options.pooling
-            )
+            def empty() -> WordMapCollector:
+                writer = TableWriter(path, heads=len(self.heads))
+                return WordMapCollector(
+                    writer, self.run.layout, bank.index_of, pooling=self.run.options.pooling
+                )
 
             def say(done: ScanCounts) -> None:
                 self.tell(what, done.segments, len(bank.segments))
 
-            source = self.run.over(bank.segments, length=USUAL_LENGTH, control=control)
-            scan(source, [collector], progress=say)
-            writer.close(about={"treebank": bank.name})
+            collector = collect(
+                lambda: self.run.over(bank.segments, length=USUAL_LENGTH, control=control),
+                empty,
+                progress=say,
+            )
+            collector.writer.close(about={"treebank": bank.name})
 
         return write
 

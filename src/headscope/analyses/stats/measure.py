@@ -10,7 +10,6 @@ from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.layout import stats_table
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.analyses.stats.stats_differences import stats_differences
-from headscope.attention.scan import scan
 from headscope.counted import count
 from headscope.examples.collector import ExampleCollector, examples_table
 from headscope.examples.example_inputs import example_tokens
@@ -19,6 +18,7 @@ from headscope.examples.excerpts import ExcerptCollector, inputs_to_read
 from headscope.examples.top_examples import TopExampleAccumulator
 from headscope.prepare.prepared_run import Run
 from headscope.scans.scan_declaration import RunText, Scan, ScanSums
+from headscope.scans.short_memory import collect
 from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
 
@@ -40,8 +40,7 @@ class StatsMeasurement(Measurement[Run]):
         table = stats_table(stats.compute())
         of_heads = of_measure(table)
         named = roles(of_heads)
-        collector = ExampleCollector()
-        scan(self.run.example_source(), [collector])
+        collector = collect(self.run.example_source, ExampleCollector)
         examples = examples_table(collector.maps, of_heads, named, names=self.run.names)
         return StageResult(
             name="stats",
@@ -81,11 +80,12 @@ def top_examples_table(run: Run, top_examples: TopExampleAccumulator, named: pd.
     lengths = {key: len(segment) for key, segment in top_examples.segments.items()}
     room = example_tokens(run.facts()["counts"]["tokens"])
     chosen = inputs_to_read(top_examples.compute(), named, lengths, tokens=room)
-    collector = ExcerptCollector(named)
-    if chosen:
-        scan(run.again([top_examples.segments[key] for key in sorted(chosen)]), [collector])
+    segments = [top_examples.segments[key] for key in sorted(chosen)]
+    excerpts = (
+        collect(lambda: run.again(segments), lambda: ExcerptCollector(named)).excerpts if segments else ()
+    )
     rows = []
-    for excerpt in collector.excerpts:
+    for excerpt in excerpts:
         tokens, keys, text = run.excerpt_words(excerpt)
         about = vars(excerpt.wanted)
         rows.append(

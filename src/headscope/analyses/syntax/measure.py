@@ -15,7 +15,6 @@ from headscope.analyses.syntax.best_heads import DependencyResult
 from headscope.analyses.syntax.detail_tables import distance_table, noop_table
 from headscope.analyses.syntax.questions import syntax_questions
 from headscope.analyses.syntax.tables import SYNTAX_DIFFERENCES
-from headscope.attention.scan import scan
 from headscope.counted import count
 from headscope.errors import InputError
 from headscope.examples.arc_examples import (
@@ -25,6 +24,7 @@ from headscope.examples.arc_examples import (
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.trees import Trees, TreesCorpus, trees_of
 from headscope.scans.scan_declaration import Scan, ScanSums
+from headscope.scans.short_memory import collect
 from headscope.statistics.inference.confidence import too_few
 from headscope.statistics.sums.kept import in_single_precision
 
@@ -89,13 +89,15 @@ class SyntaxMeasurement(Measurement[Run]):
             heads.append(other.heads())
             choices.append(other.best())
             gaps.append(DependencyResult(same, seed=options.seed, relations=relations).against(other))
-        examples = ArcExamples(
-            wanted_heads(best),
-            syntax_questions(folded=options.fold_labels),
-            special=trees.special,
-            pooling=self.how.pooling,
+        examples = collect(
+            trees.example_source,
+            lambda: ArcExamples(
+                wanted_heads(best),
+                syntax_questions(folded=options.fold_labels),
+                special=trees.special,
+                pooling=self.how.pooling,
+            ),
         )
-        scan(trees.example_source(), [examples])
         tables = {
             "syntax": pd.concat(heads, ignore_index=True),
             "syntax_best": pd.concat(choices, ignore_index=True),

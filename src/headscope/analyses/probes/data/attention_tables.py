@@ -23,12 +23,12 @@ class TableWriter:
     """Write sentences' tables, `[place, place, head]`, one behind the other.
 
     Args:
-        folder: where; it is made, and is a set of tables only after `close`.
+        folder: where; it is made, and is a set of tables only after `close`. Tables of an earlier try give way.
         heads: length of the last axis.
     """
 
     def __init__(self, folder: Path, *, heads: int) -> None:
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         self.folder, self.heads = folder, heads
         self._rows: list[tuple[int, int, int]] = []
         self._offset = 0
