@@ -164,10 +164,10 @@ def test_the_same_tables_again_from_the_cache(result, folder, cache, monkeypatch
     """The trained model's attention is not computed again, and the control's is not kept."""
     assert len([path for path in cache.folder.iterdir() if path.is_dir()]) == 2
     scanned = []
-    plain = probe_bench.scan
+    plain = probe_bench.collect
     monkeypatch.setattr(
         probe_bench,
-        "scan",
+        "collect",
         lambda source, *rest, **more: (scanned.append(source), plain(source, *rest, **more))[1],
     )
     again = ProbesMeasurement(prepare_model_run(asked(folder)), cache=cache).measure()
