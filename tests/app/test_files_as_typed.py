@@ -68,6 +68,19 @@ def test_a_view_reads_a_file(cli, model, tmp_path):
     assert "my.txt" not in drawn
 
 
+def test_of_a_long_document_the_first_lines_are_drawn(tmp_path, capsys):
+    text = tmp_path / "my.txt"
+    lines = ["one " * 60, "two " * 40, "three", "four"]
+    text.write_text("\n".join(lines) + "\n\nA dog.\n")
+    assert text_or_file("--text", str(text)).split() == ["one"] * 60 + ["two"] * 40
+    said = f"note: the first lines of {text} are drawn, 2 of 4 of its first document\n"
+    assert capsys.readouterr().out == said
+    text.write_text("one " * 300 + "\ntwo\n")
+    assert text_or_file("--text", str(text)).split() == ["one"] * 300
+    said = f"note: the first lines of {text} are drawn, 1 of 2 of its first document\n"
+    assert capsys.readouterr().out == said
+
+
 def test_words_are_words(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "src").mkdir()

@@ -1,6 +1,6 @@
 """A text as one types it: the words themselves, or the name of a file that holds them."""
 
-from itertools import islice
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import overload
 
@@ -13,6 +13,8 @@ from headscope.errors import OptionError
 
 _LONGEST_NAME = 4096
 _MOST_CHARACTERS = 1_000_000
+_MOST_WORDS = 100
+"""Whole lines of a file are taken up to so many words: what a view shows at once."""
 
 
 @overload
@@ -20,7 +22,9 @@ def text_or_file(option: str, typed: str) -> str: ...
 @overload
 def text_or_file(option: str, typed: None) -> None: ...
 def text_or_file(option: str, typed: str | None) -> str | None:
-    """Return a text as it was typed, or that of the file's first document where a file was named (`-`: standard input).
+    """Return a text as it was typed, or of a file that was named (`-`: standard input) the first lines.
+
+    They are whole lines of its first document, of 100 words together, or one longer line.
 
     Raises:
         InputError: the name ends as a text file's and no such file is there, or the file cannot be read.
@@ -29,13 +33,17 @@ def text_or_file(option: str, typed: str | None) -> str | None:
     if typed is None or not _is_name(option, typed):
         return typed
     first, *others = islice(read_corpus(typed), 2)
-    text = _text_of(first)
+    text, lines = _text_of(first)
     if len(text) > _MOST_CHARACTERS:
         raise OptionError(
-            f"{option} {typed}: its first document has {len(text):,} characters; expected at most "
-            f"{_MOST_CHARACTERS:,}, a sentence or some: put a blank line between documents, or type the words"
+            f"{option} {typed}: its first line has {len(text):,} characters; expected at most "
+            f"{_MOST_CHARACTERS:,}, a sentence or some: put each on a line of its own, or type the words"
         )
-    if others:
+    if lines < len(first.lines):
+        say(
+            f"note: the first lines of {typed} are drawn, {lines} of {len(first.lines):,} of its first document"
+        )
+    elif others:
         say(f"note: {typed} has several documents, parted by blank lines; this is the first")
     return text
 
@@ -61,5 +69,10 @@ def _is_name(option: str, typed: str) -> bool:
     return False
 
 
-def _text_of(document: Document) -> str:
-    return " ".join(document.words or document.tokens or document.lines)
+def _text_of(document: Document) -> tuple[str, int]:
+    """Return what is drawn of a document, and how many of its lines that is."""
+    if not document.lines:
+        return " ".join(document.words or document.tokens), 0
+    words = accumulate(len(line.split()) for line in document.lines)
+    number = max(1, sum(total <= _MOST_WORDS for total in words))
+    return " ".join(document.lines[:number]), number
