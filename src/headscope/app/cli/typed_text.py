@@ -72,7 +72,7 @@ def _is_name(option: str, typed: str) -> bool:
 def _text_of(document: Document) -> tuple[str, int]:
     """Return what is drawn of a document, and how many of its lines that is."""
     if not document.lines:
-        return " ".join(document.words or document.tokens), 0
+        return " ".join(document.words or document.tokens or ()), 0
     words = accumulate(len(line.split()) for line in document.lines)
     number = max(1, sum(total <= _MOST_WORDS for total in words))
     return " ".join(document.lines[:number]), number
