@@ -279,7 +279,7 @@ def test_every_interval_told_is_the_tables():
     inputs = mock_inputs.encoder()
     (kind,) = kinds_of(inputs)
     best = max(kind.each("previous"), key=lambda item: item[2].value)
-    assert f"(95% interval {100 * best[2].ci_low:.0f} to {100 * best[2].ci_high:.0f})" in texts(inputs)[0]
+    assert f"(95% interval {100 * best[2].ci_low:.1f} to {100 * best[2].ci_high:.1f})" in texts(inputs)[0]
 
 
 def test_roles_are_counted_the_most_frequent_first_and_at_most_three_named():

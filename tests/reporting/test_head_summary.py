@@ -70,8 +70,8 @@ def test_a_role_is_told_with_its_number_and_none_where_there_is_none():
         (run.stats["layer"] == 1) & (run.stats["head"] == 2) & (run.stats["statistic"] == "previous")
     ][["value", "ci_low", "ci_high"]].to_numpy(np.float64)[0]
     assert summaries["encoder", 1, 2].text == (
-        f"Previous token: {100 * value:.0f}% of its attention is on the previous token "
-        f"(95% interval {100 * low:.0f} to {100 * high:.0f})"
+        f"Previous token: {100 * value:.1f}% of its attention is on the previous token "
+        f"(95% interval {100 * low:.1f} to {100 * high:.1f})"
     )
 
 

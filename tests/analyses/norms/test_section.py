@@ -31,18 +31,28 @@ def test_heads_on_a_sink_token_are_counted_and_those_not_inactive_named():
     made = mock_inputs.encoder(6, 12)
     said = [one.text for one in norm_findings(about(with_norms(made)))]
     assert said[1:] == [
-        "19 heads put over 50% of their attention on a sink token, and 2 of them are inactive.",
-        "The others are not inactive: 4-2, 3-2, 4-12 and 14 more.",
-        "Inactive, though at most 50% of their attention is on sink tokens: 1-1, 2-1, 5-1 and 1 more.",
+        "15 heads put over 50% of their attention on a sink token, and 1 of them is inactive.",
+        "The others are not inactive: 3-2, 4-10, 4-9 and 11 more.",
+        "5 heads are inactive, though at most 50% of their attention is on sink tokens: 1-1, 2-1, 3-1 and 2 more.",
     ]
     context = about(with_norms(made))
     heads = activities(context.run.tables.get("norms"), context.kinds[0])
-    assert sum(bool(one.attends_to_sink) for one in heads) == 19
-    assert sum(bool(one.attends_to_sink and one.inactive) for one in heads) == 2
+    assert sum(bool(one.attends_to_sink) for one in heads) == 15
+    assert sum(bool(one.attends_to_sink and one.inactive) for one in heads) == 1
     none = [one.text for one in norm_findings(about(with_norms(made, resting=0.9)))]
     assert none[1:] == [
-        "19 heads put over 50% of their attention on a sink token, yet none is inactive: 4-2, 3-2, 4-12 and 16 more.",
+        "15 heads put over 50% of their attention on a sink token, yet none is inactive: 3-2, 4-10, 4-9 and 12 more.",
     ]
+
+
+def test_each_sentence_says_of_which_kind_its_heads_are():
+    findings = norm_findings(about(with_norms(mock_inputs.t5())))
+    where = {"encoder": "of the encoder", "decoder": "of the decoder", "cross": "of cross attention"}
+    assert {one.kind for one in findings} == set(where)
+    assert all(where[one.kind] in one.text for one in findings)
+    assert findings[-1].text == (
+        "1 head of cross attention is inactive, though at most 50% of its attention is on sink tokens: 1-1."
+    )
 
 
 def test_no_head_is_inactive_where_the_interval_does_not_say_so():

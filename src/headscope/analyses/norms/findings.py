@@ -44,9 +44,10 @@ def _of_kind(kind: Kind, heads: Sequence[Activity]) -> Iterator[Sentence]:
     if on_sink := [head for head in tested if head.attends_to_sink]:
         yield from _on_sink(kind, on_sink)
     if off_sink := [head for head in inactive if not head.attends_to_sink]:
-        its = "its" if len(off_sink) == 1 else "their"
-        though = f"inactive, though at most {percent(SINK_THRESHOLD)} of {its} attention is on sink tokens: "
-        yield sentence(TOPIC, though, *_listed(off_sink, kind), ".")
+        verb, its = ("is", "its") if len(off_sink) == 1 else ("are", "their")
+        these = f"{count(len(off_sink), 'head')}{of} {verb} inactive, though at most "
+        sinks = f"{percent(SINK_THRESHOLD)} of {its} attention is on sink tokens: "
+        yield sentence(TOPIC, these + sinks, *_listed(off_sink, kind), ".")
 
 
 def _on_sink(kind: Kind, on_sink: Sequence[Activity]) -> Iterator[Sentence]:
@@ -66,7 +67,7 @@ def _on_sink(kind: Kind, on_sink: Sequence[Activity]) -> Iterator[Sentence]:
     else:
         those = f"and {number:,} of them {'is' if number == 1 else 'are'} inactive."
         yield sentence(TOPIC, start, those, figure=sinks)
-        yield continued(TOPIC, "The others are not inactive: ", *listed_active, ".")
+        yield continued(TOPIC, f"The others{kind.of_kind} are not inactive: ", *listed_active, ".")
 
 
 def _listed(heads: Sequence[Activity], kind: Kind, *, descending: bool = False) -> list[HeadRef | str]:
