@@ -2,6 +2,7 @@
 
 import importlib.util
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -171,6 +172,20 @@ def test_its_words_take_any_names_of_tokens(one):
         assert "{sep}" not in special.fill(words)
     assert figure_names()[one.name]
     assert one.less in ("", *NAMES)
+
+
+@pytest.mark.parametrize(
+    ("name", "topic", "got"),
+    [
+        ("max_weight", "focus", "in share of attention and has the topic focus"),
+        ("entropy", "special", "in nats and has the topic special"),
+    ],
+)
+def test_a_topic_whose_figure_has_another_unit_is_refused(name, topic, got):
+    expected = "expected focus for nats, and another topic, or none, for a share of attention"
+    with pytest.raises(ValueError, match=f"^statistic {name} is {got}; {expected}$"):
+        replace(STATISTICS[name], topic=topic)
+    assert replace(STATISTICS[name], topic=None).topic is None
 
 
 def test_names_and_words_to_ask_with_are_told_apart():

@@ -22,12 +22,11 @@ from headscope.figures.series import (
     select,
 )
 from headscope.figures.style import SOFT, figure_of, house_style, new_figure
-from headscope.statistics.statistic import Unit
 from headscope.statistics.statistic_catalog import figure_names, is_share, of_topic
 from headscope.visible import capital
 
 NAMES: Mapping[str, str] = figure_names()
-ENTROPIES = of_topic("focus", unit=Unit.NATS)
+ENTROPIES = of_topic("focus")
 NAMED_ABOVE = 0.25
 SPREAD = 0.62
 """How much of a layer's width its heads take, side by side."""

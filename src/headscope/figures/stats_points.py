@@ -16,7 +16,7 @@ from headscope.figures.paper import across
 from headscope.figures.series import draw_heads, draw_means, points_of, select
 from headscope.figures.statistic_panel import NAMES
 from headscope.figures.style import figure_of, house_style, new_figure, role_color
-from headscope.statistics.statistic import Topic, Unit
+from headscope.statistics.statistic import Topic
 from headscope.statistics.statistic_catalog import STATISTICS, of_topic
 
 _INK_OF = {row.name: row.ink or row.name for row in STATISTICS.values()}
@@ -33,7 +33,7 @@ class Panel:
     @property
     def statistics(self) -> tuple[str, ...]:
         """The shares that the section of the report shows, too."""
-        return of_topic(self.topic, unit=Unit.SHARE)
+        return of_topic(self.topic)
 
 
 PANELS = (

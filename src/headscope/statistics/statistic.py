@@ -67,7 +67,8 @@ class Statistic:
         meaning: the text in the page of definitions; neighbors with the same text share a line.
         on: the target of a share, as a sentence says it; the label when empty.
         term: the entry in the report's list of definitions; the label and the meaning when None.
-        topic: the part of the report, and the panel of figure 2 or 4, that shows it.
+        topic: the part of the report, and the panel of figure 2 or 4, that shows it: `focus` for what is in nats, one
+            of the others for a share; None for a statistic that only the table of all heads shows.
         search_words: words that find it in the atlas, beside its label; empty where a role of this name has them.
         drawn: the label in figures without names of special tokens; `label` when empty.
         ink: the key of its color in the palette, where statistics are drawn side by side; `name` when empty.
@@ -97,6 +98,14 @@ class Statistic:
     less: str = ""
     ranked: bool = False
     rare: bool = False
+
+    def __post_init__(self) -> None:
+        # Its panel would be on the axis of another unit: percent in figure 2, nats in figure 4.
+        if self.topic is not None and (self.topic == "focus") != (self.unit is Unit.NATS):
+            raise ValueError(
+                f"statistic {self.name} is in {self.unit.value} and has the topic {self.topic}; expected focus for "
+                "nats, and another topic, or none, for a share of attention"
+            )
 
     @property
     def target(self) -> str:

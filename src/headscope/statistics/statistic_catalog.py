@@ -194,18 +194,9 @@ def is_share(name: str) -> bool:
     return name in STATISTICS and STATISTICS[name].unit is Unit.SHARE
 
 
-def of_topic(topic: Topic, *, unit: Unit | None = None) -> tuple[str, ...]:
-    """Return the names of the statistics that a part of the report shows, in order.
-
-    Args:
-        topic: the part.
-        unit: only those of this unit.
-    """
-    return tuple(
-        statistic.name
-        for statistic in STATISTICS.values()
-        if statistic.topic == topic and (unit is None or statistic.unit is unit)
-    )
+def of_topic(topic: Topic) -> tuple[str, ...]:
+    """Return the names of the statistics that a part of the report shows, in order."""
+    return tuple(statistic.name for statistic in STATISTICS.values() if statistic.topic == topic)
 
 
 def figure_names() -> dict[str, str]:
