@@ -15,6 +15,7 @@ from headscope.report_kit.kinds import kinds_of
 from headscope.reporting import card_sentences
 from headscope.reporting.card_sentences import joined
 from headscope.reporting.payload import data_block, maps_block
+from headscope.study.study import open_study
 from headscope.views.markup import json_text
 from headscope.views.quantize import read_weights
 from support.measured import about, with_parts
@@ -32,7 +33,7 @@ def places(table, heads):
 def test_the_reports_data_is_in_it_unchanged(blocks, studies):
     for name in ("whole", "bare", "t5"):
         one = about(studies[name])
-        assert json.loads(json_text(blocks[name]["data"])) == json.loads(json_text(data_block(one)))
+        assert json.loads(json_text(blocks[name]["data"])) == json.loads(json_text(data_block(studies[name])))
         assert blocks[name]["maps"] == maps_block(one)
 
 
@@ -175,7 +176,7 @@ def test_of_many_heads_each_has_one_short_sentence_and_its_nearest(monkeypatch, 
     monkeypatch.setattr(card_sentences, "MANY_HEADS", 70)
     monkeypatch.setattr(card_sentences, "FEW_TOKENS", 6)
     monkeypatch.setattr(on_cards, "MOST_IN_PAIRS", 70)
-    study, before = studies["whole"], blocks["whole"]["atlas"]["kinds"]["encoder"]
+    study, before = open_study(studies["whole"].path), blocks["whole"]["atlas"]["kinds"]["encoder"]
     told = atlas_blocks(study)["atlas"]["kinds"]["encoder"]
     assert told["apart"] is None
     assert told["nearest"] == before["nearest"]

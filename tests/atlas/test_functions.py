@@ -21,7 +21,7 @@ from support.mock_behaviors import place_of, with_behaviors
 
 def blocks_of(run):
     shown = about(run)
-    told = json.loads(json_text(data_block(shown)))
+    told = json.loads(json_text(data_block(shown.run)))
     block = behaviors_block(functions_of(run), shown.kinds, told["measures"])
     return told, {one["name"]: one for one in block}
 

@@ -29,7 +29,7 @@ from headscope.study.labeled_array import labeled_array
 from support import mock_inputs
 from support.hand_made import HandMadeSource, beside_a_sink, random_map, random_sink
 from support.inputs import made_up_segments, vocabulary
-from support.measured import about, with_parts
+from support.measured import with_parts
 
 DOCS = Path(__file__).parents[2] / "docs"
 EACH = pytest.mark.parametrize("one", STATISTICS.values(), ids=NAMES)
@@ -122,7 +122,7 @@ def page(run):
 @EACH
 def test_the_table_of_all_heads_and_the_cards_have_it(one, run):
     words = words_for(run.manifest)
-    told = data_block(about(run))
+    told = data_block(run)
     (entry,) = [each for each in told["statistics"] if each["name"] == one.name]
     assert entry["label"] == capital(words.statistics[one.name])
     assert entry["share"] == (one.unit is Unit.SHARE)
@@ -227,7 +227,7 @@ def test_a_role_begins_above_its_threshold(role):
 @EACH_ROLE
 def test_a_role_has_its_words_and_its_color(role, run):
     words = words_for(run.manifest)
-    told = data_block(about(run))["roles"]
+    told = data_block(run)["roles"]
     (entry,) = [each for each in told if each["name"] == role.name]
     assert entry["label"] == capital(words.roles[role.name])
     assert entry["says"]
@@ -242,9 +242,7 @@ def test_a_role_has_its_words_and_its_color(role, run):
 
 def test_what_is_said_of_other_heads_is_of_roles_alone():
     # The same card lists the behaviors that the head shows, which no role is told by.
-    (other,) = [
-        each for each in data_block(about(mock_inputs.encoder(1, 2)))["roles"] if each["name"] == OTHERWISE
-    ]
+    (other,) = [each for each in data_block(mock_inputs.encoder(1, 2))["roles"] if each["name"] == OTHERWISE]
     assert other["says"] == "No role’s statistic passes its threshold"
 
 

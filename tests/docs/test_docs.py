@@ -1,20 +1,21 @@
 """README and docs run as written: every command and every Python block, in an empty folder with a text of its own.
 
-The embedded model is stood in for by a random one of a few heads: what the pages type is what is tested here, and what
-is measured of the embedded model has tests of its own.
+The embedded models are stood in for by random ones of a few heads, and their text by its first documents: what the
+pages type is what is tested here, and what is measured of the embedded models has tests of its own.
 """
 
 import re
 import shlex
 import tomllib
 
+import headscope_decoder
 import headscope_minilm
 import pytest
 
 from headscope.embedded import EMBEDDED_MODELS
 from headscope_grammar import synthetic_documents, write_conllu
 from support.docs import PAGES, ROOT, blocks, run_line, sequences
-from support.model_folders import save_classifier, save_tiny_masked_lm
+from support.model_folders import save_classifier, save_few_heads, save_tiny_masked_lm
 from support.quick_probes import quick_probes
 
 STORY = (
@@ -46,6 +47,21 @@ def few_heads(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def few_decoder_heads(tmp_path_factory):
+    """As many of a decoder."""
+    return save_few_heads(tmp_path_factory.mktemp("few") / "decoder", headscope_decoder.folder(), layers=3)
+
+
+@pytest.fixture(scope="module")
+def few_documents(tmp_path_factory):
+    """The first documents of the demonstration's text: intervals need ten."""
+    documents = headscope_minilm.demo_text().read_text(encoding="utf-8").split("\n\n")
+    file = tmp_path_factory.mktemp("few") / "demo.txt"
+    file.write_text("\n\n".join(documents[:24]), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module")
 def classifier(few_heads, tmp_path_factory):
     """What the pages call my-sst2."""
     return save_classifier(
@@ -54,12 +70,15 @@ def classifier(few_heads, tmp_path_factory):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch, request, classifier):
+def folder(tmp_path, monkeypatch, request, classifier, few_heads, few_decoder_heads, few_documents):
     """A folder with corpora: enough to measure on, and few sentences to train on, for that takes long.
 
     The files of figures beside a report are left out, and so is its page but in the tutorial, which says what is on it:
     drawing them takes most of a report's time, and has tests of its own.
     """
+    monkeypatch.setattr(headscope_minilm, "folder", lambda: few_heads)
+    monkeypatch.setattr(headscope_minilm, "demo_text", lambda: few_documents)
+    monkeypatch.setattr(headscope_decoder, "folder", lambda: few_decoder_heads)
     monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
     if "tutorial" not in request.node.name:
         monkeypatch.setattr("headscope.reporting.report_page._rendered", lambda *_: "<title>A report</title>")
@@ -121,8 +140,7 @@ def test_the_demonstration_reports_on_both_models():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sequence", [case for case in COMMANDS if not begins_another(case.values[0])])
-def test_commands_run_as_written(sequence, folder, few_heads, monkeypatch):
-    monkeypatch.setattr(headscope_minilm, "folder", lambda: few_heads)
+def test_commands_run_as_written(sequence, folder):
     for line in lines_of(sequence):
         if line.startswith("make "):
             makefile = (ROOT / "Makefile").read_text()
@@ -145,8 +163,7 @@ def test_every_command_is_among_those_run():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p, "python")], ids=lambda p: p.name)
-def test_python_runs_as_written(page, folder, few_heads, monkeypatch):
-    monkeypatch.setattr(headscope_minilm, "folder", lambda: few_heads)
+def test_python_runs_as_written(page, folder):
     names: dict[str, object] = {"__name__": "docs"}
     for number, block in enumerate(blocks(page, "python")):
         exec(compile(block, f"{page.name} block {number + 1}", "exec"), names)

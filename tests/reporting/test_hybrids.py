@@ -7,7 +7,7 @@ from headscope.reporting.payload import data_block
 from headscope.reporting.report_page import render_report
 from headscope.study.manifest import _misshapen
 from support import mock_inputs
-from support.measured import about, with_parts
+from support.measured import with_parts
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def run():
 def test_layers_are_told_by_the_models_number(run):
     (kind,) = kinds_of(run)
     assert [kind.layer_name(layer) for layer in (1, 2)] == ["1 (model’s 3)", "2 (model’s 7)"]
-    assert data_block(about(run))["kinds"][0]["own"] == [3, 7]
+    assert data_block(run)["kinds"][0]["own"] == [3, 7]
     page = render_report(run)
     assert (
         page.count('<th scope="row">1 (model’s 3)</th>')
@@ -33,7 +33,7 @@ def test_other_models_layers_have_one_number():
     plain = mock_inputs.decoder(2, 3)
     (kind,) = kinds_of(plain)
     assert kind.layer_name(2) == "2"
-    assert "own" not in data_block(about(plain))["kinds"][0]
+    assert "own" not in data_block(plain)["kinds"][0]
 
 
 @pytest.mark.parametrize("own", [[3], "37", [3, "7"], None])

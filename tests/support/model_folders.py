@@ -41,6 +41,19 @@ def _save_bert(make: Callable[[Any], Any], folder: Path, *, heads: int, layers: 
     return folder
 
 
+def save_few_heads(folder: Path, model: Path, *, layers: int) -> Path:
+    """Write a narrow random decoder with the configuration, heads and tokenizer of a larger one, and fewer layers."""
+    import transformers as tf
+
+    config = tf.AutoConfig.from_pretrained(
+        model, num_hidden_layers=layers, hidden_size=32, head_dim=4, intermediate_size=16
+    )
+    torch.manual_seed(0)
+    tf.AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    tf.AutoTokenizer.from_pretrained(model).save_pretrained(folder)
+    return folder
+
+
 def save_classifier(folder: Path, bare: Path, classes: Sequence[str], **settings: Any) -> Path:
     """Write a model of a folder's configuration with a random head for classes, and its tokenizer."""
     import transformers as tf

@@ -15,6 +15,7 @@ from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures, Me
 from headscope.report_kit.head_functions import FunctionScores
 from headscope.report_kit.report_parts import Context, Drawing, Parts
 from headscope.study.head_columns import groups_of, rows_of
+from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 from headscope.visible import capital
 
@@ -32,6 +33,7 @@ def drawings_of(about: Context) -> dict[str, Drawing]:
     return {file: draw for figure in figures for file, draw in figure.drawings(about).items()}
 
 
+@once_a_study
 def functions_of(run: Study) -> list[FunctionScores]:
     """Return what was looked for in the heads of a run: relations, then behaviors, in the order of the report."""
     scores = [of_function for parts in every_part() for of_function in parts.functions(run)]

@@ -38,8 +38,8 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
     check_study(study)
     about = Context.of(study)
     run, words, kinds = about.run, about.words, about.kinds
-    functions, data = functions_of(run), data_block(about)
-    sentences = sentences_block(about)
+    functions, data = functions_of(run), data_block(run)
+    sentences = sentences_block(run)
     needed = {name: what for parts in every_part() for name, what in parts.needed.items()} | {
         TOP_EXAMPLES: _TOP_EXAMPLES
     }

@@ -17,6 +17,7 @@ from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import capital
 from headscope.statistics.role_catalog import OTHERWISE
 from headscope.statistics.statistic_catalog import NAMES
+from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 from headscope.views.markup import Html, el
 
@@ -155,6 +156,7 @@ class Kind:
         return values
 
 
+@once_a_study
 def kinds_of(run: Study) -> tuple[Kind, ...]:
     """Lay out every kind that the manifest names, in its order."""
     entries = run.manifest["kinds"]

@@ -18,6 +18,8 @@ from headscope.report_kit.words import Words
 from headscope.reporting.head_functions import finds_of, shows_of
 from headscope.reporting.head_summary import strongest_behavior
 from headscope.reporting.payload import packed, shown_tokens
+from headscope.study.once_a_study import once_a_study
+from headscope.study.study import Study
 from headscope.visible import titled
 
 TOP_EXAMPLES = "top_examples"
@@ -38,7 +40,8 @@ _SHARED = "\u2014\u2018\u2019\u201c\u201d\u2026"  # marks that other scripts hav
 _UNSPACED = re.compile(rf"(?<=[{_WITHOUT}]) (?=[{_WITHOUT}{_SHARED}])|(?<=[{_SHARED}]) (?=[{_WITHOUT}])")
 
 
-def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]]:
+@once_a_study
+def sentences_block(run: Study) -> dict[str, dict[int, list[dict[str, Any]]]]:
     """Return each head's sentences by kind and place: first what it finds, then what it shows, then those of its role.
 
     A sentence has `what` (relation, behavior or role), `name`, `label`, `outcome` (right or wrong, of relations),
@@ -47,7 +50,8 @@ def sentences_block(about: Context) -> dict[str, dict[int, list[dict[str, Any]]]
     be typed into a view. Of more than 512 heads of a kind each
     has its first sentence alone, and of that 16 tokens.
     """
-    run, words = about.run, about.words
+    about = Context.of(run)
+    words = about.words
     by_head: dict[str, dict[int, list[dict[str, Any]]]] = {kind.name: {} for kind in about.kinds}
     width = {kind.name: kind.heads_per_layer for kind in about.kinds}
     many = {kind.name for kind in about.kinds if kind.size > MANY_HEADS}
@@ -72,7 +76,7 @@ def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
     with more than 512 heads have their sentences in the atlas alone.
     """
     roles_kept = about.run.tables.get(TOP_EXAMPLES) is not None
-    every, functions = sentences_block(about), functions_of(about.run)
+    every, functions = sentences_block(about.run), functions_of(about.run)
     out: dict[str, dict[int, dict[str, Any]]] = {}
     for kind in about.kinds:
         finds, shows = finds_of(about.run, kind, functions), shows_of(kind, functions)

@@ -32,6 +32,7 @@ from headscope.report_kit.linked_sentences import Sentence, sentence
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import count
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 
 
@@ -40,6 +41,7 @@ def first_findings(run: Study) -> list[str]:
     return [sentence.text for sentence in headline(findings(run))]
 
 
+@once_a_study
 def findings(run: Study) -> list[Sentence]:
     """Return every sentence that the run supports, topic by topic, kind by kind."""
     return all_findings(Context.of(run))

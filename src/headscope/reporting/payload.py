@@ -22,13 +22,16 @@ from headscope.reporting.head_functions import finds_of, shows_of
 from headscope.reporting.head_summary import summaries_of_kind
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN, Role
 from headscope.statistics.statistic_catalog import NAMES, is_share
+from headscope.study.once_a_study import once_a_study
+from headscope.study.study import Study
 from headscope.views.quantize import write_weights
 from headscope.visible import titled
 
 SCHEMA = 1
 
 
-def data_block(about: Context) -> dict[str, Any]:
+@once_a_study
+def data_block(run: Study) -> dict[str, Any]:
     """Return the statistics for the script: per kind flat lists in head order (layer by layer), null where missing.
 
     `relations` has every head's accuracy at what was looked for, and `measures` what analyses have of every head
@@ -38,8 +41,9 @@ def data_block(about: Context) -> dict[str, Any]:
     are what they say of heads, and `tints` the colors of heads without a role, by the head's index. `guided` has what
     is said of heads that training showed where to look.
     """
+    about = Context.of(run)
     kinds, words = about.kinds, about.words
-    functions = functions_of(about.run)
+    functions = functions_of(run)
     occurring = [name for name in NAMES if any(kind.occurs(name) for kind in kinds)]
     return {
         "schema": SCHEMA,

@@ -12,7 +12,7 @@ from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import count, join, plain
 from headscope.reporting.card_sentences import first_sentences
-from headscope.reporting.every_finding import all_findings, headline
+from headscope.reporting.every_finding import findings, headline
 from headscope.reporting.guided import guided_line
 from headscope.reporting.parts import more_terms, write_figures
 from headscope.reporting.payload import data_block, maps_block
@@ -68,7 +68,7 @@ def render_report(run: Study, *, links: bool = False, atlas: str | None = None) 
 
 
 def _rendered(about: Context, atlas: str | None) -> str:
-    about = replace(about, findings=all_findings(about))
+    about = replace(about, findings=findings(about.run))
     name = plain(about.run.manifest["signature"]["model"]["name"])
     title = f"What does {short_name(name)} look at?"
     first = headline(about.findings)
@@ -86,7 +86,7 @@ def _rendered(about: Context, atlas: str | None) -> str:
             title=title,
             body=[skip, el("div", _rail(groups), parts, class_="columns")],
             data={
-                "data": data_block(about),
+                "data": data_block(about.run),
                 "maps": maps_block(about, most=1),
                 "sentences": first_sentences(about),
             },

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from headscope.attention.head_id import HeadId, head_anchor
-from headscope.report_kit.report_parts import Context
 from headscope.reporting.card_sentences import sentences_block
 from headscope.reporting.every_finding import findings
 from headscope.reporting.head_summary import head_summaries
@@ -28,7 +27,7 @@ def study_findings(study: Study) -> Findings:
 def head_cards(study: Study) -> Callable[[HeadId], HeadCard]:
     """Return what makes the card of a head; what all heads share is read once."""
     summaries = head_summaries(study)
-    sentences = sentences_block(Context.of(study))
+    sentences = sentences_block(study)
     width = {part["kind"]: part["heads"] for part in study.manifest["kinds"]}
     roles = study.roles.set_index(["kind", "layer", "head"])["role"]
     atlas = study.path / _ATLAS

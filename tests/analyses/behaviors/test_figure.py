@@ -75,7 +75,7 @@ def test_what_does_not_fit_on_a_page_goes_on():
 
 def test_the_page_knows_every_cell_by_its_head_and_measure(run):
     shown = about(run, links=True)
-    measures = {one["name"]: one["values"] for one in data_block(shown)["measures"]}
+    measures = {one["name"]: one["values"] for one in data_block(shown.run)["measures"]}
     parts = ((behaviors_findings, behaviors_section), (experiments_findings, experiments_section))
     for findings, section in parts:
         page = str(only(section(about(run, found=findings(shown), links=True))))

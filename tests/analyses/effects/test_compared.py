@@ -105,7 +105,7 @@ def test_the_card_says_what_a_head_does_to_the_model():
     )
     # Uniform attention in the first head costs nothing: there is no effect to keep.
     assert "keeps" not in lines[0]
-    (block,) = data_block(Context.of(inputs))["kinds"]
+    (block,) = data_block(inputs)["kinds"]
     assert block["lines"] == lines
     plain = mock_inputs.decoder(2, 4)
     assert effect_lines(plain, Context.of(plain).kinds[0]) == {}

@@ -42,13 +42,13 @@ def test_each_head_has_its_sentence_in_the_pages_data(explained):
     sentences = head_sentences(explained.run, kind)
     assert sentences[kind.head_index(2, 3)] == "77% explained: attends to [CLS] (77)"
     index = kind.head_index(2, 3)
-    assert data_block(explained)["kinds"][0]["summaries"][index] == [sentences[index], ""]
+    assert data_block(explained.run)["kinds"][0]["summaries"][index] == [sentences[index], ""]
 
 
 def test_a_run_without_explanations_says_nothing_of_them():
     plain = about(mock_inputs.section_4(4, 8))
     assert explanation_findings(plain) == []
-    assert not any("explained" in name for name, _ in data_block(plain)["kinds"][0]["summaries"])
+    assert not any("explained" in name for name, _ in data_block(plain.run)["kinds"][0]["summaries"])
 
 
 def test_a_bar_has_what_each_color_adds_and_leaves_out_what_takes_away():
