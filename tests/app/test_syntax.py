@@ -208,7 +208,7 @@ def test_baselines_and_a_head_agree_with_a_plain_loop(syntax, sentences, model):
 def test_a_finished_run_is_shown_again_without_a_scan(syntax, model, treebank, monkeypatch):
     said, out = syntax("--controls", 1)
     monkeypatch.setattr(
-        "headscope.analyses.syntax.measure.scan", lambda *_, **__: pytest.fail("scanned again")
+        "headscope.analyses.syntax.measure.collect", lambda *_, **__: pytest.fail("scanned again")
     )
     again = run_command(
         "syntax", "--model", model, "--treebank", treebank, "--controls", 1, "--out", out, "-q"
