@@ -4,7 +4,7 @@ Shapes of BERT-base and of Llamas of a thousand million and of eight thousand mi
 128 to 32,768 tokens; and the distances between all heads of a model of 32 layers with 32 heads at 128 tokens. Aims:
 scan / bare at most 1.2 to 8,192 tokens and 1.6 at 32,768, memory at most that of the bare model and 1 GiB, distances at
 most 3x the bare model. A scan is timed as it comes (`scan`), in blocks of scores alone and by flex attention alone.
-Without a GPU it says so.
+Without a GPU it says so. What a batch of a default report launches is counted by `launches.py`, on a processor, too.
 """
 
 import argparse
@@ -32,6 +32,7 @@ from headscope.attention.scan import scan
 from headscope.errors import MemoryShortError
 from headscope.models.eager_mode import eager_evaluation
 from headscope.models.forward_inputs import model_inputs, no_cache
+from launches import bert_layer
 from scan_overhead import made_up
 
 LENGTHS = (128, 512, 1024, 2048, 4096, 8192, 16384, 32768)
@@ -216,6 +217,8 @@ def main(options: argparse.Namespace) -> int:
         "dtype": options.dtype,
         "fp32 products": torch.get_float32_matmul_precision(),
     }
+    layer = bert_layer(device="cuda")
+    where["launches a layer and batch"] = {"model": layer.model, "statistics": layer.statistics.total()}
     print(json.dumps(where), flush=True)
     found = []
     for name in options.shapes:

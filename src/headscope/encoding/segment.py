@@ -2,10 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from headscope.encoding.vocabulary import KeyClass
 
 if TYPE_CHECKING:
     import torch
@@ -95,7 +98,19 @@ class SegmentInfo:
             before_copy=self.on_host,
         )
 
-    @property
+    @cached_property
+    def content(self) -> "Tensor":
+        """Which tokens are neither padding nor special tokens, `[batch, position]` bool."""
+        return self.valid & (self.classes != KeyClass.CLS) & (self.classes != KeyClass.SEP)
+
+    @cached_property
+    def starts_word(self) -> "Tensor":
+        """Which tokens are the first of a word, `[batch, position]` bool."""
+        starts = self.word_ids >= 0
+        starts[:, 1:] &= self.word_ids[:, 1:] != self.word_ids[:, :-1]
+        return starts
+
+    @cached_property
     def positions(self) -> "Tensor":
         """Position of each token in its own segment, 0-based, `[batch, position]`; -1 for padding."""
         return (self.valid.long().cumsum(1) - 1).masked_fill(~self.valid, -1)

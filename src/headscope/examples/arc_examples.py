@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words.word_attention import WordAxis, between_words, word_axis
+from headscope.attention.words.word_attention import WordAxis, axis_of, between_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.tokenizer.token_names import SPECIAL_NAMES
@@ -100,7 +100,7 @@ class ArcExamples:
         if not wanted_of_layer or self._batch is None:
             return
         if tile.kind not in self._axes:
-            self._axes[tile.kind] = word_axis(tile.queries.word_ids, tile.queries.valid)
+            self._axes[tile.kind] = axis_of(tile.queries)
         axis = self._axes[tile.kind]
         heads = torch.tensor([wanted.head - 1 for wanted in wanted_of_layer], device=tile.weights.device)
         between = between_words(tile.weights[:, heads], axis, axis, pooling=self.pooling)

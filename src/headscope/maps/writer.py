@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words.word_attention import word_axis, word_level
+from headscope.attention.words.word_attention import axis_of, word_level
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.maps.growing_folder import SHARD_BYTES, MapsFolder
@@ -127,7 +127,7 @@ class MapsWriter:
         if self._pooling is None:
             return tile.weights, tile.queries.positions[:, tile.rows], tile.keys.valid
         words = self._to_words(tile, tile.weights, pooling=self._pooling)
-        whole = word_axis(tile.queries.word_ids, tile.queries.valid)
+        whole = axis_of(tile.queries)
         places = whole.places[:, tile.rows].gather(1, words.queries.leaders)
         return words.weights, places.masked_fill(~words.queries.valid, -1), words.keys.valid
 
@@ -166,7 +166,7 @@ class MapsWriter:
         if self._pooling is None:
             counts: list[int] = info.lengths.tolist()
             return counts
-        words: list[int] = word_axis(info.word_ids, info.valid).valid.sum(1).tolist()
+        words: list[int] = axis_of(info).on_host.valid.sum(1).tolist()
         return words
 
     def _tokens(self, info: SegmentInfo, item: int) -> Tokens:

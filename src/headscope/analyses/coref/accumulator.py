@@ -12,6 +12,7 @@ from torch import Tensor
 from headscope.analyses.coref.baselines import BASELINES, baseline_hits
 from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, MentionTable
 from headscope.analyses.coref.scored_mentions import MentionQueries, ScoredMentions
+from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 from headscope.attention.words.word_attention import check_pooling
 from headscope.attention.words.word_rows import WordRows
@@ -77,6 +78,7 @@ class CoreferenceAccumulator(Accumulator):
         self._mentions: ScoredMentions | None = None
         self._rows: dict[str, tuple[WordRows, MentionQueries]] = {}
         self._layer_hits: dict[str, list[Tensor]] = {}
+        self._hits: dict[str, OnHost] = {}
         super().__init__([part for part in layout if part.kind != "cross"])
 
     def declare(self) -> Declared:
@@ -101,7 +103,7 @@ class CoreferenceAccumulator(Accumulator):
         if tile.kind == "cross" or self._mentions is None:
             return
         if tile.kind not in self._rows:
-            rows = WordRows.of(tile, self._mentions.wanted.to(tile.queries.word_ids.device))
+            rows = WordRows.of(tile, self._mentions.wanted)
             self._rows[tile.kind] = rows, MentionQueries.of(self._mentions, rows)
         rows, queries = self._rows[tile.kind]
         # A decoder's shift may have cut every head word off.
@@ -109,13 +111,15 @@ class CoreferenceAccumulator(Accumulator):
             attention = rows.attention(tile, pooling=self.options.pooling)
             self._layer_hits[tile.kind].append(queries.hits(attention))
 
+    def hand_over(self, copy: HostCopy) -> None:
+        """Have the batch's answers copied to the host."""
+        self._hits = {
+            kind: copy.add(torch.stack(layers, dim=1)) for kind, layers in self._layer_hits.items() if layers
+        }
+
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to their documents."""
-        hits_by_kind = {
-            kind: torch.stack(layers, dim=1).cpu().numpy()
-            for kind, layers in self._layer_hits.items()
-            if layers
-        }
+        hits_by_kind = {kind: handle.array for kind, handle in self._hits.items()}
         for item, (segment, table) in enumerate(zip(batch.segments, self._tables)):
             if table is None or not len(table.scored):
                 continue
@@ -127,7 +131,7 @@ class CoreferenceAccumulator(Accumulator):
                 n_baselines=right.astype(np.int32) @ types,
                 **{f"n_hits.{kind}": hits[item] for kind, hits in hits_by_kind.items()},
             )
-        self._mentions, self._rows, self._layer_hits = None, {}, {}
+        self._mentions, self._rows, self._layer_hits, self._hits = None, {}, {}, {}
 
     def compute(self) -> tuple[CoreferenceSums, ...]:
         """Return what was counted, by group of documents."""

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from headscope.analyses.coref.mention_table import MentionTable
 from headscope.attention.words.word_rows import WordRows, on_places, places_of_words
+from headscope.encoding.sending import sent
 
 # How many weights are compared at once, so that many mentions in one input do not multiply its attention.
 _WEIGHTS_AT_ONCE = 1 << 22
@@ -76,17 +77,15 @@ class MentionQueries:
     @classmethod
     def of(cls, mentions: ScoredMentions, rows: WordRows) -> "MentionQueries":
         """Find the indices of the mentions among the queries and keys that were taken."""
-        device = rows.rows.device
-        items = mentions.items.to(device)
-        return cls(
-            items=items,
-            query_indices=places_of_words(rows.queries, mentions.wanted.shape[1])[
-                items, mentions.heads.to(device)
-            ],
-            types=mentions.types.to(device),
-            allowed=on_places(mentions.allowed.to(device), items, rows.keys),
-            right=on_places(mentions.right.to(device), items, rows.keys),
+        items, queries, keys = mentions.items, rows.queries.on_host, rows.keys.on_host
+        by_index = (
+            items,
+            places_of_words(queries, mentions.wanted.shape[1])[items, mentions.heads],
+            mentions.types,
+            on_places(mentions.allowed, items, keys),
+            on_places(mentions.right, items, keys),
         )
+        return cls(*(sent(each, rows.rows.device) for each in by_index))
 
     def hits(self, weights: Tensor) -> Tensor:
         """Count right answers, `[batch, head, type]`, in attention `[batch, head, query index, key index]`."""

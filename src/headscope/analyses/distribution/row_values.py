@@ -5,20 +5,13 @@ from torch import Tensor
 
 from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.tile import AttentionTile
-from headscope.encoding.segment import SegmentInfo
-from headscope.encoding.vocabulary import KeyClass
 
 _SINKS = [RowQuantity.CLS, RowQuantity.SEP, RowQuantity.SINK_LOGIT]
 
 
-def content_tokens(info: SegmentInfo) -> Tensor:
-    """Return which tokens are neither padding nor special tokens, `[batch, position]` bool."""
-    return info.valid & (info.classes != KeyClass.CLS) & (info.classes != KeyClass.SEP)
-
-
 def content_rows(tile: AttentionTile) -> Tensor:
     """Return which of a tile's rows are neither padding nor special tokens, `[batch, row]` bool."""
-    return content_tokens(tile.queries)[:, tile.rows]
+    return tile.queries.content[:, tile.rows]
 
 
 def row_values(tile: AttentionTile) -> dict[str, Tensor]:

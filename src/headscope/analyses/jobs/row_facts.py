@@ -7,7 +7,6 @@ import numpy as np
 import torch
 
 from headscope.analyses.distribution.row_tokens import ids_around, strongest_keys
-from headscope.analyses.distribution.row_values import content_tokens
 from headscope.analyses.jobs.uniform_baseline import (
     SORTS,
     Sorts,
@@ -75,15 +74,15 @@ def facts_of(
     item, head, at, row = rows.item, rows.head, rows.at, rows.at + tile.start
     queries, keys = tile.queries, tile.keys
     # Sinks and separators are left out.
-    weight, key = strongest_keys(tile, item, head, at, keys=content_tokens(keys))
+    weight, key = strongest_keys(tile, item, head, at, keys=keys.content)
     facts = {
         "weight": weight.float(),
         "key": keys.positions[item, key],
         "key_id": keys.ids[item, key],
         "row_class": queries.classes[item, row],
         "key_class": keys.classes[item, key],
-        "row_starts": _starts(queries.word_ids)[item, row],
-        "key_starts": _starts(keys.word_ids)[item, key],
+        "row_starts": queries.starts_word[item, row],
+        "key_starts": keys.starts_word[item, key],
         "ids": ids_around(queries, item, row, before=BEFORE, after=AFTER),
     }
     if tile.square:
@@ -147,10 +146,3 @@ def _random_directions(width: int) -> torch.Tensor:
     """Return random orthogonal directions, `[width, OUTPUT]`, the same in every run."""
     normal = np.random.default_rng(width).normal(size=(width, OUTPUT))
     return torch.from_numpy(np.linalg.qr(normal)[0]).float()
-
-
-def _starts(words: torch.Tensor) -> torch.Tensor:
-    """Return which tokens are the first of a word, `[batch, position]` bool."""
-    starts = words >= 0
-    starts[:, 1:] &= words[:, 1:] != words[:, :-1]
-    return starts

@@ -4,7 +4,6 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from headscope.analyses.distribution.row_values import content_tokens
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.sums import row_selection
@@ -33,7 +32,7 @@ def uniform_baseline(tile: AttentionTile, item: torch.Tensor, at: torch.Tensor, 
     for begin in range(0, len(numbers), step):
         few = numbers[begin : begin + step]
         items, positions = few // height, few % height
-        visible = tile.visibility.visible[items, positions] & content_tokens(keys)[items]
+        visible = tile.visibility.visible[items, positions] & keys.content[items]
         counts = torch.stack([(sort & visible).sum(1) for sort in sorts(tile, items, positions)], dim=1)
         shares.append(counts / visible.sum(1, keepdim=True).clamp(min=1))
     joined = torch.cat(shares)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.distribution.row_tokens import ids_around
-from headscope.analyses.distribution.row_values import content_tokens
 from headscope.analyses.pca.moments import Moments, moment_of
 from headscope.analyses.pca.principal import Principal, principal_directions
 from headscope.analyses.pca.sample_sizes import layers_apart, numbers_of, tokens_for
@@ -120,13 +119,13 @@ class PcaAccumulator(Accumulator):
             return
         rows = tile.rows
         sides = {"query": vectors.queries, "output": vectors.outputs}
-        is_content = content_tokens(tile.queries)[:, rows]
+        is_content = tile.queries.content[:, rows]
         for side, values in sides.items():
             self._moments.add((side, tile.kind, tile.layer), moment_of(values, is_content))
             self._candidates_of(tile, ROW).take(f"{side}.{tile.layer}", values, rows=rows)
         if tile.start == 0:
             values = vectors.keys
-            self._moments.add((SIDES[1], tile.kind, tile.layer), moment_of(values, content_tokens(tile.keys)))
+            self._moments.add((SIDES[1], tile.kind, tile.layer), moment_of(values, tile.keys.content))
             axis = ROW if tile.square else KEY
             self._candidates_of(tile, axis).take(
                 f"{SIDES[1]}.{tile.layer}", values, rows=slice(0, values.shape[2])
@@ -187,7 +186,7 @@ class _Candidates:
         keys = keys_of_batch(info.documents, info.indices, seed=seed)
         positions = info.positions.cpu().numpy()
         hashes = token_hashes(keys, positions)
-        item, at = np.nonzero(content_tokens(info).cpu().numpy() & (hashes < sample.least[0]))
+        item, at = np.nonzero(info.content.cpu().numpy() & (hashes < sample.least[0]))
         first = np.argsort(hashes[item, at], kind="stable")[: sample.most]
         item, at = item[first], at[first]
         self.segments = list(zip(info.documents, info.indices, strict=True))

@@ -4,14 +4,17 @@ Attention to a word that was cut is the sum over its pieces; attention from it i
 row still sums to 1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.encoding.choices import POOLINGS
-from headscope.encoding.segment import NO_WORD
+from headscope.encoding.segment import NO_WORD, SegmentInfo
+from headscope.encoding.sending import sent
 
 _ROUNDING = 1e-5  # of a row's sum
 
@@ -27,12 +30,26 @@ class WordAxis:
         valid: False for padding at the end of the shorter segments, `[batch, place]`.
         places: the place that each token belongs to, -1 for padding, `[batch, position]`.
         leaders: position of the first token of each place, 0 for padding, `[batch, place]`.
+        before_copy: the same words on the host, where these were copied to a device.
     """
 
     words: Tensor
     valid: Tensor
     places: Tensor
     leaders: Tensor
+    before_copy: "WordAxis | None" = field(default=None, repr=False)
+
+    @property
+    def on_host(self) -> "WordAxis":
+        """The same words on the host: whoever reads them there does not wait for the device."""
+        return self.before_copy or self
+
+    def to(self, device: torch.device) -> "WordAxis":
+        """Return the same words on a device, without waiting for it."""
+        if self.words.device == device:
+            return self
+        words, valid, leaders = sent(torch.stack([self.words, self.valid.long(), self.leaders]), device)
+        return WordAxis(words, valid != 0, sent(self.places, device), leaders, before_copy=self.on_host)
 
     @cached_property
     def members(self) -> Tensor:
@@ -43,22 +60,28 @@ class WordAxis:
     @cached_property
     def cut(self) -> tuple[Tensor, Tensor]:
         """The places of several tokens, numbered through the batch, and how many each has, `[place]` both."""
-        sizes = self.members.sum(1).flatten()
-        cut = (sizes > 1).nonzero()[:, 0]
-        return cut, sizes[cut]
+        places, (batch, longest) = self.on_host.places.numpy(), self.words.shape
+        first = np.arange(batch)[:, None] * longest
+        sizes = np.bincount((places + first)[places >= 0], minlength=batch * longest)
+        cut = np.flatnonzero(sizes > 1)
+        return self._sent(cut), self._sent(sizes[cut])
 
     @cached_property
     def unfilled(self) -> Tensor:
         """The places beyond the words of the shorter segments, numbered through the batch, `[place]`."""
-        return (~self.valid).flatten().nonzero()[:, 0]
+        return self._sent(np.flatnonzero(~self.on_host.valid.numpy()))
 
     @cached_property
     def followers(self) -> tuple[Tensor, Tensor, Tensor]:
         """The tokens that follow the first of their word: their segment, position and place, `[token]` each."""
-        at = torch.arange(self.places.shape[1], device=self.places.device)
-        first = self.leaders.gather(1, self.places.clamp(min=0))
-        item, position = ((self.places >= 0) & (first != at)).nonzero(as_tuple=True)
-        return item, position, self.places[item, position]
+        places, leaders = (each.numpy() for each in (self.on_host.places, self.on_host.leaders))
+        item, position = np.nonzero(places >= 0)
+        word_place = places[item, position]
+        follows = leaders[item, word_place] != position
+        return self._sent(item[follows]), self._sent(position[follows]), self._sent(word_place[follows])
+
+    def _sent(self, array: NDArray[np.int64]) -> Tensor:
+        return sent(torch.from_numpy(array), self.words.device)
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,34 +99,44 @@ class WordAttention:
     keys: WordAxis
 
 
+def axis_of(tokens: SegmentInfo) -> WordAxis:
+    """Find the places of a batch's words, where its tokens are; the host knows them, and nothing waits.
+
+    Args:
+        tokens: of one axis.
+    """
+    host = tokens.on_host
+    return word_axis(host.word_ids, host.valid).to(tokens.word_ids.device)
+
+
 def word_axis(word_ids: Tensor, valid: Tensor) -> WordAxis:
-    """Find the places of a batch's words.
+    """Find the places of a batch's words, on the host.
 
     Args:
         word_ids: index of each token's word, `NO_WORD` for special tokens and padding, `[batch, position]`.
         valid: False for padding, `[batch, position]`.
     """
-    batch, width = word_ids.shape
-    at = torch.arange(width, device=word_ids.device).expand(batch, width)
-    of_word = valid & (word_ids != NO_WORD)
+    ids, is_token = word_ids.numpy(), valid.numpy()
+    batch, width = ids.shape
+    at = np.broadcast_to(np.arange(width), ids.shape)
+    of_word = is_token & (ids != NO_WORD)
     # The first token of each word: the smallest position among the tokens that share its index.
-    index = word_ids.masked_fill(~of_word, 0)
-    number = int(index.max()) + 1 if width else 1
-    first = torch.full((batch, number), width, device=word_ids.device)
-    first = first.scatter_reduce(1, index, at.masked_fill(~of_word, width), "amin")
-    leader = torch.where(of_word, first.gather(1, index), at)
-    leads = valid & (leader == at)
-    places = (leads.long().cumsum(1) - 1).gather(1, leader).masked_fill(~valid, -1)
+    index = np.where(of_word, ids, 0)
+    first = np.full((batch, int(index.max(initial=0)) + 1), width)
+    item, position = np.nonzero(of_word)
+    np.minimum.at(first, (item, index[item, position]), position)
+    leader = np.where(of_word, np.take_along_axis(first, index, axis=1), at)
+    leads = is_token & (leader == at)
     counts = leads.sum(1)
-    longest = int(counts.max()) if batch else 0
+    places = np.take_along_axis(leads.cumsum(1) - 1, leader, axis=1)
     # Stable, so that leaders come first and in order.
-    leaders = (~leads).long().argsort(dim=1, stable=True)[:, :longest]
-    filled = torch.arange(longest, device=word_ids.device) < counts[:, None]
+    leaders = np.argsort(~leads, axis=1, kind="stable")[:, : int(counts.max(initial=0))]
+    filled = np.arange(leaders.shape[1]) < counts[:, None]
     return WordAxis(
-        words=word_ids.gather(1, leaders).masked_fill(~filled, NO_WORD),
-        valid=filled,
-        places=places,
-        leaders=leaders.masked_fill(~filled, 0),
+        words=torch.from_numpy(np.where(filled, np.take_along_axis(ids, leaders, axis=1), NO_WORD)),
+        valid=torch.from_numpy(filled),
+        places=torch.from_numpy(np.where(is_token, places, -1)),
+        leaders=torch.from_numpy(np.where(filled, leaders, 0)),
     )
 
 

@@ -2,12 +2,14 @@
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words.word_attention import WordAxis, between_words, word_axis
+from headscope.attention.words.word_attention import WordAxis, axis_of, between_words, word_axis
 from headscope.encoding.segment import NO_WORD
+from headscope.encoding.sending import sent
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,19 +28,20 @@ class WordRows:
 
     @classmethod
     def of(cls, tile: AttentionTile, wanted: Tensor) -> "WordRows":
-        """Find the rows of the words that are `wanted`, `[batch, word]`."""
-        word_ids = tile.queries.word_ids[:, tile.rows]
-        known = tile.row_valid & (word_ids != NO_WORD) & (word_ids < wanted.shape[1])
+        """Find the rows of the words that are `wanted`, `[batch, word]`, told by the host, which knows the tokens."""
+        queries, device = tile.queries.on_host, tile.queries.word_ids.device
+        word_ids, row_valid = queries.word_ids[:, tile.rows], queries.valid[:, tile.rows]
+        known = row_valid & (word_ids != NO_WORD) & (word_ids < wanted.shape[1])
         chosen = known & wanted.gather(1, word_ids.clamp(0, wanted.shape[1] - 1))
         counts = chosen.sum(1)
         # Stable, so that the chosen rows come first and in order.
-        order = (~chosen).long().argsort(dim=1, stable=True)[:, : int(counts.max())]
-        valid = torch.arange(order.shape[1], device=order.device) < counts[:, None]
+        order = (~chosen).long().argsort(dim=1, stable=True)[:, : int(counts.numpy().max(initial=0))]
+        valid = torch.arange(order.shape[1]) < counts[:, None]
         ids = word_ids.gather(1, order).masked_fill(~valid, NO_WORD)
         return cls(
-            rows=order.masked_fill(~valid, 0),
-            queries=word_axis(ids, valid),
-            keys=word_axis(tile.keys.word_ids, tile.keys.valid),
+            rows=sent(order.masked_fill(~valid, 0), device),
+            queries=word_axis(ids, valid).to(device),
+            keys=axis_of(tile.keys),
         )
 
     def attention(self, tile: AttentionTile, *, pooling: str) -> Tensor:
@@ -62,12 +65,12 @@ def on_places(marks: Tensor, items: Tensor, axis: WordAxis) -> Tensor:
     Args:
         marks: of all segments of a batch, one segment's after another's.
         items: the segment that each mark belongs to, ascending, `[mark]`.
-        axis: of the batch.
+        axis: of the batch, on the host as the others.
     """
     number = marks.shape[1]
     known = axis.valid & (axis.words != NO_WORD) & (axis.words < number)
     index = axis.words.clamp(0, number - 1)
-    counts = items.bincount(minlength=len(index)).tolist()
+    counts = np.bincount(items.numpy(), minlength=len(index)).tolist()
     # A segment at a time: an index for every mark and place would take eight times the room of the marks.
     parts = [
         marks_of_segment[:, index[item]] & known[item]

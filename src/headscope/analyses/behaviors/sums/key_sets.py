@@ -126,6 +126,20 @@ class KeySets:
         at = torch.arange(self.keys, device=self.counted.device, dtype=torch.float64)
         return (at[None, :] - at[self.start : self.start + self.rows, None]).abs()
 
+    @cached_property
+    def class_columns(self) -> Tensor:
+        """The columns of the behaviors whose keys are of a class, in the order of `classes`."""
+        return sent(torch.tensor([column for column, _ in OF_CLASS]), self.counted.device)
+
+    @cached_property
+    def local_keys(self) -> tuple[Tensor, Tensor]:
+        """The key of each row at each of `LOCAL`, and whether it is within the input, `[row, offset]` both."""
+        device = self.counted.device
+        at = torch.arange(self.start, self.start + self.rows, device=device)[:, None]
+        keys = at + sent(torch.tensor(LOCAL), device)
+        within = keys.clamp(0, self.keys - 1)
+        return within, keys == within
+
     def _add_diagonal(self, number: Tensor, visible: Tensor, offset: int) -> None:
         """Add 1 to the rows that see the key at an offset, `[batch, row]`."""
         diagonal = self.start + offset

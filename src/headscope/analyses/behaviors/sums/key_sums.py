@@ -12,7 +12,7 @@ from torch import Tensor
 
 from headscope.analyses.behaviors.catalog import NAMES
 from headscope.analyses.behaviors.sums.key_pairs import Shares
-from headscope.analyses.behaviors.sums.key_sets import COLUMN, LOCAL, OF_CLASS, KeySets
+from headscope.analyses.behaviors.sums.key_sets import COLUMN, LOCAL, KeySets
 
 # Weights that are float64 at a time: they are read several times, so they should fit the cache.
 _WEIGHTS_AT_ONCE = 1 << 19
@@ -56,15 +56,12 @@ def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> Key
     out[..., COLUMN["first"]] = by_key.gather(3, sets.first[None, :, None, None].expand(*out.shape[:3], 1))[
         ..., 0
     ]
-    for (column, _), values in zip(OF_CLASS, (by_key @ sets.classes).unbind(-1), strict=True):
-        out[..., column] = values
+    out.index_copy_(3, sets.class_columns, by_key @ sets.classes)
     if sets.square:
         out[..., COLUMN["distance"]] = distance
-        for offset in LOCAL:
-            on_diagonal = _on_diagonal(sets, weights, offset, shares)
-            out[..., COLUMN["local"]] += on_diagonal
-            if offset == -1:
-                out[..., COLUMN["previous"]] = on_diagonal
+        at_offsets = _at_offsets(sets, weights, shares)
+        out[..., COLUMN["local"]] = at_offsets.sum(-1)
+        out[..., COLUMN["previous"]] = at_offsets[..., LOCAL.index(-1)]
         for name, pairs in sets.pairs.items():
             out[..., COLUMN[name]] = pairs.sums(weights, shares)
     if shares is None:
@@ -112,15 +109,13 @@ def _over_rows(sets: KeySets, weights: Tensor, norms: Tensor | None) -> tuple[Te
     return by_key, distance, shares
 
 
-def _on_diagonal(sets: KeySets, weights: Tensor, offset: int, shares: Shares | None) -> Tensor:
-    """Sum over the rows that have a key at an offset, `[measure, batch, head]`."""
-    diagonal = sets.start + offset
-    first = max(0, -diagonal)
-    values = weights.diagonal(diagonal, -2, -1).double()
-    rows = slice(first, first + values.shape[-1])
-    values = torch.where(sets.counted[:, None, rows], values, 0.0)
-    sums = [values.sum(-1)]
+def _at_offsets(sets: KeySets, weights: Tensor, shares: Shares | None) -> Tensor:
+    """Sum over the rows the weights on the keys at each of `LOCAL`, `[measure, batch, head, offset]`."""
+    batch, heads = weights.shape[:2]
+    keys, there = sets.local_keys
+    values = weights.gather(3, keys.expand(batch, heads, -1, -1)).double()
+    values = torch.where(sets.counted[:, None, :, None] & there, values, 0.0)
+    sums = [values.sum(2)]
     if shares is not None:
-        keys = slice(first + diagonal, first + diagonal + values.shape[-1])
-        sums.append((values * shares.rows[..., rows] * shares.keys[..., keys]).sum(-1))
+        sums.append((values * shares.rows[..., None] * shares.keys[:, :, keys]).sum(2))
     return torch.stack(sums)

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.coref.gap.gap_segments import FIELD, GAP_BASELINES, GENDERS, GapQuestion
+from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 from headscope.attention.words.word_attention import check_pooling
 from headscope.attention.words.word_rows import WordRows, places_of_words
 from headscope.encoding.batching import Batch
+from headscope.encoding.sending import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.accumulator import Accumulator, Span
 from headscope.statistics.sums.kept import Declared, counted, summed
@@ -88,6 +90,7 @@ class GapAccumulator(Accumulator):
         self._questions: list[GapQuestion | None] = []
         self._rows: dict[str, tuple[WordRows, Tensor]] = {}
         self._layer_marks: dict[str, list[Tensor]] = {}
+        self._marks: dict[str, OnHost] = {}
         super().__init__([part for part in layout if part.kind != "cross"])
 
     def declare(self) -> Declared:
@@ -118,13 +121,15 @@ class GapAccumulator(Accumulator):
         scores = weights.gather(2, index).masked_fill((names < 0)[:, None], 0)
         self._layer_marks[tile.kind].append(scores[..., 1] > scores[..., 0])
 
+    def hand_over(self, copy: HostCopy) -> None:
+        """Have the batch's answers copied to the host."""
+        self._marks = {
+            kind: copy.add(torch.stack(layers, dim=1)) for kind, layers in self._layer_marks.items() if layers
+        }
+
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to their rows."""
-        marks_by_kind = {
-            kind: torch.stack(layers, dim=1).cpu().numpy()
-            for kind, layers in self._layer_marks.items()
-            if layers
-        }
+        marks_by_kind = {kind: handle.array for kind, handle in self._marks.items()}
         for item, (segment, question) in enumerate(zip(batch.segments, self._questions)):
             if question is None:
                 continue
@@ -138,7 +143,7 @@ class GapAccumulator(Accumulator):
                 baselines=question.baselines()[:, None] * genders,
                 **{name: value[..., None] * genders for name, value in right.items()},
             )
-        self._rows, self._layer_marks = {}, {}
+        self._rows, self._layer_marks, self._marks = {}, {}, {}
 
     def compute(self) -> tuple[GapSums, ...]:
         """Return what was counted, by group of rows."""
@@ -164,9 +169,7 @@ def _locate(tile: AttentionTile, questions: Sequence[GapQuestion | None]) -> tup
             pronouns[item] = question.pronoun
             last[item] = question.last_words
     number = int(max(pronouns.max(), last.max())) + 1
-    device = tile.queries.word_ids.device
-    wanted = torch.from_numpy(pronouns[:, None] == np.arange(number)).to(device)
-    rows = WordRows.of(tile, wanted)
-    names = torch.from_numpy(last).to(device)
-    positions = places_of_words(rows.keys, number).gather(1, names.clamp(min=0))
-    return rows, positions.masked_fill(names < 0, -1)
+    rows = WordRows.of(tile, torch.from_numpy(pronouns[:, None] == np.arange(number)))
+    names = torch.from_numpy(last)
+    positions = places_of_words(rows.keys.on_host, number).gather(1, names.clamp(min=0))
+    return rows, sent(positions.masked_fill(names < 0, -1), rows.rows.device)

@@ -10,7 +10,7 @@ from torch import Tensor
 from headscope.analyses.probes.data.attention_tables import TableWriter
 from headscope.attention.head_id import HeadId
 from headscope.attention.tile import AttentionTile
-from headscope.attention.words.word_attention import WordAxis, between_words, word_axis
+from headscope.attention.words.word_attention import WordAxis, axis_of, between_words
 from headscope.attention.words.word_rows import places_of_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD
@@ -76,7 +76,7 @@ class WordMapCollector:
         if tile.kind == "cross":
             return
         if tile.kind not in self._axes:
-            axis = word_axis(tile.queries.word_ids, tile.queries.valid)
+            axis = axis_of(tile.queries)
             self._axes[tile.kind] = axis, table_positions(axis, max(self._words))
         axis, positions = self._axes[tile.kind]
         attention = between_words(tile.weights, axis, axis, pooling=self.pooling)

@@ -1,7 +1,7 @@
 """The word that each head attends to for every word, scored against the gold trees (section 4.2)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,19 +15,38 @@ from headscope.analyses.syntax.arcs.batch_arcs import Pointer, reachable
 from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, Arcs, ArcTable
 from headscope.analyses.syntax.arcs.head_answers import Answers, judge, read_answers
 from headscope.analyses.syntax.arcs.sums import NOOP_CLASSES, DependencyOptions, DependencySums
+from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 from headscope.attention.visibility import Visibility
-from headscope.attention.words.word_attention import between_words, word_axis
+from headscope.attention.words.word_attention import axis_of, between_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.packing.tree_fields import arcs_of_fields
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.arc_bins import DISTANCES
+from headscope.statistics.sums import row_selection
 from headscope.statistics.sums.accumulator import Accumulator, Span
 from headscope.statistics.sums.groups import GroupedSums
 from headscope.statistics.sums.kept import Declared, counted, total
 
 SPECIAL_GROUPS = 32
 """Groups of documents, at most, that attention to special tokens is kept for."""
+
+
+@dataclass(frozen=True)
+class _HandedOver:
+    """What a batch's answers of one kind of attention come to.
+
+    Attributes:
+        hits: right answers, `[run, layer, head, direction]`; a run is a pair of document and cell.
+        totals: `other` and `reachable` of each relation.
+        special: attention to special tokens of the words that attend, `[run, layer, head, 2]`.
+        special_runs: the runs of these.
+    """
+
+    hits: OnHost
+    totals: dict[str, OnHost]
+    special: OnHost
+    special_runs: ArcRuns
 
 
 class DependencyAccumulator(Accumulator):
@@ -56,6 +75,10 @@ class DependencyAccumulator(Accumulator):
         self.table = table
         self.options = options or DependencyOptions()
         self._arcs: list[Arcs] = []
+        self._names: list[str] = []
+        self._documents = np.zeros(0, dtype=np.int64)
+        self._by_cell = ArcRuns.of(self._documents, self._documents)
+        self._handed: dict[str, _HandedOver] = {}
         self._pointers: dict[str, Pointer] = {}
         self._answers: dict[str, list[tuple[Answers, ...]]] = {}
         self._reachable: dict[str, list[Tensor]] = {}
@@ -101,6 +124,13 @@ class DependencyAccumulator(Accumulator):
             heads, relations = arcs_of_fields(segment.fields, number, origin)
             sentences.append((segment.words or ("",) * number, heads, relations))
         self._arcs = self.table.arcs_of(sentences)
+        names, self._documents = np.unique(np.array(batch.info.documents), return_inverse=True)
+        self._names = names.tolist()
+        self._by_cell = ArcRuns.of(
+            np.repeat(self._documents, [len(each.cells) for each in self._arcs]),
+            np.concatenate([each.cells for each in self._arcs]),
+        )
+        self._handed = {}
         self._pointers = {}
         self._answers = {part.kind: [] for part in self.layout}
         self._reachable = {part.kind: [] for part in self.layout}
@@ -111,7 +141,7 @@ class DependencyAccumulator(Accumulator):
         if tile.kind == "cross":
             return
         if tile.kind not in self._pointers:
-            axis = word_axis(tile.queries.word_ids, tile.queries.valid)
+            axis = axis_of(tile.queries)
             self._pointers[tile.kind] = Pointer.of(axis, tile.queries.classes, self._arcs)
         pointer = self._pointers[tile.kind]
         attention = between_words(tile.weights, pointer.axis, pointer.axis, pooling=self.options.pooling)
@@ -125,27 +155,18 @@ class DependencyAccumulator(Accumulator):
         """Say which arcs the mask of a layer allows; layers that share a mask share the answer."""
         key = id(tile.visibility)
         if key not in self._reachable_by_mask:
-            # A causal or local mask hides some words.
+            # A causal or local mask hides some words; a device is not asked whether it does.
             fewer = tile.visibility.counts < tile.keys.lengths[:, None]
-            hidden = bool((fewer & tile.row_valid).any())
-            visible = tile.visibility.visible if hidden else None
+            looks = row_selection.waits(fewer.device) or bool((fewer & tile.row_valid).any())
+            visible = tile.visibility.visible if looks else None
             arcs = reachable(pointer, visible, directions=len(self.options.directions))
             # The visibility is kept, so that no other object can take its id.
             self._reachable_by_mask[key] = (tile.visibility, arcs)
         return self._reachable_by_mask[key][1]
 
-    def end(self, batch: Batch) -> None:
-        """Add the batch's answers to its documents."""
-        names, documents = np.unique(np.array(batch.info.documents), return_inverse=True)
-        cells = np.concatenate([each.cells for each in self._arcs])
-        relations = cells // len(DISTANCES)
-        by_cell = ArcRuns.of(np.repeat(documents, [len(each.cells) for each in self._arcs]), cells)
-        offsets = np.concatenate([each.offsets for each in self._arcs])
-        sums: dict[str, NDArray[Any]] = {
-            "n_arcs": np.bincount(by_cell.run_of, minlength=len(by_cell.cells)),
-            "n_offsets": by_cell.sums(torch.from_numpy(offsets)),
-        }
-        special_sums, batches = self._special_sums, [(self.sums, sums, by_cell)]
+    def hand_over(self, copy: HostCopy) -> None:
+        """Score the batch's answers, and have their sums by document and cell copied to the host."""
+        relations = self._by_cell.cells[self._by_cell.run_of] // len(DISTANCES)
         for kind, layers in self._answers.items():
             if not layers:
                 continue
@@ -153,31 +174,43 @@ class DependencyAccumulator(Accumulator):
             answers = [Answers.of_layers(each) for each in zip(*layers, strict=True)]
             pointer = self._pointers[kind]
             hits, other = judge(answers, pointer, special=self.options.special, compat=self.options.compat)
-            sums[f"n_hits.{kind}"] = by_cell.sums(hits)
-            batches.append((special_sums, *self._sums_of_special(kind, answers[0], relations, documents)))
-            totals = ("other", other), ("reachable", torch.stack(self._reachable[kind], dim=1))
-            for name, arc_values in totals:
-                total = sum_runs(arc_values, relations, len(self.table.relations))
-                self.totals[f"totals.{name}.{kind}"] += total.astype(np.int64)
-        for store, values, runs in batches:
-            for index, run in runs.slices(len(names)):
-                cells_sums = {name: value[run] for name, value in values.items()}
-                store.add_at(str(names[index]), runs.cells[run], **cells_sums)
-        unplaced = next((int((each.on_host[1] < 0).sum()) for each in self._pointers.values()), 0)
-        self.totals["words"] += (len(cells), unplaced)
-        self._answers, self._reachable, self._reachable_by_mask = {}, {}, {}
+            totals = {"other": other, "reachable": torch.stack(self._reachable[kind], dim=1)}
+            attending = Attending.of(pointer, relations, directions=len(self.options.directions))
+            runs = ArcRuns.of(self._documents[attending.rows], attending.cells)
+            self._handed[kind] = _HandedOver(
+                hits=copy.add(self._by_cell.sums(hits)),
+                totals={
+                    name: copy.add(sum_runs(of_arcs, relations, len(self.table.relations)))
+                    for name, of_arcs in totals.items()
+                },
+                special=copy.add(runs.sums(attending.pick(special_attention(answers[0], pointer)))),
+                special_runs=runs,
+            )
 
-    def _sums_of_special(
-        self, kind: str, answers: Answers, relations: NDArray[np.int64], documents: NDArray[np.int64]
-    ) -> tuple[dict[str, NDArray[Any]], ArcRuns]:
-        """Sum the attention to special tokens of the words that attend in each relation and direction, by document."""
-        pointer = self._pointers[kind]
-        attending = Attending.of(pointer, relations, directions=len(self.options.directions))
-        runs = ArcRuns.of(documents[attending.rows], attending.cells)
-        return {
-            f"noop.{kind}": runs.sums(attending.pick(special_attention(answers, pointer))),
-            f"n_attending.{kind}": np.bincount(runs.run_of, minlength=len(runs.cells)),
-        }, runs
+    def end(self, batch: Batch) -> None:
+        """Add the batch's answers to its documents."""
+        by_cell = self._by_cell
+        offsets = torch.from_numpy(np.concatenate([each.offsets for each in self._arcs]))
+        sums: dict[str, NDArray[Any]] = {
+            "n_arcs": np.bincount(by_cell.run_of, minlength=len(by_cell.cells)),
+            "n_offsets": by_cell.sums(offsets).numpy(),
+        }
+        batches = [(self.sums, sums, by_cell)]
+        for kind, handed in self._handed.items():
+            sums[f"n_hits.{kind}"] = handed.hits.array
+            runs = handed.special_runs
+            number = np.bincount(runs.run_of, minlength=len(runs.cells))
+            special = {f"noop.{kind}": handed.special.array, f"n_attending.{kind}": number}
+            batches.append((self._special_sums, special, runs))
+            for name, handle in handed.totals.items():
+                self.totals[f"totals.{name}.{kind}"] += handle.array.astype(np.int64)
+        for store, values, runs in batches:
+            for index, run in runs.slices(len(self._names)):
+                cells_sums = {name: value[run] for name, value in values.items()}
+                store.add_at(self._names[index], runs.cells[run], **cells_sums)
+        unplaced = next((int((each.on_host[1] < 0).sum()) for each in self._pointers.values()), 0)
+        self.totals["words"] += (len(by_cell.run_of), unplaced)
+        self._answers, self._handed, self._reachable, self._reachable_by_mask = {}, {}, {}, {}
 
     def compute(self) -> tuple[DependencySums, ...]:
         """Return the counts by group of documents, from which `best_heads` and `detail_tables` make the tables."""

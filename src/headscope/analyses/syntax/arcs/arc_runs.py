@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from headscope.encoding.sending import sent
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +32,7 @@ class ArcRuns:
         pairs, run_of = np.unique(documents * width + cells, return_inverse=True)
         return cls(run_of, pairs // width, pairs % width)
 
-    def sums(self, values: Tensor) -> NDArray[Any]:
+    def sums(self, values: Tensor) -> Tensor:
         """Sum `[arc, ...]` to `[run, ...]`."""
         return sum_runs(values, self.run_of, len(self.cells))
 
@@ -42,10 +43,10 @@ class ArcRuns:
             yield document, slice(ends[document], ends[document + 1])
 
 
-def sum_runs(values: Tensor, run_of: NDArray[np.int64], number: int) -> NDArray[Any]:
+def sum_runs(values: Tensor, run_of: NDArray[np.int64], number: int) -> Tensor:
     """Sum `[arc, ...]` to `[run, ...]`; True counts as 1, and float32 is exact far beyond the size of a batch."""
     flat = values.flatten(1)
     flat = flat.float() if flat.dtype == torch.bool else flat
     total = torch.zeros((number, flat.shape[1]), dtype=flat.dtype, device=flat.device)
-    total.index_add_(0, torch.from_numpy(run_of).to(flat.device), flat)
-    return total.reshape(number, *values.shape[1:]).cpu().numpy()
+    total.index_add_(0, sent(torch.from_numpy(run_of), flat.device), flat)
+    return total.reshape(number, *values.shape[1:])

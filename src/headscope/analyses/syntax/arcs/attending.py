@@ -10,6 +10,7 @@ from torch import Tensor
 
 from headscope.analyses.syntax.arcs.batch_arcs import Pointer
 from headscope.analyses.syntax.arcs.head_answers import Answers
+from headscope.encoding.sending import sent
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class Attending:
 
     def pick(self, table: Tensor) -> Tensor:
         """Pick the members' attention out of `special_attention`'s table, `[member, layer, head, 2]` float64."""
-        at = torch.from_numpy(np.stack([self.rows, self.positions])).to(table.device)
+        at = sent(torch.from_numpy(np.stack([self.rows, self.positions])), table.device)
         picked: Tensor = table[at[0], at[1]].double()
         return picked
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from headscope.analyses.syntax.arcs.gold_arcs import Arcs
 from headscope.attention.words.word_attention import WordAxis
 from headscope.encoding.segment import NO_WORD
+from headscope.encoding.sending import sent
 from headscope.encoding.vocabulary import KeyClass
 
 
@@ -51,18 +52,19 @@ class Pointer:
     @cached_property
     def itself(self) -> tuple[Tensor, Tensor]:
         """Segment and position of every word, where it would attend to itself, both `[word]`."""
-        item, position = self.candidate.nonzero(as_tuple=True)
-        return item, position
+        words, valid = self.axis.on_host.words.numpy(), self.axis.on_host.valid.numpy()
+        item, position = np.nonzero(valid & (words != NO_WORD))
+        device = self.axis.words.device
+        return sent(torch.from_numpy(item), device), sent(torch.from_numpy(position), device)
 
     @classmethod
     def of(cls, axis: WordAxis, classes: Tensor, arcs: Sequence[Arcs]) -> "Pointer":
         """Find the positions of a batch's arcs; `classes` are those of the tokens, `[batch, position]`."""
-        # One copy from the device brings both.
-        words, valid = torch.stack([axis.words, axis.valid.long()]).cpu().numpy()
+        words, valid = axis.on_host.words.numpy(), axis.on_host.valid.numpy()
         most = max((len(each.heads) for each in arcs), default=0)
         # An additional column holds -1 for the root and for heads that were cut off.
         position_of = np.full((len(arcs), most + 1), -1, dtype=np.int64)
-        segment, at = np.nonzero((words != NO_WORD) & (valid != 0))
+        segment, at = np.nonzero((words != NO_WORD) & valid)
         position_of[segment, words[segment, at]] = at
         rows = np.repeat(np.arange(len(arcs)), [len(each.heads) for each in arcs])
 
@@ -80,9 +82,9 @@ class Pointer:
                 positions_of([np.full(len(each.heads), len(each.heads) - 1) for each in arcs]),
             ]
         )
-        on_device = torch.from_numpy(on_host).to(axis.words.device)
+        on_device = sent(torch.from_numpy(on_host), axis.words.device)
         is_special = axis.valid & (axis.words == NO_WORD)
-        number = int(((words == NO_WORD) & (valid != 0)).sum(1).max()) if len(arcs) else 0
+        number = int(((words == NO_WORD) & valid).sum(1).max()) if len(arcs) else 0
         order = (~is_special).long().argsort(dim=1, stable=True)[:, :number]
         special = torch.where(is_special.gather(1, order), order, -1)
         of_special = classes.gather(1, axis.leaders).gather(1, order).masked_fill(special < 0, KeyClass.OTHER)

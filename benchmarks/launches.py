@@ -1,0 +1,204 @@
+"""What the pass of a default report over its text asks of a device: launches, and bytes that wait for a batch's end.
+
+Operators of torch that compute something are counted as they are asked for: a stand-in for a device's launches, each of
+which costs its host some microseconds. Views, and memory that nothing is written to, launch nothing. The model's own
+are told apart. Bytes are those of the sums that all stages have copied together when a batch ends.
+
+    python benchmarks/launches.py        of a model of BERT's shape with random weights, by place in the package
+"""
+
+import argparse
+import tempfile
+import traceback
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from transformers import BertConfig, BertModel
+
+from headscope.attention.host_copy import HostCopy
+from headscope.attention.model.model_source import ModelSource
+from headscope.attention.scan import TileAccumulator, scan
+
+_NOTHING = ("aten::empty", "aten::new_empty", "aten::_local_scalar_dense", "aten::pin_memory")
+MODEL = "model"
+
+
+class Launches(TorchDispatchMode):
+    """Counts operators within a `with` block.
+
+    Attributes:
+        counts: by the file and function of the package that asks for them, or `MODEL`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.counts: Counter[str] = Counter()
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        schema = func._schema
+        views = any(each.alias_info is not None and not each.alias_info.is_write for each in schema.returns)
+        if not views and not schema.name.startswith(_NOTHING):
+            self.counts[_asked_by()] += 1
+        return func(*args, **(kwargs or {}))
+
+
+def _asked_by() -> str:
+    for frame in reversed(traceback.extract_stack(limit=40)):
+        if "/transformers/" in frame.filename:
+            return MODEL
+        if "/src/headscope/" in frame.filename:
+            return f"{frame.filename.partition('/src/headscope/')[2]} {frame.name}"
+    return MODEL
+
+
+@dataclass(frozen=True)
+class BatchCost:
+    """What a batch asks of a device.
+
+    Attributes:
+        launches: by the file and function that ask for them.
+        waiting: bytes that are copied when it ends.
+        stacks: bytes of weights that are kept until it ends, at most.
+    """
+
+    launches: Counter[str]
+    waiting: int
+    stacks: int
+
+
+def batch_cost(source: ModelSource, accumulators: Sequence[TileAccumulator]) -> BatchCost:
+    """Return what a batch asks of a device, once it is known what the model is like.
+
+    Args:
+        source: whose batches are replaced: a list of two or more.
+        accumulators: fed with some of them.
+    """
+    batches = list(source.batches)
+    counts, waiting, stacks = [], [], 0
+    for some in (batches[:1], batches[:1], batches[:2]):
+        source.batches = some
+        fetched: list[int] = []
+        with Launches() as launches, mock.patch.object(HostCopy, "fetch", _weighing(fetched)):
+            stacks = scan(source, accumulators).held_bytes
+        counts.append(launches.counts)
+        waiting.append(sum(fetched))
+    return BatchCost(counts[2] - counts[1], waiting[2] - waiting[1], stacks)
+
+
+def _weighing(fetched: list[int]) -> Callable[[HostCopy], None]:
+    """Return `HostCopy.fetch` with a list of the bytes that it copies."""
+    fetch = HostCopy.fetch
+
+    def weighed(copy: HostCopy) -> None:
+        fetched.append(sum(handle.tensor.nbytes for handle in copy._handles))
+        fetch(copy)
+
+    return weighed
+
+
+def bert_run(folder: Path, *, layers: int, batch_size: int = 8, device: str = "cpu", **shape: int) -> Any:
+    """Return a run of a default report over a short text, by a model of BERT's shape with random weights.
+
+    Args:
+        folder: of the text.
+        layers: of the model.
+        batch_size: of the run.
+        device: of the model.
+        **shape: what else its configuration says.
+    """
+    from headscope.declarations.run_options import RunOptions
+    from headscope.models.loading.in_memory import model_in_memory
+    from headscope.models.loading.load_model import load_tokenizer
+    from headscope.prepare.prepared_run import prepare
+
+    path = folder / "text.txt"
+    path.write_text(
+        "The old man sat on the bank, and did not know.\nShe came, saw the dog, and left again.\n\n" * 64
+    )
+    tokenizer, _ = load_tokenizer("headscope-minilm")
+    torch.manual_seed(0)
+    config = BertConfig(num_hidden_layers=layers, vocab_size=len(tokenizer), **shape)
+    model = BertModel._from_config(config, add_pooling_layer=False, attn_implementation="sdpa").eval()
+    options = RunOptions(
+        loaded_model=model_in_memory(model.to(device), tokenizer),
+        text=(str(path),),
+        packing="single",
+        max_length=128,
+        batch_size=batch_size,
+    )
+    return prepare(options)
+
+
+def default_cost(run: Any) -> BatchCost:
+    """Return what a batch of a run's text asks of a device for all stages of a default report together."""
+    from headscope.running.stages import stages_of, text_scan
+
+    scans = [text_scan(stage, run) for stage in stages_of(run)]
+    accumulators = [each for some in scans if some is not None for each in some.accumulators]
+    source = run.source()
+    source.batches = [batch for _, batch in zip(range(2), source.batches)]
+    return batch_cost(source, accumulators)
+
+
+@dataclass(frozen=True)
+class LayerCost:
+    """What a layer of a batch asks of a device, and what a batch does once.
+
+    Attributes:
+        model: launches of the model.
+        statistics: those of the package, by file and function.
+        waiting: bytes that are copied when the batch ends.
+        once: launches of the package that a batch needs whatever the number of layers.
+    """
+
+    model: float
+    statistics: Counter[str]
+    waiting: float
+    once: float
+
+
+def layer_cost(few: BatchCost, many: BatchCost, *, layers: tuple[int, int]) -> LayerCost:
+    """Return what a layer adds: the difference of two models that differ in their layers alone.
+
+    Args:
+        few, many: of the same text.
+        layers: of both.
+    """
+    more = layers[1] - layers[0]
+    each = many.launches - few.launches
+    model = each.pop(MODEL) / more
+    statistics = Counter({place: round(number / more) for place, number in each.items()})
+    once = few.launches.total() - few.launches[MODEL] - layers[0] * each.total() / more
+    return LayerCost(model, statistics, (many.waiting - few.waiting) / more, once)
+
+
+def bert_layer(*, layers: tuple[int, int] = (2, 4), device: str = "cpu") -> LayerCost:
+    """Return what a layer of BERT's shape asks of a device, a batch of 8 inputs."""
+    costs = []
+    for number in layers:
+        with tempfile.TemporaryDirectory() as folder:
+            costs.append(default_cost(bert_run(Path(folder), layers=number, device=device)))
+    return layer_cost(*costs, layers=layers)
+
+
+def main() -> None:
+    """Print the launches of a batch, and of each layer of it."""
+    cost = bert_layer()
+    print(
+        f"a layer and batch: {cost.model:.0f} launches of the model, {cost.statistics.total()} of the statistics; "
+        f"{cost.waiting / 8 / 1024:.0f} KiB an input wait for the batch's end"
+    )
+    for place, number in cost.statistics.most_common():
+        print(f"{number:5} {place}")
+    print(f"a batch, once: {cost.once:.0f} of the statistics")
+
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
+    main()
