@@ -24,7 +24,7 @@ def refused(result, sentence):
 
 def test_a_site_of_one_page(cli, study, tmp_path):
     site = tmp_path / "new" / "site"
-    code, said, err = cli("atlas", "--study", study.path, "--out", site)
+    code, said, err = cli("atlas", study.path, "--out", site)
     assert (code, err) == (0, "")
     assert re.fullmatch(rf"atlas: {re.escape(str(site / 'index.html'))} \(\d+\.\d MB\)\n", said)
     assert [path.name for path in site.iterdir()] == ["index.html"]
@@ -33,7 +33,14 @@ def test_a_site_of_one_page(cli, study, tmp_path):
     assert json.loads(block)["model"] == "minilm-mlm"
     assert re.findall(r"https?://[^\s\"]+", page) == ["http://www.w3.org/2000/svg"]
     # The same folder again: the page is written over.
-    assert cli("atlas", "--study", study.path, "--out", site)[0] == 0
+    assert cli("atlas", study.path, "--out", site)[0] == 0
+
+
+def test_without_a_place_it_lies_beside_the_run(cli, study):
+    code, said, _ = cli("atlas", study.path)
+    beside = study.path.with_name("study-atlas") / "index.html"
+    assert (code, said.split(" (")[0]) == (0, f"atlas: {beside}")
+    assert beside.is_file()
 
 
 def test_from_python(study, tmp_path):
@@ -44,12 +51,12 @@ def test_from_python(study, tmp_path):
 
 def test_what_is_no_study_is_refused(cli, tmp_path):
     refused(
-        cli("atlas", "--study", tmp_path / "none", "--out", tmp_path / "site"),
+        cli("atlas", tmp_path / "none", "--out", tmp_path / "site"),
         f"{tmp_path / 'none'} holds no headscope run: expected a manifest.json, as headscope report --out writes it",
     )
     (tmp_path / "manifest.json").write_text('{"a": 1}')
     refused(
-        cli("atlas", "--study", tmp_path, "--out", tmp_path / "site"),
+        cli("atlas", tmp_path, "--out", tmp_path / "site"),
         f"{tmp_path / 'manifest.json'} is not the manifest of a headscope run; give a folder that headscope report "
         "wrote",
     )
@@ -61,7 +68,7 @@ def test_a_run_without_statistics_is_refused(cli, study, tmp_path):
     bare.mkdir()
     write_manifest(bare, {**study.manifest, "stages": {}})
     refused(
-        cli("atlas", "--study", bare, "--out", tmp_path / "site"),
+        cli("atlas", bare, "--out", tmp_path / "site"),
         f"{bare} has no table 'stats', which the atlas is made of; it has no table. Give the folder of a headscope "
         "report",
     )
@@ -72,18 +79,18 @@ def test_places_that_are_no_site_are_refused(cli, study, tmp_path):
     file = tmp_path / "file"
     file.write_text("x")
     refused(
-        cli("atlas", "--study", study.path, "--out", file),
+        cli("atlas", study.path, "--out", file),
         f"{file} is a file; --out expects a folder, new or empty, or that of an earlier atlas",
     )
     refused(
-        cli("atlas", "--study", study.path, "--out", study.path),
+        cli("atlas", study.path, "--out", study.path),
         f"{study.path} holds a run; give --out a folder of its own, such as {study.path / 'atlas'}",
     )
     other = tmp_path / "other"
     other.mkdir()
     (other / "index.html").write_text("<h1>my site</h1>")
     refused(
-        cli("atlas", "--study", study.path, "--out", other),
+        cli("atlas", study.path, "--out", other),
         f"{other} holds other files and no atlas; give --out a new or empty folder",
     )
     assert (other / "index.html").read_text() == "<h1>my site</h1>"

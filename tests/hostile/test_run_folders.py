@@ -175,7 +175,7 @@ def test_each_reader_says_it_from_the_command_line(whole, tmp_path):
         f"same headscope command with --out {copy} again, which measures that part anew\n"
     )
     for arguments in (
-        ("atlas", "--study", copy, "--out", tmp_path / "site"),
+        ("atlas", copy, "--out", tmp_path / "site"),
         ("explore", "--study", copy, "--no-browser"),
     ):
         assert run_command(*arguments) == (2, "", says)

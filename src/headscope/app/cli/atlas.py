@@ -2,23 +2,24 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
 from headscope.app.options.beside_run import OUT_FOLDER
-from headscope.declarations.option import Option
 
-_STUDY = Option(name="study", kind=Path, required=True, group="corpora", help="Folder of a headscope report.")
 _OUT = replace(
     OUT_FOLDER,
-    kind=Path,
-    required=True,
-    help="Folder of the site: new, empty, or that of an earlier atlas.",
+    help="Folder of the site: new, empty, or that of an earlier atlas; by default DIR-atlas, beside DIR.",
 )
 
 
-@o.takes(_STUDY, _OUT)
-def command(*, study: Path, out: Path) -> None:
+@o.takes(_OUT)
+def command(
+    study: Annotated[Path, o.argument("DIR", "Folder of a headscope report.", group="corpora")],
+    *,
+    out: Path | None,
+) -> None:
     """Write the atlas of a report: a page with a card a head.
 
     Heads are found on a map, by filters or in words.
@@ -28,5 +29,6 @@ def command(*, study: Path, out: Path) -> None:
     """
     from headscope.app.api import head_atlas
 
-    page = head_atlas(study, out=out)
+    folder = study.resolve()
+    page = head_atlas(study, out=out or folder.with_name(f"{folder.name}-atlas"))
     say(f"atlas: {page} ({page.stat().st_size / 1e6:.1f} MB)")
