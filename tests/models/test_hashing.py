@@ -1,11 +1,13 @@
 """What says that two models are the same: their weights, and how these are used."""
 
 import shutil
+import threading
 import weakref
 
 import torch
 
 from headscope.declarations.run_options import RunOptions
+from headscope.models.loading import hashing
 from headscope.models.loading.hashing import configuration_hash, tensors_hash, weights_hash
 from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare
@@ -63,3 +65,17 @@ def test_few_tensors_are_in_memory_at_once():
 
     tensors_hash(fetched())
     assert 1 < most <= 20
+
+
+def test_several_are_hashed_at_a_time(monkeypatch):
+    """Each waits until another is being hashed, too."""
+    both, plain = threading.Barrier(2), hashing._line
+
+    def line(named):
+        both.wait(timeout=30)
+        return plain(named)
+
+    given = [(f"{number}", torch.full((2,), float(number))) for number in range(4)]
+    expected = tensors_hash(given)
+    monkeypatch.setattr(hashing, "_line", line)
+    assert tensors_hash(given) == expected

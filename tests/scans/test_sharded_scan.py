@@ -1,7 +1,10 @@
 """A scan in shards: the same digits wherever it was stopped, whoever computed a shard, however often it was kept."""
 
+import threading
+
 import numpy as np
 import pytest
+import torch
 
 from headscope.analyses.distances.accumulator import DivergenceAccumulator
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
@@ -238,3 +241,22 @@ def test_finished_stages_are_forgotten(tmp_path):
     forget_shards(tmp_path, ["stage"])
     assert not (tmp_path / SHARDS).exists()
     forget_shards(tmp_path, ["stage"])
+
+
+@pytest.mark.parametrize(
+    ("device", "maker"), [("cuda", "headscope-ahead"), ("cpu", "MainThread")], ids=["cuda", "cpu"]
+)
+def test_the_next_shard_is_made_while_an_accelerator_computes(monkeypatch, device, maker):
+    """On a processor that would take its cores."""
+    asked, threads = Asked(), set()
+
+    def segments():
+        for segment in SEGMENTS:
+            threads.add(threading.current_thread().name)
+            yield segment
+
+    monkeypatch.setattr(sharded_scan, "device_of", lambda model: torch.device(device))
+    sums = asked.accumulators()
+    sharded_scan.scan_shards(asked.source(segments()), sums)
+    assert threads == {maker}
+    same(state_of(asked.source(), sums), asked.found())
