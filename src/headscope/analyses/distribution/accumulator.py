@@ -15,6 +15,7 @@ from headscope.analyses.distribution.row_values import content_rows, row_values
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
+from headscope.encoding.sending import sent
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.sums.accumulator import Accumulator
@@ -104,11 +105,12 @@ class DistributionAccumulator(Accumulator):
                 for index, of_measure in zip(measures, nonnegative, strict=True)
             ]
         )
-        counts = _counts(bins, content, measures)
+        columns = sent(torch.tensor(measures), bins.device)[:, None, None, None]
+        counts = _counts(bins, content, columns)
         if tile.queries.valid.shape[1] <= torch.iinfo(torch.int16).max:
             counts = counts.to(torch.int16)  # half the bytes until the batch ends
         self.segment_sums.add(tile, rows=counts)
-        ends = _ends(nonnegative, bins, content, measures)
+        ends = _ends(nonnegative, bins, content, columns)
         layers = self._ends.setdefault(tile.kind, {})
         before = layers.get(tile.layer)
         layers[tile.layer] = ends if before is None else torch.maximum(before, ends)
@@ -144,18 +146,18 @@ class DistributionAccumulator(Accumulator):
         ]
 
 
-def _counts(bins: Tensor, content: Tensor, measures: Sequence[int]) -> Tensor:
+def _counts(bins: Tensor, content: Tensor, columns: Tensor) -> Tensor:
     """Count rows by bin, `[batch, head, NAMES, BINS]` int32.
 
     Args:
         bins: of each measure and row, `[measure, batch, head, row]`.
         content: rows that count, `[batch, row]` bool.
-        measures: which of `NAMES` they are.
+        columns: which of `NAMES` they are, `[measure, 1, 1, 1]`.
     """
     batch, heads = bins.shape[1:3]
     number = batch * heads * len(NAMES) * BINS
     cells = torch.arange(batch * heads, device=bins.device).view(batch, heads, 1) * len(NAMES)
-    slots = torch.stack([(cells + index) * BINS for index in measures]) + bins
+    slots = (cells + columns) * BINS + bins
     slots = slots.where(content[:, None], number)  # all other rows go to a slot behind
     counts = torch.zeros(number + 1, dtype=torch.int32, device=bins.device)
     counts.scatter_add_(
@@ -164,12 +166,12 @@ def _counts(bins: Tensor, content: Tensor, measures: Sequence[int]) -> Tensor:
     return counts[:-1].view(batch, heads, len(NAMES), BINS)
 
 
-def _ends(values: Tensor, bins: Tensor, content: Tensor, measures: Sequence[int]) -> Tensor:
+def _ends(values: Tensor, bins: Tensor, content: Tensor, columns: Tensor) -> Tensor:
     """Return the largest value in each bin of a head, and that below zero of the smallest; -inf in bins without rows.
 
     Args:
         values: of each measure and row, `[measure, batch, head, row]` float64.
-        bins, content, measures: as `_counts` takes them.
+        bins, content, columns: as `_counts` takes them.
 
     Returns:
         `[2, head, NAMES, BINS]` float64.
@@ -177,7 +179,7 @@ def _ends(values: Tensor, bins: Tensor, content: Tensor, measures: Sequence[int]
     heads = bins.shape[2]
     number = heads * len(NAMES) * BINS
     cells = torch.arange(heads, device=bins.device)[:, None] * len(NAMES)
-    slots = torch.stack([(cells + index) * BINS for index in measures])[:, None] + bins
+    slots = (cells + columns) * BINS + bins
     out = torch.full((2, number), -torch.inf, dtype=torch.float64, device=bins.device)
     for side, signed in zip(out, (values, -values), strict=True):
         side.scatter_reduce_(0, slots.flatten(), signed.where(content[:, None], -torch.inf).flatten(), "amax")

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import torch
@@ -39,7 +40,7 @@ class RowMeasure:
 
     def bins(self, values: Tensor) -> Tensor:
         """Return the bin of each value, int64; values below 0 by rounding are in the first."""
-        inner = sent(torch.from_numpy(self.edges[1:-1].copy()), values.device)
+        inner = _inner_edges(self.name, values.device)
         return torch.bucketize(
             (values.double() * (1 + _ROUNDING)).nan_to_num(0.0).contiguous(), inner, right=True
         )
@@ -108,3 +109,9 @@ _EVERY = (
 MEASURES: Mapping[str, RowMeasure] = {measure.name: measure for measure in _EVERY}
 NAMES = tuple(MEASURES)
 """The order of the measures in arrays."""
+
+
+@cache
+def _inner_edges(name: str, device: torch.device) -> Tensor:
+    """Return the edges between the bins of a measure on a device, where they are sent once."""
+    return sent(torch.from_numpy(MEASURES[name].edges[1:-1].copy()), device)
