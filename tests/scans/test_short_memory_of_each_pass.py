@@ -45,6 +45,25 @@ def test_a_scan_of_accumulators_of_ones_own_goes_on(loaded, short):
     np.testing.assert_allclose(less["encoder"].value, whole["encoder"].value, atol=1e-6)
 
 
+def test_it_keeps_what_it_does_not_declare(loaded, short):
+    class Counting(accumulator_of_the_docs()):
+        """Needs an argument, and counts beside what it declares."""
+
+        def __init__(self, step):
+            self.step, self.ended = step, 0
+            super().__init__()
+
+        def end(self, batch):
+            """Count the batch's inputs."""
+            super().end(batch)
+            self.ended += self.step * len(batch.segments)
+
+    mine = Counting(10)
+    with pytest.warns(UserWarning, match="memory ran out"):
+        hs.scan(LINES, [mine], model=loaded, packing="single", batch_size=16)
+    assert mine.ended == 10 * len(LINES)
+
+
 def test_statistics_without_a_folder_go_on(loaded, short):
     study = hs.stats(loaded, text=LINES, packing="single", batch_size=16)
     assert NOTE in study.manifest["notes"]

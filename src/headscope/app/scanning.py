@@ -18,7 +18,7 @@ from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.shards import ShardedBatches
 from headscope.errors import InputError, OptionError
 from headscope.prepare.input_sizes import auto_batch_size, check_length
-from headscope.scans.sharded_scan import scan_shards
+from headscope.scans.short_memory import scan_in_place
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.views.snapshot.snapshot_of import reader_of
 
@@ -56,7 +56,7 @@ def scan_text(
     packer = Packer(encoder, packing=packing, max_length=length, too_long=options.too_long, seed=options.seed)
     size = options.batch_size or auto_batch_size(length, anatomy, loaded)
     batches = ShardedBatches(packer.pack(documents, max_inputs=options.max_inputs), batch_size=size)
-    scan_shards(
+    scan_in_place(
         ModelSource(reader.model, anatomy, encoder.vocabulary, batches), accumulators, progress=progress
     )
     if batches.limit.note is not None:

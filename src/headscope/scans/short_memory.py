@@ -1,12 +1,14 @@
 """Memory that runs out in a pass: it is begun again with half of the batch, with nothing kept of what was summed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from copy import copy, deepcopy
 from typing import TypeVar
 
-from headscope.attention.model.model_source import TileSource
+from headscope.attention.model.model_source import ModelSource, TileSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.shards import ShardedBatches
 from headscope.errors import MemoryShortError
+from headscope.scans.scan_progress import ScanProgress
 
 Collector = TypeVar("Collector", bound=TileAccumulator)
 
@@ -47,3 +49,38 @@ def collect(
             halve_batches(source, error)
         else:
             return collector
+
+
+def scan_in_place(
+    source: ModelSource,
+    accumulators: Sequence[TileAccumulator],
+    *,
+    progress: Callable[[ScanCounts], None] | None = None,
+) -> None:
+    """Feed every tile of a source to accumulators that may keep what they do not declare.
+
+    What they hold is copied before each shard, and given back to them where memory runs out in it.
+
+    Args:
+        source: over sharded inputs.
+        accumulators: updated in place.
+        progress: called after each batch.
+
+    Raises:
+        MemoryShortError: there is no memory for a single input.
+    """
+    assert isinstance(source.batches, ShardedBatches)
+    scan_progress = ScanProgress(progress)
+    for shard in source.batches.shards():
+        while True:
+            part, before = copy(source), deepcopy([vars(each) for each in accumulators])
+            part.batches = source.batches.of(shard)
+            try:
+                scan(part, accumulators, progress=scan_progress.batch)
+                break
+            except MemoryShortError as error:
+                source.batches.limit.halve(error)
+            for each, held_before in zip(accumulators, before, strict=True):
+                vars(each).clear()
+                vars(each).update(held_before)
+        scan_progress.end()
