@@ -74,7 +74,6 @@ export const VIEW = {
   heads: "mean",
   needs: "weights",
   level: "any",
-  fields: [],
   element: () => null,
 };
 """

@@ -23,7 +23,7 @@ for (const view of VIEWS) {
   });
 
   test(`${view.name} is kept in an address with each of its choices`, () => {
-    for (const { name, options } of view.fields) {
+    for (const { name, options } of view.fields ?? []) {
       for (const [value] of options(KIND)) {
         const state = settle({ view: view.name, [name]: value }, PAYLOAD);
         assert.deepEqual([state.view, state[name]], [view.name, value]);
@@ -44,7 +44,7 @@ for (const view of VIEWS) {
 
 test("names, and names of choices, are each of one thing", () => {
   assert.equal(new Set(VIEWS.map(({ name }) => name)).size, VIEWS.length);
-  const fields = VIEWS.flatMap(({ fields }) => fields);
+  const fields = VIEWS.flatMap(({ fields = [] }) => fields);
   assert.equal(new Set(fields).size, new Set(fields.map(({ name }) => name)).size);
   assert.ok(OFFERED.length > 0 && OFFERED.every((name) => !viewNamed(name).gathers));
 });

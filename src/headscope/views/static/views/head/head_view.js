@@ -24,7 +24,6 @@ export const VIEW = {
   heads: "several",
   needs: "weights",
   level: "any",
-  fields: [],
   element: (host, store, options) => new HeadView(host, store, options),
 };
 
