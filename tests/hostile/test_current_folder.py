@@ -39,6 +39,8 @@ GIVEN = {
     "seeds": "1",
     "steps": "2",
     "max_length": "32",
+    "effect_inputs": "4",
+    "joint_inputs": "2",
     "keep": "0.5",
     "by": "stats.sep",
 }

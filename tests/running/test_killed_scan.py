@@ -1,7 +1,7 @@
 """A run that is killed in the middle of a scan, by the system and at random moments, goes on to the same digits."""
 
 import random
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -30,48 +30,53 @@ def asked(tmp_path_factory):
 small_shards = shards_of(150)
 
 
+def write_noting(asked, out, log):
+    """Write a run; note each shard that is computed and kept, then go on."""
+    plain = sharded_scan._computed
+
+    def noting(shard, *given):
+        found = plain(shard, *given)
+        with log.open("a") as file:
+            file.write(f"{shard.digest}\n")
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sharded_scan, "_computed", noting)
+        write_run(prepare(asked), out)
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A run that nobody stopped: what it came to, the seconds that took, and how many shards it computed."""
+
+    answers: object
+    seconds: float
+    shards: int
+
+
 @pytest.fixture(scope="module")
 def whole(asked, tmp_path_factory):
-    """The run that nobody stopped."""
-    out = tmp_path_factory.mktemp("whole") / "run"
-    write_run(prepare(asked), out)
-    return answers(out)
+    folder = tmp_path_factory.mktemp("whole")
+    seconds = killing.timed(lambda: write_noting(asked, folder / "run", folder / "log"))
+    return Whole(answers(folder / "run"), seconds, len((folder / "log").read_text().splitlines()))
 
 
 def test_killed_at_random_moments_it_comes_to_the_same_digits(asked, whole, tmp_path):
     out, log = tmp_path / "killed", tmp_path / "log"
-
-    def work():
-        """Note each shard that is computed and kept, then go on."""
-        plain = sharded_scan._computed
-
-        def noting(shard, *given):
-            found = plain(shard, *given)
-            with log.open("a") as file:
-                file.write(f"{shard.digest}\n")
-            return found
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sharded_scan, "_computed", noting)
-            write_run(prepare(asked), out)
-
-    seconds = killing.timed(lambda: write_run(prepare(asked), tmp_path / "timed"))
     draw, kills, in_a_scan = random.Random(7), 0, 0
     # How often depends on how busy the machine was while the whole run was timed; once must be amid a scan.
-    while not killing.run(work, seconds=draw.uniform(0.2, 0.6) * seconds):
+    while not killing.run(
+        lambda: write_noting(asked, out, log), seconds=draw.uniform(0.3, 0.7) * whole.seconds
+    ):
         kills += 1
         in_a_scan += (out / SHARDS).is_dir()
         assert kills < 60
     assert in_a_scan
-    assert answers(out) == whole
+    assert answers(out) == whole.answers
     assert left_behind(out) == []
     assert not (out / SHARDS).exists()
     # The same inputs are read by several scans; of a kill no more than the shard at hand is computed twice.
-    log_of_all = log.read_text().splitlines()
-    log.unlink()
-    out = tmp_path / "again"
-    assert killing.run(work)
-    assert len(log_of_all) <= len(log.read_text().splitlines()) + kills
+    assert len(log.read_text().splitlines()) <= whole.shards + kills
 
 
 def test_what_a_killed_run_left_is_swept_by_the_next(asked, whole, tmp_path):
@@ -86,7 +91,7 @@ def test_what_a_killed_run_left_is_swept_by_the_next(asked, whole, tmp_path):
     assert [path for path in (out / SHARDS).iterdir() if is_own(path)]
     (out / SHARDS / "stats.trained.000003.safetensors").write_bytes(b"")
     write_run(prepare(asked), out)
-    assert answers(out) == whole
+    assert answers(out) == whole.answers
     assert left_behind(out) == []
     assert not (out / SHARDS).exists()
 
@@ -94,4 +99,4 @@ def test_what_a_killed_run_left_is_swept_by_the_next(asked, whole, tmp_path):
 def test_minutes_change_no_digit(asked, whole, tmp_path):
     """A run that kept nothing, as no scan takes five minutes here."""
     write_run(prepare(replace(asked, shard_minutes=5)), tmp_path / "long")
-    assert answers(tmp_path / "long") == whole
+    assert answers(tmp_path / "long") == whole.answers

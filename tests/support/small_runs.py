@@ -67,4 +67,5 @@ def sharded_options(folder, *, repeats, documents=0, **options):
         write_conllu(synthetic_documents(documents), folder / "dev.conllu")
     of_corpora = {"text": (str(folder / "text.txt"),), "treebank": annotated, "coref": annotated}
     shaping = {"loss": "mlm", "max_length": 64, "batch_size": 4, "shard_minutes": 0}
+    shaping |= {"effect_inputs": 16, "joint_inputs": 4}  # a pass for each head, and for each set of heads
     return RunOptions(model=str(save_tiny_masked_lm(folder / "tiny")), **{**of_corpora, **shaping, **options})

@@ -33,6 +33,11 @@ class Tokens:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def are(self, *classes: KeyClass) -> NDArray[np.bool_]:
+        """Return which tokens are of one of some classes, `[token]`."""
+        # np.isin takes twenty times as long on the few tokens of an input, and every feature asks.
+        return np.asarray(np.logical_or.reduce([self.classes == each for each in classes]))
+
     @cached_property
     def starts_word(self) -> NDArray[np.bool_]:
         """Which tokens are the first of a word, `[token]`."""

@@ -141,7 +141,7 @@ def sample_design(
     def of_classes(*classes: KeyClass) -> NDArray[np.bool_]:
         return np.concatenate(
             [
-                _flat(np.append(np.isin(context.keys.classes, classes), True), cells)
+                _flat(np.append(context.keys.are(*classes), True), cells)
                 for context, cells in zip(contexts, visible, strict=True)
             ]
         )

@@ -74,7 +74,7 @@ def _tokens_of(rows: RowContext) -> AnnotatedTokens:
     return AnnotatedTokens(
         tokens=tuple(rows.texts_of(keys)),
         ids=keys.ids,
-        special=np.isin(keys.classes, (KeyClass.CLS, KeyClass.SEP)),
+        special=keys.are(KeyClass.CLS, KeyClass.SEP),
         word_ids=keys.word_ids,
         words=rows.words,
         tags=annotation.tags,

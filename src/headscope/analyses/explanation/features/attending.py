@@ -66,7 +66,7 @@ Of = Callable[[RowContext], Floats]
 
 
 def _of_class(*classes: KeyClass) -> Of:
-    return lambda rows: rows.of_rows(np.isin(rows.queries.classes, classes))
+    return lambda rows: rows.of_rows(rows.queries.are(*classes))
 
 
 def _goes_on(rows: RowContext) -> Floats:

@@ -37,7 +37,7 @@ def _copies(rows: RowContext) -> Flags:
     """
     if not rows.same_ids:
         return np.zeros(rows.visible.shape, dtype=bool)
-    special = np.isin(rows.queries.classes, (KeyClass.CLS, KeyClass.SEP))
+    special = rows.queries.are(KeyClass.CLS, KeyClass.SEP)
     special |= rows.queries.ids == rows.vocabulary.hidden
     same = rows.keys.ids[None, :] == rows.queries.ids[rows.rows, None]
     return np.asarray(same & ~special[rows.rows, None])

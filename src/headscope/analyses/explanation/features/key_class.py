@@ -24,7 +24,7 @@ GROUPS = (
 
 def _of_class(*classes: KeyClass) -> Callable[[RowContext], Floats]:
     def compute(rows: RowContext) -> Floats:
-        return rows.of_keys(np.isin(rows.keys.classes, classes))
+        return rows.of_keys(rows.keys.are(*classes))
 
     return compute
 
@@ -63,7 +63,7 @@ def _nearest(*classes: KeyClass, side: int) -> Callable[[RowContext], Floats]:
     """Return a function to the nearest key of some classes on one side of the row."""
 
     def compute(rows: RowContext) -> Floats:
-        at = np.flatnonzero(np.isin(rows.keys.classes, classes))
+        at = np.flatnonzero(rows.keys.are(*classes))
         nearest = np.zeros(rows.visible.shape)
         if side < 0:
             index = np.searchsorted(at, rows.rows, side="left") - 1
