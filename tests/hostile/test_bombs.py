@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from headscope.corpora.reading import read_corpus
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.spread import documents_read
+from headscope.encoding.packing.max_inputs import documents_drawn_from
 from headscope.encoding.tokenizer import bounds as bounds
 from headscope.errors import InputError, ModelError
 from headscope.models.loading.load_model import load_model, load_tokenizer
@@ -255,17 +255,17 @@ def test_a_limit_reads_the_documents_that_it_needs(tmp_path, monkeypatch):
     """Of a file of 60 kB with 20 million rows the first 100,000, for 4 inputs."""
     path = parquet(tmp_path / "my.parquet", pa.array(["a"]).take(pa.array([0] * 300_000)))
     corpus = TextCorpus((str(path),), column="text", max_inputs=4)
-    assert corpus.digest()[0] == documents_read(4) == 100_000
-    assert documents_read(1000) == 1_000_000
-    assert documents_read(None) is None
+    assert corpus.digest()[0] == documents_drawn_from(4) == 100_000
+    assert documents_drawn_from(1000) == 1_000_000
+    assert documents_drawn_from(None) is None
     assert len(list(corpus.read())) == 100_000
 
 
 def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
-    from headscope.encoding.packing import spread
+    from headscope.encoding.packing import max_inputs
 
-    monkeypatch.setattr(spread, "_READ_AT_LEAST", 20)
-    monkeypatch.setattr(spread, "_READ_FOR_EACH", 1)
+    monkeypatch.setattr(max_inputs, "_READ_AT_LEAST", 20)
+    monkeypatch.setattr(max_inputs, "_READ_FOR_EACH", 1)
     path = tmp_path / "text.txt"
     path.write_text("the cat sat\n\n" * 30)
     model = str(copied(tmp_path))

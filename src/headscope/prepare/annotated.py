@@ -17,7 +17,7 @@ from headscope.corpora.mentions.unmatched import refusing_unmatched
 from headscope.corpora.ordered import Ordered
 from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import read_treebank
-from headscope.encoding.packing.spread import spread
+from headscope.encoding.packing.max_inputs import draw_inputs
 from headscope.prepare.corpus_files import CorpusFiles, named
 from headscope.prepare.overlap import FileContents
 
@@ -112,7 +112,7 @@ class AnnotatedCorpus:
         """Yield the documents; with a limit, only the sentences drawn from each, and no document without one.
 
         Args:
-            sentences: number of sentences at most, spread over the documents (`spread`); all when None.
+            sentences: number of sentences at most, spread over the documents (`draw_inputs`); all when None.
             seed: of the draw.
 
         Raises:
@@ -125,7 +125,7 @@ class AnnotatedCorpus:
         positions = (
             (document.id, number) for document in documents for number in range(len(document.sentences))
         )
-        selected = spread(positions, limit=sentences, seed=seed)
+        selected = draw_inputs(positions, limit=sentences, seed=seed)
         for document in self._corpus.read():
             sentences_of_document = [
                 each for number, each in enumerate(document.sentences) if (document.id, number) in selected
@@ -206,7 +206,7 @@ class GapCorpus:
         if limit is None:
             return self._corpus.read()
         rows = list(self._corpus.read())
-        selected = spread(((row.id, 0) for row in rows), limit=limit, seed=seed)
+        selected = draw_inputs(((row.id, 0) for row in rows), limit=limit, seed=seed)
         return iter([row for row in rows if (row.id, 0) in selected])
 
     def notes(self) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from headscope.declarations.compat import pooling_of_maps
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.packing.spread import spread
+from headscope.encoding.packing.max_inputs import draw_inputs
 from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
 from headscope.errors import OptionError
@@ -183,5 +183,5 @@ def _counts(entries: tuple[MapEntry, ...]) -> dict[str, Any]:
 
 def _drawn(entries: Sequence[MapEntry], *, limit: int, seed: int) -> list[int]:
     """Return the indices of the entries that a limit lets in."""
-    drawn = spread(((entry.document, entry.index) for entry in entries), limit=limit, seed=seed)
+    drawn = draw_inputs(((entry.document, entry.index) for entry in entries), limit=limit, seed=seed)
     return [index for index, entry in enumerate(entries) if (entry.document, entry.index) in drawn]

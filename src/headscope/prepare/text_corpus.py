@@ -12,7 +12,7 @@ from headscope.corpora.opening import read_once
 from headscope.corpora.ordered import Ordered
 from headscope.corpora.reading import read_corpus
 from headscope.counted import count
-from headscope.encoding.packing.spread import documents_read
+from headscope.encoding.packing.max_inputs import documents_drawn_from
 from headscope.prepare.corpus_files import named
 
 
@@ -32,7 +32,7 @@ class TextCorpus:
     Args:
         paths, by_line, column, labels: as `read_corpus` takes them.
         as_written: whether documents keep the order of the files instead of that of their ids (`Ordered`).
-        max_inputs: how many inputs are wanted; only the documents that they are drawn from are read (`documents_read`).
+        max_inputs: how many inputs are wanted; `documents_drawn_from` says how many documents are read for them.
 
     Attributes:
         of_one_line, of_several_lines: how many documents are one line, and how many several; known after `digest`.
@@ -56,7 +56,7 @@ class TextCorpus:
             "by_line": by_line,
             "column": column,
             "labels": labels,
-            "limit_documents": documents_read(max_inputs),
+            "limit_documents": documents_drawn_from(max_inputs),
         }
         self._corpus = Ordered(self._documents, name=self.name, as_written=as_written)
         self._spool: IO[str] | None = None

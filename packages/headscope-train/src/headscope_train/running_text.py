@@ -8,7 +8,7 @@ import numpy as np
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.frame import Frame
-from headscope.encoding.packing.spread import spread
+from headscope.encoding.packing.max_inputs import draw_inputs
 from headscope.encoding.segment import Segment
 
 _FEWEST = 2
@@ -41,13 +41,15 @@ class RunningText:
     def cut(
         self, documents: Iterable[Document], *, max_inputs: int | None = None, seed: int = 0
     ) -> Iterator[Segment]:
-        """Yield inputs, document by document; at most `max_inputs` of them, drawn over the documents (`spread`)."""
+        """Yield inputs, document by document; at most `max_inputs`, as `draw_inputs` draws them."""
         passages = (passage for document in documents for passage in self._passages(document))
         if max_inputs is None:
             yield from passages
             return
         every = list(passages)
-        drawn = spread(((passage.document, passage.index) for passage in every), limit=max_inputs, seed=seed)
+        drawn = draw_inputs(
+            ((passage.document, passage.index) for passage in every), limit=max_inputs, seed=seed
+        )
         yield from (passage for passage in every if (passage.document, passage.index) in drawn)
 
     def _passages(self, document: Document) -> Iterator[Segment]:

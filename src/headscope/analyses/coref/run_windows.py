@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
 from headscope.attention.model.model_source import TileSource
-from headscope.encoding.packing.spread import spread
+from headscope.encoding.packing.max_inputs import draw_inputs
 from headscope.encoding.segment import Segment
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import ScanCorpus
@@ -48,7 +48,7 @@ class WindowReader:
         # The draw is made once, for the trained model and all controls.
         if length not in self._drawn:
             windows = [(segment.document, segment.index) for segment in cut(MentionCounts(), None)]
-            self._drawn[length] = spread(windows, limit=options.max_inputs, seed=options.seed)
+            self._drawn[length] = draw_inputs(windows, limit=options.max_inputs, seed=options.seed)
         return cut(counts, self._drawn[length])
 
     def source(self) -> TileSource:

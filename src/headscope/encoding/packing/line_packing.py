@@ -7,7 +7,7 @@ from random import Random
 
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.spread import spread, spread_documents
+from headscope.encoding.packing.max_inputs import draw_documents, draw_inputs
 from headscope.encoding.packing.word_counts import WordCounts
 from headscope.encoding.segment import Segment
 from headscope.encoding.tokenizer.pieces import Pieces
@@ -81,7 +81,7 @@ class Packer:
 
         Args:
             documents: whose lines become segments.
-            max_inputs: the largest number of segments, spread over the documents (`spread`); all segments when None.
+            max_inputs: the largest number of segments, spread over the documents (`draw_inputs`); all when None.
 
         Raises:
             InputError: with `too_long="error"`, for an input over the limit.
@@ -102,9 +102,9 @@ class Packer:
 
     def _drawn(self, documents: Iterable[Document], max_inputs: int) -> Iterator[Segment]:
         """Yield the segments that the seed draws; the documents that they can come from are in memory."""
-        inputs = list(self._made(spread_documents(documents, limit=max_inputs, seed=self.seed)))
-        places = ((segment.document, segment.index) for segment in inputs)
-        drawn = spread(places, limit=max_inputs, seed=self.seed)
+        inputs = list(self._made(draw_documents(documents, limit=max_inputs, seed=self.seed)))
+        positions = ((segment.document, segment.index) for segment in inputs)
+        drawn = draw_inputs(positions, limit=max_inputs, seed=self.seed)
         yield from (segment for segment in inputs if (segment.document, segment.index) in drawn)
 
     def _segments(self, document: Document) -> Iterator[Segment]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
-from headscope.encoding.packing.spread import spread, spread_documents
+from headscope.encoding.packing.max_inputs import draw_documents, draw_inputs
 from headscope.models.loading.load_model import load_model
 
 SIZES = st.dictionaries(st.text("abc", min_size=1, max_size=3), st.integers(1, 6), max_size=12)
@@ -21,7 +21,7 @@ def places(sizes):
 
 @given(SIZES, st.integers(1, 40), st.integers(0, 3))
 def test_no_document_gives_two_more_than_another_that_has_more(sizes, limit, seed):
-    drawn = spread(places(sizes), limit=limit, seed=seed)
+    drawn = draw_inputs(places(sizes), limit=limit, seed=seed)
     assert len(drawn) == min(limit, sum(sizes.values()))
     assert drawn <= set(places(sizes))
     taken = Counter(document for document, _ in drawn)
@@ -33,23 +33,23 @@ def test_no_document_gives_two_more_than_another_that_has_more(sizes, limit, see
 def test_the_order_of_the_inputs_plays_no_part(sizes, limit, random):
     mixed = places(sizes)
     random.shuffle(mixed)
-    assert spread(mixed, limit=limit, seed=1) == spread(places(sizes), limit=limit, seed=1)
+    assert draw_inputs(mixed, limit=limit, seed=1) == draw_inputs(places(sizes), limit=limit, seed=1)
 
 
 @given(SIZES, st.integers(1, 40), st.integers(0, 3))
 def test_the_documents_kept_are_those_of_which_inputs_are_drawn_first(sizes, limit, seed):
     documents = [Document(id=f"{name} {number}", lines=("x",)) for name in sizes for number in range(40)]
-    kept = spread_documents(iter(documents), limit=limit, seed=seed)
+    kept = draw_documents(iter(documents), limit=limit, seed=seed)
     chosen = {each.id for each in kept}
     assert len(kept) == len(chosen) == min(len(documents), 4 * limit + 64)
     assert [each.id for each in kept] == [each.id for each in documents if each.id in chosen]
     every = [(each.id, 0) for each in documents]
-    assert {document for document, _ in spread(every, limit=limit, seed=seed)} <= chosen
+    assert {document for document, _ in draw_inputs(every, limit=limit, seed=seed)} <= chosen
 
 
 def test_another_seed_draws_others():
     many = places({f"d{number}": 9 for number in range(9)})
-    drawn = {seed: spread(many, limit=20, seed=seed) for seed in range(4)}
+    drawn = {seed: draw_inputs(many, limit=20, seed=seed) for seed in range(4)}
     assert len(set(drawn.values())) == 4
     # Not beginnings alone.
     assert {index for _, index in drawn[0]} > {0}

@@ -1,4 +1,4 @@
-"""Some inputs of a corpus, spread over its documents: what `--max-inputs` lets in.
+"""What `--max-inputs` lets in: some inputs of a corpus, spread over its documents.
 
 The first of each document come first, in an order drawn by the seed; a document gives a second only when every other
 has given one. Which of its inputs a document gives first is drawn too, since beginnings are not like the rest.
@@ -12,21 +12,22 @@ from heapq import nsmallest
 
 from headscope.corpora.document import Document
 
-_WHOLE = -1
+_WHOLE = -1  # stands for the index of an input where a document is ranked
+# How many documents are kept to draw inputs from, and how many are read to find these.
 _FOR_EACH, _AT_LEAST = 4, 64
 _READ_FOR_EACH, _READ_AT_LEAST = 1000, 100_000
 
 
-def spread(places: Iterable[tuple[str, int]], *, limit: int, seed: int) -> frozenset[tuple[str, int]]:
+def draw_inputs(positions: Iterable[tuple[str, int]], *, limit: int, seed: int) -> frozenset[tuple[str, int]]:
     """Return which of the inputs are drawn: `limit` of them, or all.
 
     Args:
-        places: of each input, the id of its document and its index there.
+        positions: of each input, the id of its document and its index there.
         limit: how many to draw.
         seed: of the draw; the order of the documents plays no part in it.
     """
     inputs: dict[str, list[int]] = defaultdict(list)
-    for document, index in places:
+    for document, index in positions:
         inputs[document].append(index)
 
     def ranked() -> Iterator[tuple[int, bytes, str, int]]:
@@ -38,7 +39,7 @@ def spread(places: Iterable[tuple[str, int]], *, limit: int, seed: int) -> froze
     return frozenset((document, index) for _, _, document, index in nsmallest(limit, ranked()))
 
 
-def documents_read(limit: int | None) -> int | None:
+def documents_drawn_from(limit: int | None) -> int | None:
     """Return how many documents of a corpus, from its start, a limit is drawn from; None: from all.
 
     A few kilobytes of Parquet hold 20 million rows, all of which would be read for four inputs.
@@ -46,7 +47,7 @@ def documents_read(limit: int | None) -> int | None:
     return None if limit is None else max(_READ_AT_LEAST, _READ_FOR_EACH * limit)
 
 
-def spread_documents(documents: Iterable[Document], *, limit: int, seed: int) -> list[Document]:
+def draw_documents(documents: Iterable[Document], *, limit: int, seed: int) -> list[Document]:
     """Return the documents to draw from, as they follow one another: the first in the order of the seed.
 
     More than one for each input, since a document may give none: its only line may be over the length.
