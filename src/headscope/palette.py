@@ -1,4 +1,4 @@
-"""The colors and shapes of every figure and page, read from one file that JavaScript shares.
+"""The colors and shapes of roles, and the colors of figures and pages: `data/palette.json`, which JavaScript shares.
 
 A role has a `fill` (a cell), a `line` (a stroke or a point on the page's paper, at least 3:1 against it), the color
 `on` its fill and a `shape`, so that no role is told by color alone.

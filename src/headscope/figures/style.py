@@ -110,7 +110,7 @@ def figure_of(ax: Axes) -> Figure:
 
 
 def role_color(role: str) -> str:
-    """Return the line color of a role on white, or ink for a role the palette does not know."""
+    """Return the line color of a role on white (`data/palette.json`), or ink for a role the palette does not know."""
     style = palette().roles.get(role)
     return INK if style is None else style.line.light
 

@@ -1,4 +1,7 @@
-"""Whether a model reads inputs padded on the left as it reads them alone: found by reading two both ways."""
+"""Whether a model reads inputs padded on the left as it reads them alone: found by reading two both ways.
+
+Batches are padded in `encoding.batching`; which inputs may share one says `attention.model.shared_batches`.
+"""
 
 import torch
 from torch import Tensor, nn

@@ -1,4 +1,6 @@
-"""What the numbers say, in words. A sentence is made only where the intervals support its claim.
+"""The findings of a run: what its numbers say, in words. Each analysis writes its own, beginning at its `in_report.py`.
+
+A sentence is made only where the intervals support its claim.
 
 The rules, which the report prints:
 

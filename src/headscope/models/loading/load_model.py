@@ -6,21 +6,17 @@ from typing import Any
 
 import torch
 
-from headscope.errors import ModelError, OptionError
+from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.folder.implied_size import check_implied, read_config
 from headscope.models.folder.missing_packages import missing_package
 from headscope.models.folder.prompts import nothing_asks
-from headscope.models.folder.shown import shown
 from headscope.models.loading.devices import choose_device
 from headscope.models.loading.load_choices import DTYPE_CHOICES
 from headscope.models.loading.locating import locate, origin_of
 from headscope.models.loading.offloading import Offloading
 from headscope.models.loading.quiet import quiet_libraries
-from headscope.models.loading.refusals import check_reads_text, in_words
-
-# Parts that come after attention and do not change it: a checkpoint may lack them.
-_MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "position_ids", "inv_freq")
+from headscope.models.loading.refusals import check_complete, check_ids, check_reads_text, in_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +69,7 @@ def load_model(
     loaded = read_model(
         "AutoModel", name, revision=revision, dtype=dtype, device=device, device_map=device_map
     )
-    check_complete(loaded)
+    check_complete(loaded.name, loaded.untrained)
     return loaded
 
 
@@ -138,40 +134,6 @@ def read_model(
         revision=revision,
         untrained=frozenset(info["missing_keys"]),
     )
-
-
-def check_complete(loaded: LoadedModel) -> None:
-    """Refuse a model whose checkpoint lacks weights that attention depends on: they would be random."""
-    missing = sorted(k for k in loaded.untrained if not any(part in k for part in _MAY_BE_MISSING))
-    if missing:
-        raise ModelError(
-            f"{loaded.name}: the checkpoint lacks {len(missing)} of the model's weights ({missing[0]}, ...), which "
-            "would be random; expected a whole checkpoint of this architecture"
-        )
-
-
-def check_ids(model: Any, tokenizer: Any, label: str) -> None:
-    """Refuse a tokenizer that writes numbers for which the model has no embedding."""
-    written = [tokenizer(*texts, return_token_type_ids=True) for texts in (("a",), ("a", "b"))]
-    try:
-        rows = model.get_input_embeddings().weight.shape[0]
-    except (NotImplementedError, AttributeError):
-        return  # hashed letters: every id has an embedding
-    highest = max(
-        [*tokenizer.get_vocab().values(), *(i for each in written for i in each["input_ids"])], default=0
-    )
-    if highest >= rows:
-        raise ModelError(
-            f"{shown(label)}: the tokenizer has token ids up to {highest}, and the model knows {rows}; expected the "
-            "tokenizer that the model was trained with"
-        )
-    kinds = getattr(model.config, "type_vocab_size", None) or 0
-    kind = max((i for each in written for i in each["token_type_ids"]), default=0)
-    if 1 < kinds <= kind:  # a model of one type is not told any
-        raise ModelError(
-            f"{shown(label)}: the tokenizer writes token types up to {kind}, and the model knows {kinds}; expected the "
-            "tokenizer that the model was trained with"
-        )
 
 
 def load_tokenizer(name: str | Path | None = None, *, revision: str | None = None) -> tuple[Any, str]:

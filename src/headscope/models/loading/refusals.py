@@ -1,12 +1,13 @@
-"""Why a model is refused: it reads no text, or transformers, tokenizers or torch raise over its folder.
+"""Why a model is refused: it reads no text, its weights or tokenizer do not fit, or a library raises over its folder.
 
 Each refusal is one sentence that says what to do. What a folder's files say against it is found in `models.folder`, and
 attention that cannot be read in `attention.model.trial_batch`.
 """
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from torch import nn
 
@@ -21,6 +22,8 @@ WORKING_FAMILIES = (
     "BERT, DistilBERT, RoBERTa, XLM-R, CamemBERT, ELECTRA, ALBERT, ModernBERT, GPT-2, GPT-NeoX, OPT, Llama, Mistral, "
     "Qwen3, Gemma 2 and 3, Phi-3, T5, BART, DeBERTa-v2, MPNet"
 )
+# Parts that come after attention and do not change it: a checkpoint may lack them.
+_MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "position_ids", "inv_freq")
 
 
 def check_reads_text(model: nn.Module) -> None:
@@ -37,6 +40,52 @@ def check_reads_text(model: nn.Module) -> None:
             f"token ids (input_ids); these families work: {WORKING_FAMILIES}"
         )
     check_placement(model)
+
+
+def check_complete(name: str, untrained: Collection[str]) -> None:
+    """Refuse a model whose checkpoint lacks weights that attention depends on: they would be random.
+
+    Args:
+        name: how the user calls the model.
+        untrained: names of the weights that the checkpoint lacks.
+
+    Raises:
+        ModelError: says how many weights are missing.
+    """
+    missing = sorted(weight for weight in untrained if not any(part in weight for part in _MAY_BE_MISSING))
+    if missing:
+        raise ModelError(
+            f"{name}: the checkpoint lacks {len(missing)} of the model's weights ({missing[0]}, ...), which "
+            "would be random; expected a whole checkpoint of this architecture"
+        )
+
+
+def check_ids(model: Any, tokenizer: Any, label: str) -> None:
+    """Refuse a tokenizer that writes numbers for which the model has no embedding.
+
+    Raises:
+        ModelError: says which ids or token types the model does not know.
+    """
+    written = [tokenizer(*texts, return_token_type_ids=True) for texts in (("a",), ("a", "b"))]
+    try:
+        rows = model.get_input_embeddings().weight.shape[0]
+    except (NotImplementedError, AttributeError):
+        return  # hashed letters: every id has an embedding
+    highest = max(
+        [*tokenizer.get_vocab().values(), *(i for each in written for i in each["input_ids"])], default=0
+    )
+    if highest >= rows:
+        raise ModelError(
+            f"{shown(label)}: the tokenizer has token ids up to {highest}, and the model knows {rows}; expected the "
+            "tokenizer that the model was trained with"
+        )
+    kinds = getattr(model.config, "type_vocab_size", None) or 0
+    kind = max((i for each in written for i in each["token_type_ids"]), default=0)
+    if 1 < kinds <= kind:  # a model of one type is not told any
+        raise ModelError(
+            f"{shown(label)}: the tokenizer writes token types up to {kind}, and the model knows {kinds}; expected the "
+            "tokenizer that the model was trained with"
+        )
 
 
 @contextmanager

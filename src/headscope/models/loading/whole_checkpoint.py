@@ -7,9 +7,9 @@ from headscope.errors import ModelError
 from headscope.models.folder.implied_size import read_config
 from headscope.models.folder.shown import shown
 from headscope.models.loading.load_choices import DTYPES
-from headscope.models.loading.load_model import LoadedModel, check_complete, read_model
+from headscope.models.loading.load_model import LoadedModel, read_model
 from headscope.models.loading.locating import locate
-from headscope.models.loading.refusals import in_words
+from headscope.models.loading.refusals import check_complete, in_words
 
 _AUTO = (
     "AutoModelForMaskedLM",
@@ -45,7 +45,7 @@ def load_checkpoint(name: str | Path | None = None, *, revision: str | None = No
         dtype=dtype if dtype in DTYPES else "float32",
         device="cpu",
     )
-    check_complete(loaded)
+    check_complete(loaded.name, loaded.untrained)
     return loaded
 
 

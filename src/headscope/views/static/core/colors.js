@@ -1,4 +1,5 @@
-// Colors as numbers: a head's color and dash, the shade of a weight, and what can be read on it.
+// Colors as numbers: a head's color and dash, the shade of a weight, and what can be read on it. Those of roles lie in
+// data/palette.json (theme.js).
 
 // Told apart with any kind of color vision, and 3:1 or more on the page; the order is that of the heads.
 export const HEAD_COLORS = {
