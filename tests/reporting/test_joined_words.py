@@ -2,7 +2,7 @@
 
 import pytest
 
-from headscope.reporting.card_sentences import joined
+from headscope.reporting.joined_words import joined
 
 
 @pytest.mark.parametrize(

@@ -14,10 +14,10 @@ from headscope.attention.tile import AttentionTile
 from headscope.encoding.sending import sent
 from headscope.models.anatomy import KindLayout
 
-# The bytes of float32 weights that are kept of a segment, over all layers and heads of a kind, at most.
 SEGMENT_LIMIT = 64 << 20
-# And of its rows only so many are read that heads are compared at this many weights, but never fewer than a few.
+"""Bytes of float32 weights that are kept of a segment at most, over all layers and heads of a kind."""
 COMPARED_LIMIT = 1_200_000_000
+"""Weights at which pairs of heads are compared in a segment at most, where that leaves `FEWEST_COMPARED` rows."""
 FEWEST_COMPARED = 16
 
 
@@ -99,17 +99,17 @@ class RowStack:
     def __init__(self, draw: RowDraw) -> None:
         self.draw = draw
         self.held_bytes = 0
-        self._places: dict[str, list[_Place]] = {}
+        self._segments: dict[str, list[_PaddedSegment]] = {}
         self._parts: dict[tuple[str, int], dict[int, list[Tensor]]] = {}
 
     def add(self, tile: AttentionTile) -> None:
         """Add the drawn rows of a tile, without padding rows and padding keys."""
-        if tile.kind not in self._places:
-            self._places[tile.kind] = self._find(tile)
-        places = self._places[tile.kind]
+        if tile.kind not in self._segments:
+            self._segments[tile.kind] = self._locate_segments(tile)
+        segments = self._segments[tile.kind]
         # A view of a few rows would keep the whole tile in memory, so rows of a sample are copied.
-        sampled = any(segment.drawn is not None for segment in places)
-        for item, segment in enumerate(places):
+        sampled = any(segment.drawn is not None for segment in segments)
+        for item, segment in enumerate(segments):
             begin, end = max(segment.row, tile.start), min(segment.row + segment.rows, tile.rows.stop)
             if begin >= end:
                 continue
@@ -138,14 +138,15 @@ class RowStack:
             yield Stack(
                 kind=kind,
                 item=item,
-                rows=self._places[kind][item].rows,
+                rows=self._segments[kind][item].rows,
                 layers=tuple(
                     layer if layer.shape[2] == keys else pad(layer, (0, keys - layer.shape[2]))
                     for layer in whole
                 ),
             )
 
-    def _find(self, tile: AttentionTile) -> list["_Place"]:
+    def _locate_segments(self, tile: AttentionTile) -> list["_PaddedSegment"]:
+        """Return where each segment of the batch lies in the tiles of a kind, and draw its rows."""
         queries, keys = tile.queries.on_host, tile.keys.on_host
         sides = [each for side in (queries, keys) for each in (side.valid.long().argmax(1), side.lengths)]
         known = torch.stack(sides, dim=1).numpy().tolist()
@@ -157,7 +158,7 @@ class RowStack:
         ]
         on_device = iter(_copied([each for each in drawn if each is not None], tile.weights.device))
         return [
-            _Place(row, rows, key, columns, rows_read, None if rows_read is None else next(on_device))
+            _PaddedSegment(row, rows, key, columns, rows_read, None if rows_read is None else next(on_device))
             for (row, rows, key, columns), rows_read in zip(known, drawn, strict=True)
         ]
 
@@ -172,8 +173,15 @@ def _copied(drawn: list[NDArray[np.int64]], device: torch.device) -> tuple[Tenso
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a segment lies in the padded batch, how large it is, and which of its rows are read, here and there."""
+class _PaddedSegment:
+    """Where a segment lies in the padded batch, and which of its rows are read.
+
+    Attributes:
+        row, rows: its first row, and how many it has.
+        key, keys: its first key, and how many it has.
+        drawn: numbers of the rows that are read, from 0, ascending; None where all are.
+        on_device: the same on the device of the weights.
+    """
 
     row: int
     rows: int

@@ -21,10 +21,10 @@ from headscope.maps.pickles import read_original_pickle, write_original_pickle
 from headscope.maps.tokens import rows_of
 from headscope.models.anatomy import KindLayout
 
-# As the original's BERT writes them.
 NO_PLACE_FOR_SINKS = (
     "holds attention beside a learned sink, and the original's pickle has no place for one: its rows sum to 1"
 )
+# As the original's BERT writes them.
 _CLASSES = {
     "[CLS]": KeyClass.CLS,
     "[SEP]": KeyClass.SEP,

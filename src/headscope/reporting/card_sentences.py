@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,9 @@ from headscope.report_kit.report_parts import Context
 from headscope.report_kit.words import Words
 from headscope.reporting.head_functions import finds_of, shows_of
 from headscope.reporting.head_summary import strongest_behavior
+from headscope.reporting.joined_words import joined
 from headscope.reporting.payload import packed, shown_tokens
+from headscope.reporting.shortened_examples import shortened
 from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 from headscope.visible import titled
@@ -28,16 +29,6 @@ LONGEST_TEXT = 2000
 MANY_HEADS = 512
 """For kinds with more heads a page holds less of each head, so that it opens at once."""
 FEW_TOKENS = 16
-_BEFORE = re.compile(r" (?=[.,;:!?)\]}%…]|['’]\w|n['’]t\b)")
-_AFTER = re.compile(r"(?<=[(\[{]) ")
-# Han, kana, the marks and the wide forms that go with them, Thai, Lao, Burmese, Khmer: written without spaces. Korean
-# has them.
-_WITHOUT = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-    "\u2e80-\u312f\u31a0-\u9fff\uf900-\ufaff\uff00-\uff9f\U00020000-\U0003ffff"
-)
-_SHARED = "\u2014\u2018\u2019\u201c\u201d\u2026"  # marks that other scripts have too
-_UNSPACED = re.compile(rf"(?<=[{_WITHOUT}]) (?=[{_WITHOUT}{_SHARED}])|(?<=[{_SHARED}]) (?=[{_WITHOUT}])")
 
 
 @once_a_study
@@ -47,8 +38,7 @@ def sentences_block(run: Study) -> dict[str, dict[int, list[dict[str, Any]]]]:
     A sentence has `what` (relation, behavior or role), `name`, `label`, `outcome` (right or wrong, of relations),
     `value`, `on` (of behaviors: what the value is on), `arcs` (places of [query, key, whether the head is right]),
     `tokens` and `keys` as they are drawn (`keys` None where they are the same), `bytes` of the weights, and `text`, to
-    be typed into a view. Of more than 512 heads of a kind each
-    has its first sentence alone, and of that 16 tokens.
+    be typed into a view. Of more than 512 heads of a kind each has its first sentence alone, and of that 16 tokens.
     """
     about = Context.of(run)
     words = about.words
@@ -144,44 +134,6 @@ def _add(
         by_head[kind][index] = [tell(shortened(row, most=FEW_TOKENS), words)]
 
 
-def shortened(row: dict[str, Any], *, most: int) -> dict[str, Any]:
-    """Return a row of examples with the stretch of `most` tokens in which it attends most; one that is short stays.
-
-    Arcs that leave the stretch are left out. Keys that are other tokens than the queries get a stretch of their own.
-    """
-    sides = ["tokens"] if "keys" not in row or "predicted" in row else ["tokens", "keys"]
-    tokens = [str(token) for token in row["tokens"]]
-    keys = tokens if len(sides) == 1 else [str(key) for key in row["keys"]]
-    if max(len(tokens), len(keys)) <= most:
-        return row
-    weights = np.asarray(row["weights"], dtype=np.float64).reshape(len(tokens), len(keys))
-    if keys == tokens:
-        starts = range(len(tokens) - most + 1)
-        first = max(starts, key=lambda at: float(weights[at : at + most, at : at + most].sum()))
-        rows = columns = slice(first, first + most)
-    else:
-        rows, columns = (_heaviest(weights.sum(1 - axis), most) for axis in (0, 1))
-    cut: dict[str, Any] = {"tokens": tokens[rows], "weights": weights[rows, columns].reshape(-1)}
-    if len(sides) > 1:
-        return {**row, **cut, "keys": keys[columns]}
-    ends = [
-        [int(position) - rows.start for position in row[name]] for name in ("queries", "keys", "predicted")
-    ]
-    inside = [
-        position for position, arc in enumerate(zip(*ends, strict=True)) if all(0 <= at < most for at in arc)
-    ]
-    return {**row, **cut} | {
-        name: [positions[position] for position in inside]
-        for name, positions in zip(("queries", "keys", "predicted"), ends, strict=True)
-    }
-
-
-def _heaviest(line: np.ndarray, most: int) -> slice:
-    """Return the stretch of a line of numbers with the largest sum."""
-    first = max(range(max(1, len(line) - most + 1)), key=lambda at: float(line[at : at + most].sum()))
-    return slice(first, first + most)
-
-
 def _of_arcs(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
     tokens = [str(token) for token in row["tokens"]]
     name = str(row["relation"])
@@ -256,14 +208,6 @@ def _without_ends(tokens: list[str], words: Words) -> list[str]:
         (position for position in range(len(tokens), first, -1) if tokens[position - 1] not in special), first
     )
     return tokens[first:last]
-
-
-def joined(words: Sequence[str]) -> str:
-    """Write words as a line of text, without the spaces that a treebank puts before punctuation.
-
-    Chinese, Japanese, Thai and what else is written without spaces has none between its words, nor around its marks.
-    """
-    return _AFTER.sub("", _BEFORE.sub("", _UNSPACED.sub("", " ".join(words))))
 
 
 def _number(value: Any) -> float | None:

@@ -18,8 +18,8 @@ from headscope.reporting.every_finding import first_findings
 from headscope.statistics.role_catalog import ROLES
 from headscope.study.study import Study
 
-_CELL, _GAP, _LEFT, _TOP = 18, 2, 26, 16.0
-_LOOK = "font:13px/1.5 system-ui,sans-serif"
+_CELL, _GAP, _LEFT, _TOP = 18, 2, 26, 16.0  # pixels
+_STYLE = "font:13px/1.5 system-ui,sans-serif"
 
 
 def study_card(study: Study) -> str:
@@ -33,12 +33,12 @@ def study_card(study: Study) -> str:
         roles = study.roles
         parts += [_grid(kind, roles[roles["kind"] == kind["kind"]]) for kind in study.manifest["kinds"]]
         parts.append(_legend(roles["role"]))
-        said = [f"<li>{escape(each)}</li>" for each in first_findings(study)]
-        parts.append(f"<ul>{''.join(said)}</ul>" if said else "")
+        findings = [f"<li>{escape(finding)}</li>" for finding in first_findings(study)]
+        parts.append(f"<ul>{''.join(findings)}</ul>" if findings else "")
     parts.append(f"<p>{_link(study)}</p>")
     tables = escape(", ".join(study.tables))
     parts.append(f"<p><code>study.heads</code>: a row for each head. Tables: {tables}</p>")
-    return f'<div style="{_LOOK}">{"".join(parts)}</div>'
+    return f'<div style="{_STYLE}">{"".join(parts)}</div>'
 
 
 def _grid(part: Mapping[str, Any], roles: pd.DataFrame) -> str:
@@ -55,7 +55,7 @@ def _grid(part: Mapping[str, Any], roles: pd.DataFrame) -> str:
         title = f"{part['kind']} {head_label(layer, head)}: {style.label}" + (
             f"; finds {', '.join(finds)}" if finds else ""
         )
-        edge = ' stroke="#1c1e21" stroke-width="2"' if finds else ""
+        edge = f' stroke="{palette().page["ink"].light}" stroke-width="2"' if finds else ""
         x, y = (_LEFT + _middle(head) - _CELL / 2), (_TOP + _middle(layer) - _CELL / 2)
         marks.append(
             f'<rect x="{x:g}" y="{y:g}" width="{_CELL}" height="{_CELL}" rx="2" fill="{style.fill.light}"{edge}>'
@@ -69,11 +69,14 @@ def _grid(part: Mapping[str, Any], roles: pd.DataFrame) -> str:
 
 
 def _middle(number: int) -> float:
+    """Return how far the middle of a row's or column's cell is from the first cell's edge, in pixels; from 1."""
     return (number - 0.5) * (_CELL + _GAP)
 
 
-def _text(x: float, y: float, said: object) -> str:
-    return f'<text x="{x:g}" y="{y:g}" font-size="10" text-anchor="middle" fill="currentColor">{said}</text>'
+def _text(x: float, y: float, number: int) -> str:
+    return (
+        f'<text x="{x:g}" y="{y:g}" font-size="10" text-anchor="middle" fill="currentColor">{number}</text>'
+    )
 
 
 def _legend(roles: Iterable[Any]) -> str:

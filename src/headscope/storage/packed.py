@@ -33,9 +33,8 @@ def pack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
         table = _narrowed(array).reshape(int(np.prod(lead)), -1)
         there = _is_there(table)
         rows = there.any(1)
-        if (
-            np.count_nonzero(~rows) * table.shape[1] * table.itemsize > there.shape[0] / 8
-        ):  # worth their marks
+        bytes_saved = np.count_nonzero(~rows) * table.shape[1] * table.itemsize
+        if bytes_saved > len(table) / 8:  # more than the marks of the rows take, a bit each
             out[name + _ROWS], table, there = np.packbits(rows), table[rows], there[rows]
         if there.size and there.mean() < 1 - 1 / (8 * table.itemsize):
             out[name + _PLACES], table = np.packbits(there), table[there]
@@ -58,10 +57,10 @@ def unpack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
     spec = json.loads(arrays[SPEC].tobytes())
     internal_names = {SPEC, *(name + part for name in spec for part in (_PLACES, _ROWS))}
     out = {name: array for name, array in arrays.items() if name not in internal_names}
-    for name, was in spec.items():
-        shape = tuple(was["shape"])
+    for name, original in spec.items():
+        shape = tuple(original["shape"])
         lead = int(np.prod(shape[: min(2, len(shape) - 1)]))
-        flat = arrays[name].astype(was["dtype"])
+        flat = arrays[name].astype(original["dtype"])
         rows = _bits(arrays, name + _ROWS, lead)
         width = int(np.prod(shape)) // max(1, lead)
         number = lead if rows is None else int(rows.sum())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.analyses.syntax.arcs.batch_arcs import Pointer, reachable
+from headscope.analyses.syntax.arcs.batch_arcs import BatchArcs, reachable
 from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
 from headscope.analyses.syntax.arcs.head_answers import judge, read_answers
 from headscope.attention.words.word_attention import between_words, word_axis
@@ -43,12 +43,12 @@ def ask(*sentences, left=False, width=0, pooling="mean", causal=False, compat=Fa
         words, relations = rest or (("x",) * len(heads), ["dep"] * len(heads))
         arcs.append(table.arcs(words, heads, relations))
     axis = word_axis(word_ids, valid)
-    pointer = Pointer.of(axis, classes, arcs)
+    batch_arcs = BatchArcs.of(axis, classes, arcs)
     seen = (valid[:, None] & torch.ones(width, width, dtype=torch.bool).tril()) if causal else None
     weights = between_words(weights, axis, axis, pooling=pooling)
-    answers = read_answers(weights, pointer, both=options.pop("both", False), compat=compat)
-    hits, other = (part[:, 0] for part in judge(answers, pointer, compat=compat, **options))
-    allowed = reachable(pointer, seen, directions=len(answers))
+    answers = read_answers(weights, batch_arcs, both=options.pop("both", False), compat=compat)
+    hits, other = (part[:, 0] for part in judge(answers, batch_arcs, compat=compat, **options))
+    allowed = reachable(batch_arcs, seen, directions=len(answers))
     return [part.numpy() for part in (hits, other, allowed)]
 
 

@@ -8,8 +8,6 @@ ANALYSIS = Analysis(
     name="behaviors",
     question="Which behaviors do heads show in text: the sink, copies, induction, delimiters?",
     stages=(
-        # 2: the same by what heads write. 3: controls read at most 64 inputs; the head that is named is scored on
-        # documents that did not choose it, and what heads show is corrected over them.
         Stage(
             name="behaviors",
             cost=6,
@@ -17,6 +15,9 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),
             order=4,
+            # 2: the same by what heads write.
+            # 3: controls read at most 64 inputs; the head that is named is scored on documents that did not choose it,
+            # and what heads show is corrected over them.
             # 4: columns and values have the names of the field.
             # 5: a column that counts is named by what it counts.
             # 6: examples of copies and of induction.

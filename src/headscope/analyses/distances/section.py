@@ -43,18 +43,20 @@ def distances_section(about: Context) -> list[Section]:
     if head_table is None or pairs is None or run.tables.get("layer_effect") is None:
         return []
     blocks = (
-        block for kind in _present(about, head_table) for block in _kind(about, head_table, pairs, kind)
+        block for kind in _present(about, head_table) for block in _show_kind(about, head_table, pairs, kind)
     )
     return section("distances", "Which heads are alike", WHY, blocks)
 
 
 def _draw_map(about: Context, heads: pd.DataFrame, _: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    """Yield the map of each kind."""
     for kind in _present(about, heads):
         stress = _stress(about.run, kind.name)
         yield kind.ending, partial(head_map, heads, kind=kind.name, stress=stress, names=about.words.roles)
 
 
 def _draw_panels(about: Context, heads: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    """Yield the map of each kind by each coloring, as the page shows them side by side."""
     for kind in _present(about, heads):
         for coloring in COLORINGS:
             panel = partial(map_panel, heads, kind=kind.name, coloring=coloring, names=about.words.roles)
@@ -62,11 +64,13 @@ def _draw_panels(about: Context, heads: pd.DataFrame) -> Iterator[tuple[str, Dra
 
 
 def _draw_tree(about: Context, heads: pd.DataFrame, pairs: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
+    """Yield the tree of each kind."""
     for kind in _present(about, heads):
         yield kind.ending, partial(dendrogram, pairs, heads, kind=kind.name, names=about.words.roles)
 
 
 def _present(about: Context, heads: pd.DataFrame) -> list[Kind]:
+    """Return the kinds of attention of which distances were measured."""
     return [kind for kind in about.kinds if (heads["kind"] == kind.name).any()]
 
 
@@ -75,7 +79,10 @@ PANELS = Figure(name="map", tables=("head_map",), draw=_draw_panels)
 TREE = Figure(name="head-tree", tables=("head_map", "head_distances"), draw=_draw_tree)
 
 
-def _kind(about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: Kind) -> Iterator[Html | None]:
+def _show_kind(
+    about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: Kind
+) -> Iterator[Html | None]:
+    """Yield what the section shows of a kind: its map, its clusters and the pairs most alike."""
     words = about.words
     heads = head_table[head_table["kind"] == kind.name]
     stress = _stress(about.run, kind.name)
@@ -132,6 +139,7 @@ def _clusters(about: Context, heads: pd.DataFrame, kind: Kind) -> Iterator[Html 
 
 
 def _stress(run: Study, kind: str) -> float | None:
+    """Return how far a kind's map is from its divergences (0 is exact); None where that was not measured."""
     rows = [row for row in records(run.tables.get("layer_effect")) if row["kind"] == kind]
     stress = number(rows[0]["stress"]) if rows else float("nan")
     return None if isnan(stress) else stress

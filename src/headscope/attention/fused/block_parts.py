@@ -47,15 +47,15 @@ class CarriedColumns:
 
     Args:
         value: as the model made it, `[batch, group, key, width]`.
-        riders: columns beside the values, in the precision that is computed in, `[batch, group, key, column]`.
+        extra: columns beside the values, in the precision that is computed in, `[batch, group, key, column]`.
 
     Attributes:
         number: of columns, those of the values and the padding among them.
     """
 
-    def __init__(self, value: Tensor, riders: Sequence[Tensor]) -> None:
+    def __init__(self, value: Tensor, extra: Sequence[Tensor]) -> None:
         self._memory = _Memory(computed_in(value.dtype))
-        self._columns = value, *riders
+        self._columns = value, *extra
         width = sum(each.shape[3] for each in self._columns)
         self.number = width + -width % _ALIGNED
         self._whole: Tensor | None = None

@@ -57,13 +57,13 @@ class StatisticsPass:
         )
         # Columns for the classes and for the normalizer ride along with the values, and those of what is written.
         of_class = class_indicators(keys.classes, dtype=dtype)[:, None].expand(batch, groups, self.n_keys, -1)
-        riders = [of_class, of_class.new_ones((batch, groups, self.n_keys, 1))]
+        extra = [of_class, of_class.new_ones((batch, groups, self.n_keys, 1))]
         self.separate = None
         if self.written is not None and groups == heads:
-            riders.append(self.written.columns)
+            extra.append(self.written.columns)
         elif self.written is not None:  # heads that share values do not share what they write of them
             self.separate = aligned([self.written.columns])
-        self.carried = CarriedColumns(layer.value, riders)
+        self.carried = CarriedColumns(layer.value, extra)
         self.product = memory((batch, heads, rows, self.carried.number))
         self.total = self.width + len(CLASSES)
         self.sums = self.product[..., self.total + 1 :]

@@ -64,7 +64,7 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
     layers: Mapping[str, Sequence[Any]]
     for candidate in (path,) if path else ("fused", "eager", "fallback"):
         if candidate == "fallback":
-            tapped, sinks, layers = TapTrial((), None, {}), trial.short, trial.map_layers
+            tapped, sinks, layers = TapTrial((), None, {}), trial.layers_with_sinks, trial.map_layers
         else:
             tapped = run_tapped(trial, candidate, expected)
             sinks, layers = _sinks(tapped.calls), tapped.model_layers

@@ -64,10 +64,11 @@ class TrialBatch:
             if self.encoder_decoder
             else {"encoder": "attentions"}
         )
-        # Which of the layers that the model gives out are maps, and how many are not; known after the first run.
+        # By kind, known after the first run: which of the layers that the model gives out are maps, how many are not,
+        # and in which the rows sum to less than 1, for a learned sink.
         self.map_layers: dict[str, tuple[int, ...]] = {}
-        self.lost: dict[str, int] = {}
-        self.short: dict[str, list[int]] = {}  # the layers whose rows sum to less than 1, for a learned sink
+        self.layers_without_maps: dict[str, int] = {}
+        self.layers_with_sinks: dict[str, list[int]] = {}
 
     def queries(self, kind: str) -> SegmentInfo:
         """Return the tokens that attend in a kind of attention."""
@@ -87,8 +88,8 @@ class TrialBatch:
         self._check(kinds)
         if not self.encoder_decoder and all(_is_causal(layer) for layer in kinds["encoder"]):
             self.map_layers = {"decoder": self.map_layers["encoder"]}
-            self.lost = {"decoder": self.lost["encoder"]}
-            self.short = {"decoder": self.short.get("encoder", [])}
+            self.layers_without_maps = {"decoder": self.layers_without_maps["encoder"]}
+            self.layers_with_sinks = {"decoder": self.layers_with_sinks.get("encoder", [])}
             kinds = {"decoder": kinds["encoder"]}
         return kinds
 
@@ -126,7 +127,7 @@ class TrialBatch:
                     + (" (all its keys stand for many tokens)" if compressed else "")
                     + (" (its weights are not query by key)" if several and not compressed else "")
                 )
-            self.lost = {
+            self.layers_without_maps = {
                 kind: len(layers[kind]) - len(self.map_layers.get(kind, ()))
                 for kind in layers
                 if self.encoder_decoder or layers[kind]
@@ -145,7 +146,7 @@ class TrialBatch:
     def notes(self) -> tuple[str, ...]:
         """Return what of the model's attention is not read, as sentences; nothing where all of it is."""
         notes = []
-        for kind, number in self.lost.items():
+        for kind, number in self.layers_without_maps.items():
             if kind not in self.map_layers:
                 notes.append(
                     f"the model's {kind} attention is not read: it gives none, or weights of windows or blocks "
@@ -185,7 +186,7 @@ class TrialBatch:
                         "sink to its attention function that takes the rest, so that shares and entropies would mean "
                         f"something else: choose another model; these families work: {WORKING_FAMILIES}"
                     )
-                self.short.setdefault(kind, []).append(layer)
+                self.layers_with_sinks.setdefault(kind, []).append(layer)
 
     def _has_sinks(self) -> bool:
         """Whether the model hands a learned sink to its attention function."""

@@ -138,7 +138,7 @@ def readable_tokens(tokenizer: Any, ids: NDArray[np.int64]) -> list[str]:
         raw = str(raw)
         text = (
             tokenizer.decode([number]).strip()
-            if raw.startswith(("\u0120", "\u2581", "\u010a")) or not raw.isascii()
+            if raw.startswith((_SPACE, _BLOCK, _NEW_LINE)) or not raw.isascii()
             else raw
         )
         named.append(text if text and "\ufffd" not in text else raw)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from headscope.analyses.syntax.arcs.arc_runs import ArcRuns, sum_runs
 from headscope.analyses.syntax.arcs.attending import Attending, special_attention
-from headscope.analyses.syntax.arcs.batch_arcs import Pointer, reachable
+from headscope.analyses.syntax.arcs.batch_arcs import BatchArcs, reachable
 from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, Arcs, ArcTable
 from headscope.analyses.syntax.arcs.head_answers import Answers, judge, read_answers
 from headscope.analyses.syntax.arcs.sums import NOOP_CLASSES, DependencyOptions, DependencySums
@@ -79,7 +79,7 @@ class DependencyAccumulator(Accumulator):
         self._documents = np.zeros(0, dtype=np.int64)
         self._by_cell = ArcRuns.of(self._documents, self._documents)
         self._handed: dict[str, _HandedOver] = {}
-        self._pointers: dict[str, Pointer] = {}
+        self._batch_arcs: dict[str, BatchArcs] = {}
         self._answers: dict[str, list[tuple[Answers, ...]]] = {}
         self._reachable: dict[str, list[Tensor]] = {}
         self._reachable_by_mask: dict[int, tuple[Visibility, Tensor]] = {}
@@ -131,7 +131,7 @@ class DependencyAccumulator(Accumulator):
             np.concatenate([each.cells for each in self._arcs]),
         )
         self._handed = {}
-        self._pointers = {}
+        self._batch_arcs = {}
         self._answers = {part.kind: [] for part in self.layout}
         self._reachable = {part.kind: [] for part in self.layout}
         self._reachable_by_mask = {}
@@ -140,18 +140,20 @@ class DependencyAccumulator(Accumulator):
         """Read every arc's answer off one layer."""
         if tile.kind == "cross":
             return
-        if tile.kind not in self._pointers:
+        if tile.kind not in self._batch_arcs:
             axis = axis_of(tile.queries)
-            self._pointers[tile.kind] = Pointer.of(axis, tile.queries.classes, self._arcs)
-        pointer = self._pointers[tile.kind]
-        attention = between_words(tile.weights, pointer.axis, pointer.axis, pooling=self.options.pooling)
+            self._batch_arcs[tile.kind] = BatchArcs.of(axis, tile.queries.classes, self._arcs)
+        batch_arcs = self._batch_arcs[tile.kind]
+        attention = between_words(
+            tile.weights, batch_arcs.axis, batch_arcs.axis, pooling=self.options.pooling
+        )
         options = self.options
         self._answers[tile.kind].append(
-            read_answers(attention, pointer, both=options.both, compat=options.compat)
+            read_answers(attention, batch_arcs, both=options.both, compat=options.compat)
         )
-        self._reachable[tile.kind].append(self._reached(tile, pointer))
+        self._reachable[tile.kind].append(self._reached(tile, batch_arcs))
 
-    def _reached(self, tile: AttentionTile, pointer: Pointer) -> Tensor:
+    def _reached(self, tile: AttentionTile, batch_arcs: BatchArcs) -> Tensor:
         """Say which arcs the mask of a layer allows; layers that share a mask share the answer."""
         key = id(tile.visibility)
         if key not in self._reachable_by_mask:
@@ -159,7 +161,7 @@ class DependencyAccumulator(Accumulator):
             fewer = tile.visibility.counts < tile.keys.lengths[:, None]
             looks = row_selection.waits(fewer.device) or bool((fewer & tile.row_valid).any())
             visible = tile.visibility.visible if looks else None
-            arcs = reachable(pointer, visible, directions=len(self.options.directions))
+            arcs = reachable(batch_arcs, visible, directions=len(self.options.directions))
             # The visibility is kept, so that no other object can take its id.
             self._reachable_by_mask[key] = (tile.visibility, arcs)
         return self._reachable_by_mask[key][1]
@@ -172,10 +174,10 @@ class DependencyAccumulator(Accumulator):
                 continue
             # All layers are scored at once, because a batch has few arcs and a call costs more than it computes.
             answers = [Answers.of_layers(each) for each in zip(*layers, strict=True)]
-            pointer = self._pointers[kind]
-            hits, other = judge(answers, pointer, special=self.options.special, compat=self.options.compat)
+            batch_arcs = self._batch_arcs[kind]
+            hits, other = judge(answers, batch_arcs, special=self.options.special, compat=self.options.compat)
             totals = {"other": other, "reachable": torch.stack(self._reachable[kind], dim=1)}
-            attending = Attending.of(pointer, relations, directions=len(self.options.directions))
+            attending = Attending.of(batch_arcs, relations, directions=len(self.options.directions))
             runs = ArcRuns.of(self._documents[attending.rows], attending.cells)
             self._handed[kind] = _HandedOver(
                 hits=copy.add(self._by_cell.sums(hits)),
@@ -183,7 +185,7 @@ class DependencyAccumulator(Accumulator):
                     name: copy.add(sum_runs(of_arcs, relations, len(self.table.relations)))
                     for name, of_arcs in totals.items()
                 },
-                special=copy.add(runs.sums(attending.pick(special_attention(answers[0], pointer)))),
+                special=copy.add(runs.sums(attending.pick(special_attention(answers[0], batch_arcs)))),
                 special_runs=runs,
             )
 
@@ -208,7 +210,7 @@ class DependencyAccumulator(Accumulator):
             for index, run in runs.slices(len(self._names)):
                 cells_sums = {name: value[run] for name, value in values.items()}
                 store.add_at(self._names[index], runs.cells[run], **cells_sums)
-        unplaced = next((int((each.on_host[1] < 0).sum()) for each in self._pointers.values()), 0)
+        unplaced = next((int((each.on_host[1] < 0).sum()) for each in self._batch_arcs.values()), 0)
         self.totals["words"] += (len(by_cell.run_of), unplaced)
         self._answers, self._handed, self._reachable, self._reachable_by_mask = {}, {}, {}, {}
 

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headscope.analyses.syntax.arcs.batch_arcs import Pointer
+from headscope.analyses.syntax.arcs.batch_arcs import BatchArcs
 from headscope.analyses.syntax.arcs.head_answers import Answers
 from headscope.encoding.sending import sent
 
@@ -34,19 +34,19 @@ class Attending:
     cells: NDArray[np.int64]
 
     @classmethod
-    def of(cls, pointer: Pointer, relations: NDArray[np.int64], *, directions: int) -> "Attending":
+    def of(cls, batch_arcs: BatchArcs, relations: NDArray[np.int64], *, directions: int) -> "Attending":
         """Collect the words.
 
         Args:
-            pointer: the batch's arcs.
+            batch_arcs: the batch's arcs.
             relations: index of each arc's relation, `[arc]`.
             directions: how many there are: 2, or 3 with `both`.
         """
-        rows, words, _, gold, _ = pointer.on_host
+        rows, words, _, gold, _ = batch_arcs.on_host
         sides = [(0, words), (1, gold)]
         if directions > len(sides):
             sides += [(2, words), (2, gold)]
-        segments, width = pointer.axis.words.shape
+        segments, width = batch_arcs.axis.words.shape
         inner = _inner(rows, words, (segments, width))
         number = directions * (int(relations.max(initial=0)) + 1)
         keys = [
@@ -86,14 +86,14 @@ def _inner(rows: NDArray[np.int64], words: NDArray[np.int64], shape: tuple[int, 
     return inner
 
 
-def special_attention(answers: Answers, pointer: Pointer) -> Tensor:
+def special_attention(answers: Answers, batch_arcs: BatchArcs) -> Tensor:
     """Sum the attention of every word to sep and to cls, `[batch, word, layer, head, 2]`.
 
     Args:
         answers: of the direction dependent->head, which are read off the rows of attention.
-        pointer: the batch's arcs.
+        batch_arcs: the batch's arcs.
     """
-    classes = pointer.classes.to(answers.special.dtype)
+    classes = batch_arcs.classes.to(answers.special.dtype)
     return torch.einsum("bpslh,bsc->bplhc", answers.special.clamp(min=0), classes)
 
 

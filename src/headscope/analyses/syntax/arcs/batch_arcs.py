@@ -17,7 +17,7 @@ from headscope.encoding.vocabulary import KeyClass
 
 
 @dataclass(frozen=True, eq=False)
-class Pointer:
+class BatchArcs:
     """A batch's arcs by the positions of its words on the word axis; computed once a batch for all layers.
 
     Arcs are listed segment by segment, one a word, `[arc]` in all. A position of -1 is that of a word without
@@ -58,7 +58,7 @@ class Pointer:
         return sent(torch.from_numpy(item), device), sent(torch.from_numpy(position), device)
 
     @classmethod
-    def of(cls, axis: WordAxis, classes: Tensor, arcs: Sequence[Arcs]) -> "Pointer":
+    def of(cls, axis: WordAxis, classes: Tensor, arcs: Sequence[Arcs]) -> "BatchArcs":
         """Find the positions of a batch's arcs; `classes` are those of the tokens, `[batch, position]`."""
         words, valid = axis.on_host.words.numpy(), axis.on_host.valid.numpy()
         most = max((len(each.heads) for each in arcs), default=0)
@@ -101,21 +101,21 @@ class Pointer:
         )
 
 
-def reachable(pointer: Pointer, visible: Tensor | None, *, directions: int) -> Tensor:
+def reachable(batch_arcs: BatchArcs, visible: Tensor | None, *, directions: int) -> Tensor:
     """Say which arcs the mask allows in each direction, bool `[arc, direction]`; `both` needs either.
 
     Args:
-        pointer: the batch's arcs.
+        batch_arcs: the batch's arcs.
         visible: which keys each token may attend to, `[batch, query, key]`; everything when None.
         directions: how many are scored.
     """
-    is_known = (pointer.gold >= 0) & (pointer.dependent >= 0)
+    is_known = (batch_arcs.gold >= 0) & (batch_arcs.dependent >= 0)
     if visible is None:
         return is_known[:, None].expand(-1, directions)
     # A word sees another where one of its pieces sees one of the other's.
-    members = pointer.axis.members
+    members = batch_arcs.axis.members
     sees = members.transpose(1, 2) @ visible.float() @ members > 0
-    dependent, gold = pointer.dependent.clamp(min=0), pointer.gold.clamp(min=0)
-    there = is_known & sees[pointer.rows, dependent, gold]
-    back = is_known & sees[pointer.rows, gold, dependent]
+    dependent, gold = batch_arcs.dependent.clamp(min=0), batch_arcs.gold.clamp(min=0)
+    there = is_known & sees[batch_arcs.rows, dependent, gold]
+    back = is_known & sees[batch_arcs.rows, gold, dependent]
     return torch.stack([there, back, there | back][:directions], dim=1)
