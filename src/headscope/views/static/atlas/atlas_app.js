@@ -1,17 +1,18 @@
 // The head atlas: a card for each head, found by the map, the grid, filters or words. One code for the page and the explorer.
-import { anchorOf, data, headAt, headTitle } from "../report/data.js";
-import { accuraciesOf, allHeads, atlas, relationNamed, showingNamed, standIns, strongestStandIns } from "./atlas_data.js";
+import { anchorOf, data, headAt } from "../report/data.js";
+import { allHeads, atlas, headWorthOpening, relationNamed, runnersUp } from "./atlas_data.js";
 import { atlasCard } from "./atlas_card.js";
 import { AtlasFilters } from "./atlas_filters.js";
 import { comparedPart } from "./atlas_compared.js";
-import { AtlasList, nameOf } from "./atlas_list.js";
+import { AtlasList } from "./atlas_list.js";
+import { CompareHint } from "./atlas_hint.js";
 import { el } from "../core/dom.js";
+import { FoundLine } from "./atlas_found.js";
 import { HeadGrid } from "../report/grid.js";
 import { HeadMap } from "./head_map.js";
 import { HeadScatter } from "../report/head_scatter.js";
 import { colorBy, kindTabs } from "../report/tabs.js";
 
-const MOST_LINKS = 14;
 const RUNNERS_UP = 5;
 
 // `root`: an element to fill. The data blocks `data`, `maps` and `atlas` lie in the document.
@@ -50,14 +51,14 @@ class AtlasApp {
     this.scatter = new HeadScatter(boxes.scatter, (kind, index) => this.pick(kind, index));
     this.noMap = el("p", { class: "caption", hidden: true }, `This run measured no distances between heads, so there is no map of them: ${atlas.missing.distances || ""}.`);
     this.tabs = el("div", { class: "tabs" });
-    this.found = el("div", { class: "at-found", role: "status" });
-    this.hint = el("p", { class: "at-hint", hidden: true, role: "status" });
+    this.found = new FoundLine(this.filters, { onPick: (kind, index) => this.pick(kind, index), onText: this.onText });
+    this.hint = new CompareHint({ onLeave: () => this.stopPicking(), onAlone: () => this.open([this.opened[0]], { tell: true }) });
     this.cards = el("div", { class: "at-cards" });
     this.element = el(
       "div",
       { class: "at-atlas", onkeydown: (event) => this.pressed(event) },
       this.filters.element,
-      el("div", { class: "at-found-line" }, this.found, this.filters.clear),
+      el("div", { class: "at-found-line" }, this.found.element, this.filters.clear),
       el(
         "div",
         { class: "at-columns" },
@@ -76,7 +77,7 @@ class AtlasApp {
           el("section", { "aria-label": "Grid of heads" }, el("div", { class: "bar" }, el("h2", {}, "Grid"), boxes.color), boxes.grid, readouts[1]),
           el("section", { "aria-label": "Heads by two measures" }, el("div", { class: "bar" }, el("h2", {}, "Any two measures")), boxes.scatter),
         ),
-        el("div", { class: "at-side" }, this.hint, this.cards),
+        el("div", { class: "at-side" }, this.hint.element, this.cards),
       ),
     );
     root.append(this.element);
@@ -126,7 +127,7 @@ class AtlasApp {
     this.scatter.paint();
     this.grid.paint();
     this.map.tell(null);
-    this.tellFound(left);
+    this.found.tell(left);
     const [first] = filters.wanted;
     if (first) this.list.measure = `relation ${first}`;
     else if (filters.wantedShown.length) this.list.measure = `statistic ${filters.wantedShown[0]}`;
@@ -139,59 +140,15 @@ class AtlasApp {
   // Where heads were asked for that find a relation, those that come nearest to them follow.
   listed(left, name) {
     const relation = name && relationNamed(name);
-    const nearly = relation
-      ? this.heads
-          .filter((head) => !left.includes(head) && relation.heads[head.kind.kind])
-          .sort((a, b) => (relation.heads[b.kind.kind].value[b.index] || 0) - (relation.heads[a.kind.kind].value[a.index] || 0))
-          .slice(0, RUNNERS_UP)
-      : [];
+    const nearly = relation ? runnersUp(relation, this.heads.filter((head) => !left.includes(head)), RUNNERS_UP) : [];
     const note = nearly.length ? `With the ${nearly.length} other heads that are most accurate at ${relation.label}.` : null;
     this.list.show([...left, ...nearly], { followers: nearly.length, note });
-  }
-
-  tellFound(left) {
-    const { filters } = this;
-    const trouble = filters.trouble();
-    if (!filters.active) {
-      this.found.replaceChildren(el("span", { class: "at-soft" }, `${left.length.toLocaleString("en")} heads`));
-      return;
-    }
-    if (!left.length) {
-      this.found.replaceChildren(el("strong", {}, "No head is found. "), trouble || `Nothing has all that is asked for. ${filters.askable()}`, this.offer());
-      return;
-    }
-    const link = (head) => [el("a", { class: "head at-link", href: `#${anchorOf(head.kind, head.index)}`, onclick: (event) => this.follow(event, head) }, nameOf(head)), " "];
-    const weak = filters.wanted.filter((name) => !filters.found.has(name)).map(relationNamed);
-    const unshown = filters.wantedShown.filter((name) => !filters.found.has(name)).map(showingNamed);
-    const more = left.length - MOST_LINKS;
-    this.found.replaceChildren(
-      ...[
-        el("strong", {}, left.length === 1 ? "1 head: " : `${left.length.toLocaleString("en")} heads: `),
-        ...left.slice(0, MOST_LINKS).flatMap(link),
-        more > 0 ? `and ${more.toLocaleString("en")} more, listed below` : null,
-        ...[...standIns(weak), ...strongestStandIns(unshown)].map((said) => el("span", { class: "at-soft" }, ` ${said}`)),
-        trouble ? el("span", { class: "at-soft" }, ` ${trouble}`) : null,
-      ].filter(Boolean),
-    );
-  }
-
-  // What was typed may have been a sentence to look at.
-  offer() {
-    const text = this.filters.input.value.trim();
-    if (!this.onText || !/\s/.test(text)) return "";
-    return el("p", {}, el("button", { type: "button", class: "at-button", onclick: () => this.onText(text) }, "Look at this sentence"));
-  }
-
-  follow(event, { kind, index }) {
-    event.preventDefault();
-    event.stopPropagation();
-    this.pick(kind, index);
   }
 
   // The reader chose a head, and wants to see it.
   pick(kind, index) {
     this.take(kind, index);
-    this.told();
+    this.announce();
   }
 
   // Open a head alone, or as the second of two.
@@ -232,11 +189,12 @@ class AtlasApp {
       ),
     );
     this.mark();
-    this.tellHint();
-    if (tell) this.told();
+    this.hint.show(this.opened, this.picking);
+    if (tell) this.announce();
   }
 
-  told() {
+  // Say which heads are open, and bring their cards into sight.
+  announce() {
     this.onHead(this.address);
     this.reveal();
   }
@@ -258,24 +216,13 @@ class AtlasApp {
 
   startPicking() {
     this.picking = true;
-    this.tellHint();
+    this.hint.show(this.opened, this.picking);
     this.hint.focus();
-  }
-
-  tellHint() {
-    const two = this.opened.length === 2;
-    const title = this.opened.length ? headTitle(this.opened[0].kind, this.opened[0].index) : "";
-    this.hint.hidden = !this.picking && !two;
-    this.hint.tabIndex = -1;
-    this.hint.replaceChildren(
-      this.picking ? `Choose the head to compare ${title} with: on the map, in the grid or the list. ` : `Comparing with ${title}: another head on the map takes the second place. `,
-      el("button", { type: "button", class: "at-button", onclick: () => (this.picking ? this.stopPicking() : this.open([this.opened[0]], { tell: true })) }, this.picking ? "Leave it" : "One head only"),
-    );
   }
 
   stopPicking() {
     this.picking = false;
-    this.tellHint();
+    this.hint.show(this.opened, this.picking);
   }
 
   pressed(event) {
@@ -290,15 +237,7 @@ class AtlasApp {
     if (heads.length) {
       this.open(same ? [a] : heads);
       this.reveal();
-    } else if (!this.opened.length && data.kinds.length) this.open([this.first()]);
-  }
-
-  // A head worth opening first: the one that finds something furthest above its baseline.
-  first() {
-    const finders = this.heads.filter(({ finds }) => finds.length);
-    const margin = ({ kind, index }) => accuraciesOf(kind, index, 1)[0].margin;
-    const [best] = finders.sort((a, b) => margin(b) - margin(a));
-    return best || this.heads.find(({ role }) => role !== "mixed") || this.heads[0];
+    } else if (!this.opened.length && data.kinds.length) this.open([headWorthOpening(this.heads)]);
   }
 
   destroy() {

@@ -229,3 +229,18 @@ export function strongestStandIns(showings) {
     ...told("Whether a head shows", showings.filter((one) => !wasTested(one)), " was not tested (it needs at least 10 documents)"),
   ];
 }
+
+// Of some heads those that are most accurate at a relation, the best first.
+export function runnersUp(relation, heads, most) {
+  const accuracy = ({ kind, index }) => relation.heads[kind.kind].value[index] || 0;
+  const scored = heads.filter(({ kind }) => relation.heads[kind.kind]);
+  return scored.sort((a, b) => accuracy(b) - accuracy(a)).slice(0, most);
+}
+
+// A head worth opening first: the one that finds something furthest above its baseline.
+export function headWorthOpening(heads) {
+  const finders = heads.filter(({ finds }) => finds.length);
+  const margin = ({ kind, index }) => accuraciesOf(kind, index, 1)[0].margin;
+  const [best] = finders.sort((a, b) => margin(b) - margin(a));
+  return best || heads.find(({ role }) => role !== "mixed") || heads[0];
+}

@@ -1,0 +1,27 @@
+// The hint above the cards while two heads are compared, or the second of them is being chosen.
+import { el } from "../core/dom.js";
+import { headTitle } from "../report/data.js";
+
+export class CompareHint {
+  // `onLeave()`: no second head is wanted. `onAlone()`: of two heads the first is wanted alone.
+  constructor({ onLeave, onAlone }) {
+    Object.assign(this, { onLeave, onAlone });
+    this.element = el("p", { class: "at-hint", hidden: true, role: "status" });
+  }
+
+  // `opened`: the heads whose cards are open, {kind, index}; `picking`: whether the second is being chosen.
+  show(opened, picking) {
+    this.element.hidden = !picking && opened.length !== 2;
+    this.element.tabIndex = -1;
+    const title = opened.length ? headTitle(opened[0].kind, opened[0].index) : "";
+    const text = picking
+      ? `Choose the head to compare ${title} with: on the map, in the grid or the list. `
+      : `Comparing with ${title}: another head on the map takes the second place. `;
+    const onclick = () => (picking ? this.onLeave() : this.onAlone());
+    this.element.replaceChildren(text, el("button", { type: "button", class: "at-button", onclick }, picking ? "Leave it" : "One head only"));
+  }
+
+  focus() {
+    this.element.focus();
+  }
+}
