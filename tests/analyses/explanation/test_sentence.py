@@ -57,6 +57,17 @@ def test_groups_that_would_do_as_well_are_named():
     )
 
 
+def test_groups_of_the_halves_together_may_come_before_a_larger_one():
+    parts = [
+        Part(group="cls", share=0.4),
+        Part(group="previous", share=0.3, exchangeable=("word_before",)),
+        Part(group="word_before", share=0.2, exchangeable=("previous",)),
+    ]
+    assert explanation_sentence(0.9, parts) == (
+        "90% explained: attends to the previous token or the word before (50) and [CLS] (40)"
+    )
+
+
 def test_groups_that_the_halves_took_in_place_of_one_another_are_said_once():
     parts = [
         Part(group="previous", share=0.45, exchangeable=("word_before",)),
