@@ -10,7 +10,8 @@ from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
 from headscope.analyses.behaviors.chosen import heads_of
 from headscope.analyses.behaviors.figure import behavior_grids, drawable
 from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
-from headscope.analyses.experiments.section import experiments_findings, experiments_section
+from headscope.analyses.experiments.findings import experiments_findings
+from headscope.analyses.experiments.section import experiments_section
 from headscope.figures.paper import PAGE_INCHES, WIDTHS, on_paper
 from headscope.reporting.payload import data_block
 from headscope.statistics.tables.boolean_columns import is_true

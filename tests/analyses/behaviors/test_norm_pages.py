@@ -10,8 +10,9 @@ from headscope.analyses.behaviors.in_terminal import render_results as render_be
 from headscope.analyses.behaviors.page_tables import NORM_CAPTION, NORM_COLUMN, norm_disagreements
 from headscope.analyses.behaviors.section import behaviors_findings, behaviors_section
 from headscope.analyses.experiments.catalog import EXPERIMENTS
+from headscope.analyses.experiments.findings import experiments_findings
 from headscope.analyses.experiments.in_terminal import render_results as render_experiments
-from headscope.analyses.experiments.section import experiments_findings, experiments_section
+from headscope.analyses.experiments.section import experiments_section
 from headscope.analyses.stage_result import StageResult
 from support import mock_inputs
 from support.measured import about, only

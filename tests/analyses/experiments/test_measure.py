@@ -11,8 +11,9 @@ from headscope.analyses.behaviors.in_report import TERMS
 from headscope.analyses.behaviors.page_tables import CAPTION
 from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.analyses.experiments.catalog import EXPERIMENTS
+from headscope.analyses.experiments.findings import experiments_findings
 from headscope.analyses.experiments.measure import inputs_of
-from headscope.analyses.experiments.section import experiments_findings, experiments_section
+from headscope.analyses.experiments.section import experiments_section
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError

@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from headscope.analyses.jobs.findings import job_findings
 from headscope.analyses.jobs.in_terminal import render_results
 from headscope.analyses.jobs.on_cards import job_cards
-from headscope.analyses.jobs.section import IN_TREES, job_findings, job_section
+from headscope.analyses.jobs.section import IN_TREES, job_section
 from headscope.analyses.jobs.tables import COUNTS, EXAMPLES, JOBS, TOKENS
 from headscope.analyses.stage_result import StageResult
 from headscope.report_kit.kinds import kinds_of

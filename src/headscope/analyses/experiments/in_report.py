@@ -2,13 +2,9 @@
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.experiments.catalog import EXPERIMENTS
+from headscope.analyses.experiments.findings import experiments_findings, topic_of
 from headscope.analyses.experiments.head_functions import BY_EXPERIMENT, experiment_scores
-from headscope.analyses.experiments.section import (
-    FIGURES,
-    experiments_findings,
-    experiments_section,
-    topic_of,
-)
+from headscope.analyses.experiments.section import FIGURES, experiments_section
 from headscope.report_kit.report_parts import Parts
 
 TERMS = (

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import product
 
 import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
-from headscope.analyses.behaviors.chosen import BehaviorHead, chosen_heads
 from headscope.analyses.behaviors.figure import draw_grids, place_grids
-from headscope.analyses.behaviors.findings import behavior_sentences, norm_sentence
 from headscope.analyses.behaviors.page_tables import (
     CAPTION,
     best_heads,
@@ -19,8 +16,8 @@ from headscope.analyses.behaviors.page_tables import (
     norm_disagreements,
 )
 from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
+from headscope.analyses.experiments.findings import heads_of_experiment, rows_of_experiment, topic_of
 from headscope.report_kit.captions import caption, captioned
-from headscope.report_kit.linked_sentences import Sentence
 from headscope.report_kit.links import linked
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
 from headscope.report_kit.words import capital
@@ -39,21 +36,6 @@ _RETRIEVAL = (
 )
 
 
-def topic_of(experiment: Experiment) -> str:
-    """Return the topic of an experiment's sentences."""
-    return f"experiment {experiment.name}"
-
-
-def experiments_findings(about: Context) -> list[Sentence]:
-    """Return the sentences, by experiment and kind of attention; none where no experiment was done."""
-    findings: list[Sentence] = []
-    for experiment, kind in product(EXPERIMENTS.values(), about.kinds):
-        chosen = _chosen_heads(about, experiment, kind.name)
-        for sentences in (behavior_sentences, norm_sentence)[: 1 + experiment.on_cards]:
-            findings += kind.findings(sentences(chosen, kind, topic_of(experiment), where=experiment.where))
-    return findings
-
-
 def experiments_section(about: Context) -> list[Section]:
     """Build the section; none where no experiment was done."""
     blocks: list[Html] = []
@@ -64,7 +46,8 @@ def experiments_section(about: Context) -> list[Section]:
 
 
 def _draw(experiment: Experiment, about: Context, heads: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
-    if any(_chosen_heads(about, experiment, kind.name) for kind in about.kinds):
+    """Yield the head grids of an experiment's behaviors."""
+    if any(heads_of_experiment(about, experiment, kind.name) for kind in about.kinds):
         heads = heads[heads["experiment"] == experiment.name]
         behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
         yield from draw_grids(behaviors, f"experiments.{experiment.name}", about, heads)
@@ -78,12 +61,16 @@ FIGURES = {
 
 
 def _blocks(about: Context, experiment: Experiment, *, note: str) -> Iterator[Html]:
+    """Yield what the section shows of an experiment, kind by kind; `note` stands beside it."""
     notes = [caption(f"{capital(experiment.meaning)}."), caption(note)]
     if "retrieval" in experiment.behaviors:
         notes.append(caption(_RETRIEVAL))
     behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
     for kind in about.kinds:
-        chosen, heads = _chosen_heads(about, experiment, kind.name), _rows(about, "experiments", experiment)
+        chosen, heads = (
+            heads_of_experiment(about, experiment, kind.name),
+            rows_of_experiment(about, "experiments", experiment),
+        )
         if not chosen or heads is None:
             continue
         name = f"table-experiment-{experiment.name}-{kind.name}"
@@ -95,15 +82,3 @@ def _blocks(about: Context, experiment: Experiment, *, note: str) -> Iterator[Ht
             if disagreements := norm_disagreements(heads, kind, chosen, name=f"{name}-written"):
                 yield disagreements.html()
         yield every_head(heads, kind, behaviors, name=name).html()
-
-
-def _chosen_heads(about: Context, experiment: Experiment, kind: str) -> list[BehaviorHead]:
-    heads, best = (_rows(about, name, experiment) for name in ("experiments", "experiments_best"))
-    if heads is None or best is None:
-        return []
-    return chosen_heads(heads, best, kind, [BEHAVIORS[behavior] for behavior in experiment.behaviors])
-
-
-def _rows(about: Context, name: str, experiment: Experiment) -> pd.DataFrame | None:
-    table = about.run.tables.get(name)
-    return None if table is None else table[table["experiment"] == experiment.name]

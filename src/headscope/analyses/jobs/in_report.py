@@ -1,8 +1,9 @@
 """What jobs add to the report and the atlas."""
 
 from headscope.analyses.jobs.clustering.clusters import FEWEST_ROWS
+from headscope.analyses.jobs.findings import job_findings
 from headscope.analyses.jobs.on_cards import job_cards
-from headscope.analyses.jobs.section import job_findings, job_section
+from headscope.analyses.jobs.section import job_section
 from headscope.report_kit.report_parts import Parts
 
 TERMS = (

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.analyses.jobs.clustering.clusters import FEWEST_ROWS
+from headscope.analyses.jobs.findings import TOPIC, TREE_TOPIC
 from headscope.analyses.jobs.job_corpora import CorpusJobs, corpus_jobs
 from headscope.analyses.jobs.tables import TEXT, TREEBANK
 from headscope.attention.head_id import head_label
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import Sentence, continued, listed, numbered, sentence
 from headscope.report_kit.links import linked
 from headscope.report_kit.numbers import DASH, joined, share
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.page_rows import Table
-from headscope.report_kit.words import capital, count
-from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.report_kit.words import capital
 from headscope.views.markup import Html, el
 
-TOPIC, TREE_TOPIC = "jobs", "jobs in the treebank"
 TITLE = "Heads with several jobs"
 WHY = (
     "A mean over all rows mixes what a head does here with what it does there. Here rows in which it is active are "
@@ -33,52 +30,7 @@ CAPTION = (
     "groups has one job. A share is that of the rows in a group, and so is its interval: rows that two jobs have in "
     "common are in one of the groups. In the atlas a card has rows of each job, with their words."
 )
-
-
 IN_TREES = "In the treebank, by part of speech too"
-
-
-def job_findings(about: Context) -> list[Sentence]:
-    """Say which heads have several jobs, in text and treebank; nothing where the run measured no jobs."""
-    findings: list[Sentence] = []
-    for corpus, topic, where in ((TEXT, TOPIC, ""), (TREEBANK, TREE_TOPIC, " in the treebank")):
-        jobs = corpus_jobs(about.run.tables.get, corpus)
-        if jobs is not None:
-            for kind in about.kinds:
-                findings += kind.findings(_of_kind(jobs, kind, topic=topic, where=where))
-    return findings
-
-
-def _random_weights(jobs: CorpusJobs, kind: Kind) -> str:
-    """Say how many heads have several jobs under random weights; nothing where unknown."""
-    for row in records(jobs.counts):
-        if row["kind"] == kind.name and row["model"] == "control" and row["tested"]:
-            several = int(row["several"])
-            has = "has" if several == 1 else "have"
-            return f"; with random weights {several:,} of {int(row['tested']):,} {has} several jobs"
-    return ""
-
-
-def _of_kind(jobs: CorpusJobs, kind: Kind, *, topic: str, where: str) -> Iterator[Sentence]:
-    first, of = jobs.jobs[(jobs.jobs["kind"] == kind.name) & (jobs.jobs["job"] == 1)], kind.of_kind
-    if first.empty:
-        none = f"no head{of} is active in {FEWEST_ROWS} rows{where}, so that no jobs were looked for."
-        yield sentence(topic, none)
-        return
-    if first["q_value"].isna().all():
-        why = f"which needs rows of at least {FEWEST_DOCUMENTS} documents"
-        yield sentence(topic, f"whether heads{of} have several jobs{where} was not tested, {why}.")
-        return
-    many = first[first["jobs"] > 1].sort_values(["jobs", "layer", "head"], ascending=[False, True, True])
-    if many.empty:
-        yield sentence(topic, f"no head of {len(first):,}{of} is shown to have several jobs{where}.")
-    else:
-        heads = (numbered(kind.name, int(row["layer"]), int(row["head"])) for row in records(many))
-        has = "has" if len(many) == 1 else "have"
-        start = f"{len(many):,} of {count(len(first), 'head')}{of} {has} several jobs{where}: "
-        yield sentence(topic, start, *listed(heads), ".")
-    beside = _random_weights(jobs, kind)
-    yield continued(topic, f"Heads{of} active in at least {FEWEST_ROWS} rows{where} are counted{beside}.")
 
 
 def job_section(about: Context) -> list[Section]:
