@@ -8,7 +8,7 @@ import torch
 from headscope.attention.interventions.outcome import HeadEffects
 from headscope.attention.tile import AttentionTile
 from headscope.attention.vectors.head_vectors import HeadVectors
-from headscope.attention.vectors.output_norms import Written
+from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.attention.visibility import visibility_of
 from headscope.encoding.batching import collate
 from headscope.encoding.segment import Segment
@@ -67,13 +67,13 @@ class HandMadeSource:
         )
 
     @staticmethod
-    def written_of(weights: torch.Tensor, ids: torch.Tensor, rows: slice) -> Written:
+    def written_of(weights: torch.Tensor, ids: torch.Tensor, rows: slice) -> OutputNorms:
         """What is written, from a tile's weights and the tokens alone; padding holds rubbish here too."""
         heads = torch.arange(1, weights.shape[1] + 1, dtype=torch.float64)[:, None]
         keys = heads + ids[:, None] % 7
         seen = torch.nan_to_num(weights)
         stream = (ids + 2.0)[:, rows].double()
-        return Written(keys=keys, outputs=(seen @ keys[..., None])[..., 0], stream=stream)
+        return OutputNorms(keys=keys, outputs=(seen @ keys[..., None])[..., 0], stream=stream)
 
     @staticmethod
     def vectors_of(ids: torch.Tensor, layer: int, heads: int, rows: slice) -> HeadVectors:

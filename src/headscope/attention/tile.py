@@ -10,7 +10,7 @@ from torch import Tensor
 from headscope.attention.interventions.outcome import HeadEffects
 from headscope.attention.row_statistics import row_statistics
 from headscope.attention.vectors.head_vectors import HeadVectors, join_vectors
-from headscope.attention.vectors.output_norms import Written, join_written, norm_row_statistics
+from headscope.attention.vectors.output_norms import OutputNorms, join_output_norms, norm_row_statistics
 from headscope.attention.visibility import Visibility
 from headscope.encoding.segment import SegmentInfo
 
@@ -49,7 +49,7 @@ class AttentionTile:
     given_weights: Tensor | None = field(default=None, repr=False)
     given_statistics: Tensor | None = field(default=None, repr=False)
     given_gradient: Tensor | None = field(default=None, repr=False)
-    written: Written | None = field(default=None, repr=False)
+    written: OutputNorms | None = field(default=None, repr=False)
     sink: Tensor | None = field(default=None, repr=False)
     vectors: HeadVectors | None = field(default=None, repr=False)
     effects: HeadEffects | None = field(default=None, repr=False)
@@ -166,7 +166,7 @@ def join_rows(
         given_weights=torch.cat(weights, dim=2) if len(weights) == len(tiles) else None,
         given_statistics=torch.cat(statistics, dim=2) if len(statistics) == len(tiles) else None,
         given_gradient=torch.cat(gradients, dim=2) if len(gradients) == len(tiles) else None,
-        written=join_written([tile.written for tile in tiles]),
+        written=join_output_norms([tile.written for tile in tiles]),
         sink=torch.cat(sinks, dim=2) if len(sinks) == len(tiles) else None,
         vectors=join_vectors([tile.vectors for tile in tiles]),
     )

@@ -12,7 +12,7 @@ from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccum
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
-from headscope.attention.vectors.output_norms import Written
+from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.statistics.measures import NORM, WEIGHT, of_measure
 from support.behaving import DELIMITERS, few_words, keys_of, masks, of_ids
 from support.hand_made import HandMadeSource, random_map
@@ -162,7 +162,7 @@ class ByHand(HandMadeSource):
     def written_of(cls, weights, ids, rows):
         at = torch.arange(ids.shape[1])
         keys = torch.stack([cls.lengths(own, at) for own in ids]).double()
-        return Written(keys=keys, outputs=torch.zeros(weights.shape[:3]))
+        return OutputNorms(keys=keys, outputs=torch.zeros(weights.shape[:3]))
 
 
 class OfTheFirstNothing(ByHand):

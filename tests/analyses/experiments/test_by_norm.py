@@ -17,7 +17,7 @@ from headscope.analyses.experiments.experiment_inputs import needles, repeated_t
 from headscope.analyses.experiments.measure import inputs_of
 from headscope.analyses.experiments.retrieval_accumulator import RetrievalAccumulator
 from headscope.attention.scan import scan
-from headscope.attention.vectors.output_norms import Written
+from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.frame import Frame
@@ -243,7 +243,7 @@ class SinkIsNothing(HandMadeSource):
     def written_of(weights, ids, rows):
         first = (torch.arange(ids.shape[1]) == 0).double()
         keys = torch.stack([1 - first, first, first * 0]).expand(len(ids), -1, -1)
-        return Written(keys=keys, outputs=torch.zeros(weights.shape[:3]))
+        return OutputNorms(keys=keys, outputs=torch.zeros(weights.shape[:3]))
 
 
 def sinking(share):
@@ -314,7 +314,7 @@ class Nothing(HandMadeSource):
     @staticmethod
     def written_of(weights, ids, rows):
         keys = torch.zeros(*weights.shape[:2], ids.shape[1])
-        return Written(keys=keys, outputs=torch.zeros(weights.shape[:3]))
+        return OutputNorms(keys=keys, outputs=torch.zeros(weights.shape[:3]))
 
 
 def test_heads_that_write_nothing_are_not_those_of_which_it_is_not_known():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from headscope.attention.vectors.output_norms import Written
+from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.views.snapshot.capture import AttentionReader
 from headscope.views.snapshot.written_norms import WrittenNorms
 from headscope.views.view_payload import payload, written_bytes
@@ -78,7 +78,7 @@ def test_of_an_encoder_and_of_what_hands_nothing_over_they_are_not_known(family)
 
 
 def test_where_one_layer_is_not_known_or_gated_by_channel_none_is():
-    layer = Written(keys=torch.ones(1, 2, 3), outputs=torch.ones(1, 2, 3))
+    layer = OutputNorms(keys=torch.ones(1, 2, 3), outputs=torch.ones(1, 2, 3))
     gated = dataclasses.replace(layer, pairs=torch.ones(1, 2, 3, 3))
     assert WrittenNorms.of_layers([layer, layer]).keys.shape == (2, 2, 3)
     assert WrittenNorms.of_layers([layer, gated]) is None

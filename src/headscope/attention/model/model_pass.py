@@ -18,7 +18,7 @@ from headscope.attention.model.memory import memory_in_words
 from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.tile import AttentionTile
 from headscope.attention.vectors.head_vectors import HeadVectors
-from headscope.attention.vectors.output_norms import Written
+from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.attention.visibility import Visibility, visibility_of
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
@@ -186,7 +186,7 @@ class ModelPass:
         weights: Tensor | None,
         statistics: Tensor | None = None,
         gradient: Tensor | None = None,
-        written: Written | None = None,
+        written: OutputNorms | None = None,
         sink: Tensor | None = None,
         vectors: HeadVectors | None = None,
     ) -> AttentionTile:

@@ -19,8 +19,10 @@ _GATED = 1 << 22
 
 
 @dataclass(frozen=True, kw_only=True)
-class Written:
-    """What some rows of a layer add to the stream, as lengths: `|f_ij|` is `scale_i` times that of the key or the pair.
+class OutputNorms:
+    """Norms of the vectors that a layer's heads add to the residual stream at some rows.
+
+    The vector that row i gets from key j, `f_ij`, has `scale_i` times the norm of the key, or of the pair.
 
     Attributes:
         keys: `|v_j W|` of the whole axis, `[batch, head, key]`.
@@ -132,7 +134,7 @@ def norm_row_statistics(
 ) -> Float64[Tensor, "batch head row quantity"]:
     """Compute the statistics of every row with `norm_shares` in place of the weights.
 
-    Args and result are those of `row_statistics`; `norms` are `Written.lengths`. A row that writes nothing is NaN
+    Args and result are those of `row_statistics`; `norms` are `OutputNorms.lengths`. A row that writes nothing is NaN
     throughout.
     """
     shares = norm_shares(weights, norms)
@@ -140,12 +142,12 @@ def norm_row_statistics(
     return statistics.masked_fill(shares[..., :1].isnan(), torch.nan)
 
 
-def join_written(parts: Sequence[Written | None]) -> Written | None:
+def join_output_norms(parts: Sequence[OutputNorms | None]) -> OutputNorms | None:
     """Join what the tiles of one layer write, in the order of their rows; None where one of them does not know."""
     known = [part for part in parts if part is not None]
     if not known or len(known) < len(parts):
         return None
-    return Written(
+    return OutputNorms(
         keys=known[0].keys,
         outputs=torch.cat([part.outputs for part in known], dim=2),
         stream=_joined([part.stream for part in known], dim=1),

@@ -10,7 +10,7 @@ from headscope.attention.model.output_path import Projection
 from headscope.attention.model.projections import Projections
 from headscope.attention.model.tap import AttentionCall
 from headscope.attention.stream import StreamNorms
-from headscope.attention.vectors.output_norms import Written, key_norms, output_norms, pair_norms
+from headscope.attention.vectors.output_norms import OutputNorms, key_norms, output_norms, pair_norms
 from headscope.models.anatomy import CallSite
 from headscope.models.hooks import hooked
 
@@ -71,7 +71,7 @@ class Writing:
         keys: Tensor | None = None,
         gate: Tensor | None = None,
         statistics: Tensor | None = None,
-    ) -> Written:
+    ) -> OutputNorms:
         """Return what some rows of a layer add to the stream.
 
         Args:
@@ -100,7 +100,7 @@ class Writing:
             scale = by_head if scale is None else scale * by_head
         stream = self._streams.of(call.module) if projection.in_stream else None
         fits = stream is not None and stream.shape == (call.query.shape[0], call.query.shape[2])
-        return Written(
+        return OutputNorms(
             keys=key_norms(call.value, factor) if keys is None else keys,
             outputs=outputs,
             stream=stream[:, rows] if stream is not None and fits else None,

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headscope.attention.model.score_parts import NeuronLayer
 from headscope.attention.model.tap import AttentionCall
-from headscope.attention.vectors.output_norms import Written
+from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.attention.vectors.writing import Writing
 from headscope.models.anatomy import CallSite
 from headscope.views.snapshot.neuron import neuron_layer
@@ -30,7 +30,7 @@ class KeptLayers:
         self.weights: dict[tuple[str, int], NDArray[np.float32]] = {}
         self.sinks: dict[tuple[str, int], NDArray[np.float32]] = {}
         self.neuron: dict[tuple[str, int], NeuronLayer | None] = {}
-        self.written: dict[tuple[str, int], Written] = {}
+        self.written: dict[tuple[str, int], OutputNorms] = {}
 
     def keep(
         self, site: CallSite, weights: Tensor, sink: Tensor | None, call: AttentionCall | None = None

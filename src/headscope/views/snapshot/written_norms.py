@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.attention.vectors.output_norms import Written
+from headscope.attention.vectors.output_norms import OutputNorms
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class WrittenNorms:
     rows: NDArray[np.float32]
 
     @classmethod
-    def of_layers(cls, layers: Sequence[Written | None]) -> WrittenNorms | None:
+    def of_layers(cls, layers: Sequence[OutputNorms | None]) -> WrittenNorms | None:
         """Put the layers of one input together; None where one is not known, or is gated by channel."""
         known = [layer for layer in layers if layer is not None and layer.pairs is None]
         if not known or len(known) < len(layers):
@@ -36,7 +36,7 @@ class WrittenNorms:
         )
 
 
-def _rows(layer: Written) -> NDArray[np.float32]:
+def _rows(layer: OutputNorms) -> NDArray[np.float32]:
     outputs = layer.outputs[0]
     if layer.scale is None:
         return np.ones(tuple(outputs.shape), dtype=np.float32)

@@ -43,7 +43,7 @@ def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> Key
     Args:
         sets: which rows are counted, and which keys each behavior is about.
         weights: `[batch, head, row, key]`; rows of padding may hold anything.
-        norms: `Written.lengths`, `[batch, head, key]` or by row, too; None where what is written is not known.
+        norms: `OutputNorms.lengths`, `[batch, head, key]` or by row, too; None where what is written is not known.
     """
     if norms is not None and norms.ndim == 4:
         # Each pair's weight is multiplied by its length; the value of a padded key may be anything; its weight is 0.
