@@ -7,9 +7,11 @@ import pytest
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
+from headscope.embedded import EMBEDDED_MODELS
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.vocabulary import KeyClass, Vocabulary, punctuation_class, read_vocabulary
+from headscope.models.loading.load_model import load_tokenizer
 
 TEXTS = ["the cat, the dog. and the cow, too.", "it sat. it ran, it slept."] * 5
 
@@ -146,3 +148,14 @@ def test_the_pieces_of_words_are_no_names():
     assert punctuation_class("\u2581.", byte_level=True) == KeyClass.PERIOD_COMMA
     assert punctuation_class("[SEP]", byte_level=False) == KeyClass.OTHER
     assert punctuation_class("", byte_level=False) == KeyClass.OTHER
+
+
+@pytest.mark.parametrize("model", EMBEDDED_MODELS)
+def test_what_is_told_of_a_whole_vocabulary_is_what_a_look_at_each_piece_tells(model):
+    tokenizer, *_ = load_tokenizer(model)
+    pieces = tokenizer.get_vocab()
+    byte_level = any(piece.startswith("\u0120") for piece in pieces)
+    classes = read_vocabulary(tokenizer).classes
+    special = set(tokenizer.all_special_ids)
+    for piece, number in pieces.items():
+        assert number in special or classes[number] == punctuation_class(piece, byte_level=byte_level), piece

@@ -97,8 +97,12 @@ def read_vocabulary(tokenizer: Any) -> Vocabulary:
     tokens = tokenizer.get_vocab()
     classes = np.zeros(max(tokens.values(), default=0) + 1, dtype=np.uint8)
     byte_level = any(token.startswith(_WORD_START_MARKS[0]) for token in tokens)
+    marks = "".join(_WORD_START_MARKS)
     for token, index in tokens.items():
-        classes[index] = punctuation_class(token, byte_level=byte_level)
+        # Most pieces are letters and digits, which no mark of bytes writes: they need no look at each sign.
+        bare = token.lstrip(marks).removeprefix("##")
+        if not (bare.isascii() and bare.isalnum()):
+            classes[index] = punctuation_class(token, byte_level=byte_level)
     sep = special("sep_token_id", "eos_token_id")
     if sep is not None:
         classes[sep] = KeyClass.SEP

@@ -52,7 +52,8 @@ def delimiters_of(named: Mapping[int, str], *, special: Collection[int] = ()) ->
     no_text = {ids[index] for index in named_tokens(tokens).special}.union(special)
     delimiters = np.zeros(ids[-1] + 1 if ids else 1, dtype=np.uint8)
     for token_id, text in zip(ids, _texts(tokens)):
-        if token_id not in no_text:
+        # Most tokens are letters and digits: they need no look at each sign.
+        if token_id not in no_text and not (text.isascii() and text.strip().isalnum()):
             delimiters[token_id] = delimiter_of(text)
     return delimiters
 
