@@ -6,10 +6,11 @@ import sys
 
 import pytest
 import torch
+from jaxtyping import Int
 
 from headscope.attention.row_statistics import class_indicators
 from headscope.statistics.inference.confidence import resampling_weights
-from support.checked_calls import modules_with_shapes
+from support.checked_calls import checked, modules_with_shapes
 
 
 def test_a_call_of_the_wrong_type_is_refused():
@@ -41,3 +42,17 @@ def test_every_module_that_names_shapes_is_checked_for_them():
                 seen += 1
     assert seen > 10
     assert sys.modules["headscope.attention.row_statistics"].class_indicators is class_indicators
+
+
+def test_axes_of_one_name_have_one_size():
+    @checked
+    def differences(
+        queries: Int[torch.Tensor, "batch query"], keys: Int[torch.Tensor, "batch key"]
+    ) -> Int[torch.Tensor, "batch query key"]:
+        return queries[:, :, None] - keys[:, None]
+
+    two, three = (torch.zeros(size, 4, dtype=torch.int64) for size in (2, 3))
+    assert differences(two, two).shape == (2, 4, 4)
+    assert differences(three, three).shape == (3, 4, 4)
+    with pytest.raises(TypeError, match="keys"):
+        differences(two, three)
