@@ -363,7 +363,7 @@ def references():
 
 
 @pytest.mark.slow
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     order=st.permutations(range(len(SEGMENTS))),
     batch_size=st.integers(1, 16),
@@ -582,12 +582,12 @@ LOOSER = {"arcs": 1e-4, "pca": 5e-3}
 
 
 @pytest.mark.parametrize("family", sorted(CONFIGS))
-@pytest.mark.parametrize(("side", "size"), [("right", 1), ("right", 16), ("left", 16)])
+@pytest.mark.parametrize(("side", "size"), [("right", 3), ("left", 16)])
 def test_end_to_end_padding_and_batch_size_do_not_matter(family, side, size):
-    """In float32, where another batch shape changes the last digits."""
+    """Against each input by itself, in float32, where another batch shape changes the last digits."""
     if side == "left" and not padded_left(family):
         pytest.skip(
             f"{family} is wrong when padded on the left: that is refused, which is tested with the families"
         )
     for name, found in by_model(family, side, size).items():
-        assert_same(found, by_model(family, "right", 3)[name], atol=LOOSER.get(name, 1e-5))
+        assert_same(found, by_model(family, "right", 1)[name], atol=LOOSER.get(name, 1e-5))

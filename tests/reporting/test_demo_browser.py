@@ -8,6 +8,7 @@ import pytest
 from support.attention_pages import settled
 from support.axe import violations
 from support.benchmarks import benchmark
+from support.made_once import made_once
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 MODELS = ("headscope-minilm", "headscope-decoder")
@@ -107,13 +108,16 @@ SMALLEST = """() => {
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory, browser):
     """Both reports, measured once: intervals need ten documents, and a relation a hundred cases."""
-    folder = tmp_path_factory.mktemp("demo")
-    for name in MODELS:
-        # In a process of its own: here every call is checked, and k-means has millions.
-        options = ["--model", name, "--max-inputs", "120", "--controls", "0", "--out", str(folder / name)]
-        subprocess.run(
-            [sys.executable, "-m", "headscope", "report", *options], check=True, capture_output=True
-        )
+
+    def make(folder):
+        for name in MODELS:
+            # In a process of its own: here every call is checked, and k-means has millions.
+            options = ["--model", name, "--max-inputs", "120", "--controls", "0", "--out", str(folder / name)]
+            subprocess.run(
+                [sys.executable, "-m", "headscope", "report", *options], check=True, capture_output=True
+            )
+
+    folder = made_once(tmp_path_factory, "demo", make)
     return {name: folder / name / "report.html" for name in MODELS}
 
 
