@@ -17,7 +17,7 @@ from headscope.analyses.distribution.measure import distribution_table
 from headscope.attention.host_copy import HostCopy
 from headscope.attention.row_quantities import ROW_STATISTICS, RowQuantity
 from headscope.attention.tile import AttentionTile
-from headscope.attention.vectors.output_norms import Written
+from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.attention.visibility import Visibility
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import SegmentInfo
@@ -124,7 +124,7 @@ def _tile(document: str, values: dict[str, NDArray[np.float64]]) -> AttentionTil
         groups=tuple(range(heads)),
         given_weights=weights,
         given_statistics=statistics,
-        written=Written(
+        written=OutputNorms(
             keys=torch.ones((1, heads, width)), outputs=torch.from_numpy(values["output_norm"])[None]
         ),
     )

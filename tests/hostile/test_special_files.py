@@ -133,7 +133,7 @@ def test_each_command_that_reads_a_run(run, tmp_path):
             shutil.copytree(run, copy)
             called = put_in_place(copy / name, kind)
             for arguments in (
-                ("atlas", "--study", copy, "--out", tmp_path / "site"),
+                ("atlas", copy, "--out", tmp_path / "site"),
                 ("explore", "--study", copy, "--no-browser"),
                 ("export", copy, "--out", tmp_path / "paper"),
             ):

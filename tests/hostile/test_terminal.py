@@ -346,7 +346,8 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
                 "report": ("--out", "--text", "--treebank", "--coref", "--maps", "--device"),
                 "train": ("--out", "--tokenizer", "--size"),
                 "view": ("--text", "--out", "--layer"),
-                "atlas": ("--study", "--out"),
+                "atlas": ("--out",),
+                "explore": ("--study",),
             }.items()
             for option in options
             for form in ("apart", "joined")

@@ -104,7 +104,7 @@ def test_arrow_keys_move_and_enter_opens(visit):
         page.keyboard.press(key)
         assert page.evaluate("document.activeElement.id") == expected, key
     page.keyboard.press("ArrowRight")
-    assert page.locator("#readout").inner_text().startswith("Head 1-2 · Previous token: 96%")
+    assert re.match(r"Head 1-2 · Previous token: 9\d\.\d% ", page.locator("#readout").inner_text())
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     assert page.locator("#card h2").inner_text().startswith("Head 2-2")

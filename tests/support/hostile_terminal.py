@@ -76,7 +76,7 @@ TYPED: dict[str, Callable[[Path, str], list[str]]] = {
     "--max-inputs": lambda folder, text: ["stats", "--max-inputs", text],
     "--head": lambda folder, text: ["view", "--head", text],
     "--matrix": lambda folder, text: ["cluster", "--matrix", text],
-    "--study": lambda folder, text: ["atlas", "--study", text, "--out", str(folder / "atlas")],
+    "DIR of atlas": lambda folder, text: ["atlas", text, "--out", str(folder / "atlas")],
     "IN of convert": lambda folder, text: ["convert", text, str(folder / "out")],
 }
 

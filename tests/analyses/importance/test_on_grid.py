@@ -15,7 +15,7 @@ from support.mock_importance import with_importance
 def test_every_head_has_its_own_number_of_each_measure_and_class():
     inputs = with_importance(mock_inputs.t5())
     table = inputs.tables.get("importance")
-    measures = json.loads(json_text(data_block(Context.of(inputs))))["measures"]
+    measures = json.loads(json_text(data_block(inputs)))["measures"]
     seen = 0
     for one in measures:
         _, measure, *key_class = one["name"].split(".")
