@@ -262,6 +262,9 @@ def test_the_graph_of_the_backward_pass_is_let_go():
             )
 
     source = source_of("gpt2", fits=[Mean.fitted], first_order=True, direct=True)
+    # What other tests of this process left alive is not looked through again and again.
+    gc.collect()
+    gc.freeze()
     scan(source, [Look()])
     assert held
     assert not any(held)
