@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from headscope.attention.flex.layer import flex_layer, flex_mask, why_not_flex
+from headscope.attention.flex.received import received_attention
 from headscope.attention.flex.row_sums import flex_rows
 from headscope.attention.fused.single_pass import fused_attention
 from headscope.attention.model.learned_sink import sink_logits
@@ -129,6 +130,20 @@ def test_norm_weighted_rows_are_those_of_the_norm_shares(mask, options, groups):
     torch.testing.assert_close(rows, expected, rtol=0, atol=1e-12, equal_nan=True)
 
 
+@pytest.mark.parametrize(("mask", "options", "groups"), CASES)
+def test_a_key_receives_its_weights_over_the_rows_that_count(mask, options, groups):
+    call = call_of(mask, OPTIONS[options], groups=groups)
+    weights, sink = weights_of(call)
+    layer = flex_layer(call, flex_mask(call.mask, rows=ROWS))
+    with flex_on_cpu(), torch.inference_mode():
+        received = received_attention(layer, rows_of(call).lse, KEYS.valid)
+    counted = torch.where(KEYS.valid[:, None, :, None], weights, 0.0).sum(2)
+    torch.testing.assert_close(received, counted, rtol=0, atol=1e-12)
+    by_group = received.unflatten(1, (groups, -1)).sum(2)
+    torch.testing.assert_close(by_group, counted.unflatten(1, (groups, -1)).sum(2), rtol=0, atol=1e-12)
+    assert sink is None or bool((received.sum(-1) < KEYS.lengths[:, None]).all())
+
+
 def looks_at(target, *, causal=False):
     """A head of which row i puts nearly all its weight on key target[i]."""
     width = len(target)
@@ -170,6 +185,11 @@ def test_who_attends_to_whom(causal):
         np.testing.assert_allclose(rows.statistics[0, 0, :, quantity], expected, atol=1e-12)
     # Values are one-hot by key: row i of the output says which key it read.
     np.testing.assert_allclose(rows.output[0, 0], one_hot, atol=1e-12)
+    scores = call.query @ call.key.transpose(2, 3)
+    seen = scores if call.mask is None else scores.masked_fill(call.mask < 0, -torch.inf)
+    with flex_on_cpu(), torch.inference_mode():
+        received = received_attention(layer, seen.logsumexp(-1), torch.ones(1, width, dtype=torch.bool))
+    np.testing.assert_allclose(received[0, 0], one_hot.sum(0), atol=1e-12)
 
 
 def test_a_mask_that_adds_is_left_to_the_tiles():

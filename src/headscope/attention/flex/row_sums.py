@@ -26,11 +26,13 @@ class FlexRows:
     Attributes:
         output: weights times values, `[batch, head, row, width]`.
         statistics: `[batch, head, row, ROW_STATISTICS]`; 0 in rows that see nothing.
+        lse: ln sum exp of the scores, the sink's among them, `[batch, head, row]`; 0 in rows that see nothing.
         sink: weight of the learned sink, `[batch, head, row]`; None where there is none.
     """
 
     output: Float[Tensor, "batch head row width"]
     statistics: Float[Tensor, "batch head row quantity"]
+    lse: Float[Tensor, "batch head row"]
     sink: Float[Tensor, "batch head row"] | None
 
 
@@ -85,7 +87,7 @@ def flex_rows(
         )
     empty = 0.0 if norms is None else torch.nan
     statistics = statistics.where(sees[..., None] | torch.tensor(layer.sink is not None), empty)
-    return FlexRows(output, statistics, sink)
+    return FlexRows(output, statistics, lse, sink)
 
 
 class _Columns:
