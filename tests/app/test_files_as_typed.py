@@ -1,11 +1,13 @@
 """Files as one types them: beside options, in a view, and the folder of a run that was given none."""
 
 import io
+import json
 import re
 import sys
 
 import pytest
 
+from headscope.app.cli import typed_text
 from headscope.app.cli.typed_text import text_or_file
 from headscope.atlas import atlas_files
 from headscope.errors import InputError, OptionError
@@ -79,6 +81,19 @@ def test_of_a_long_document_the_first_lines_are_drawn(tmp_path, capsys):
     assert text_or_file("--text", str(text)).split() == ["one"] * 300
     said = f"note: the first lines of {text} are drawn, 1 of 2 of its first document\n"
     assert capsys.readouterr().out == said
+
+
+def test_more_than_any_view_shows_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(typed_text, "_MOST_CHARACTERS", 8)
+    (tmp_path / "my.txt").write_text("The cat sat.\n")
+    (tmp_path / "my.json").write_text(json.dumps([{"words": ["The", "cat", "sat", "."]}]))
+    for name, part, length in (("my.txt", "line", 12), ("my.json", "document", 13)):
+        with pytest.raises(
+            OptionError,
+            match=rf"^--text .*{name}: its first {part} has {length} characters; expected at most 8, a sentence "
+            "or some: put each on a line of its own, or type the words$",
+        ):
+            text_or_file("--text", str(tmp_path / name))
 
 
 def test_words_are_words(tmp_path, monkeypatch):

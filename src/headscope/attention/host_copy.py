@@ -1,7 +1,7 @@
 """What a batch has come to, copied from the device at once: each copy of its own would wait for the device."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -28,6 +28,10 @@ class HostCopy:
         handle = OnHost(tensor)
         self._handles.append(handle)
         return handle
+
+    def add_layers(self, layers: Mapping[str, Sequence[Tensor]]) -> dict[str, "OnHost"]:
+        """Return a handle of each kind's layers, the layer a new axis behind the first; none of a kind without any."""
+        return {kind: self.add(torch.stack([*each], dim=1)) for kind, each in layers.items() if each}
 
     def fetch(self) -> None:
         """Copy all that was added, and wait for the device."""

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -113,9 +112,7 @@ class CoreferenceAccumulator(Accumulator):
 
     def hand_over(self, copy: HostCopy) -> None:
         """Have the batch's answers copied to the host."""
-        self._hits = {
-            kind: copy.add(torch.stack(layers, dim=1)) for kind, layers in self._layer_hits.items() if layers
-        }
+        self._hits = copy.add_layers(self._layer_hits)
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to their documents."""

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
 from headscope.app.cli.printing import say
+from headscope.app.cli.study_folder import StudyFolder, beside
 from headscope.app.options import typed as o
 from headscope.app.options.beside_run import OUT_FOLDER
 
@@ -16,7 +16,7 @@ _OUT = replace(
 
 @o.takes(_OUT)
 def command(
-    study: Annotated[Path, o.argument("DIR", "Folder of a headscope report.", group="corpora")],
+    study: StudyFolder,
     *,
     out: Path | None,
 ) -> None:
@@ -29,6 +29,5 @@ def command(
     """
     from headscope.app.api import head_atlas
 
-    folder = study.resolve()
-    page = head_atlas(study, out=out or folder.with_name(f"{folder.name}-atlas"))
+    page = head_atlas(study, out=out or beside(study, "atlas"))
     say(f"atlas: {page} ({page.stat().st_size / 1e6:.1f} MB)")

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
 
 from headscope.app.cli.printing import say
+from headscope.app.cli.study_folder import StudyFolder, beside
 from headscope.app.options import typed as o
 from headscope.app.options.beside_run import OUT_FOLDER
 from headscope.declarations.option import Option
@@ -30,7 +30,7 @@ _OUT = replace(OUT_FOLDER, help="Folder of the files; by default DIR-export, bes
 
 @o.takes(_FORM, _FIGURES, _STYLE, _OUT)
 def command(
-    study: Annotated[Path, o.argument("DIR", "Folder of a headscope report.", group="corpora")],
+    study: StudyFolder,
     *,
     form: str | None,
     figures: str | None,
@@ -50,8 +50,7 @@ def command(
 
     if style is not None and figures is None:
         raise OptionError("--style is of figures; give --figures one or two with it")
-    folder = study.resolve()
-    opened, folder_out = open_study(study), out or folder.with_name(f"{folder.name}-export")
+    opened, folder_out = open_study(study), out or beside(study, "export")
     if figures is not None:
         from headscope.reporting.paper_figures import export_figures
 

@@ -35,8 +35,9 @@ def text_or_file(option: str, typed: str | None) -> str | None:
     first, *others = islice(read_corpus(typed), 2)
     text, lines = _text_of(first)
     if len(text) > _MOST_CHARACTERS:
+        part = "line" if lines else "document"
         raise OptionError(
-            f"{option} {typed}: its first line has {len(text):,} characters; expected at most "
+            f"{option} {typed}: its first {part} has {len(text):,} characters; expected at most "
             f"{_MOST_CHARACTERS:,}, a sentence or some: put each on a line of its own, or type the words"
         )
     if lines < len(first.lines):

@@ -123,9 +123,7 @@ class GapAccumulator(Accumulator):
 
     def hand_over(self, copy: HostCopy) -> None:
         """Have the batch's answers copied to the host."""
-        self._marks = {
-            kind: copy.add(torch.stack(layers, dim=1)) for kind, layers in self._layer_marks.items() if layers
-        }
+        self._marks = copy.add_layers(self._layer_marks)
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to their rows."""
