@@ -35,9 +35,7 @@ def bootstrap_t(sums: NDArray[Any], counts: NDArray[Any]) -> Ends:
     return value - low * error, value - high * error
 
 
-def halves_p(
-    hits: NDArray[Any], rivals: NDArray[Any], counts: NDArray[Any], *, seed: int = 0
-) -> NDArray[np.float64]:
+def halves_p(hits: NDArray[Any], rivals: NDArray[Any], counts: NDArray[Any], *, seed: int = 0) -> NDArray[np.float64]:
     """Choose on one half, test on the other against every rival, both ways; twice the smaller, twice the median."""
     found = []
     for split in halves(len(hits), seed=seed):

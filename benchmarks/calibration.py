@@ -139,9 +139,7 @@ def of_selection(task: tuple[str, int, int]) -> list[Cell]:
                 ends[name].append(bounds if name == "held_out" else bounds[:, chosen.candidate == 36])
         low, value, high = np.concatenate(ends["held_out"], axis=1)
         name = f"a choice, best head {100 * better:.0f} points better, {world}"
-        cells.append(
-            Cell("coverage-of-choice", name, documents, len(value), covered(low, high, value.mean()))
-        )
+        cells.append(Cell("coverage-of-choice", name, documents, len(value), covered(low, high, value.mean())))
         if better == 0.2:
             low, _, high = np.concatenate(ends["own"], axis=1)
             name, truth = f"named head, 20 points better, {world}", _mean_of(world, 0.4 + better)

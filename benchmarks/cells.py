@@ -18,12 +18,7 @@ WANTED_OF_TEN = 0.92
 FEWEST_RUNS = 220
 """Of a test: two standard errors around 5% exclude 8%. Of an interval there are thousands."""
 
-_PROMISED = {
-    "false-discovery": LEVEL,
-    "coverage": 0.95,
-    "coverage-at-least": 0.95,
-    "coverage-of-choice": 0.95,
-}
+_PROMISED = {"false-discovery": LEVEL, "coverage": 0.95, "coverage-at-least": 0.95, "coverage-of-choice": 0.95}
 
 
 @dataclass(frozen=True)
@@ -66,9 +61,7 @@ def show(cell: Cell) -> str:
     return f"{cell.check:32} {cell.world:52} {cell.documents:4} documents {cell.runs:5} runs {cell.value:7.3f}{kept}"
 
 
-def print_cells(
-    plan: Callable[..., Iterable[tuple[Callable[[Any], list[Cell]], Any]]], *, description: str
-) -> int:
+def print_cells(plan: Callable[..., Iterable[tuple[Callable[[Any], list[Cell]], Any]]], *, description: str) -> int:
     """Run what a plan yields as the command line asks, and print every cell; return 1 where a promise is not kept.
 
     Args:

@@ -30,9 +30,7 @@ def code_lines(path: Path) -> int:
     }
     for node in ast.walk(ast.parse(source)):
         docstring = (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Constant)
-            and isinstance(node.value.value, str)
+            isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         )
         if isinstance(node, ast.Import | ast.ImportFrom) or docstring:
             lines -= set(range(node.lineno, node.end_lineno + 1))
@@ -40,9 +38,7 @@ def code_lines(path: Path) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, default=SOURCE)
     parser.add_argument("--small", type=int, metavar="N")
     given = parser.parse_args()
@@ -55,11 +51,7 @@ def main() -> None:
         print(f"{count:7,}  {folder}")
     print(f"{sum(counts.values()):7,}  lines of code in {len(counts)} files")
     if given.small is not None:
-        small = {
-            path: count
-            for path, count in counts.items()
-            if count <= given.small and path.name != "__init__.py"
-        }
+        small = {path: count for path, count in counts.items() if count <= given.small and path.name != "__init__.py"}
         for path, count in sorted(small.items(), key=lambda item: item[1]):
             print(f"{count:7,}  {path.relative_to(given.folder)}")
 

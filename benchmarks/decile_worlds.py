@@ -43,9 +43,7 @@ def of_deciles(task: tuple[str, int, int]) -> list[Cell]:
     models = -(-runs // HEADS)
     # A tail of few large documents is the top decile itself: it is measured, and nothing is promised.
     check = "coverage-not-promised" if world == "size-dependent" else "coverage-at-least"
-    tables = [
-        _table(world, documents, np.random.default_rng([documents, 11, model])) for model in range(models)
-    ]
+    tables = [_table(world, documents, np.random.default_rng([documents, 11, model])) for model in range(models)]
     cells = []
     for measure, truths in _truth(world).items():
         for decile, truth in zip(DECILES, truths, strict=True):
@@ -108,9 +106,7 @@ def _tile(document: str, values: dict[str, NDArray[np.float64]]) -> AttentionTil
         rows_per_class=torch.tensor([[width if each is KeyClass.OTHER else 0 for each in KeyClass]]),
     )
     keys = _FARTHEST + torch.arange(rows) - torch.from_numpy(values["distance"]).long()
-    weights = torch.zeros((1, heads, rows, width), dtype=torch.float64).scatter_(
-        -1, keys[None, ..., None], 1.0
-    )
+    weights = torch.zeros((1, heads, rows, width), dtype=torch.float64).scatter_(-1, keys[None, ..., None], 1.0)
     statistics = torch.zeros((1, heads, rows, len(ROW_STATISTICS)), dtype=torch.float64)
     statistics[..., RowQuantity.ENTROPY] = torch.from_numpy(values["entropy"])
     seen = torch.ones((1, rows, width), dtype=torch.bool)
@@ -124,9 +120,7 @@ def _tile(document: str, values: dict[str, NDArray[np.float64]]) -> AttentionTil
         groups=tuple(range(heads)),
         given_weights=weights,
         given_statistics=statistics,
-        written=OutputNorms(
-            keys=torch.ones((1, heads, width)), outputs=torch.from_numpy(values["output_norm"])[None]
-        ),
+        written=OutputNorms(keys=torch.ones((1, heads, width)), outputs=torch.from_numpy(values["output_norm"])[None]),
     )
 
 
@@ -137,7 +131,4 @@ def _truth(world: str, *, documents: int = 150_000) -> dict[str, NDArray[np.floa
     size = sizes(world, (documents,), rng)
     own = np.repeat(log_odds(world, size, rng), size)
     values = _values(own, 1, rng)
-    return {
-        name: np.quantile(drawn, np.array(DECILES) / 10, method="inverted_cdf")
-        for name, drawn in values.items()
-    }
+    return {name: np.quantile(drawn, np.array(DECILES) / 10, method="inverted_cdf") for name, drawn in values.items()}

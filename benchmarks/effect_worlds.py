@@ -124,9 +124,7 @@ def of_slopes(task: tuple[int, bool]) -> list[Cell]:
     return [Cell("coverage", name, heads, RUNS, held / RUNS)]
 
 
-def plan(
-    *, quick: bool
-) -> Iterator[tuple[Callable[..., list[Cell]], tuple[str, str, int] | tuple[int, bool]]]:
+def plan(*, quick: bool) -> Iterator[tuple[Callable[..., list[Cell]], tuple[str, str, int] | tuple[int, bool]]]:
     """Yield what to run: two sizes of corpora in a `quick` round."""
     for heads in (32, 144):
         for outlier in (False, True):

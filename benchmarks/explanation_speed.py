@@ -50,9 +50,7 @@ def time_rows(model: str | None, text: str, *, max_inputs: int, numbers: list[in
         max_inputs: number of inputs at most.
         numbers: of rows at most, for each of which all heads are explained.
     """
-    run = prepare_model_run(
-        RunOptions(model=model, text=(text,), max_inputs=max_inputs, stages=("explanation",))
-    )
+    run = prepare_model_run(RunOptions(model=model, text=(text,), max_inputs=max_inputs, stages=("explanation",)))
     samples = [RowSampleAccumulator(run.layout, most=number) for number in numbers]
     began = time.process_time()
     sums = ScanRunner().run("explanation", [Scan(RunText(run), samples)])

@@ -25,20 +25,14 @@ from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 
 KEYS, ROWS, HEADS = 16, 8, 6
 NAMES = ("previous", "next", "current", "first", "word_start")
-WORLDS = {
-    "alike": (0.0, False),
-    "differ": (1.0, False),
-    "differ, of 1 to 16 rows": (1.0, True),
-}
+WORLDS = {"alike": (0.0, False), "differ": (1.0, False), "differ, of 1 to 16 rows": (1.0, True)}
 """How far scores differ between documents, in nats, and whether documents differ in size."""
 SIZES = (10, 30, 100)
 UNREAD = 3000
 """Documents that say what the true share is: so many that their own error widens no interval by more than 2%."""
 
 
-def documents_of(
-    world: str, number: int, rng: np.random.Generator
-) -> tuple[list[SampledRows], VocabularyFacts]:
+def documents_of(world: str, number: int, rng: np.random.Generator) -> tuple[list[SampledRows], VocabularyFacts]:
     """Return made-up rows of documents, with the attention of heads.
 
     Args:
@@ -68,9 +62,7 @@ def design_of(samples: list[SampledRows], vocabulary: VocabularyFacts) -> Sample
 
     def context_of(sample: SampledRows, visible: NDArray[np.bool_]) -> RowContext:
         tokens = sample.segment.keys
-        return RowContext(
-            rows=sample.rows, visible=visible, queries=tokens, keys=tokens, vocabulary=vocabulary
-        )
+        return RowContext(rows=sample.rows, visible=visible, queries=tokens, keys=tokens, vocabulary=vocabulary)
 
     return sample_design(samples, [FEATURES[name] for name in NAMES], context_of, seed=0)
 
@@ -128,9 +120,7 @@ def _renumbered(design: SampleDesign, numbers: NDArray[np.int64]) -> SampleDesig
     part, cells = design.design.only(np.flatnonzero(numbers[design.documents] >= 0))
     of_rows = [np.full(len(sample.rows), number_of[sample.document]) for sample in samples]
     visible = [
-        seen
-        for sample, seen in zip(design.samples, design.visible, strict=True)
-        if number_of[sample.document] >= 0
+        seen for sample, seen in zip(design.samples, design.visible, strict=True) if number_of[sample.document] >= 0
     ]
     return replace(
         design,
@@ -155,9 +145,7 @@ def coverage(task: tuple[str, int, int]) -> list[Cell]:
     world, number, runs = task
     held, values = [], []
     for seed in range(runs):
-        samples, vocabulary = documents_of(
-            world, number + UNREAD, np.random.default_rng((seed, number, len(world)))
-        )
+        samples, vocabulary = documents_of(world, number + UNREAD, np.random.default_rng((seed, number, len(world))))
         interval = explained_interval(*left_and_whole(design_of(samples[:number], vocabulary)))
         truth = true_shares(design_of(samples, vocabulary), number)
         held.append((interval.low <= truth) & (truth <= interval.high))

@@ -139,10 +139,7 @@ def read(family: str) -> Outcome:
         outcome.verdict, outcome.words = "refused", str(error)
     except Exception as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
-        outcome.verdict, outcome.words = (
-            "traceback",
-            f"{_line(error)} ({Path(where.filename).name}:{where.lineno})",
-        )
+        outcome.verdict, outcome.words = ("traceback", f"{_line(error)} ({Path(where.filename).name}:{where.lineno})")
     outcome.seconds = round(time.perf_counter() - began, 2)
     return outcome
 
@@ -187,11 +184,7 @@ def vocabulary(model: nn.Module) -> Vocabulary:
     classes[[3, 4]] = KeyClass.PERIOD_COMMA
     pad = getattr(model.config, "pad_token_id", None)
     return Vocabulary(
-        classes=classes,
-        has_cls=False,
-        cls_name="first token",
-        sep_name=None,
-        pad_id=pad if isinstance(pad, int) else 0,
+        classes=classes, has_cls=False, cls_name="first token", sep_name=None, pad_id=pad if isinstance(pad, int) else 0
     )
 
 
@@ -231,9 +224,7 @@ def own_weights(model: Any, anatomy: Anatomy, words: Vocabulary, segment: Segmen
         given = {kind: out.get(name) for kind, name in _KINDS.items()}
     else:
         given = {anatomy.layout[0].kind: out.get("attentions")}
-    compressed = {
-        module.layer_idx for module in model.modules() if getattr(module, "compressor", None) is not None
-    }
+    compressed = {module.layer_idx for module in model.modules() if getattr(module, "compressor", None) is not None}
     encoder, decoder = len(segment), len(segment)  # a decoder behind an encoder reads the same text
     sizes = {"encoder": (encoder, encoder), "decoder": (decoder, decoder), "cross": (decoder, encoder)}
     return {

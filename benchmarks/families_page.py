@@ -41,9 +41,7 @@ def page(found: Sequence[Found], *, tolerance: float) -> str:
     import transformers
 
     out = [
-        _HEAD.format(
-            transformers=transformers.__version__, torch=torch.__version__.split("+")[0], tolerance=tolerance
-        )
+        _HEAD.format(transformers=transformers.__version__, torch=torch.__version__.split("+")[0], tolerance=tolerance)
     ]
     out.append("| | text alone | text and more |\n|---|---|---|\n")
     counts = Counter((each["reads"], each["verdict"]) for each in found)
@@ -51,15 +49,11 @@ def page(found: Sequence[Found], *, tolerance: float) -> str:
         numbers = (str(counts[reads, verdict]) for reads in ("text", "text and more"))
         out.append(f"| {_TITLES[verdict]} | {' | '.join(numbers)} |\n")
     for verdict in _VERDICTS:
-        own = sorted(
-            (each for each in found if each["verdict"] == verdict), key=lambda each: str(each["family"])
-        )
+        own = sorted((each for each in found if each["verdict"] == verdict), key=lambda each: str(each["family"]))
         if own:
             out.append(f"\n## {_TITLES[verdict].capitalize()}\n\n")
             out += _right(own) if verdict == "right" else _words(own)
-    built = sorted(
-        (each for each in found if each["verdict"] == "not built"), key=lambda each: str(each["family"])
-    )
+    built = sorted((each for each in found if each["verdict"] == "not built"), key=lambda each: str(each["family"]))
     if built:
         out.append(
             "\n## Not built\n\nNot known to work or not: the benchmark has no small configuration for these yet, or "

@@ -68,9 +68,7 @@ def main() -> int:
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         installing = [(line, 0.0) for line in install]
         if not asked.installed:
-            shutil.copytree(
-                ROOT, home / "checkout", ignore=shutil.ignore_patterns(".venv", ".git", "node_modules")
-            )
+            shutil.copytree(ROOT, home / "checkout", ignore=shutil.ignore_patterns(".venv", ".git", "node_modules"))
             # Each line in a shell of its own: what activation does to one is done to all.
             path = f"{home / 'checkout/.venv/bin'}{os.pathsep}{os.environ['PATH']}"
             installing = [(line, run(line, home / "checkout", path)) for line in install]
@@ -89,12 +87,8 @@ def main() -> int:
         for what, beginning in (("a report", "study = hs.report("), ("a head view", "hs.head_view(text=")):
             lines = [imported, first(written, beginning).split("  #")[0]]
             script = "; ".join(lines)
-            seconds = run(
-                f"{shutil.which('python', path=path)} -c {subprocess.list2cmdline([script])}", folder, path
-            )
-            fits.append(
-                told(f"lines of Python to {what}", [(lines[0], 0.0), (lines[1], seconds)], MOST_LINES)
-            )
+            seconds = run(f"{shutil.which('python', path=path)} -c {subprocess.list2cmdline([script])}", folder, path)
+            fits.append(told(f"lines of Python to {what}", [(lines[0], 0.0), (lines[1], seconds)], MOST_LINES))
     return 0 if all(fits) else 1
 
 

@@ -96,9 +96,7 @@ def _settled(device: torch.device) -> float:
     return time.perf_counter()
 
 
-def timed(
-    contestants: dict[str, Callable[[], object]], *, rounds: int, device: torch.device
-) -> dict[str, list[float]]:
+def timed(contestants: dict[str, Callable[[], object]], *, rounds: int, device: torch.device) -> dict[str, list[float]]:
     """Time each contestant once a round, after two rounds that do not count; one that has no memory has no times."""
     times: dict[str, list[float]] = {name: [] for name in contestants}
     for number in range(rounds + 2):
@@ -136,8 +134,7 @@ def contestants(
     size = max(1, batch_tokens // length)
     batches = [segments[start : start + size] for start in range(0, len(segments), size)]
     ready = [
-        {key: each.to(device) for key, each in model_inputs(batch, anatomy, vocabulary)[1].items()}
-        for batch in batches
+        {key: each.to(device) for key, each in model_inputs(batch, anatomy, vocabulary)[1].items()} for batch in batches
     ]
 
     def bare(**more: Any) -> None:
@@ -180,9 +177,7 @@ def compare(
     times = timed(runs, rounds=rounds, device=device)
     number = length * max(1, tokens // length)
     ratios = {
-        way: statistics.median(a / b for a, b in zip(times[way], times["bare"], strict=True))
-        if way in times
-        else None
+        way: statistics.median(a / b for a, b in zip(times[way], times["bare"], strict=True)) if way in times else None
         for way in runs
         if way != "bare"
     }
@@ -204,12 +199,7 @@ def main(options: argparse.Namespace) -> int:
         print("no CUDA device here: nothing was measured; run this where torch.cuda.is_available() is true")
         return 0
     device, dtype = torch.device("cuda"), DTYPES[options.dtype]
-    how = {
-        "tokens": options.tokens,
-        "batch_tokens": options.batch_tokens,
-        "rounds": options.rounds,
-        "device": device,
-    }
+    how = {"tokens": options.tokens, "batch_tokens": options.batch_tokens, "rounds": options.rounds, "device": device}
     where = {
         "device": torch.cuda.get_device_name(device),
         "torch": torch.__version__,
@@ -238,9 +228,7 @@ def main(options: argparse.Namespace) -> int:
     found.append(compare("32 x 32 heads", many, 128, [DivergenceAccumulator], **few))
     print(json.dumps(found[-1]), flush=True)
     if options.json is not None:
-        options.json.write_text(
-            json.dumps({"machine": where, "results": found}, indent=1) + "\n", encoding="utf-8"
-        )
+        options.json.write_text(json.dumps({"machine": where, "results": found}, indent=1) + "\n", encoding="utf-8")
     return 0
 
 

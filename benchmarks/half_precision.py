@@ -78,8 +78,7 @@ def timed(dtype: str, length: int, *, layers: int, tokens: int, rounds: int) -> 
             if number:
                 times[case].append(time.process_time() - began)
     ratios = {
-        case: statistics.median(a / b for a, b in zip(times[case], times["bare"], strict=True))
-        for case in CASES[1:]
+        case: statistics.median(a / b for a, b in zip(times[case], times["bare"], strict=True)) for case in CASES[1:]
     }
     return {"bare seconds": min(times["bare"]), **ratios}
 
@@ -117,9 +116,7 @@ def main(options: argparse.Namespace) -> None:
         for dtype in options.dtypes:
             part = ["--lengths", length, "--dtypes", dtype, *shape]
             how = {"amx": not options.without_amx}
-            ratios = elsewhere(
-                *part, "--tokens", options.tokens, "--rounds", options.rounds, "--part", "time", **how
-            )
+            ratios = elsewhere(*part, "--tokens", options.tokens, "--rounds", options.rounds, "--part", "time", **how)
             memory = [elsewhere(*part, "--part", case, **how)["mib"] for case in CASES]
             aims = AIMS.get(length, (None, None)) if dtype != "float32" else (None, None)
             texts = [
@@ -148,13 +145,7 @@ if __name__ == "__main__":
     elif given.part == "time":
         print(
             json.dumps(
-                timed(
-                    given.dtypes[0],
-                    given.lengths[0],
-                    layers=given.layers,
-                    tokens=given.tokens,
-                    rounds=given.rounds,
-                )
+                timed(given.dtypes[0], given.lengths[0], layers=given.layers, tokens=given.tokens, rounds=given.rounds)
             )
         )
     else:

@@ -124,9 +124,7 @@ def main(*, rounds: int, batch: int, loop: int, documents: int) -> None:
     compare("BERT-base", base, segments, vocabulary, rounds=rounds, batch=batch, loop=loop)
     loaded = load_model()
     encoder = Encoder(loaded.tokenizer)
-    real = list(
-        Packer(encoder, max_length=128).pack(read_text(str(demo_text())), max_inputs=max(batch, documents))
-    )
+    real = list(Packer(encoder, max_length=128).pack(read_text(str(demo_text())), max_inputs=max(batch, documents)))
     real.sort(key=len, reverse=True)
     compare("headscope-minilm", loaded.model, real, encoder.vocabulary, rounds=rounds, batch=batch, loop=loop)
     anatomy = examine(loaded.model, encoder.vocabulary)

@@ -35,9 +35,7 @@ LEVEL = 0.05
 """Of the heads with one job so many may pass the test; 1,000 heads a cell tell that from 8%."""
 
 
-def distances(
-    world: str, number: int, rng: np.random.Generator, scale: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def distances(world: str, number: int, rng: np.random.Generator, scale: NDArray[np.float64]) -> NDArray[np.int64]:
     """Draw how many tokens away keys are, without a gap.
 
     Args:
@@ -64,9 +62,7 @@ class Made:
     job: NDArray[np.int64]
 
 
-def made(
-    world: str, *, documents: int, rows: int, both: bool, rng: np.random.Generator, share: float = 0.3
-) -> Made:
+def made(world: str, *, documents: int, rows: int, both: bool, rng: np.random.Generator, share: float = 0.3) -> Made:
     """Draw a head.
 
     Documents are of heavy-tailed sizes, look further or less far, and have more or fewer rows of the second job.

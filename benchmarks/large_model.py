@@ -66,9 +66,7 @@ def main() -> None:
         )
         seconds = {name: stage["seconds"] for name, stage in study.manifest["stages"].items()}
         print(", ".join(f"{name} {spent:.0f} s" for name, spent in seconds.items()))
-        print(
-            f"{study.manifest['counts']['tokens']:,} tokens, {time.perf_counter() - began:.0f} s for the report"
-        )
+        print(f"{study.manifest['counts']['tokens']:,} tokens, {time.perf_counter() - began:.0f} s for the report")
         print(f"page: {study.report_path.stat().st_size / 1e6:.1f} MB")
         for note in study.manifest["notes"]:
             print(f"note: {note}")

@@ -118,9 +118,7 @@ def bert_run(folder: Path, *, layers: int, batch_size: int = 8, device: str = "c
     from headscope.prepare.prepared_run import prepare
 
     path = folder / "text.txt"
-    path.write_text(
-        "The old man sat on the bank, and did not know.\nShe came, saw the dog, and left again.\n\n" * 64
-    )
+    path.write_text("The old man sat on the bank, and did not know.\nShe came, saw the dog, and left again.\n\n" * 64)
     tokenizer, _ = load_tokenizer("headscope-minilm")
     torch.manual_seed(0)
     config = BertConfig(num_hidden_layers=layers, vocab_size=len(tokenizer), **shape)

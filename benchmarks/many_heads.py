@@ -55,9 +55,7 @@ def build(family: str, vocabulary: int, *, layers: int, heads: int, width: int) 
     return LlamaModel._from_config(config, attn_implementation="sdpa").eval()
 
 
-def overhead(
-    family: str, *, layers: int, heads: int, width: int, tokens: int, rounds: int
-) -> dict[str, float]:
+def overhead(family: str, *, layers: int, heads: int, width: int, tokens: int, rounds: int) -> dict[str, float]:
     """Time the bare model, statistics and distances on one segment, by turns; seconds and ratios."""
     segments, vocabulary = made_up(1, tokens)
     model = build(family, 30522, layers=layers, heads=heads, width=width)
@@ -72,11 +70,7 @@ def overhead(
         scan(ModelSource(model, anatomy, vocabulary, [segments]), [accumulator(anatomy.layout)])
 
     times = alternate(
-        {
-            "bare": bare,
-            "statistics": lambda: look(StatsAccumulator),
-            "distances": lambda: look(DivergenceAccumulator),
-        },
+        {"bare": bare, "statistics": lambda: look(StatsAccumulator), "distances": lambda: look(DivergenceAccumulator)},
         rounds=rounds,
     )
     return {name: min(taken) for name, taken in times.items()} | {
@@ -86,9 +80,7 @@ def overhead(
 
 def sizes(folder: Path, *, most: int = 12) -> dict[str, float]:
     """Return the sizes of a run's largest files, in MB, and of its pages together."""
-    files = {
-        str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*") if path.is_file()
-    }
+    files = {str(path.relative_to(folder)): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
     pages = sum(size for name, size in files.items() if name == "report.html" or name.startswith("atlas/"))
     largest = sorted(files, key=files.__getitem__, reverse=True)[:most]
     return {name: files[name] / MEGABYTE for name in largest} | {"report and atlas": pages / MEGABYTE}

@@ -72,9 +72,7 @@ def figures_of(browser: Browser, page_file: Path) -> dict[str, Any]:
 
 def main() -> None:
     """Print the figures of each page."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pages", nargs="+", type=Path, help="report.html")
     pages = parser.parse_args().pages
     with sync_playwright() as driver:

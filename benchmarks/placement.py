@@ -31,13 +31,7 @@ from headscope.models.loading.in_memory import model_in_memory
 
 DTYPES = ("float32", "bfloat16", "float16")
 PLACEMENTS = ("device", "compiled", "cpu offload", "disk offload", "device map")
-WEIGHTS = (
-    "plain",
-    "bitsandbytes 4 bit",
-    "bitsandbytes 8 bit",
-    "torchao int8",
-    "torchao int8, activations too",
-)
+WEIGHTS = ("plain", "bitsandbytes 4 bit", "bitsandbytes 8 bit", "torchao int8", "torchao int8, activations too")
 ADAPTERS = ("none", "LoRA", "prefix")
 SMALL = (
     *(("float32", placement, "plain", "none") for placement in PLACEMENTS),
@@ -93,9 +87,7 @@ def outcome(combination: tuple[str, str, str, str], folder: Path) -> Outcome:
         except HeadscopeError as error:
             return Outcome(combination, "refused", str(error))
         # 8 bit activations and kernels that compute in half precision: the rounding of what is read, not of the map.
-        close = attention <= 1e-6 and (
-            written is None or written <= (1e-3 if combination[2] == "plain" else 2e-2)
-        )
+        close = attention <= 1e-6 and (written is None or written <= (1e-3 if combination[2] == "plain" else 2e-2))
         return Outcome(combination, "right" if close else "wrong", attention=attention, written=written)
 
 
@@ -126,17 +118,12 @@ def _made(combination: tuple[str, str, str, str], folder: Path, offloaded: Path)
         from transformers import BitsAndBytesConfig
 
         bits = (
-            {"load_in_4bit": True, "bnb_4bit_compute_dtype": how["dtype"]}
-            if "4" in weights
-            else {"load_in_8bit": True}
+            {"load_in_4bit": True, "bnb_4bit_compute_dtype": how["dtype"]} if "4" in weights else {"load_in_8bit": True}
         )
         how["quantization_config"] = BitsAndBytesConfig(**bits)
     if placement == "device map":
         parts = ["model.embed_tokens", "model.norm", "model.rotary_emb", "lm_head", "model.layers.0"]
-        how |= {
-            "device_map": dict.fromkeys(parts, "cpu") | {"model.layers.1": "disk"},
-            "offload_folder": offloaded,
-        }
+        how |= {"device_map": dict.fromkeys(parts, "cpu") | {"model.layers.1": "disk"}, "offload_folder": offloaded}
     from transformers import AutoModelForCausalLM
 
     model: Any = AutoModelForCausalLM.from_pretrained(folder, **how).eval()
@@ -144,9 +131,7 @@ def _made(combination: tuple[str, str, str, str], folder: Path, offloaded: Path)
         from torchao import quantization
 
         both = "activations" in weights
-        kind = (
-            quantization.Int8DynamicActivationInt8WeightConfig if both else quantization.Int8WeightOnlyConfig
-        )
+        kind = quantization.Int8DynamicActivationInt8WeightConfig if both else quantization.Int8WeightOnlyConfig
         quantization.quantize_(model, kind())
     if adapter != "none":
         import peft
@@ -165,9 +150,7 @@ def _made(combination: tuple[str, str, str, str], folder: Path, offloaded: Path)
 
         cpu = torch.device("cpu")
         to_disk = placement.startswith("disk")
-        return (
-            accelerate.disk_offload(model, offloaded, cpu) if to_disk else accelerate.cpu_offload(model, cpu)
-        )
+        return accelerate.disk_offload(model, offloaded, cpu) if to_disk else accelerate.cpu_offload(model, cpu)
     return model
 
 
@@ -179,9 +162,7 @@ def _attention_error(model: nn.Module, tokenizer: Any, given: Any) -> float:
     before = plain.config._attn_implementation
     plain.set_attn_implementation("eager")
     with torch.no_grad():
-        eager = plain(
-            **tokenizer(_TEXT, return_tensors="pt"), output_attentions=True, use_cache=False
-        ).attentions
+        eager = plain(**tokenizer(_TEXT, return_tensors="pt"), output_attentions=True, use_cache=False).attentions
     plain.set_attn_implementation(before)
     return float((maps - torch.stack([each[0].float() for each in eager])).abs().max())
 
@@ -223,14 +204,7 @@ def _matrix(part: Any) -> Tensor:
 
 def rows(outcomes: Iterable[Outcome], *, numbers: bool) -> str:
     """Return the matrix in Markdown, with how far numbers are off or without."""
-    titles = [
-        "precision",
-        "where",
-        "weights",
-        "adapter",
-        "answer",
-        *(["attention off", "norms off"] * numbers),
-    ]
+    titles = ["precision", "where", "weights", "adapter", "answer", *(["attention off", "norms off"] * numbers)]
     lines = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
     for each in outcomes:
         cells = [*each.combination, each.answer]
@@ -243,15 +217,11 @@ def rows(outcomes: Iterable[Outcome], *, numbers: bool) -> str:
 def summary(outcomes: list[Outcome]) -> str:
     """Return what became of all, and what was said of those that were not read."""
     counts = Counter(each.answer for each in outcomes)
-    worst = [
-        max((getattr(each, name) or 0.0 for each in outcomes), default=0.0)
-        for name in ("attention", "written")
-    ]
+    worst = [max((getattr(each, name) or 0.0 for each in outcomes), default=0.0) for name in ("attention", "written")]
     said = Counter((each.answer, each.said) for each in outcomes if each.said)
     return "\n".join(
         [
-            f"{len(outcomes)} combinations: "
-            + ", ".join(f"{number} {answer}" for answer, number in counts.items()),
+            f"{len(outcomes)} combinations: " + ", ".join(f"{number} {answer}" for answer, number in counts.items()),
             f"largest difference: {worst[0]:.0e} of attention, {worst[1]:.0e} of what a head writes",
             *(f"{number} {answer}: {text}" for (answer, text), number in said.items()),
         ]
@@ -272,9 +242,7 @@ def main() -> None:
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     small = options.small or options.write
-    combinations = (
-        SMALL if small else filter(_meets, itertools.product(DTYPES, PLACEMENTS, WEIGHTS, ADAPTERS))
-    )
+    combinations = SMALL if small else filter(_meets, itertools.product(DTYPES, PLACEMENTS, WEIGHTS, ADAPTERS))
     with tempfile.TemporaryDirectory() as place:
         folder = tiny_folder(Path(place))
         outcomes = [outcome(each, folder) for each in combinations]

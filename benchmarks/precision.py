@@ -50,9 +50,7 @@ def compare(*, segments: int, rounds: int) -> None:
             f"{dtype}: {median_ratio(times, dtype, 'float32'):.2f} times float32's time ("
             f"{' '.join(f'{a / b:.2f}' for a, b in zip(times[dtype], times['float32']))}); of a head's mean, largest "
             f"and mean error: "
-            + "; ".join(
-                f"{name} {np.nanmax(value):.2g}, {np.nanmean(value):.2g}" for name, value in apart.items()
-            ),
+            + "; ".join(f"{name} {np.nanmax(value):.2g}, {np.nanmean(value):.2g}" for name, value in apart.items()),
             flush=True,
         )
 

@@ -81,9 +81,7 @@ def main(treebank: list[str], cache: Path, *, rounds: int) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--treebank", action="append", default=[])
-    parser.add_argument(
-        "--cache", type=Path, default=None, help="folder for attention; a temporary one if not given"
-    )
+    parser.add_argument("--cache", type=Path, default=None, help="folder for attention; a temporary one if not given")
     parser.add_argument("--rounds", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(2)

@@ -66,9 +66,7 @@ def _largest_difference(old: pd.DataFrame, new: pd.DataFrame, name: str) -> str:
 
 def main() -> None:
     """Compare the tables of two run folders."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)
     arguments = parser.parse_args()

@@ -43,9 +43,7 @@ def made_up(number: int, length: int = LENGTH) -> tuple[list[Segment], Vocabular
         ids[[0, length // 2, -1]] = [101, 102, 102]
         types = (torch.arange(length) > length // 2).long().numpy()
         segments.append(
-            Segment(
-                document=f"d{index % 16}", index=index // 16, ids=ids, token_types=types, word_ids=ids * 0
-            )
+            Segment(document=f"d{index % 16}", index=index // 16, ids=ids, token_types=types, word_ids=ids * 0)
         )
     return segments, vocabulary
 
@@ -86,10 +84,7 @@ def compare(name: str, *, segments: int, batch: int, rounds: int) -> float:
     for what, most in (("scan", target), ("scan with norms", norm_target)):
         aim = "no target" if most is None else f"target {most:.2f}"
         rounded = " ".join(f"{a / b:.3f}" for a, b in zip(times[what], times["bare sdpa"]))
-        print(
-            f"  {what} / bare = {median_ratio(times, what, 'bare sdpa'):.3f} ({aim}; rounds {rounded})",
-            flush=True,
-        )
+        print(f"  {what} / bare = {median_ratio(times, what, 'bare sdpa'):.3f} ({aim}; rounds {rounded})", flush=True)
     return median_ratio(times, "scan", "bare sdpa")
 
 

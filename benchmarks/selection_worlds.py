@@ -59,9 +59,7 @@ def truth(size: str, skill: float) -> float:
     """The share of all questions that a candidate is right on, who has this skill in a document of the middle."""
     rng = np.random.default_rng(1)
     number = sizes(size, (400_000,), rng)
-    odds = (
-        np.log(skill / (1 - skill)) + log_odds(size, number, rng) + OWN_EFFECT * rng.normal(size=number.shape)
-    )
+    odds = np.log(skill / (1 - skill)) + log_odds(size, number, rng) + OWN_EFFECT * rng.normal(size=number.shape)
     return float((number * sigmoid(odds)).sum() / number.sum())
 
 
@@ -102,10 +100,7 @@ def cells(heads: str, offsets: str, size: str, documents: int, *, runs: int) -> 
 
 
 def _answers(
-    skills: NDArray[np.float64],
-    asked: NDArray[np.int64],
-    shared: NDArray[np.float64],
-    rng: np.random.Generator,
+    skills: NDArray[np.float64], asked: NDArray[np.int64], shared: NDArray[np.float64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Draw right answers, `[document, candidate, run]`."""
     odds = np.log(skills / (1 - skills))[None, :, None] + shared

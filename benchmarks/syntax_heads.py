@@ -101,9 +101,7 @@ def main(paths: list[str], *, batch: int, rounds: int, loop: int) -> None:
         accumulator = DependencyAccumulator(anatomy.layout, table)
         scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, some), [accumulator])
 
-    few_times = alternate(
-        {"plain loop": lambda: plain_loop(maps, few), "bare": few_bare, "scored": few_ours}, rounds=2
-    )
+    few_times = alternate({"plain loop": lambda: plain_loop(maps, few), "bare": few_bare, "scored": few_ours}, rounds=2)
     added = max(1e-9, min(few_times["scored"]) - min(few_times["bare"]))
     print(
         f"the notebook's plain loop on maps in memory, {len(few)} sentences: {min(few_times['plain loop']):.2f} s; "

@@ -35,9 +35,7 @@ def paint_seconds(path: Path) -> tuple[float, float] | None:
             page.goto(path.as_uri())
             page.wait_for_selector(".hs-tokens li")
             drawn.append(time.perf_counter() - began)
-            paints.append(
-                page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000")
-            )
+            paints.append(page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime / 1000"))
             page.close()
         browser.close()
     return statistics.median(paints[1:]), statistics.median(drawn[1:])

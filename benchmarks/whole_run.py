@@ -101,14 +101,10 @@ def watched(options: RunOptions, out: Path) -> Calls:
         patched.enter_context(patch.object(ModelPass, "call", called))
         patched.enter_context(
             patch.object(
-                writing,
-                "measure_stage",
-                lambda stage, *given: calls.timed(stage.name, lambda: measure(stage, *given)),
+                writing, "measure_stage", lambda stage, *given: calls.timed(stage.name, lambda: measure(stage, *given))
             )
         )
-        patched.enter_context(
-            patch.object(atlas_files, "draw", lambda study: calls.timed(PAGES, lambda: draw(study)))
-        )
+        patched.enter_context(patch.object(atlas_files, "draw", lambda study: calls.timed(PAGES, lambda: draw(study))))
         began = time.process_time()
         atlas_files.run_report(options, out=out)
         calls.seconds["loading"] = time.process_time() - began - calls.seconds.total()
@@ -129,9 +125,7 @@ def bare(calls: Calls) -> float:
 def main() -> None:
     """Measure what is asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--lines", type=int, help="how many lines of --text to read, in place of the demonstration"
-    )
+    parser.add_argument("--lines", type=int, help="how many lines of --text to read, in place of the demonstration")
     parser.add_argument("--text", type=Path, help="a file with one sentence a line")
     parser.add_argument("--model", help="the embedded one when not given")
     parser.add_argument("--dtype", default="float32")
@@ -140,9 +134,7 @@ def main() -> None:
     imports = time.process_time()  # since the process began; each command of a user's takes as long
     with tempfile.TemporaryDirectory() as folder:
         if given.demo:
-            seconds = [
-                shown(options, Path(folder) / str(number), imports) for number, options in enumerate(DEMO)
-            ]
+            seconds = [shown(options, Path(folder) / str(number), imports) for number, options in enumerate(DEMO)]
             together = {"demo_seconds": round(sum(seconds), 1), "target": DEMO_TARGET}
             print(json.dumps(together))
             return
@@ -171,9 +163,7 @@ def shown(options: RunOptions, out: Path, imports: float) -> float:
     print("| part | processor seconds | inputs | tokens | read before for another stage |")
     print("|---|---|---|---|---|")
     for part, seconds in sorted(calls.seconds.items(), key=lambda pair: -pair[1]):
-        print(
-            f"| {part} | {seconds:.1f} | {calls.segments[part]:,} | {calls.tokens[part]:,} | {calls.again[part]:,} |"
-        )
+        print(f"| {part} | {seconds:.1f} | {calls.segments[part]:,} | {calls.tokens[part]:,} | {calls.again[part]:,} |")
     measured = whole - imports
     found = {
         "model": str(options.model or "headscope-minilm"),

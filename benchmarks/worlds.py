@@ -119,9 +119,7 @@ class Means:
     truth: float
 
 
-def positive_values(
-    world: str, *, effects: float, documents: int, runs: int, rng: np.random.Generator
-) -> Means:
+def positive_values(world: str, *, effects: float, documents: int, runs: int, rng: np.random.Generator) -> Means:
     """Draw exponential values about a level of each document's own, log-normal; in one world it grows with size."""
     counts = sizes(world, (documents, runs), rng)
     sums = rng.gamma(counts) * np.exp(_effects(world, counts, effects, rng))
@@ -162,8 +160,6 @@ def _mean_share(world: str, share: float, effects: float, *, documents: int = 2_
     return float((number * sigmoid(odds)).sum() / number.sum())
 
 
-def _effects(
-    world: str, number: NDArray[np.int64], spread: float, rng: np.random.Generator
-) -> NDArray[np.float64]:
+def _effects(world: str, number: NDArray[np.int64], spread: float, rng: np.random.Generator) -> NDArray[np.float64]:
     own = rng.normal(0, spread, number.shape)
     return own + _LEANING.get(world, 0.0) * np.log(number / 10)

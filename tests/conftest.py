@@ -25,9 +25,7 @@ __all__ = ["browser", "visit_file"]
 
 
 def pytest_addoption(parser):
-    parser.addoption(
-        "--quick", action="store_true", help="leave out what is slow, and most of a test's many cases"
-    )
+    parser.addoption("--quick", action="store_true", help="leave out what is slow, and most of a test's many cases")
 
 
 def pytest_configure(config):

@@ -33,11 +33,7 @@ def test_every_module_that_names_shapes_is_checked_for_them():
         if "jaxtyping" not in inspect.getsource(module := importlib.import_module(name)):
             continue
         for own in vars(module).values():
-            if (
-                inspect.isfunction(own)
-                and own.__module__ == name
-                and "jaxtyping" in repr(own.__annotations__)
-            ):
+            if inspect.isfunction(own) and own.__module__ == name and "jaxtyping" in repr(own.__annotations__):
                 assert hasattr(own, "__wrapped__"), f"{name}.{own.__name__}"
                 seen += 1
     assert seen > 10

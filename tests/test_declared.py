@@ -22,10 +22,7 @@ def named(requirement):
 PROVIDERS = {module: {named(each) for each in found} for module, found in packages_distributions().items()}
 REQUIRED = {named(each) for each in PROJECT["dependencies"]}
 OPTIONAL = {
-    named(each)
-    for extra, listed in PROJECT["optional-dependencies"].items()
-    if extra != "dev"
-    for each in listed
+    named(each) for extra, listed in PROJECT["optional-dependencies"].items() if extra != "dev" for each in listed
 }
 # The embedded model's package is imported by the model's name; a notebook runs in one, fsspec reads addresses with two
 # and transformers tokenizers with the others: no module of theirs is called.
@@ -43,19 +40,13 @@ def imported():
                 names += [each.value for each in node.args if isinstance(each, ast.Constant)]
             for name in names:
                 found.setdefault(name.split(".")[0], set()).add(str(path.relative_to(SOURCE)))
-    return {
-        module: files
-        for module, files in found.items()
-        if module not in {"headscope", *sys.stdlib_module_names}
-    }
+    return {module: files for module, files in found.items() if module not in {"headscope", *sys.stdlib_module_names}}
 
 
 def test_what_is_imported_is_declared():
     declared = REQUIRED | OPTIONAL
     undeclared = {
-        module: sorted(files)
-        for module, files in imported().items()
-        if not PROVIDERS.get(module, set()) & declared
+        module: sorted(files) for module, files in imported().items() if not PROVIDERS.get(module, set()) & declared
     }
     assert undeclared == {}
 

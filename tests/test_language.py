@@ -23,21 +23,9 @@ MODULES = [*sorted(SOURCE.rglob("*.py")), *sorted(TRAINER.rglob("*.py"))]
 READ = {".py", ".mjs", ".js", ".css", ".html", ".md", ".toml"}
 WRITTEN = [
     path
-    for top in (
-        "src",
-        "docs",
-        "tests",
-        "benchmarks",
-        "packages",
-        "README.md",
-        "CONTRIBUTING.md",
-        "SECURITY.md",
-    )
+    for top in ("src", "docs", "tests", "benchmarks", "packages", "README.md", "CONTRIBUTING.md", "SECURITY.md")
     for path in (sorted((ROOT / top).rglob("*")) if (ROOT / top).is_dir() else [ROOT / top])
-    if path.suffix in READ
-    and "node_modules" not in path.parts
-    and path != Path(__file__)
-    and "words" not in path.parts
+    if path.suffix in READ and "node_modules" not in path.parts and path != Path(__file__) and "words" not in path.parts
 ]
 # American and British: a stem of the British spelling, which begins a word or a part of a name.
 BRITISH = {
@@ -139,10 +127,7 @@ def test_names_that_were_given_up_stay_away(word):
 @pytest.mark.parametrize("word", NO_NOUNS)
 def test_values_are_called_by_what_they_are(word):
     called = [
-        f"{path.relative_to(ROOT)}:{line}"
-        for path in MODULES
-        for name, line in identifiers(path)
-        if name == word
+        f"{path.relative_to(ROOT)}:{line}" for path in MODULES for name, line in identifiers(path) if name == word
     ]
     assert not called, f"{word} says nothing of the value"
 
@@ -175,8 +160,6 @@ def test_a_name_that_was_given_up_would_be_found(tmp_path):
 def test_columns_and_options_are_named_in_snake_case():
     columns = chain.from_iterable(schema.names for schema in schemas().values())
     wrong = [
-        name
-        for name in {*schemas(), *columns, *options_of(RunOptions)}
-        if not re.fullmatch(r"[a-z][a-z0-9_]*", name)
+        name for name in {*schemas(), *columns, *options_of(RunOptions)} if not re.fullmatch(r"[a-z][a-z0-9_]*", name)
     ]
     assert not wrong

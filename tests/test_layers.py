@@ -103,9 +103,7 @@ def test_the_library_imports_no_package_beside_it():
     "root", [ROOT, PACKAGES / "headscope-train" / "src" / "headscope_train"], ids=attrgetter("name")
 )
 def test_no_module_imports_itself_round_a_circle(root):
-    names = {
-        ".".join(path.relative_to(root.parent).with_suffix("").parts): path for path in root.rglob("*.py")
-    }
+    names = {".".join(path.relative_to(root.parent).with_suffix("").parts): path for path in root.rglob("*.py")}
     sorter = graphlib.TopologicalSorter(
         {
             name: [

@@ -23,9 +23,7 @@ def test_slow_tests_and_most_of_many_cases_are_left_out():
         Item("b.py::test_many[0]"),
         Item("b.py::test_many[1]", "slow"),
     ]
-    assert [item.nodeid for item in quick_tests(items)] == [
-        *("a.py::test_many[0]", "b.py::test_many[0]"),
-    ]
+    assert [item.nodeid for item in quick_tests(items)] == [*("a.py::test_many[0]", "b.py::test_many[0]")]
 
 
 def test_what_a_file_imports_is_seen_through_its_helpers(tmp_path):

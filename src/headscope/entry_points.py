@@ -37,9 +37,7 @@ def installed(group: str, kind: type[Member], *, taken: frozenset[str]) -> tuple
             )
         name = member.name  # type: ignore[attr-defined]
         if name in names:
-            raise ExtensionError(
-                f"{whose} is called {name}, as another is; give it another name, or uninstall it"
-            )
+            raise ExtensionError(f"{whose} is called {name}, as another is; give it another name, or uninstall it")
         names.add(name)
         members.append(member)
     return tuple(members)

@@ -40,9 +40,7 @@ MAY_NAME = {
     "atlas/blocks.py": {"examples": CARDS},
     "reporting/card_sentences.py": {"top_examples": CARDS},
     "examples/example_tables.py": {"examples": CARDS, "top_examples": CARDS},
-    "examples/top_examples.py": {
-        "top_examples": "the accumulator of these sentences, by the name of its state"
-    },
+    "examples/top_examples.py": {"top_examples": "the accumulator of these sentences, by the name of its state"},
 }
 
 
@@ -76,9 +74,7 @@ def rooms_imported(tree):
 def texts(tree):
     """Every string of a module that is no docstring, pieces of f-strings among them."""
     documents = {
-        id(node.value)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documents:
@@ -148,9 +144,7 @@ def test_the_search_sees_what_it_looks_for(code, expected):
 
 
 def test_tables_have_one_name_and_one_maker():
-    names = [
-        schema.name for analysis in ANALYSES for stage in analysis.stages for schema in analysis.tables(stage)
-    ]
+    names = [schema.name for analysis in ANALYSES for stage in analysis.stages for schema in analysis.tables(stage)]
     assert len(names) == len(set(names))
     figures = [figure.name for parts in every_part() for figure in parts.figures]
     assert len(figures) == len(set(figures))

@@ -112,11 +112,7 @@ def test_words_are_sums_over_keys_and_means_over_queries():
 
 
 def test_kinds_of_an_encoder_decoder():
-    given = {
-        "model": shared_tiny_model("t5"),
-        "tokenizer": tiny_tokenizer("t5"),
-        "decoder_text": "the dog ran",
-    }
+    given = {"model": shared_tiny_model("t5"), "tokenizer": tiny_tokenizer("t5"), "decoder_text": "the dog ran"}
     across = hs.attention("the cat", **given, kind="cross")
     assert across["key"].values.tolist()[:2] == ["the", "cat"]
     assert "dog" in across["query"].values

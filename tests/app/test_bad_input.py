@@ -142,16 +142,8 @@ def test_what_is_asked_for_beside_is_known(cli, text):
             "you mean float64?",
         ),
         ("--batch-size", "many", "--batch-size 'many' is not known; give a number from 1, or auto"),
-        (
-            "--max-length",
-            1000,
-            "--max-length 1000 is more than headscope-minilm can read; expected at most 512 tokens",
-        ),
-        (
-            "--max-length",
-            3,
-            "--max-length 3 leaves no room beside the special tokens; expected at least 5 tokens",
-        ),
+        ("--max-length", 1000, "--max-length 1000 is more than headscope-minilm can read; expected at most 512 tokens"),
+        ("--max-length", 3, "--max-length 3 leaves no room beside the special tokens; expected at least 5 tokens"),
     ],
 )
 def test_unknown_values_name_the_known_ones(cli, text, option, value, sentence):
@@ -242,11 +234,7 @@ def test_ctrl_c_leaves_no_half_written_file(tmp_path, model):
     out = tmp_path / "out"
     command = [sys.executable, "-m", "headscope", "report", "--model", model, "--text", text, "--out", out]
     process = subprocess.Popen(
-        list(map(str, command)),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+        list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
     deadline = time.monotonic() + 600
     seen = ""

@@ -64,11 +64,7 @@ def program():
 
 
 def test_the_list_of_commands(program):
-    modules = {
-        path.stem
-        for path in Path(printing.__file__).parent.glob("*.py")
-        if "def command(" in path.read_text()
-    }
+    modules = {path.stem for path in Path(printing.__file__).parent.glob("*.py") if "def command(" in path.read_text()}
     assert set(program.commands) == {*modules, "train", *OF_ANALYSES}
     assert next(iter(program.commands)) == "report"
     listed = [name for name in program.commands if name in OF_ANALYSES]
@@ -167,10 +163,7 @@ class Watched:
 
     def prepare(self, options, watch):
         self.asked.append(options)
-        self.results = [
-            StageResult(name="stats", tables={}, notes=("few",)),
-            StageResult(name="map", tables={}),
-        ]
+        self.results = [StageResult(name="stats", tables={}, notes=("few",)), StageResult(name="map", tables={})]
         return self
 
     def facts(self):
@@ -199,13 +192,9 @@ def test_files_are_typed_without_an_option_too(watched):
 def test_what_is_written_is_checked_first_and_told_last(watched, capsys, monkeypatch):
     done = []
     paths = OutputFile(
-        option=Option(name="list", kind=Path | None, help="A list."),
-        check="table_file:check",
-        write="table_file:write",
+        option=Option(name="list", kind=Path | None, help="A list."), check="table_file:check", write="table_file:write"
     )
-    monkeypatch.setattr(
-        "headscope.analyses.stats.table_file.check", lambda path: done.append(("check", path))
-    )
+    monkeypatch.setattr("headscope.analyses.stats.table_file.check", lambda path: done.append(("check", path)))
     monkeypatch.setattr(
         "headscope.analyses.stats.table_file.write",
         lambda found, path: done.append((list(found), path)) or [f"list: {path}"],

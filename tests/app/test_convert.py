@@ -19,10 +19,7 @@ def original(tmp_path):
             "tokens": tokens,
             "relns": ["root"],
         }
-        for tokens in (
-            ["[CLS]", "the", "fox", ",", "[SEP]"],
-            ["[CLS]", "play", "##ing", "[SEP]", "chess", "[SEP]"],
-        )
+        for tokens in (["[CLS]", "the", "fox", ",", "[SEP]"], ["[CLS]", "play", "##ing", "[SEP]", "chess", "[SEP]"])
     ]
     path = tmp_path / "unlabeled_attn.pkl"
     path.write_bytes(pickle.dumps(entries, -1))
@@ -59,9 +56,7 @@ def test_with_the_models_own_vocabulary(cli, original, tmp_path):
 
 
 def test_extracted_maps_and_their_pickle_agree(cli, tmp_path):
-    (tmp_path / "a.json").write_text(
-        json.dumps([{"text": "A fox ran.", "mark": 1}, {"words": ["playing", "on"]}])
-    )
+    (tmp_path / "a.json").write_text(json.dumps([{"text": "A fox ran.", "mark": 1}, {"words": ["playing", "on"]}]))
     for form in ("safetensors", "pickle"):
         cli("extract", "--text", tmp_path / "a.json", "--debug", "--format", form)
     cli("convert", tmp_path / "a_attn", tmp_path / "b.pkl")

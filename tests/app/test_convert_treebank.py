@@ -96,18 +96,14 @@ def test_a_real_treebank_keeps_its_trees(cli, tmp_path):
     source = data("ud-french-gsd/fr_gsd-ud-test.conllu")
     expected = trees(source)
     code, said, _ = cli("convert", source, tmp_path / "a.json")
-    assert (code, said.splitlines()[0]) == (
-        0,
-        f"wrote {tmp_path / 'a.json'}: 416 sentences, 10,018 words",
-    )
+    assert (code, said.splitlines()[0]) == (0, f"wrote {tmp_path / 'a.json'}: 416 sentences, 10,018 words")
     assert "left out multi-word tokens: 280" in said.splitlines()
     assert trees(tmp_path / "a.json") == expected
     code, said, _ = cli("convert", tmp_path / "a.json", tmp_path / "b.txt")
     # GSD writes some numbers with a space inside
     assert said.splitlines()[1:] == ["changed 2 words: white space within a word became _"]
     assert trees(tmp_path / "b.txt") == [
-        (tuple("_".join(word.split()) for word in words), heads, relations)
-        for words, heads, relations in expected
+        (tuple("_".join(word.split()) for word in words), heads, relations) for words, heads, relations in expected
     ]
 
 

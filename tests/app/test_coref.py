@@ -154,11 +154,7 @@ def test_the_tables_are_as_promised(coref):
         chosen = own.query("selection == 'same-data' and mention_type == 'all'")
         most = heads[heads["model"] == model].query("mention_type == 'all'")["accuracy"].max()
         assert chosen["accuracy"].tolist() == [pytest.approx(most)]
-    by_type = (
-        heads[heads["model"] == "trained"]
-        .drop_duplicates("mention_type")
-        .set_index("mention_type")["n_mentions"]
-    )
+    by_type = heads[heads["model"] == "trained"].drop_duplicates("mention_type").set_index("mention_type")["n_mentions"]
     assert by_type["all"] == by_type.drop("all").sum() == facts(out)["counted"]
 
 
@@ -174,12 +170,7 @@ def plain_counts(documents):
 
 @pytest.mark.parametrize(
     "options",
-    [
-        (),
-        ("--max-length", 24),
-        ("--max-length", 24, "--windows", "first"),
-        ("--max-inputs", 5, "--max-length", 24),
-    ],
+    [(), ("--max-length", 24), ("--max-length", 24, "--windows", "first"), ("--max-inputs", 5, "--max-length", 24)],
 )
 def test_every_mention_is_accounted_for(coref, documents, options):
     said, out = coref(*options)
@@ -242,7 +233,7 @@ def test_gap_by_gender(coref, gap, corpus):
         # 4 right of 12 marked and 8 true.
         assert value[system, "f1", "all"] == pytest.approx(2 * 4 / (12 + 8))
     assert facts(out, "gap") == {
-        **{"name": "own.tsv", "kinds": ["encoder"], "rows": 12, "used": 12, "shortened": 0, "lost": {}},
+        **{"name": "own.tsv", "kinds": ["encoder"], "rows": 12, "used": 12, "shortened": 0, "lost": {}}
     }
     assert said.splitlines()[-2] == (
         "own.tsv: 12 of 12 rows of GAP; percent; held-out: the head that halves of the rows choose most often, on rows "
@@ -306,10 +297,7 @@ def test_brackets_that_match_no_other_cost_their_mention_only(coref, corpus, fol
     assert all(each.startswith(f"spoilt.conllu, line {line}") for each in named)
     assert (counts["unmatched_brackets"], clean["unmatched_brackets"]) == (3, 0)
     assert counts["mentions"] == clean["mentions"]
-    note = (
-        "coreference: 3 brackets of mentions match no other, and those mentions were left out: "
-        f"{'; '.join(named)}"
-    )
+    note = f"coreference: 3 brackets of mentions match no other, and those mentions were left out: {'; '.join(named)}"
     assert f"note: {note}" in said.splitlines()
     assert note in json.loads((out / "manifest.json").read_text())["notes"]
     assert "brackets of mentions" not in (plain / "manifest.json").read_text()
@@ -321,15 +309,11 @@ def test_brackets_that_match_no_other_cost_their_mention_only(coref, corpus, fol
 
 def test_what_cannot_be_read(cli, corpus, folder, tmp_path):
     without = tmp_path / "without.conllu"
-    without.write_text(
-        re.sub(r"Entity=[^\s|]*\|?", "_", corpus.read_text()).replace("_SpaceAfter", "SpaceAfter")
-    )
+    without.write_text(re.sub(r"Entity=[^\s|]*\|?", "_", corpus.read_text()).replace("_SpaceAfter", "SpaceAfter"))
     missing, empty = tmp_path / "no.conll", tmp_path / "empty"
     empty.mkdir()
     alone = tmp_path / "alone.conllu"
-    alone.write_text(
-        "1\tAnn\t_\tPROPN\t_\t_\t2\tnsubj\t_\tEntity=(e1)\n2\tran\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
-    )
+    alone.write_text("1\tAnn\t_\tPROPN\t_\t_\t2\tnsubj\t_\tEntity=(e1)\n2\tran\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n")
     cases = {
         without: f"{without} has no Entity= in its last column: expected coreference as in GUM or CorefUD; give it as "
         "a treebank, or give a file with Entity=",

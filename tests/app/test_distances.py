@@ -34,9 +34,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def text(folder):
     path = folder / "text.txt"
-    path.write_text(
-        "\n".join(f"Number {n} is one more than {n - 1}, they say.\nSo it is.\n" for n in range(12))
-    )
+    path.write_text("\n".join(f"Number {n} is one more than {n - 1}, they say.\nSo it is.\n" for n in range(12)))
     return path
 
 
@@ -134,7 +132,7 @@ def test_what_the_terminal_says(done):
 
 def test_small_numbers_keep_their_digits():
     assert [nats(value) for value in (0.34449, -0.01, 0.00031234, 2e-9, 0.0)] == [
-        *("0.3445", "-0.0100", "0.000312", "2e-09", "0.0000"),
+        *("0.3445", "-0.0100", "0.000312", "2e-09", "0.0000")
     ]
 
 
@@ -142,9 +140,7 @@ def test_run_again_it_says_the_same_and_measures_nothing(done, model, text, monk
     said, out, path = done
     for stage in (StatsMeasurement, DistancesMeasurement):
         monkeypatch.setattr(stage, "compute", lambda *_: pytest.fail("measured again"))
-    again = run_command(
-        "distances", "--model", model, "--text", text, "--out", out, "--matrix", path, *SINGLE
-    )
+    again = run_command("distances", "--model", model, "--text", text, "--out", out, "--matrix", path, *SINGLE)
     assert again == (0, said, "")
 
 
@@ -160,19 +156,7 @@ def test_saved_maps_give_the_same_distances(done, model, text, folder):
     path = done[2]
     maps = folder / "maps"
     code, _, err = run_command(
-        *(
-            "extract",
-            "--model",
-            model,
-            "--text",
-            text,
-            "--out",
-            maps,
-            "--store",
-            "float32",
-            "--packing",
-            "single",
-        )
+        *("extract", "--model", model, "--text", text, "--out", maps, "--store", "float32", "--packing", "single")
     )
     assert (code, err) == (0, "")
     target, matrix = folder / "from-maps", folder / "maps.npy"
@@ -235,18 +219,12 @@ def test_one_layer_is_said_to_be_nothing_to_compare(text, folder):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (
-            ("--matrix", "heads.csv"),
-            "--matrix heads.csv does not end in .npy; expected a file for a numpy array",
-        ),
+        (("--matrix", "heads.csv"), "--matrix heads.csv does not end in .npy; expected a file for a numpy array"),
         (
             ("--matrix", "nowhere/heads.npy"),
             "--matrix nowhere/heads.npy is no place for a file; give a file in a folder that exists",
         ),
-        (
-            ("--packing", "pair"),
-            "--packing 'pair' is not known; choose one of pretraining, paragraphs, joined, single",
-        ),
+        (("--packing", "pair"), "--packing 'pair' is not known; choose one of pretraining, paragraphs, joined, single"),
     ],
 )
 def test_wrong_options_in_one_sentence(cli, model, text, tmp_path, monkeypatch, options, sentence):

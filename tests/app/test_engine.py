@@ -10,9 +10,7 @@ from support.commands import run_command
 
 @pytest.fixture
 def given(tmp_path):
-    (tmp_path / "text.txt").write_text(
-        "The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 6
-    )
+    (tmp_path / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 6)
     return ("report", tmp_path / "text.txt", "--max-length", 32, "--quiet", "--out", tmp_path / "out")
 
 
@@ -34,10 +32,7 @@ def test_without_ray_it_is_said_how_to_install_it(given, monkeypatch):
             ("--engine", "ray", "--shard", "1/2"),
             "--shard and --engine ray both divide the run; leave one of the two out",
         ),
-        (
-            ("--engine", "ray", "--workers", "0"),
-            "--workers 0: expected 1 or more; leave it out for as many as fit",
-        ),
+        (("--engine", "ray", "--workers", "0"), "--workers 0: expected 1 or more; leave it out for as many as fit"),
         (("--engine", "ray", "--cpus-per-worker", "0"), "--cpus-per-worker 0: expected 1 or more"),
         (
             ("--engine", "ray", "--gpus-per-worker", "1.5"),

@@ -7,12 +7,8 @@ import pytest
 from support.explorer import TOKEN, running
 from support.model_folders import save_tiny_bert
 
-NO_HOST = (
-    "expected the host 127.0.0.1:{port} or localhost:{port}; open the address that headscope explore printed"
-)
-NO_TOKEN = (
-    "expected the explorer's token in the header X-Headscope-Token; it is in the address that was printed"
-)
+NO_HOST = "expected the host 127.0.0.1:{port} or localhost:{port}; open the address that headscope explore printed"
+NO_TOKEN = "expected the explorer's token in the header X-Headscope-Token; it is in the address that was printed"
 
 
 @pytest.fixture(scope="module")
@@ -34,9 +30,7 @@ def test_the_page_opens_with_the_token(client):
     assert "frame-ancestors 'none'" in headers["content-security-policy"]
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/?token=", "/?token=wrong", f"/?token={TOKEN}&token={TOKEN}", "/?token=%FF"]
-)
+@pytest.mark.parametrize("path", ["/", "/?token=", "/?token=wrong", f"/?token={TOKEN}&token={TOKEN}", "/?token=%FF"])
 def test_without_the_token_there_is_a_door(client, path):
     status, headers, body = client.get(path, token=False)
     assert status == 403
@@ -93,9 +87,7 @@ def test_a_host_must_be_named_once(client):
 )
 def test_a_post_from_another_site_is_refused(client, origin):
     answer = client.post({}, headers={"Origin": origin.format(port=client.port)})
-    assert client.refused(403, answer) == (
-        "expected a request from the explorer's own page, got one from another site"
-    )
+    assert client.refused(403, answer) == ("expected a request from the explorer's own page, got one from another site")
 
 
 @pytest.mark.parametrize("origin", [None, "http://127.0.0.1:{port}", "http://localhost:{port}"])

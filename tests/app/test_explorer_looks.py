@@ -159,11 +159,7 @@ def test_generated_text(client):
 
 def test_an_encoder_decoder(client):
     models = {one["name"]: one for one in client.explorer.shelf.descriptions()}
-    assert [(one["decoder"], one["writes"]) for one in models.values()] == [
-        (False, False),
-        (False, True),
-        (True, True),
-    ]
+    assert [(one["decoder"], one["writes"]) for one in models.values()] == [(False, False), (False, True), (True, True)]
     told = client.look("The cat sat.", "tiny-t5", decoder_text="A dog")
     kinds = {kind["kind"]: kind for kind in told["kinds"]}
     assert list(kinds) == ["encoder", "decoder", "cross"]
@@ -197,9 +193,7 @@ def test_kinds_and_layers_that_are_not_there(client, what, query, sentence):
 @pytest.mark.parametrize("what", ["layer", "neuron"])
 def test_looks_that_are_not_there(client, what):
     gone = client.get(f"/api/look/{'0' * 32}/{what}?kind=encoder&layer=1")
-    assert client.refused(410, gone) == (
-        "this sentence's attention is not kept any more; look at the sentence again"
-    )
+    assert client.refused(410, gone) == ("this sentence's attention is not kept any more; look at the sentence again")
     for name in ("x", "0" * 31, "A" * 32):
         assert client.refused(404, client.get(f"/api/look/{name}/{what}?kind=encoder&layer=1")) == (
             "there is no look of this id; expected the 32 hex digits that /api/look gave"
@@ -281,9 +275,7 @@ def test_too_many_that_wait_are_asked_to_come_back(folders):
         refused = [answer for answer in answers if answer[0] != 200]
         assert len(refused) == 4
         for answer in refused:
-            assert client.refused(503, answer) == (
-                "3 sentences wait for the model already; ask again in a moment"
-            )
+            assert client.refused(503, answer) == ("3 sentences wait for the model already; ask again in a moment")
             assert answer[1]["retry-after"] == "1"
 
 
@@ -312,11 +304,7 @@ def test_models_that_load_or_fail_say_so(folders, tmp_path):
     ]
     with running(named, load=load, wait=False) as client:
         until(lambda: client.explorer.shelf.descriptions()[0]["state"] == "loading")
-        assert [one["state"] for one in client.explorer.shelf.descriptions()] == [
-            "loading",
-            "waiting",
-            "waiting",
-        ]
+        assert [one["state"] for one in client.explorer.shelf.descriptions()] == ["loading", "waiting", "waiting"]
         assert client.get(f"/?token={client.token}", token=False)[0] == 200
         for name in ("one", "none"):
             answer = client.post({"model": name, "text": "A cat."})

@@ -13,15 +13,7 @@ from headscope.views.snapshot.snapshot_of import reader_of
 from support.attention_pages import ink
 from support.axe import violations
 from support.explorer import running
-from support.explorer_pages import (
-    drawn,
-    holds,
-    layers_asked,
-    looked_at,
-    settled,
-    tokens,
-    type_text,
-)
+from support.explorer_pages import drawn, holds, layers_asked, looked_at, settled, tokens, type_text
 from support.model_folders import save_tiny_bert, save_tiny_gpt2, save_tiny_t5
 
 pytestmark = pytest.mark.browser
@@ -189,22 +181,15 @@ def test_a_link_restores_text_and_state_and_holds_no_token(visit_server, client)
 
 
 def test_an_address_without_the_token_shows_a_door(visit_server, client):
-    for address in (
-        f"http://127.0.0.1:{client.port}/#text=x",
-        f"http://127.0.0.1:{client.port}/?token=wrong",
-    ):
+    for address in (f"http://127.0.0.1:{client.port}/#text=x", f"http://127.0.0.1:{client.port}/?token=wrong"):
         page = visit_server(client, address=address, ready=False, expected=(REFUSED,))
         page.wait_for_timeout(200)
-        assert (
-            page.locator("#closed").inner_text().startswith("This page opens with the address that headscope")
-        )
+        assert page.locator("#closed").inner_text().startswith("This page opens with the address that headscope")
         assert page.locator("textarea").count() == 0
 
 
 def test_an_old_token_is_forgotten(visit_server, client):
-    page = visit_server(
-        client, ready=False, expected=(REFUSED,), address=f"http://127.0.0.1:{client.port}/?token=old"
-    )
+    page = visit_server(client, ready=False, expected=(REFUSED,), address=f"http://127.0.0.1:{client.port}/?token=old")
     page.evaluate("localStorage.setItem('headscope-token', 'older')")
     page.goto(f"http://127.0.0.1:{client.port}/")
     page.wait_for_timeout(400)
@@ -216,8 +201,7 @@ def test_an_old_token_is_forgotten(visit_server, client):
 def test_hostile_text_is_text(visit_server, client):
     """Nothing of a text runs, wherever it is shown, and its link opens again."""
     hostile = (
-        "</script><script>alert(1)</script> <img src=x onerror=alert(2)> \u202egnp.exe \u200b \U0001f600 "
-        + "x" * 300
+        "</script><script>alert(1)</script> <img src=x onerror=alert(2)> \u202egnp.exe \u200b \U0001f600 " + "x" * 300
     )
     page = visit_server(client)
     type_text(page, hostile)
@@ -298,9 +282,7 @@ def test_an_expired_look_is_asked_for_again_by_itself(visit_server, folders):
 
 
 def test_a_server_that_is_gone_is_said_and_what_is_drawn_stays(visit_server, folders):
-    gone = (
-        "The explorer does not answer any more. What is drawn stays; start headscope explore again to go on."
-    )
+    gone = "The explorer does not answer any more. What is drawn stays; start headscope explore again to go on."
     with running([str(folders["bert"])], example=EXAMPLE) as client:
         page = visit_server(client, "view=head&layer=1", expected=(REFUSED,))
     before = page.url
@@ -343,19 +325,11 @@ def test_models_are_chosen_and_fields_follow(visit_server, several):
     page = visit_server(several)
     field = {name: page.locator(f"[name={name}]") for name in ("model", "text_b", "decoder_text", "generate")}
     page.get_by_text("Second text and more").click()
-    assert [field[name].is_visible() for name in ("text_b", "decoder_text", "generate")] == [
-        True,
-        False,
-        False,
-    ]
+    assert [field[name].is_visible() for name in ("text_b", "decoder_text", "generate")] == [True, False, False]
     field["model"].select_option("tiny-gpt2")
     holds(page, "location.hash.includes('model=tiny-gpt2')")
     drawn(page)
-    assert [field[name].is_visible() for name in ("text_b", "decoder_text", "generate")] == [
-        True,
-        False,
-        True,
-    ]
+    assert [field[name].is_visible() for name in ("text_b", "decoder_text", "generate")] == [True, False, True]
     field["generate"].fill("3")
     field["generate"].press("Enter")
     page.locator(".hs-card-head .hs-generated").first.wait_for()
@@ -374,10 +348,7 @@ def test_a_model_that_failed_is_named(visit_server, folders, tmp_path):
     (tmp_path / "empty").mkdir()
     with running([str(folders["bert"]), str(tmp_path / "empty")], example=EXAMPLE) as client:
         page = visit_server(client)
-        holds(
-            page,
-            "[...document.querySelectorAll('[name=model] option')].at(-1).textContent === 'empty (not loaded)'",
-        )
+        holds(page, "[...document.querySelectorAll('[name=model] option')].at(-1).textContent === 'empty (not loaded)'")
         page.select_option("[name=model]", "empty")
         page.locator(".ex-part > .hs-trouble").wait_for()
         assert "has no config.json" in page.locator(".ex-part > .hs-trouble").inner_text()

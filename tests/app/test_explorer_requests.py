@@ -64,11 +64,7 @@ def test_what_is_no_request(client, body, sentence):
     [
         ({"text": "a" * 401}, 413, "text is 401 characters long, and at most 400 are read; shorten it"),
         ({"text_b": "a" * 500}, 413, "text_b is 500 characters long, and at most 400 are read; shorten it"),
-        (
-            {"text": "a " * 63},
-            413,
-            "the text is 65 tokens long and the explorer takes at most 64; shorten it",
-        ),
+        ({"text": "a " * 63}, 413, "the text is 65 tokens long and the explorer takes at most 64; shorten it"),
         (
             {"text": "a " * 40},
             413,
@@ -77,21 +73,9 @@ def test_what_is_no_request(client, body, sentence):
         ),
         ({"text": ""}, 422, "the text '' has no tokens; expected at least one word"),
         ({"text": " \n"}, 422, "the text ' \\n' has no tokens; expected at least one word"),
-        (
-            {"generate": 3},
-            422,
-            "tiny-bert reads a text in both directions and cannot write one; ask for 0 tokens",
-        ),
-        (
-            {"decoder_text": "A dog."},
-            422,
-            "tiny-bert has no decoder behind an encoder; leave the decoder's text out",
-        ),
-        (
-            {"model": "../secret"},
-            404,
-            "there is no model of this name here; the explorer was started with tiny-bert",
-        ),
+        ({"generate": 3}, 422, "tiny-bert reads a text in both directions and cannot write one; ask for 0 tokens"),
+        ({"decoder_text": "A dog."}, 422, "tiny-bert has no decoder behind an encoder; leave the decoder's text out"),
+        ({"model": "../secret"}, 404, "there is no model of this name here; the explorer was started with tiny-bert"),
     ],
 )
 def test_what_cannot_be_met(client, parts, status, sentence):
@@ -134,11 +118,7 @@ def test_a_length_that_is_none(client, length):
 
 
 def test_bytes_that_are_no_request_at_all(client):
-    for content in (
-        b"\x00\x01\x02\r\n\r\n",
-        b"GET\r\n\r\n",
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n",
-    ):
+    for content in (b"\x00\x01\x02\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"):
         assert b" 400 " in client.raw(content).split(b"\r\n", 1)[0]
     assert client.get("/api/models")[0] == 200
 

@@ -159,10 +159,7 @@ def test_a_port_in_use(cli, folder):
         (["--model", "a/b", "--model", "a/b"], "--model a/b is named twice; name each model once"),
         (["--model", ""], "--model '' names no model; give a hub name or a folder"),
         (["--revision", "main"], "--revision is of one model; give one --model with it"),
-        (
-            ["--dtype", "int8"],
-            "--dtype 'int8' is not known; choose one of auto, float32, float64, bfloat16, float16",
-        ),
+        (["--dtype", "int8"], "--dtype 'int8' is not known; choose one of auto, float32, float64, bfloat16, float16"),
         (
             ["--study", "nowhere"],
             "nowhere holds no headscope run: expected a manifest.json, as headscope report --out writes it",
@@ -180,9 +177,7 @@ def test_what_is_not_installed_is_named(cli, monkeypatch, package):
     found = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == package else found(name))
     root = Path(__file__).resolve().parents[2]
-    refused(
-        cli("explore"), f"headscope explore needs {package}; install it with pip install '{root}[explore]'"
-    )
+    refused(cli("explore"), f"headscope explore needs {package}; install it with pip install '{root}[explore]'")
 
 
 def test_the_browser_opens_once_the_page_is_there(folder, monkeypatch):

@@ -229,9 +229,7 @@ def test_a_sentence_typed_where_heads_are_asked_for_can_be_looked_at(visit):
 
 @pytest.mark.browser
 def test_without_the_studys_model_the_atlas_still_works(visit_server, study):
-    sentence = (
-        "the study's model mine was a folder, and the study does not say where it lies; name it with --model"
-    )
+    sentence = "the study's model mine was a folder, and the study does not say where it lies; name it with --model"
     named = [NamedModel(name="mine", source="mine", refused=sentence)]
     with running(named, study=study_blocks(study), example=EXAMPLE) as client:
         page = visit_server(client, ready=False)

@@ -70,9 +70,7 @@ def test_figures_for_slides(cli, study, tmp_path):
 @pytest.mark.slow
 def test_figures_in_the_style_of_a_conference(cli, study, tmp_path):
     """As wide as its text, in a type like Times, in no font of type 3, which conferences refuse."""
-    code, _, err = cli(
-        "export", study.path, "--figures", "one", "--style", "neurips", "--out", tmp_path / "a"
-    )
+    code, _, err = cli("export", study.path, "--figures", "one", "--style", "neurips", "--out", tmp_path / "a")
     assert (code, err) == (0, "")
     folder = tmp_path / "a" / "figures-one"
     for path in folder.glob("*.svg"):
@@ -87,10 +85,7 @@ def test_figures_in_the_style_of_a_conference(cli, study, tmp_path):
     ("given", "words"),
     [
         (("--style", "acl"), "--style is of figures; give --figures one or two with it"),
-        (
-            ("--figures", "screen", "--style", "acl"),
-            "--style is of a paper; leave it out beside --figures screen",
-        ),
+        (("--figures", "screen", "--style", "acl"), "--style is of a paper; leave it out beside --figures screen"),
         (
             ("--figures", "one", "--style", "neurip"),
             "--style 'neurip' is not known; choose one of plain, neurips, acl; did you mean neurips?",
@@ -108,7 +103,4 @@ def test_another_width_is_refused(cli, study, tmp_path):
     )  # fmt: skip
     (tmp_path / "file").touch()
     code, _, err = cli("export", study.path, "--figures", "one", "--out", tmp_path / "file")
-    assert (code, err) == (
-        2,
-        f"headscope: {tmp_path / 'file'} is a file; --out expects a folder, new or not\n",
-    )
+    assert (code, err) == (2, f"headscope: {tmp_path / 'file'} is a file; --out expects a folder, new or not\n")

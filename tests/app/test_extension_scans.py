@@ -118,9 +118,7 @@ def run(package, tmp_path_factory):
 
 def test_it_mentions_none_of_it(package):
     for path in package[0].glob("*.py"):
-        assert not re.search(
-            r"shard|checkpoint|resum|executor|\bray\b|worker", path.read_text(), re.IGNORECASE
-        )
+        assert not re.search(r"shard|checkpoint|resum|executor|\bray\b|worker", path.read_text(), re.IGNORECASE)
 
 
 @pytest.mark.slow

@@ -64,9 +64,7 @@ def environment(tmp_path_factory):
 
 
 def run(environment, *command):
-    return subprocess.run(
-        [sys.executable, *command], env=environment, capture_output=True, text=True, timeout=300
-    )
+    return subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True, timeout=300)
 
 
 @pytest.mark.slow
@@ -78,12 +76,7 @@ def test_an_analysis_of_another_package_is_measured_sharded_and_shown(environmen
     came = json.loads(ended.stdout)
     assert 1 < came.pop("longest") < 32
     assert came.pop("heads") > 0
-    assert came == {
-        "scanned": ["reach", "stats"],
-        "columns": ["reach"],
-        "statistic": True,
-        "page": True,
-    }
+    assert came == {"scanned": ["reach", "stats"], "columns": ["reach"], "statistic": True, "page": True}
 
 
 @pytest.mark.slow

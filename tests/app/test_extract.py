@@ -17,9 +17,7 @@ ENTRIES = [
     {"text": "The unbelievable fox, ran.", "mark": "first"},
     {"words": ["Playing", "chess", "unbelievably", "won't", "stop", "."], "heads": [3, 1, 3, 5, 0, 5]},
     {"tokens": ["[CLS]", "a", "fox", "[SEP]", "play", "##ing", "[SEP]"]},
-    {
-        "text": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-    },
+    {"text": "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"},
 ]
 
 
@@ -48,22 +46,7 @@ def eager(bert, tokens, types=None):
 
 
 FIRST = ["[CLS]", "the", "unbelievable", "fox", ",", "ran", ".", "[SEP]"]
-SECOND = [
-    "[CLS]",
-    "playing",
-    "chess",
-    "un",
-    "##bel",
-    "##ie",
-    "##va",
-    "##bly",
-    "won",
-    "'",
-    "t",
-    "stop",
-    ".",
-    "[SEP]",
-]
+SECOND = ["[CLS]", "playing", "chess", "un", "##bel", "##ie", "##va", "##bly", "won", "'", "t", "stop", ".", "[SEP]"]
 SECOND_WORDS = [-1, 0, 1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 5, -1]
 THIRD = ENTRIES[2]["tokens"]
 
@@ -99,9 +82,7 @@ def test_the_originals_pickle(cli, data, bert, tmp_path):
     )  # fmt: skip
     assert code == 0
     path = tmp_path / "dev_attn.pkl"
-    assert out.startswith(
-        f"wrote {path}: attention between tokens of 3 inputs, 6 x 12 encoder heads, float16, "
-    )
+    assert out.startswith(f"wrote {path}: attention between tokens of 3 inputs, 6 x 12 encoder heads, float16, ")
     assert sorted(each.name for each in tmp_path.iterdir()) == ["dev.json", "dev_attn.pkl"]
     entries = pickle.loads(path.read_bytes())
     for entry, given, tokens in zip(entries, ENTRIES, (FIRST, SECOND, THIRD), strict=False):
@@ -120,9 +101,7 @@ def test_word_level(pooling, cli, tmp_path, bert):
     code, out, _ = cli(*arguments, "--format", "pickle")
     assert code == 0
     (entry,) = pickle.loads((tmp_path / "w_attn.pkl").read_bytes())
-    expected = word_level(
-        eager(bert, SECOND), torch.tensor([SECOND_WORDS]).expand(6, -1), pooling=pooling
-    ).weights
+    expected = word_level(eager(bert, SECOND), torch.tensor([SECOND_WORDS]).expand(6, -1), pooling=pooling).weights
     assert entry["attns"].shape == (6, 12, 8, 8)  # six words and two special tokens
     np.testing.assert_allclose(entry["attns"], expected, atol=5e-4)
     assert entry["words"] == ENTRIES[1]["words"]
@@ -139,15 +118,11 @@ def test_word_level_of_text_says_whose_words_they_are(cli, tmp_path):
 
 def test_a_word_without_pieces_has_no_place_in_a_pickle(cli, tmp_path):
     (tmp_path / "w.json").write_text(json.dumps([{"words": ["a", "\x07", "fox"]}, {"words": ["a", "fox"]}]))
-    code, out, _ = cli(
-        "extract", "--text", tmp_path / "w.json", "--word-level", "--debug", "--format", "pickle"
-    )
+    code, out, _ = cli("extract", "--text", tmp_path / "w.json", "--word-level", "--debug", "--format", "pickle")
     assert code == 0
     assert " of 1 input, " in out.splitlines()[0]
     assert out.splitlines()[1:] == ["left out 1: a word has no row of its own"]
-    assert [entry["words"] for entry in pickle.loads((tmp_path / "w_attn.pkl").read_bytes())] == [
-        ["a", "fox"]
-    ]
+    assert [entry["words"] for entry in pickle.loads((tmp_path / "w_attn.pkl").read_bytes())] == [["a", "fox"]]
 
 
 def test_debug_is_a_tiny_random_model_with_the_same_tokenizer(cli, data, tmp_path):
@@ -165,15 +140,7 @@ def test_debug_is_a_tiny_random_model_with_the_same_tokenizer(cli, data, tmp_pat
 def test_case_limit_and_plain_text(cli, tmp_path):
     (tmp_path / "t.txt").write_text("A Fox ran\nHello there\n\nan end\nof it\n")
     _, out, _ = cli(
-        "extract",
-        "--text",
-        tmp_path / "t.txt",
-        "--packing",
-        "paragraphs",
-        "--cased",
-        "--debug",
-        "--max-inputs",
-        1,
+        "extract", "--text", tmp_path / "t.txt", "--packing", "paragraphs", "--cased", "--debug", "--max-inputs", 1
     )
     (entry,) = MapsSource(tmp_path / "t_attn").index.entries
     assert entry.input.tokens == ["[CLS]", "[UNK]", "[UNK]", "ran", "[SEP]", "[UNK]", "there", "[SEP]"]
@@ -230,10 +197,7 @@ def test_what_is_refused(cli, data, tmp_path):
             ("--text", data, "--store", "float64"),
             "--store 'float64' is not known; choose one of float16, float32; did you mean float16?",
         ),
-        (
-            ("--text", data, "--pooling", "last"),
-            "--pooling 'last' is not known; choose one of mean, first, max",
-        ),
+        (("--text", data, "--pooling", "last"), "--pooling 'last' is not known; choose one of mean, first, max"),
         (
             ("--text", data, "--format", "pickle", "--store", "float32"),
             "--format pickle holds float16, as the original's; use --format safetensors for float32",

@@ -13,9 +13,7 @@ LINES = ["The old bridge was closed, and nobody crossed it.", "It opened again o
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     made = tmp_path_factory.mktemp("importance-command")
-    (made / "text.txt").write_text(
-        "\n\n".join(f"{LINES[n % 3]}\n{LINES[(n + 1) % 3]}" for n in range(12)) + "\n"
-    )
+    (made / "text.txt").write_text("\n\n".join(f"{LINES[n % 3]}\n{LINES[(n + 1) % 3]}" for n in range(12)) + "\n")
     save_tiny_masked_lm(made / "bert")
     save_tiny_bert(made / "bare")
     save_tiny_gpt2(made / "gpt2", LINES)
@@ -32,22 +30,11 @@ def test_the_terminal_shows_the_layers_means_and_the_folder_all(cli, folder, tmp
     assert (code, err) == (0, "")
     table = pd.read_parquet(out / "tables" / "importance.parquet")
     assert list(table.columns) == [
-        *("kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n_inputs"),
+        *("kind", "layer", "head", "measure", "key_class", "value", "ci_low", "ci_high", "n_inputs")
     ]
     assert len(table) == 2 * 3 * (2 * 4 + 1)
     lines = said.splitlines()
-    assert lines[0].split() == [
-        "layer",
-        "gradient:",
-        "cls",
-        "sep",
-        ".",
-        ",",
-        "other",
-        "w",
-        "x",
-        *lines[0].split()[9:],
-    ]
+    assert lines[0].split() == ["layer", "gradient:", "cls", "sep", ".", ",", "other", "w", "x", *lines[0].split()[9:]]
     assert lines[0].split()[-1] == "gate"
     table["key_class"] = table["key_class"].fillna("all")
     means = table[table["head"].isna()].set_index(["layer", "measure", "key_class"])["value"]

@@ -31,9 +31,7 @@ def bert():
 
 
 def told(page):
-    (found,) = re.findall(
-        r'<script type="application/json" id="attention">(.*?)</script>', page.data, re.DOTALL
-    )
+    (found,) = re.findall(r'<script type="application/json" id="attention">(.*?)</script>', page.data, re.DOTALL)
     return json.loads(found)
 
 
@@ -50,11 +48,7 @@ def test_every_view_of_a_model(bert, name):
 
 def test_a_users_own_model_and_tokenizer():
     page = hs.head_view(
-        "the cat",
-        model=shared_tiny_model("gpt2"),
-        tokenizer=tiny_tokenizer("gpt2"),
-        include_layers=[2],
-        static=True,
+        "the cat", model=shared_tiny_model("gpt2"), tokenizer=tiny_tokenizer("gpt2"), include_layers=[2], static=True
     )
     assert told(page)["model"] == "GPT2Model"
     assert told(page)["kinds"][0]["layers"] == [2]
@@ -134,9 +128,9 @@ def test_a_frame_shuts_the_page_off():
 
 
 def test_figure_calls():
-    assert figure_call(
-        'say "hi"', model="gpt2", generate=3, layers=(), decoder_text=None, attention=None
-    ) == ("text='say \"hi\"', model='gpt2', generate=3")
+    assert figure_call('say "hi"', model="gpt2", generate=3, layers=(), decoder_text=None, attention=None) == (
+        "text='say \"hi\"', model='gpt2', generate=3"
+    )
     assert figure_call(attention=np.zeros(3), tokens=("a", "b")) == "attention=attention, tokens=('a', 'b')"
 
 

@@ -59,16 +59,8 @@ def server(tmp_path_factory):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    kept = {
-        name: str(tmp_path_factory.mktemp(name.lower()))
-        for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR")
-    }
-    environment = {
-        **os.environ,
-        **kept,
-        "JUPYTER_RUNTIME_DIR": str(folder / "runtime"),
-        "HF_HUB_OFFLINE": "1",
-    }
+    kept = {name: str(tmp_path_factory.mktemp(name.lower())) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR")}
+    environment = {**os.environ, **kept, "JUPYTER_RUNTIME_DIR": str(folder / "runtime"), "HF_HUB_OFFLINE": "1"}
     # The kernel finds the package where this test found it.
     import headscope
 
@@ -139,10 +131,7 @@ def test_a_view_is_drawn_in_its_cell(lab):
     expect(view.locator(".hs-query .hs-label")).to_have_text(
         ["[CLS]", "play", "</script><script>alert(1)</script>"], timeout=TIMEOUT
     )
-    assert (
-        lab.locator(".jp-Error, .jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count()
-        == 0
-    )
+    assert lab.locator(".jp-Error, .jp-RenderedText[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
 
 
 def test_clicks_reach_python(lab):

@@ -11,9 +11,7 @@ from support.model_folders import save_tiny_masked_lm
 @pytest.fixture
 def given(tmp_path, monkeypatch):
     monkeypatch.setattr(cutting, "SHARD_TOKENS", 75)
-    (tmp_path / "text.txt").write_text(
-        "The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 20
-    )
+    (tmp_path / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n\n" * 20)
     model = save_tiny_masked_lm(tmp_path / "tiny")
     return ("report", tmp_path / "text.txt", "--model", model, "--max-length", 32, "--quiet")
 
@@ -52,6 +50,4 @@ def test_what_a_part_cannot_do_without(given, tmp_path):
     none = tmp_path / "none"
     code, out, err = run_command("merge", none, "--out", tmp_path / "x")
     assert (code, out) == (2, "")
-    assert err == (
-        f"headscope: {none} holds no part of a run; expected a folder that headscope report --shard wrote\n"
-    )
+    assert err == (f"headscope: {none} holds no part of a run; expected a folder that headscope report --shard wrote\n")

@@ -55,9 +55,7 @@ def found(folder, treebanks, model):
     """What the command says, with vectors of a file, and the folder of its tables."""
     vectors = folder / "small.vec"
     rng = np.random.default_rng(0)
-    lines = [
-        f"{word} {' '.join(map(str, rng.normal(size=6).round(3)))}" for word in ("the", "a", "she", "saw")
-    ]
+    lines = [f"{word} {' '.join(map(str, rng.normal(size=6).round(3)))}" for word in ("the", "a", "she", "saw")]
     vectors.write_text("4 6\n" + "\n".join(lines) + "\n")
     train, dev = treebanks
     out = folder / "out"
@@ -95,7 +93,7 @@ def test_table_3_for_a_terminal(found):
         more = [own["value"].get(m, np.nan) for m in ("UAS tree", "LAS", "control accuracy", "selectivity")]
         ends = f"{shown(row['ci_low'])} to {shown(row['ci_high'])}".split()
         assert line.removeprefix(name).split() == [
-            *(shown(row["value"]), *ends, shown(row["spread"]), *map(shown, more), f"{row['n_cases']:,}"),
+            *(shown(row["value"]), *ends, shown(row["spread"]), *map(shown, more), f"{row['n_cases']:,}")
         ]
     facts = json.loads((out / "manifest.json").read_text())["probes"]
     spearman = means[(means["probe"] == "structural") & (means["measure"] == "Spearman")].iloc[0]
@@ -143,18 +141,7 @@ def test_a_treebank_it_was_trained_on_is_refused_under_any_name(treebanks, model
     copy = folder / "another.conllu"
     copy.write_text(train.read_text())
     code, said, err = run_command(
-        *(
-            "probes",
-            "--model",
-            model,
-            "--quiet",
-            "--treebank-train",
-            train,
-            "--treebank",
-            dev,
-            "--treebank",
-            copy,
-        )
+        *("probes", "--model", model, "--quiet", "--treebank-train", train, "--treebank", dev, "--treebank", copy)
     )
     assert (code, said) == (2, "")
     assert err == (

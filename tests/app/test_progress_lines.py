@@ -36,8 +36,7 @@ from headscope.scans.progress import Progress
         ),
         (
             Progress("reading heads", 120, 120, 700, None, 10.0, None, 2, 6),
-            "stage 2 of 6, reading heads: 120 of 120 documents, 700 inputs, 12.0 documents/s, "
-            "working out the numbers",
+            "stage 2 of 6, reading heads: 120 of 120 documents, 700 inputs, 12.0 documents/s, working out the numbers",
         ),
         (Progress("loading the model"), "loading the model"),
         (Progress("drawing figures and pages", step=6, steps=6), "stage 6 of 6, drawing figures and pages"),
@@ -86,11 +85,7 @@ def test_a_run_tells_what_it_loads_measures_and_draws(tmp_path):
     options = RunOptions(text=(str(text),), stages=("stats", "distances"))
     run_report(options, out=tmp_path / "run", watch=told.append)
     begun = [(each.stage, each.step, each.steps) for each in told if not each.begun]
-    assert begun[:3] == [
-        ("reading the corpus", None, None),
-        ("loading the model", None, None),
-        ("stats", 1, 3),
-    ]
+    assert begun[:3] == [("reading the corpus", None, None), ("loading the model", None, None), ("stats", 1, 3)]
     assert begun[-1] == ("drawing figures and pages", 3, 3)
     assert all((each.share_of_all or 0.0) < 1.0 for each in told)
 

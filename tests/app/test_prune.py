@@ -72,20 +72,9 @@ TEXT = "The cat sat on the mat.\nIt slept there.\n\nA dog came by.\nIt left the 
 
 
 @pytest.mark.parametrize("intervention", ["zero", "mean"])
-def test_the_loss_before_and_after_is_printed_and_stands_in_the_card(
-    cli, model, heads, tmp_path, intervention
-):
+def test_the_loss_before_and_after_is_printed_and_stands_in_the_card(cli, model, heads, tmp_path, intervention):
     (tmp_path / "my.txt").write_text(TEXT)
-    given = [
-        "--model",
-        model,
-        "--heads",
-        heads,
-        "--text",
-        tmp_path / "my.txt",
-        "--intervention",
-        intervention,
-    ]
+    given = ["--model", model, "--heads", heads, "--text", tmp_path / "my.txt", "--intervention", intervention]
     code, printed, err = cli("prune", *given, "--out", tmp_path / "pruned")
     assert (code, err) == (0, "")
     first, second = printed.splitlines()
@@ -125,10 +114,7 @@ def test_the_loss_is_that_of_the_written_checkpoint(model, tmp_path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (
-            {"intervention": "mean"},
-            "--intervention mean takes the mean over a text; give one with --text",
-        ),
+        ({"intervention": "mean"}, "--intervention mean takes the mean over a text; give one with --text"),
         (
             {"intervention": "means"},
             "--intervention 'means' is not known; choose one of zero, mean; did you mean mean?",
@@ -220,24 +206,12 @@ def test_heads_that_cannot_be_chosen(chosen, said):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (
-            [],
-            "give either --heads with a file of the heads to remove, or --keep with --study and --by, as --keep 0.7",
-        ),
+        ([], "give either --heads with a file of the heads to remove, or --keep with --study and --by, as --keep 0.7"),
         (["--heads", "heads.txt", "--keep", "0.5"], "give either --heads with"),
-        (
-            ["--heads", "heads.txt", "--by", "norms.output_norm"],
-            "--study and --by choose heads for --keep; leave them",
-        ),
-        (
-            ["--keep", "0.5"],
-            "--keep needs an order of the heads; give --study with the folder of a finished run",
-        ),
+        (["--heads", "heads.txt", "--by", "norms.output_norm"], "--study and --by choose heads for --keep; leave them"),
+        (["--keep", "0.5"], "--keep needs an order of the heads; give --study with the folder of a finished run"),
         (["--heads", "none.txt"], "no such file: none.txt; give a text with a head a line, as 8-10"),
-        (
-            ["--heads", "."],
-            ". is a folder; expected a regular file; expected a text with a head a line, as 8-10",
-        ),
+        (["--heads", "."], ". is a folder; expected a regular file; expected a text with a head a line, as 8-10"),
     ],
 )
 def test_options_that_do_not_go_together(cli, tmp_path, monkeypatch, arguments, said):
@@ -281,10 +255,7 @@ def test_a_class_that_no_auto_class_makes(cli, model, heads, tmp_path):
 def test_python_says_what_is_missing():
     for given, said in (
         ({"heads": ["1-1"]}, "prune needs out, the folder of the new checkpoint"),
-        (
-            {"heads": "1-1", "out": "x"},
-            'heads is a text; expected a list of heads, as ["3-7", "3-8"], or the Path of',
-        ),
+        ({"heads": "1-1", "out": "x"}, 'heads is a text; expected a list of heads, as ["3-7", "3-8"], or the Path of'),
     ):
         with pytest.raises(hs.HeadscopeError) as refused:
             hs.prune(**given)

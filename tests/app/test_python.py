@@ -55,12 +55,7 @@ def state_of(model):
         model.config._attn_implementation,
         model.config.output_attentions,
         # transformers keeps hooks of its own in a model that was once asked for output_attentions
-        [
-            hook
-            for module in model.modules()
-            for hook in hooks_of(module)
-            if "headscope" in str(hook.__module__)
-        ],
+        [hook for module in model.modules() for hook in hooks_of(module) if "headscope" in str(hook.__module__)],
     )
 
 
@@ -126,9 +121,7 @@ def test_a_model_comes_back_after_an_error_too(mine):
 
 def test_importance_needs_the_models_own_head(mine):
     model, tokenizer = mine
-    with pytest.raises(
-        hs.HeadscopeError, match=r"^BertModel has no masked-LM head, which loss mlm needs; load the"
-    ):
+    with pytest.raises(hs.HeadscopeError, match=r"^BertModel has no masked-LM head, which loss mlm needs; load the"):
         hs.importance(model.bert, tokenizer=tokenizer, text=TEXTS, max_length=64)
 
 
@@ -145,19 +138,13 @@ def test_every_head_is_a_row(study):
     assert escape(card.examples[0].text) in card._repr_html_()
     assert set(study._ipython_key_completions_()) == set(study.stats["statistic"])
     assert study.tables._ipython_key_completions_() == list(study.tables)
-    for wrong, words in (
-        ((9, 99), "no head 9-99; this study has 1-1 to "),
-        ((3,), "layer 3 alone is no head"),
-    ):
+    for wrong, words in (((9, 99), "no head 9-99; this study has 1-1 to "), ((3,), "layer 3 alone is no head")):
         with pytest.raises(KeyError) as refused:
             study.head(*wrong)
         assert refused.value.args[0].startswith(words)
-    assert {
-        "stats.role.norm",
-        "norms.output_norm",
-        "behaviors.local.norm",
-        "experiments.repeated.induction",
-    } < set(heads)
+    assert {"stats.role.norm", "norms.output_norm", "behaviors.local.norm", "experiments.repeated.induction"} < set(
+        heads
+    )
     assert heads.groupby(["kind", "layer", "head"]).size().eq(1).all()
     assert heads.columns.is_unique
     for name in ("previous", "entropy"):
@@ -165,9 +152,7 @@ def test_every_head_is_a_row(study):
             heads.set_index(["layer", "head"])[f"stats.{name}"].unstack().to_numpy(), study[name].to_numpy()
         )
     own = study.table("importance").query("measure == 'gradient' and key_class == 'sep' and head.notna()")
-    np.testing.assert_array_equal(
-        heads["importance.gradient.sep"], own.sort_values(["layer", "head"])["value"]
-    )
+    np.testing.assert_array_equal(heads["importance.gradient.sep"], own.sort_values(["layer", "head"])["value"])
 
 
 def test_a_study_shows_its_grid_findings_and_page(study, monkeypatch):
@@ -298,14 +283,8 @@ def test_a_model_and_its_tokenizer_are_checked(mine):
     for given, words in [
         ({}, r"^model is a BertForMaskedLM without a tokenizer; give tokenizer=, "),
         ({"tokenizer": "bert"}, r"^tokenizer is a str; expected a tokenizer of transformers"),
-        (
-            {"tokenizer": tokenizer, "device": "cpu"},
-            r"^device was given with a model in memory, which is taken as it",
-        ),
-        (
-            {"tokenizer": hs.load_model().tokenizer},
-            rf"token ids up to \d+, and the model knows {VOCABULARY}; ",
-        ),
+        ({"tokenizer": tokenizer, "device": "cpu"}, r"^device was given with a model in memory, which is taken as it"),
+        ({"tokenizer": hs.load_model().tokenizer}, rf"token ids up to \d+, and the model knows {VOCABULARY}; "),
     ]:
         with pytest.raises(hs.HeadscopeError, match=words):
             hs.report(model, text=TEXTS, **given)

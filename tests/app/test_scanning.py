@@ -29,10 +29,7 @@ def plain_local(loaded, lines):
         table = np.zeros((len(layers), layers[0].shape[1]))
         for layer, maps in enumerate(layers):
             for head, rows in enumerate(maps[0].double().tolist()):
-                near = [
-                    sum(w for key, w in enumerate(row) if abs(key - query) <= 3)
-                    for query, row in enumerate(rows)
-                ]
+                near = [sum(w for key, w in enumerate(row) if abs(key - query) <= 3) for query, row in enumerate(rows)]
                 table[layer, head] = sum(near) / len(near)
         means.append(table)
     return np.mean(means, axis=0)
@@ -65,9 +62,7 @@ def test_a_text_texts_a_file_and_documents_are_the_same(loaded, tmp_path):
 
 def test_options_shape_the_inputs(loaded):
     found, mine = local(loaded, TEXTS, max_inputs=1)
-    assert [np.allclose(found.value, plain_local(loaded, [line]), atol=1e-6) for line in LINES].count(
-        True
-    ) == 1
+    assert [np.allclose(found.value, plain_local(loaded, [line]), atol=1e-6) for line in LINES].count(True) == 1
     pairs, _ = local(loaded, TEXTS[1], packing="paragraphs")
     assert not np.allclose(pairs.value, local(loaded, TEXTS[1])[0].value)
     done = []
@@ -96,20 +91,12 @@ def test_shares_of_a_corpus_are_merged(loaded):
         (3, {}, r"^text is 3; expected a text, a list of texts, the Path of"),
         ([], {}, r"^text is \[\]; expected a text"),
         (["a text", Path("my.txt")], {}, r"^text holds a str; expected a text"),
-        (
-            "named.txt",
-            {},
-            r"^text holds 'named.txt', the name of a file; give Path\(\"named.txt\"\)",
-        ),
+        ("named.txt", {}, r"^text holds 'named.txt', the name of a file; give Path\(\"named.txt\"\)"),
         ([" ", "\n"], {}, r"^text 1 has only blank lines"),
         ("a text", {"packing": "triples"}, r"^packing 'triples' is not known; choose one of pretraining"),
         ("a text", {"batch_size": 0}, r"^batch_size is 0; expected a whole number from 1$"),
         ("a text", {"max_length": 2000}, r"^--max-length 2000 is more than .* can read; expected at most"),
-        (
-            "one line",
-            {"packing": "paragraphs"},
-            r"^no input could be made of 1 document \(.*\); expected text",
-        ),
+        ("one line", {"packing": "paragraphs"}, r"^no input could be made of 1 document \(.*\); expected text"),
     ],
 )
 def test_what_cannot_be_scanned_is_refused_in_words(loaded, tmp_path, monkeypatch, texts, options, words):
@@ -120,7 +107,5 @@ def test_what_cannot_be_scanned_is_refused_in_words(loaded, tmp_path, monkeypatc
 
 
 def test_without_an_accumulator_there_is_nothing_to_do(loaded):
-    with pytest.raises(
-        hs.HeadscopeError, match=r"^accumulators is \[\]; expected a list of one accumulator or more$"
-    ):
+    with pytest.raises(hs.HeadscopeError, match=r"^accumulators is \[\]; expected a list of one accumulator or more$"):
         hs.scan("a text", [], model=loaded)

@@ -18,9 +18,7 @@ def sentences(seed=1, documents=25, end=""):
     """Documents of 1 to 20 lines of 1 to 25 words; no line comes near the limit."""
     rng = random.Random(seed)
     blocks = [
-        "\n".join(
-            " ".join(rng.choices(WORDS, k=rng.randint(1, 25))).capitalize() for _ in range(rng.randint(1, 20))
-        )
+        "\n".join(" ".join(rng.choices(WORDS, k=rng.randint(1, 25))).capitalize() for _ in range(rng.randint(1, 20)))
         for _ in range(documents)
     ]
     return "\n\n".join(blocks) + end
@@ -63,9 +61,7 @@ def test_the_same_file_as_the_originals(max_length, cli, tmp_path):
     path = tmp_path / "unlabeled.txt"
     path.write_text(sentences(), encoding="utf-8")
     # Underscores and the original's names of options; the embedded model's folder is a BERT's.
-    code, out, _ = cli(
-        "segments", "--data_file", path, "--bert_dir", embedded(), "--max_sequence_length", max_length
-    )
+    code, out, _ = cli("segments", "--data_file", path, "--bert_dir", embedded(), "--max_sequence_length", max_length)
     tokenizer = AutoTokenizer.from_pretrained(embedded())
     expected = original(sentences(), tokenizer.tokenize, max_length=max_length)
     assert len(expected) > 20
@@ -133,10 +129,7 @@ def test_what_is_refused(cli, tmp_path):
     path.write_text("only one line\n")
     cases = [
         ((), "no input was given; expected --data-file (or --text) with a text file"),
-        (
-            ("--text", path, "--text", path),
-            "give --out: there is not one input file to name the segments after",
-        ),
+        (("--text", path, "--text", path), "give --out: there is not one input file to name the segments after"),
         (("--text", "-"), "give --out: there is not one input file to name the segments after"),
         (
             ("--text", path, "--packing", "paragraph"),

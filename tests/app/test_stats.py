@@ -62,9 +62,7 @@ def test_the_terminal_shows_every_head(cli, expected):
     by_weight, by_norm = (roles(expected, measure=measure) for measure in MEASURES)
     both = by_weight.merge(by_norm, on=["kind", "layer", "head"], suffixes=("", "_written"))
     others = [
-        (f"{one.layer}-{one.head}", one.role_written)
-        for one in both.itertuples()
-        if one.role != one.role_written
+        (f"{one.layer}-{one.head}", one.role_written) for one in both.itertuples() if one.role != one.role_written
     ]
     assert [(name, row[-1]) for name, row in heads.items() if row[-1] != "-"] == others
     assert 0 < len(others) < 72

@@ -121,15 +121,8 @@ def test_table_1_for_a_terminal(syntax):
             f"{100 * row['baseline_accuracy']:.1f}",
             f"{100 * row['margin']:.1f}",
         ]
-        assert words[11:14] == [
-            f"{100 * row['margin_ci_low']:.1f}",
-            "to",
-            f"{100 * row['margin_ci_high']:.1f}",
-        ]
-        assert words[14:16] == [
-            f"{100 * row['held_out']:.1f}",
-            f"{100 * control.loc[row['relation'], 'held_out']:.1f}",
-        ]
+        assert words[11:14] == [f"{100 * row['margin_ci_low']:.1f}", "to", f"{100 * row['margin_ci_high']:.1f}"]
+        assert words[14:16] == [f"{100 * row['held_out']:.1f}", f"{100 * control.loc[row['relation'], 'held_out']:.1f}"]
         tested = "<0.001" if row["q_value"] < 0.001 else f"{row['q_value']:.3f}"
         assert words[16:] == ([] if row["relation"] in TOTALS else [tested])
     assert lines[1 + len(shown)] == (
@@ -149,9 +142,7 @@ def test_the_tables_are_as_promised(syntax, sentences):
         own = table(out, name)
         assert list(own.columns) == columns.split(), name
         assert len(own), name
-        for column in {"accuracy", "ci_low", "ci_high", "share", "reachable", "baseline_accuracy"} & {
-            *own.columns
-        }:
+        for column in {"accuracy", "ci_low", "ci_high", "share", "reachable", "baseline_accuracy"} & {*own.columns}:
             if (name, column[:3]) not in (("syntax_noop", "ci_"), ("syntax_differences", "ci_")):
                 assert own[column].dropna().between(0, 1).all(), (name, column)
     counted = pd.Series([label for sentence in sentences for label in sentence.relations]).value_counts()
@@ -207,12 +198,8 @@ def test_baselines_and_a_head_agree_with_a_plain_loop(syntax, sentences, model):
 
 def test_a_finished_run_is_shown_again_without_a_scan(syntax, model, treebank, monkeypatch):
     said, out = syntax("--controls", 1)
-    monkeypatch.setattr(
-        "headscope.analyses.syntax.measure.collect", lambda *_, **__: pytest.fail("scanned again")
-    )
-    again = run_command(
-        "syntax", "--model", model, "--treebank", treebank, "--controls", 1, "--out", out, "-q"
-    )
+    monkeypatch.setattr("headscope.analyses.syntax.measure.collect", lambda *_, **__: pytest.fail("scanned again"))
+    again = run_command("syntax", "--model", model, "--treebank", treebank, "--controls", 1, "--out", out, "-q")
     assert again == (0, said, "")
 
 
@@ -221,8 +208,7 @@ def test_saved_maps_give_the_same_numbers(syntax, model, treebank, folder):
     flat, maps = folder / "small.json", folder / "maps"
     assert run_command("convert", treebank, flat)[0] == 0
     extracted = run_command(
-        *("extract", "--model", model, "--text", flat, "--out", maps),
-        *("--store", "float32", "--packing", "single"),
+        *("extract", "--model", model, "--text", flat, "--out", maps), *("--store", "float32", "--packing", "single")
     )
     assert extracted[0] == 0
     _, by_model = syntax("--controls", 0, source=("--treebank", flat))
@@ -373,10 +359,7 @@ def test_a_real_treebank_without_documents(model):
     [
         (("--compat", "orginal"), "--compat 'orginal' is not known; the only choice is original"),
         (("--pooling", "middle"), "--pooling 'middle' is not known; choose one of mean, first, max"),
-        (
-            ("--pooling", "frist"),
-            "--pooling 'frist' is not known; choose one of mean, first, max; did you mean first?",
-        ),
+        (("--pooling", "frist"), "--pooling 'frist' is not known; choose one of mean, first, max; did you mean first?"),
         (
             ("--compat", "original", "--pooling", "max"),
             "--compat original and --pooling max contradict each other: the original's notebook reads attention from a "
@@ -388,10 +371,7 @@ def test_a_real_treebank_without_documents(model):
             "tokens out; leave one of the two out",
         ),
         (("--max-length", 5), "no sentence of small.conllu fits into --max-length 5 tokens; raise it"),
-        (
-            ("--max-length", 3),
-            "--max-length 3 leaves no room beside the special tokens; expected at least 5 tokens",
-        ),
+        (("--max-length", 3), "--max-length 3 leaves no room beside the special tokens; expected at least 5 tokens"),
     ],
 )
 def test_wrong_options_in_one_sentence(cli, model, treebank, options, sentence):

@@ -13,11 +13,7 @@ from support.views import read_maps, read_neuron
 
 NO_LIST = "is no list of numbers; expected numbers from 1 and ranges, as 1-3,7"
 ALL = ", ".join(view_names())
-SENTENCES = [
-    "The cat sat on the mat.",
-    "A dog came by and looked at the cat.",
-    "The mat was warm, and the cat slept.",
-]
+SENTENCES = ["The cat sat on the mat.", "A dog came by and looked at the cat.", "The mat was warm, and the cat slept."]
 
 
 @pytest.fixture(scope="module")
@@ -51,9 +47,7 @@ def view(cli, tmp_path):
         out = tmp_path / "page.html"
         code, said, err = cli("view", *arguments, "-o", out)
         assert (code, err) == (0, ""), err
-        assert re.fullmatch(
-            rf"(generated: .+\n)?view: {re.escape(str(out))} \([\d,]+ weights, \d+\.\d MB\)\n", said
-        )
+        assert re.fullmatch(rf"(generated: .+\n)?view: {re.escape(str(out))} \([\d,]+ weights, \d+\.\d MB\)\n", said)
         (found,) = re.findall(
             r'<script type="application/json" id="attention">(.*?)</script>', out.read_text(), re.DOTALL
         )
@@ -81,12 +75,7 @@ def test_every_view(view, bert, which):
 
 
 @pytest.mark.parametrize(
-    ("typed", "opens"),
-    [
-        (["The cat sat."], "head"),
-        (["slept."], "head"),
-        (["matrix", "The cat sat."], "matrix"),
-    ],
+    ("typed", "opens"), [(["The cat sat."], "head"), (["slept."], "head"), (["matrix", "The cat sat."], "matrix")]
 )
 def test_a_text_needs_no_option(view, bert, typed, opens):
     told = view(*typed, "--model", bert, "--layer", 2)
@@ -106,14 +95,8 @@ def test_a_file_needs_no_option(view, bert, tmp_path):
         (["heat", "The cat sat."], f"view 'heat' is not known; choose one of {ALL}; did you mean heatmap?"),
         (["modle"], f"view 'modle' is not known; choose one of {ALL}; did you mean model?"),
         (["The cat.", "The dog."], f"view 'The cat.' is not known; choose one of {ALL}"),
-        (
-            ["The cat.", "--text", "The dog."],
-            "two texts came, 'The cat.' and --text 'The dog.'; expected one of them",
-        ),
-        (
-            ["nowhere.txt"],
-            "no such file: nowhere.txt; give a file that is there, or the words themselves in quotes",
-        ),
+        (["The cat.", "--text", "The dog."], "two texts came, 'The cat.' and --text 'The dog.'; expected one of them"),
+        (["nowhere.txt"], "no such file: nowhere.txt; give a file that is there, or the words themselves in quotes"),
     ],
 )
 def test_what_is_no_view_and_no_text_is_refused(cli, typed, sentence):
@@ -150,10 +133,7 @@ def test_a_pair_words_and_chosen_layers(view, bert):
 
 
 def test_underscores_are_hyphens(view, bert):
-    assert view("--model", bert, "--text", "The cat.", "--include_layers", "1-2")["kinds"][0]["layers"] == [
-        1,
-        2,
-    ]
+    assert view("--model", bert, "--text", "The cat.", "--include_layers", "1-2")["kinds"][0]["layers"] == [1, 2]
 
 
 def test_generated_text(view, gpt2):
@@ -195,10 +175,7 @@ def test_text_over_the_limit(cli, view, bert):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (
-            ["heads"],
-            f"view 'heads' is not known; choose one of {', '.join(view_names())}; did you mean head?",
-        ),
+        (["heads"], f"view 'heads' is not known; choose one of {', '.join(view_names())}; did you mean head?"),
         (["--too-long", "skip"], "--too-long 'skip' is not known; choose one of error, truncate"),
         (["--head", "a"], f"--head 'a' {NO_LIST}"),
         (["--head", "0"], f"--head '0' {NO_LIST}"),
@@ -213,10 +190,7 @@ def test_text_over_the_limit(cli, view, bert):
             "tiny-bert has no decoder behind an encoder; leave --decoder-text out, or choose a model such as T5 or "
             "BART",
         ),
-        (
-            ["--max-length", "513"],
-            "--max-length 513 is more than tiny-bert can read; expected at most 512 tokens",
-        ),
+        (["--max-length", "513"], "--max-length 513 is more than tiny-bert can read; expected at most 512 tokens"),
     ],
 )
 def test_wrong_input(cli, bert, tmp_path, arguments, sentence):
@@ -256,8 +230,7 @@ def test_a_file_that_is_no_page_of_ours_is_not_written_over(cli, bert, tmp_path)
     notes.write_text("<h1>mine</h1>")
     given = ("view", "--model", bert, "--text", "The cat sat.", "-o", notes)
     refused(
-        cli(*given),
-        f"--out {notes} is there already, and is no page of headscope; give another file, or --overwrite",
+        cli(*given), f"--out {notes} is there already, and is no page of headscope; give another file, or --overwrite"
     )
     assert notes.read_text() == "<h1>mine</h1>"
     assert cli(*given, "--overwrite")[0] == 0

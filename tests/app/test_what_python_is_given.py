@@ -22,9 +22,7 @@ from support.tiny_tokenizers import tiny_tokenizer
 
 TOKENS = ["a", "b", "c"]
 MAPS = np.full((2, 2, 3, 3), 1 / 3, np.float32)
-TO_GIVE = (
-    "expected a text, a list of texts, the Path of a file or folder, or what headscope.read_corpus returns"
-)
+TO_GIVE = "expected a text, a list of texts, the Path of a file or folder, or what headscope.read_corpus returns"
 
 
 class Nothing(Accumulator):
@@ -56,9 +54,7 @@ def test_what_yields_tokens_is_a_list_of_them():
 
 def test_tokens_without_end():
     text = said(AttentionError, hs.head_view, attention=MAPS, tokens=cycle(TOKENS))
-    assert text.startswith(
-        "encoder attention is 3 queries by 3 keys, and there are 1048576 and 1048576 tokens; "
-    )
+    assert text.startswith("encoder attention is 3 queries by 3 keys, and there are 1048576 and 1048576 tokens; ")
 
 
 def test_tokens_that_are_a_number():
@@ -70,14 +66,8 @@ def test_tokens_that_are_a_number():
 @pytest.mark.parametrize(
     ("layer", "says"),
     [
-        (
-            torch.tensor(MAPS[0]).to_sparse(),
-            "a sparse tensor; give it with all its zeros, as tensor.to_dense()",
-        ),
-        (
-            torch.tensor(MAPS[0, 0]).to_sparse_csr(),
-            "a sparse tensor; give it with all its zeros, as tensor.to_dense()",
-        ),
+        (torch.tensor(MAPS[0]).to_sparse(), "a sparse tensor; give it with all its zeros, as tensor.to_dense()"),
+        (torch.tensor(MAPS[0, 0]).to_sparse_csr(), "a sparse tensor; give it with all its zeros, as tensor.to_dense()"),
         (
             torch.empty(2, 3, 3, device="meta"),
             "a tensor without data (on the device meta); run the model with its weights loaded",
@@ -183,9 +173,7 @@ def test_half_a_character(name, model, tmp_path):
         "attention": lambda: hs.attention(HALF, model=loaded, tokenizer=tokenizer),
         "head_view": lambda: hs.head_view(HALF, model=loaded, tokenizer=tokenizer),
         "heatmap": lambda: hs.heatmap(HALF, model=loaded, tokenizer=tokenizer),
-        "report": lambda: hs.report(
-            loaded, tokenizer=tokenizer, text=[HALF], max_length=32, out=tmp_path / "run"
-        ),
+        "report": lambda: hs.report(loaded, tokenizer=tokenizer, text=[HALF], max_length=32, out=tmp_path / "run"),
         "stats": lambda: hs.stats(loaded, tokenizer=tokenizer, text=[HALF], max_length=32),
         "scan": lambda: hs.scan([HALF], [Nothing()], model=loaded, tokenizer=tokenizer, max_length=32),
     }[name]

@@ -28,9 +28,7 @@ def with_sentences(inputs, *texts):
     tables = [inputs.examples]
     for number, text in enumerate(texts):
         tokens = ["[CLS]", *text.split(), "[SEP]"]
-        drawn = [
-            rng.dirichlet(np.ones(len(tokens)), len(tokens)).reshape(-1).tolist() for _ in range(len(shared))
-        ]
+        drawn = [rng.dirichlet(np.ones(len(tokens)), len(tokens)).reshape(-1).tolist() for _ in range(len(shared))]
         own = {"document": f"further-{number}", "weights": drawn}
         own |= {side: [tokens] * len(shared) for side in ("tokens", "keys")}
         tables.append(shared.assign(**own))
@@ -42,9 +40,7 @@ def inputs():
     """What the runs are made of, by name."""
     return {
         "whole": with_jobs(with_distribution(with_distances(mock_inputs.section_4()))),
-        "sentences": with_sentences(
-            with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"
-        ),
+        "sentences": with_sentences(with_distances(mock_inputs.encoder(2, 3)), "The second one .", "And a third !"),
         "doing": with_jobs_in_trees(with_behaviors(with_distances(mock_inputs.section_4(4, 8)))),
         "directed": with_pca(with_distances(mock_inputs.section_4(4, 6)), layers=(2, 3, 4)),
         "explained": with_explanation(
@@ -56,17 +52,14 @@ def inputs():
             mock_inputs.encoder(1, 2), words=("<b>", "<i>x", "\u05d0", "\u05d1", "&amp;")
         ),
         "bare": mock_inputs.encoder(2, 3),
-        "pieces": with_jobs(
-            with_distribution(mock_inputs.encoder(1, 2), words=PIECES, joined=(2, 6)), words=PIECES
-        ),
+        "pieces": with_jobs(with_distribution(mock_inputs.encoder(1, 2), words=PIECES, joined=(2, 6)), words=PIECES),
         "few": mock_inputs.section_4(2, 3, documents=4),
         "two": with_distances(mock_inputs.two_kinds()),
         "t5": mock_inputs.t5(),
         "hostile": with_distances(mock_inputs.hostile_section_4()),
         "tokens": with_pca(
             with_jobs(
-                with_distribution(with_distances(mock_inputs.hostile()), sink=True, words=HOSTILE),
-                words=HOSTILE,
+                with_distribution(with_distances(mock_inputs.hostile()), sink=True, words=HOSTILE), words=HOSTILE
             ),
             words=HOSTILE,
             tokens=60,
@@ -77,9 +70,7 @@ def inputs():
 @pytest.fixture(scope="session")
 def studies(inputs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("studies")
-    return {
-        name: write_study(one, folder / name, top_examples=name != "bare") for name, one in inputs.items()
-    }
+    return {name: write_study(one, folder / name, top_examples=name != "bare") for name, one in inputs.items()}
 
 
 @pytest.fixture(scope="session")

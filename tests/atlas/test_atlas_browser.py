@@ -100,12 +100,7 @@ def test_the_map_by_keyboard(visit):
     places = middles(page)
     at = page.evaluate("Number(document.activeElement.dataset.index)")
     assert at == 0
-    for key, way in (
-        ("ArrowRight", (0, 1)),
-        ("ArrowLeft", (0, -1)),
-        ("ArrowDown", (1, 1)),
-        ("ArrowUp", (1, -1)),
-    ):
+    for key, way in (("ArrowRight", (0, 1)), ("ArrowLeft", (0, -1)), ("ArrowDown", (1, 1)), ("ArrowUp", (1, -1))):
         page.keyboard.press(key)
         now = page.evaluate("Number(document.activeElement.dataset.index)")
         axis, sign = way
@@ -167,9 +162,7 @@ def test_heads_are_found_by_what_they_show(visit):
     assert "shows induction after an earlier copy 62.0% 55.8–68.2, of what it writes 62.0%" in told
     rows = page.locator(".at-behaviors tbody tr").all_inner_texts()
     (row,) = [line for line in rows if line.startswith("induction\nafter")]
-    assert all(
-        part in row for part in ("62.0", "55.8–68.2", "3.0", "random 4.1", "shows it", "strongest of 32")
-    )
+    assert all(part in row for part in ("62.0", "55.8–68.2", "3.0", "random 4.1", "shows it", "strongest of 32"))
     assert "tokens" in rows[-1]
     first = page.locator(".at-list tbody tr").first.inner_text()
     assert induction in first
@@ -300,9 +293,7 @@ def test_nothing_found_says_what_can_be_asked(visit):
     page = visit("whole")
     ask(page, "which head finds unicorns?")
     text = page.locator(".at-found").inner_text()
-    assert text.startswith(
-        "No head is found. Nothing here is called “unicorns”. Ask for a role (previous, next,"
-    )
+    assert text.startswith("No head is found. Nothing here is called “unicorns”. Ask for a role (previous, next,")
     assert bright(page, "map") == set()
     bare = visit("bare")
     ask(bare, "objects")
@@ -410,10 +401,7 @@ def test_addresses(visit):
 def test_without_distances_the_grid_is_the_way_in(visit):
     page = visit("bare")
     assert page.locator(".at-map").count() == 0
-    assert (
-        "no distances between heads, so there is no map"
-        in page.locator("[aria-label='Map of heads']").inner_text()
-    )
+    assert "no distances between heads, so there is no map" in page.locator("[aria-label='Map of heads']").inner_text()
     page.locator("#grid [data-index='4']").click()
     assert cards(page) == ["Head 2-2"]
     text = page.locator(".at-card").inner_text()
@@ -523,11 +511,7 @@ window.atlasView.show("encoder-3-7");
     page.click("text=Show in the views")
     anchor, sentence = page.evaluate("window.heard")
     assert anchor == "encoder-3-7"
-    assert {name: sentence[name] for name in ("kind", "layer", "head")} == {
-        "kind": "encoder",
-        "layer": 3,
-        "head": 7,
-    }
+    assert {name: sentence[name] for name in ("kind", "layer", "head")} == {"kind": "encoder", "layer": 3, "head": 7}
     assert sentence["text"]
     assert "[CLS]" not in sentence["text"]
     assert sentence["tokens"][0] == "[CLS]"

@@ -131,13 +131,10 @@ def test_the_divergence_of_every_pair_is_the_tables(blocks, studies):
     steps = np.frombuffer(base64.b64decode(told["bytes"]), "<u2")
     heads = 4
     index = {
-        side: (own[f"layer_{side}"].astype(int) - 1) * heads + own[f"head_{side}"].astype(int) - 1
-        for side in "ab"
+        side: (own[f"layer_{side}"].astype(int) - 1) * heads + own[f"head_{side}"].astype(int) - 1 for side in "ab"
     }
     order = np.lexsort((index["b"], index["a"]))
-    np.testing.assert_allclose(
-        steps * told["step"], own["divergence"].to_numpy()[order], atol=0.51 * told["step"]
-    )
+    np.testing.assert_allclose(steps * told["step"], own["divergence"].to_numpy()[order], atol=0.51 * told["step"])
 
 
 def test_sentences_are_the_tables_weights(blocks, studies):
@@ -162,9 +159,7 @@ def test_sentences_are_the_tables_weights(blocks, studies):
             largest = weights.max(1, keepdims=True)
             assert (np.abs(read - weights) <= largest / 255 + 1e-3).all()
             if relation:
-                assert [arc[:2] for arc in one["arcs"]] == [
-                    [q, k] for q, k in zip(row["queries"], row["keys"])
-                ]
+                assert [arc[:2] for arc in one["arcs"]] == [[q, k] for q, k in zip(row["queries"], row["keys"])]
                 assert all(arc[2] for arc in one["arcs"]) == (row["outcome"] == "right")
                 assert "[" not in one["text"]
             else:

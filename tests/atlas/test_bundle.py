@@ -21,9 +21,7 @@ def study(inputs, tmp_path_factory):
 
 
 def test_without_a_page_there_is_nothing_to_send(study):
-    with pytest.raises(
-        FileNotFoundError, match=r"report\.html is not there; write the report before it is bundled$"
-    ):
+    with pytest.raises(FileNotFoundError, match=r"report\.html is not there; write the report before it is bundled$"):
         write_bundle(study)
 
 

@@ -21,9 +21,9 @@ def test_a_click_on_a_decile_shows_its_rows(visit, studies):
     assert buttons.nth(9).get_attribute("aria-pressed") == "true"
     for decile in (1, 4, 10):
         buttons.nth(decile - 1).click()
-        assert [
-            place for place in range(10) if buttons.nth(place).get_attribute("aria-pressed") == "true"
-        ] == [decile - 1]
+        assert [place for place in range(10) if buttons.nth(place).get_attribute("aria-pressed") == "true"] == [
+            decile - 1
+        ]
         told = own.locator(".at-deciles .at-told").inner_text()
         for end in (decile - 1, decile):
             if 1 <= end <= 9:
@@ -37,9 +37,7 @@ def test_a_click_on_a_decile_shows_its_rows(visit, studies):
             assert item.locator(".at-row-words").inner_text().split() == list(row["tokens"])
             assert item.locator("mark").inner_text() == row["tokens"][at]
             words = item.locator(".at-row-told").inner_text()
-            assert (
-                words == f"looked at {row['key_token']}, 1 token before (50%); output norm {row['value']:.3g}"
-            )
+            assert words == f"looked at {row['key_token']}, 1 token before (50%); output norm {row['value']:.3g}"
 
 
 def test_a_decile_is_chosen_by_keyboard(visit):
@@ -61,11 +59,7 @@ def test_a_learned_sink_is_called_so_and_hostile_tokens_stay_text(visit):
 
 def test_a_run_that_counted_no_rows_says_what_to_do(visit):
     page = visit("bare")
-    assert (
-        page.locator(".at-deciles")
-        .inner_text()
-        .endswith("This run counted no rows: run headscope report again.")
-    )
+    assert page.locator(".at-deciles").inner_text().endswith("This run counted no rows: run headscope report again.")
 
 
 def test_pieces_of_a_word_stand_together_and_are_copied_as_one_word(visit):

@@ -78,9 +78,7 @@ def test_the_head_that_shows_it_is_named_with_its_number_and_chance():
         assert strongest == {"index": place, "chance": 0.041, "tested": True}
         assert sum(each["id"] == name for own in kind["shows"].values() for each in own) == 1
     layer, head = place_of("first", 4, 8)
-    (first,) = [
-        one for one in kind["shows"][str((layer - 1) * 8 + head - 1)] if one["id"] == "behaviors.first"
-    ]
+    (first,) = [one for one in kind["shows"][str((layer - 1) * 8 + head - 1)] if one["id"] == "behaviors.first"]
     assert (first["value"], first["written"]) == (0.62, 0.062)
     assert shown["behaviors.distance"]["heads"]["encoder"]["strongest"] is None
     assert not any(one["id"].startswith("shuffled") for own in kind["shows"].values() for one in own)

@@ -32,9 +32,7 @@ def test_a_click_on_a_job_shows_its_tokens_and_rows(visit, studies):
         assert own.locator(".at-told").inner_text() == says
         assert buttons.nth(place).inner_text().split("\n")[-1].lower() == job["description"]
         named = dict(zip(tokens["side"], tokens["token"]))
-        assert own.locator(".at-job-tokens").inner_text() == (
-            f"Told by tokens from {named['row']}, at {named['key']}"
-        )
+        assert own.locator(".at-job-tokens").inner_text() == (f"Told by tokens from {named['row']}, at {named['key']}")
         shown = own.locator(".at-rows li")
         assert shown.count() == len(examples) == 2
         for at, row in enumerate(examples.to_dict("records")):
@@ -102,9 +100,7 @@ def test_jobs_in_the_treebank_stand_below_those_in_the_text(visit):
     pressed = [one.get_attribute("aria-pressed") for one in own.locator(".at-job").all()]
     assert pressed == ["true", "false", "false", "false", "true", "false"]
     labels = [group.get_attribute("aria-label") for group in own.get_by_role("group").all()]
-    assert labels == [
-        f"Head 3-5: its jobs{where}, by share of its active rows" for where in ("", " in the treebank")
-    ]
+    assert labels == [f"Head 3-5: its jobs{where}, by share of its active rows" for where in ("", " in the treebank")]
     assert visit("whole").locator(".at-jobs h3").count() == 1
 
 

@@ -23,12 +23,8 @@ def test_every_token_is_a_mark_where_the_table_has_it(visit, studies):
         # One scale both ways, up on the page is up; so differences are in proportion.
         scale = (where[1][0] - where[0][0]) / (known["first"][2] - known["first"][1])
         for place, (x, y) in enumerate(where):
-            assert x - where[0][0] == pytest.approx(
-                scale * (known["first"][place + 1] - known["first"][1]), abs=2
-            )
-            assert where[0][1] - y == pytest.approx(
-                scale * (known["second"][place + 1] - known["second"][1]), abs=2
-            )
+            assert x - where[0][0] == pytest.approx(scale * (known["first"][place + 1] - known["first"][1]), abs=2)
+            assert where[0][1] - y == pytest.approx(scale * (known["second"][place + 1] - known["second"][1]), abs=2)
     assert "first direction, 41% of the variance" in own.locator("svg.scatter").text_content()
     assert "second, 17% of the variance" in own.locator("svg.scatter").text_content()
 
@@ -41,10 +37,7 @@ def test_a_token_is_named_with_its_sentence_and_chosen_on_all_maps(visit, studie
     mark.hover()
     assert own.locator(".at-row-words").inner_text().split() == list(row["tokens"])
     assert own.locator("mark").inner_text() == row["tokens"][at]
-    assert (
-        own.locator(".at-row-told").inner_text()
-        == f"period or comma, at position {row['position']} of its input"
-    )
+    assert own.locator(".at-row-told").inner_text() == f"period or comma, at position {row['position']} of its input"
     page.locator("h1").hover()
     assert own.locator(".at-direction-told").inner_text() == "Point at a token for its sentence."
     mark.click()
@@ -83,21 +76,13 @@ def test_marks_that_lie_over_one_another_are_told_apart(visit):
     assert hidden
     for one in hidden:
         page.mouse.move(one["across"], one["up"])
-        assert (
-            own.locator(".at-row-told").inner_text().endswith(f"at position {one['position']} of its input")
-        )
+        assert own.locator(".at-row-told").inner_text().endswith(f"at position {one['position']} of its input")
 
 
 def test_colors_go_by_class_position_or_length(visit, studies):
     _, own = opened(visit)
-    assert own.locator(".at-direction-class").all_inner_texts() == [
-        "words",
-        "other punctuation",
-        "period or comma",
-    ]
-    outlines = own.locator("[data-token]").evaluate_all(
-        "marks => marks.map((mark) => mark.getAttribute('d'))"
-    )
+    assert own.locator(".at-direction-class").all_inner_texts() == ["words", "other punctuation", "period or comma"]
+    outlines = own.locator("[data-token]").evaluate_all("marks => marks.map((mark) => mark.getAttribute('d'))")
     assert len(set(outlines)) == 3
     tokens = studies["directed"].table("pca_tokens").sort_values("token")
     table = studies["directed"].table("pca_map").query("layer == 2 and head == 3 and vectors == 'output'")
@@ -140,8 +125,6 @@ def test_hostile_tokens_stay_text(visit):
 
 def test_without_maps_the_card_says_what_to_do(visit):
     _, own = opened(visit, "encoder-1-1", name="bare")
-    assert own.inner_text().endswith(
-        "This run found no directions: run headscope report again with --include pca."
-    )
+    assert own.inner_text().endswith("This run found no directions: run headscope report again with --include pca.")
     _, own = opened(visit, "encoder-1-2")
     assert own.inner_text().endswith("Of so many heads some layers alone were measured; this one was not.")

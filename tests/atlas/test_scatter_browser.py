@@ -108,17 +108,13 @@ def test_axes_fit_what_is_measured_in_percent_where_it_is_a_share(visit, studies
 
 def test_each_kind_of_attention_is_drawn_by_measures_that_it_has(visit_file, tmp_path):
     run = with_distribution(mock_inputs.t5(), known=("non_sink", "entropy"))
-    run = with_parts(
-        run, distribution=run.tables["distribution"][run.tables["distribution"]["kind"] != "cross"]
-    )
+    run = with_parts(run, distribution=run.tables["distribution"][run.tables["distribution"]["kind"] != "cross"])
     page = visit_file(write_report(run, tmp_path))
     axes = lambda: [page.locator(f"#head-scatter select[data-axis={one}]").input_value() for one in "xy"]  # noqa: E731
     assert axes() == ["distribution.non_sink.decile_5", "distribution.entropy.decile_5"]
     page.locator("[role=tab][data-kind=cross]").click()
     assert not [name for name in axes() if name.startswith("decile")]
-    assert (
-        page.locator("#head-scatter .scatter-point").count() == page.locator("#grid [data-index]").count() > 0
-    )
+    assert page.locator("#head-scatter .scatter-point").count() == page.locator("#grid [data-index]").count() > 0
     page.locator("[role=tab][data-kind=encoder]").click()
     assert axes() == ["distribution.non_sink.decile_5", "distribution.entropy.decile_5"]
     # What the reader has picked stays, also where it has no numbers.

@@ -87,10 +87,7 @@ def test_blocks_cover_every_key_that_is_seen_once(name, groups):
     for block in blocks:
         covered[block.items, block.heads, block.rows, block.keys] += 1
         shared = HEADS // groups
-        assert (block.heads.start, block.heads.stop) == (
-            block.groups.start * shared,
-            block.groups.stop * shared,
-        )
+        assert (block.heads.start, block.heads.stop) == (block.groups.start * shared, block.groups.stop * shared)
         part = allowed[block.items, block.rows, block.keys]
         assert bool(part[..., block.plain].all())
         assert block.scores == covered[block.items, block.heads, block.rows, block.keys].numel()
@@ -107,9 +104,7 @@ def test_what_nobody_sees_is_not_computed(name, most):
     mask = additive(allowed[None], torch.float32)
     size = BlockSize(scores=1 << 18, few=32, low=64)
     blocks = list(
-        cut_in_blocks(
-            batch=1, heads=8, groups=2, rows=2048, keys=2048, size=size, reach=partial(reach_of, mask, 2048)
-        )
+        cut_in_blocks(batch=1, heads=8, groups=2, rows=2048, keys=2048, size=size, reach=partial(reach_of, mask, 2048))
     )
     assert sum(block.scores for block in blocks) <= most * 8 * 2048**2
     assert max(block.scores for block in blocks) <= 1 << 18
@@ -124,9 +119,7 @@ def test_blocks_change_no_number(name, biased, groups, start):
     generator = torch.Generator().manual_seed(0)
     width, rows = 8, N - start
     query = 3 * torch.randn(BATCH, HEADS, rows, width, generator=generator, dtype=torch.float64)
-    key, value = (
-        torch.randn(BATCH, groups, N, width, generator=generator, dtype=torch.float64) for _ in range(2)
-    )
+    key, value = (torch.randn(BATCH, groups, N, width, generator=generator, dtype=torch.float64) for _ in range(2))
     bias = {
         None: None,
         "heads": torch.randn(1, HEADS, rows, N, generator=generator, dtype=torch.float64),
@@ -135,9 +128,7 @@ def test_blocks_change_no_number(name, biased, groups, start):
     allowed = allowed_by(name)[:, start:]
     keys = collate(made_up_segments(BATCH, seed=1, longest=N), vocabulary()).info
     keys = replace(
-        keys,
-        classes=torch.randint(0, 4, (BATCH, N), generator=generator),
-        valid=torch.ones(BATCH, N, dtype=torch.bool),
+        keys, classes=torch.randint(0, 4, (BATCH, N), generator=generator), valid=torch.ones(BATCH, N, dtype=torch.bool)
     )
     wide = [each.repeat_interleave(HEADS // groups, dim=1) for each in (key, value)]
     scores = 0.3 * query @ wide[0].transpose(2, 3) + (0.0 if bias is None else bias)

@@ -47,10 +47,7 @@ def maps_of(consumer, *, side="right"):
                 stack = []
                 for layer in layers:
                     rows = torch.cat(
-                        [
-                            t.weights[item]
-                            for t in sorted((t for t in own if t.layer == layer), key=lambda t: t.start)
-                        ],
+                        [t.weights[item] for t in sorted((t for t in own if t.layer == layer), key=lambda t: t.start)],
                         dim=1,
                     )
                     q, k = own[0].queries.valid[item], own[0].keys.valid[item]
@@ -168,9 +165,7 @@ def test_fused_row_statistics_are_those_of_the_weights(family, side):
     _, bare = run(family, segments, side=side, needs={"statistics"})
     for (_, tiles), (_, without) in zip(keep.batches, bare.batches):
         for tile, other in zip(tiles, without):
-            exact = row_statistics(
-                tile.weights, key_classes=tile.keys.classes, start=tile.start, square=tile.square
-            )
+            exact = row_statistics(tile.weights, key_classes=tile.keys.classes, start=tile.start, square=tile.square)
             rows = tile.row_valid[:, None, :, None]
             difference = torch.nan_to_num(tile.statistics.double() - exact) * rows
             assert float(difference.abs().max()) < 3e-6
@@ -179,9 +174,7 @@ def test_fused_row_statistics_are_those_of_the_weights(family, side):
 
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
-@pytest.mark.parametrize(
-    ("side", "tile_limit"), [("right", 1 << 26), ("left", 1 << 26), ("right", 4 * 24 * 5)]
-)
+@pytest.mark.parametrize(("side", "tile_limit"), [("right", 1 << 26), ("left", 1 << 26), ("right", 4 * 24 * 5)])
 def test_a_quantity_of_any_offsets_is_the_same_on_the_fused_path(family, side, tile_limit, monkeypatch):
     """As one that is added to `OFFSETS` would be: beside the band of three diagonals that is read in one go."""
     near = (-3, -2, -1, 1, 2, 3)
@@ -192,9 +185,7 @@ def test_a_quantity_of_any_offsets_is_the_same_on_the_fused_path(family, side, t
     seen = 0
     for tile in (tile for _, tiles in keep.batches for tile in tiles):
         found = tile.statistics[..., RowQuantity.CURRENT].double()
-        assert bool(torch.isnan(found[tile.row_valid[:, None].expand_as(found)]).all()) == (
-            tile.kind == "cross"
-        )
+        assert bool(torch.isnan(found[tile.row_valid[:, None].expand_as(found)]).all()) == (tile.kind == "cross")
         if tile.kind == "cross":
             continue
         queries, keys = (torch.arange(size) for size in tile.weights.shape[-2:])
@@ -235,9 +226,7 @@ def test_weights_alone_are_the_same_weights(family, size, tile_limit):
 
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("side", ["right", "left"])
-@pytest.mark.parametrize(
-    "needs", [{"weights", "statistics"}, {"weights"}], ids=["weights and statistics", "weights"]
-)
+@pytest.mark.parametrize("needs", [{"weights", "statistics"}, {"weights"}], ids=["weights and statistics", "weights"])
 def test_masked_keys_have_a_weight_of_exactly_nothing(family, side, needs):
     """Padding, later tokens, tokens outside a window: 0, not a small number; so ties and maxima are safe."""
     if side == "left" and not padded_left(family, has_cls=family not in DECODERS):
@@ -274,11 +263,7 @@ def test_both_ways_of_fusing_give_the_same_output(masked, dtype, groups):
         else torch.zeros(allowed.shape, dtype=dtype).masked_fill(~allowed, torch.finfo(dtype).min)
     )
     keys = collate(made_up_segments(batch, seed=1, longest=n), vocabulary()).info
-    keys = replace(
-        keys,
-        classes=torch.zeros(batch, n, dtype=torch.long),
-        valid=torch.ones(batch, n, dtype=torch.bool),
-    )
+    keys = replace(keys, classes=torch.zeros(batch, n, dtype=torch.long), valid=torch.ones(batch, n, dtype=torch.bool))
     both, alone = (
         fused_attention(
             query, key, value, mask=mask, scaling=0.3, keys=keys, start=0, square=True, need_weights=True,

@@ -152,9 +152,7 @@ def looks_at(target, *, causal=False):
     mask = None
     if causal:
         hidden = torch.ones(width, width).triu(1).bool()
-        mask = torch.zeros(1, 1, width, width, dtype=torch.float64).masked_fill(
-            hidden, torch.finfo(torch.float64).min
-        )
+        mask = torch.zeros(1, 1, width, width, dtype=torch.float64).masked_fill(hidden, torch.finfo(torch.float64).min)
     return AttentionCall(0, nn.Identity(), query, key, key, mask, {"scaling": 1.0})
 
 

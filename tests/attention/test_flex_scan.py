@@ -49,8 +49,7 @@ def scanned(family, chooser, *, dtype=torch.float64, accumulators=None, padding_
     assert anatomy.path == "fused"
     source = ModelSource(model, anatomy, vocab, BATCHES, flex=chooser, padding_side=padding_side)
     kept = [
-        each(anatomy.layout)
-        for each in accumulators or (NormStatsAccumulator, NormAccumulator, TopExampleAccumulator)
+        each(anatomy.layout) for each in accumulators or (NormStatsAccumulator, NormAccumulator, TopExampleAccumulator)
     ]
     with flex_on_cpu():
         scan(source, kept)

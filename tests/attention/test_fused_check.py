@@ -84,9 +84,7 @@ def test_reasons_in_words():
     assert why_not_fused(call(position_bias=torch.zeros(3, ROWS, ROWS)), KEYS) == (
         "the position bias is not added to scores"
     )
-    assert why_not_fused(call(sinks=torch.zeros(2)), KEYS) == (
-        "its learned sink is neither one a head nor one a row"
-    )
+    assert why_not_fused(call(sinks=torch.zeros(2)), KEYS) == ("its learned sink is neither one a head nor one a row")
     module = Plain()
     module.squeezed = True
     assert why_not_fused(call(module=module), KEYS) == (

@@ -77,11 +77,7 @@ def by_autograd(model, anatomy, question):
     asked = [place for place, token in enumerate(right.tolist()) if token != NO_TARGET]
     loss = -sum(chances[place, right[place]] for place in asked) / len(asked)
     if anatomy.encoder_decoder:
-        maps = {
-            "encoder": out.encoder_attentions,
-            "decoder": out.decoder_attentions,
-            "cross": out.cross_attentions,
-        }
+        maps = {"encoder": out.encoder_attentions, "decoder": out.decoder_attentions, "cross": out.cross_attentions}
     else:
         maps = {anatomy.layout[0].kind: out.attentions}
     flat = [(kind, layer, weights) for kind, own in maps.items() for layer, weights in enumerate(own)]
@@ -198,9 +194,7 @@ def test_single_weights_of_the_embedded_model():
     loaded = load_task_model(None, loss="mlm", dtype="float64", device="cpu")
     encoder = Encoder(loaded.tokenizer)
     anatomy = examine(loaded.model, encoder.vocabulary)
-    texts = encoder.pieces(
-        ["The old bridge was closed, and nobody crossed it.", "It opened again on Tuesday."]
-    )
+    texts = encoder.pieces(["The old bridge was closed, and nobody crossed it.", "It opened again on Tuesday."])
     segment = encoder.segment(*texts, document="d", index=0)
     ask = ask_of("mlm", loaded.tokenizer, anatomy)
     keep = Keep()
@@ -251,9 +245,7 @@ def test_labels_of_ones_own():
 
 def test_segments_with_nothing_to_predict_are_left_out_and_counted():
     one = SEGMENTS[0]
-    short = replace(
-        one, document="short", ids=one.ids[:1], token_types=one.token_types[:1], word_ids=one.word_ids[:1]
-    )
+    short = replace(one, document="short", ids=one.ids[:1], token_types=one.token_types[:1], word_ids=one.word_ids[:1])
     source, keep = gradients("gpt2", [short, *SEGMENTS, short], size=1)
     assert (source.counts.segments, source.counts.nothing) == (len(SEGMENTS), 2)
     assert keep.order.count("begin") == len(SEGMENTS)
@@ -325,8 +317,7 @@ def test_a_model_off_the_interface_is_refused():
 
 def test_left_padding_is_refused_where_it_would_move_tokens():
     with pytest.raises(
-        ModelError,
-        match=r"^BartForConditionalGeneration reads an input otherwise when it is padded on the left",
+        ModelError, match=r"^BartForConditionalGeneration reads an input otherwise when it is padded on the left"
     ):
         source_of("bart", padding_side="left")
 
@@ -407,6 +398,4 @@ def test_weights_beside_a_learned_sink_against_torchs_own():
             own_weights, own_gradient = keep.found[segment.document, kind, layer]
             assert float(weights.sum(-1).min()) < 0.1, "a sink is meant to take much"
             torch.testing.assert_close(own_weights, weights, rtol=0, atol=1e-12)
-            torch.testing.assert_close(
-                own_gradient, gradient, rtol=1e-6, atol=1e-8 * float(gradient.abs().max())
-            )
+            torch.testing.assert_close(own_gradient, gradient, rtol=1e-6, atol=1e-8 * float(gradient.abs().max()))

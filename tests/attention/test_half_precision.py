@@ -49,11 +49,7 @@ def row_by_loop(query, keys, *, scaling, bias, classes, position, norms):
     shares = [weight * norm for weight, norm in zip(weights, norms)]
     shares = [share / sum(shares) for share in shares]
     statistics = [0.0] * len(RowQuantity)
-    for quantity, offset in (
-        (RowQuantity.PREVIOUS, -1),
-        (RowQuantity.CURRENT, 0),
-        (RowQuantity.NEXT, 1),
-    ):
+    for quantity, offset in ((RowQuantity.PREVIOUS, -1), (RowQuantity.CURRENT, 0), (RowQuantity.NEXT, 1)):
         if 0 <= position + offset < len(shares):
             statistics[quantity] = shares[position + offset]
     for column, of_class in zip(range(BY_CLASS.start, BY_CLASS.stop), CLASSES.values()):
@@ -116,17 +112,14 @@ def test_half_precision_gives_what_plain_loops_give(dtype, name, groups, biased,
             statistics[RowQuantity.SINK_LOGIT] = 0.0
             assert result[item, head, row].tolist() == pytest.approx(statistics, abs=4e-6)
         written = [
-            sum(weight * v[item][head // shared][j][c] for weight, j in zip(weights, seen))
-            for c in range(WIDTH)
+            sum(weight * v[item][head // shared][j][c] for weight, j in zip(weights, seen)) for c in range(WIDTH)
         ]
         for result in (both, alone):
             assert result.weights[item, head, row, seen].tolist() == pytest.approx(weights, abs=2e-6)
             assert not result.weights[item, head, row, hidden].any()
             # The output alone is rounded to the model's precision: by half of its step at most.
             step = torch.finfo(dtype).eps / 2
-            assert result.output[item, row, head].tolist() == pytest.approx(
-                written, rel=1.01 * step, abs=1e-5
-            )
+            assert result.output[item, row, head].tolist() == pytest.approx(written, rel=1.01 * step, abs=1e-5)
 
 
 class Widened(TorchDispatchMode):
@@ -149,9 +142,7 @@ class Widened(TorchDispatchMode):
 def test_no_layer_is_widened_whole(need_statistics):
     """Of 8 heads over 256 tokens a block has one head: so much of queries, keys and values is widened at once."""
     generator = torch.Generator().manual_seed(0)
-    query, key, value = (
-        torch.randn(1, 8, 256, WIDTH, generator=generator).to(torch.bfloat16) for _ in range(3)
-    )
+    query, key, value = (torch.randn(1, 8, 256, WIDTH, generator=generator).to(torch.bfloat16) for _ in range(3))
     info = collate(made_up_segments(1, seed=1, longest=N), vocabulary()).info
     keys = replace(info, classes=torch.zeros(1, 256, dtype=torch.long))
     with Widened() as widened:

@@ -55,9 +55,7 @@ def test_vectors_are_those_of_the_model_s_own_modules(family, side, path):
                 whole = join_rows(own)
                 valid = whole.queries.valid[item]
                 for name in SIDES:
-                    held = getattr(
-                        whole.vectors, {"query": "queries", "key": "keys", "output": "outputs"}[name]
-                    )
+                    held = getattr(whole.vectors, {"query": "queries", "key": "keys", "output": "outputs"}[name])
                     torch.testing.assert_close(
                         held[item][:, valid].double(), expected[number][layer][name], rtol=2e-4, atol=2e-5
                     )

@@ -27,9 +27,7 @@ def alone(model, segment):
     return torch.stack(states)[:, 0].numpy()
 
 
-@pytest.mark.parametrize(
-    "family", ["bert", "distilbert", "albert", "gpt2", "llama", "t5", "bart", "deberta-v2"]
-)
+@pytest.mark.parametrize("family", ["bert", "distilbert", "albert", "gpt2", "llama", "t5", "bart", "deberta-v2"])
 def test_words_have_the_mean_of_their_pieces_in_every_layer(family):
     model = shared_tiny_model(family)
     known = vocabulary()

@@ -29,13 +29,9 @@ def test_bytes_become_the_tensors_again():
 def test_handles_have_their_arrays_once_all_was_fetched():
     copy = HostCopy()
     handles = [copy.add(tensor) for tensor in TENSORS if tensor.dtype != torch.bfloat16]
-    with pytest.raises(
-        ValueError, match=r"was not copied to the host yet; expected HostCopy.fetch\(\) before"
-    ):
+    with pytest.raises(ValueError, match=r"was not copied to the host yet; expected HostCopy.fetch\(\) before"):
         _ = handles[0].array
     copy.fetch()
-    for tensor, handle in zip(
-        (each for each in TENSORS if each.dtype != torch.bfloat16), handles, strict=True
-    ):
+    for tensor, handle in zip((each for each in TENSORS if each.dtype != torch.bfloat16), handles, strict=True):
         np.testing.assert_array_equal(handle.array, np.asarray(tensor))
         assert handle.array.dtype == np.asarray(tensor).dtype

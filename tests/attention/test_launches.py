@@ -23,10 +23,7 @@ def cost_of(tool, tmp_path_factory):
 
     def cost(**changes):
         folder = tmp_path_factory.mktemp("text")
-        both = [
-            tool.default_cost(tool.bert_run(folder, layers=layers, **{**SHAPE, **changes}))
-            for layers in LAYERS
-        ]
+        both = [tool.default_cost(tool.bert_run(folder, layers=layers, **{**SHAPE, **changes})) for layers in LAYERS]
         return tool.layer_cost(*both, layers=LAYERS)
 
     return cost

@@ -79,9 +79,7 @@ def rows_by_hand(model, segment):
         keys = call.key[0].repeat_interleave(call.query.shape[1] // call.key.shape[1], 0)
         scores = np.array(call.query[0] @ keys.transpose(1, 2))
         for head, row in np.ndindex(scores.shape[:2]):
-            seen = [
-                key for key in range(scores.shape[2]) if call.mask is None or call.mask[0, 0, row, key] == 0
-            ]
+            seen = [key for key in range(scores.shape[2]) if call.mask is None or call.mask[0, 0, row, key] == 0]
             logits = [call.options["scaling"] * scores[head, row, key] for key in seen]
             sink = call.module.sinks
             extra = [] if sink is None else [float(sink[head])]
@@ -112,9 +110,7 @@ def test_weights_and_statistics_are_those_of_a_plain_loop(family, path):
     for item, segment in enumerate(segments):
         classes = known.of(segment.ids, decoder=True)
         for (layer, head, row), (weights, *sink) in rows_by_hand(model, segment).items():
-            (tile,) = [
-                each for each in tiles if each.layer == layer and each.rows.start <= row < each.rows.stop
-            ]
+            (tile,) = [each for each in tiles if each.layer == layer and each.rows.start <= row < each.rows.stop]
             n, at = len(segment), row - tile.start
             np.testing.assert_allclose(tile.weights[item, head, at, :n], weights, atol=atol)
             numbers = tile.statistics[item, head, at].numpy()
@@ -169,11 +165,7 @@ def test_paths_agree_whatever_is_asked_for(family, side):
 
 def _joined(tiles, layer):
     own = [tile for tile in tiles if tile.layer == layer]
-    parts = (
-        [tile.given_weights for tile in own],
-        [tile.given_statistics for tile in own],
-        [tile.sink for tile in own],
-    )
+    parts = ([tile.given_weights for tile in own], [tile.given_statistics for tile in own], [tile.sink for tile in own])
     return [None if each[0] is None else torch.cat(each, dim=2) for each in parts]
 
 
@@ -232,9 +224,7 @@ def test_rows_that_sum_to_less_without_a_sink_are_refused():
     model, known = shared_tiny_model("bert"), vocabulary()
     trial = TrialBatch(model, examine(model, known), known, vocabulary_size=VOCABULARY)
     whole = trial.weights
-    trial.weights = lambda inputs: {
-        kind: [0.5 * own for own in layers] for kind, layers in whole(inputs).items()
-    }
+    trial.weights = lambda inputs: {kind: [0.5 * own for own in layers] for kind, layers in whole(inputs).items()}
     with pytest.raises(ModelError) as refused:
         trial.eager_weights()
     assert str(refused.value).startswith(
@@ -264,9 +254,7 @@ def test_saved_maps_keep_the_sink(family, store, tmp_path):
     for name in ("value", "uniform"):
         np.testing.assert_allclose(after[name], before[name], atol=1e-6 if store == "float32" else 2e-3)
     assert after["n_inputs"].tolist() == before["n_inputs"].tolist()
-    with pytest.raises(
-        OptionError, match="holds attention beside a learned sink, and the original's pickle has no"
-    ):
+    with pytest.raises(OptionError, match="holds attention beside a learned sink, and the original's pickle has no"):
         maps_to_pickle(tmp_path / "maps", tmp_path / "maps.pkl")
 
 
@@ -276,9 +264,7 @@ def test_layers_without_a_sink_have_none_in_the_table():
     sums = StatsAccumulator(anatomy.layout)
     scan(ModelSource(model, anatomy, words, [made_up_segments(12, longest=9)]), [sums])
     own = stats_table(sums.compute()).set_index(["layer", "statistic"])
-    with_sink, without = (
-        own.loc[(layer, "sink_logit"), ["value", "uniform", "n_inputs"]] for layer in (1, 2)
-    )
+    with_sink, without = (own.loc[(layer, "sink_logit"), ["value", "uniform", "n_inputs"]] for layer in (1, 2))
     assert with_sink.notna().all(axis=None)
     assert with_sink["value"].max() > 0.8
     assert without[["value", "uniform"]].isna().all(axis=None)

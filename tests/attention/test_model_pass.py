@@ -31,8 +31,7 @@ def test_more_layers_than_were_examined_are_refused(gradients):
         source = ModelSource(model, fewer, vocabulary(), batches)
         accumulator = StatsAccumulator(anatomy.layout)
     with pytest.raises(
-        ModelError,
-        match=r"^the model computed more layers than it did at the start; its layers must not vary$",
+        ModelError, match=r"^the model computed more layers than it did at the start; its layers must not vary$"
     ):
         scan(source, [accumulator])
     assert model.config._attn_implementation == before

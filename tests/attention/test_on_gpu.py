@@ -17,9 +17,7 @@ from support.inputs import made_up_segments, vocabulary
 from support.tiny_models import shared_tiny_model
 from support.trees import with_tree
 
-pytestmark = pytest.mark.skipif(
-    not torch.cuda.is_available(), reason="needs a CUDA device; there is none here"
-)
+pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device; there is none here")
 
 ARCS = ArcTable(("nsubj", "poss", "obj", "root", "punct", "other"))
 RNG = np.random.default_rng(3)

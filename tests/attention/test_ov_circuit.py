@@ -45,10 +45,9 @@ def matrices(family, block):
 def test_scores_are_those_of_the_matrix_of_all_tokens(family):
     model = (tiny_causal_model if family == "olmo2" else tiny_task_model)(family)
     scores = scores_of(model)
-    blocks = {
-        "gpt2": lambda: model.transformer.h,
-        "gpt_neox": lambda: model.gpt_neox.layers,
-    }.get(family, lambda: model.model.layers)()
+    blocks = {"gpt2": lambda: model.transformer.h, "gpt_neox": lambda: model.gpt_neox.layers}.get(
+        family, lambda: model.model.layers
+    )()
     embed = model.get_input_embeddings().weight.detach().double().numpy()
     unembed = model.get_output_embeddings().weight.detach().double().numpy()
     for layer, block in enumerate(blocks):

@@ -32,15 +32,10 @@ def test_what_is_found_is_what_the_model_multiplies_by(family):
         return
     assert not found.missing
     # A hook on the module of that name sees what went in and came out, head by head.
-    named = [
-        part for name, part in model.named_modules() if name.endswith(NAMES) and "crossattention" not in name
-    ]
+    named = [part for name, part in model.named_modules() if name.endswith(NAMES) and "crossattention" not in name]
     assert named
     seen = []
-    hooks = [
-        part.register_forward_hook(lambda part, given, out: seen.append((part, given[0])))
-        for part in set(named)
-    ]
+    hooks = [part.register_forward_hook(lambda part, given, out: seen.append((part, given[0]))) for part in set(named)]
     outputs = []
 
     def listen(call):
@@ -71,9 +66,7 @@ def test_what_is_found_is_what_the_model_multiplies_by(family):
         for head in range(heads):
             own = matrix[head * width : (head + 1) * width]
             expected = (output[:, :, head].double() @ own).norm(dim=-1)
-            torch.testing.assert_close(
-                output_norms(output, factor)[:, head].double(), expected, rtol=1e-5, atol=1e-7
-            )
+            torch.testing.assert_close(output_norms(output, factor)[:, head].double(), expected, rtol=1e-5, atol=1e-7)
             group = head * value.shape[1] // heads
             written = value[:, group].double() @ own
             norms = key_norms(value, factor)[:, head].double()

@@ -124,9 +124,7 @@ def test_layers_that_share_weights_lose_the_same_heads_or_none():
     model = tiny_model("albert")
     projections, layout = prepared(model)
     before = {name: each.clone() for name, each in model.state_dict().items()}
-    with pytest.raises(
-        ModelError, match="layers of this model share one output projection; expected the same heads"
-    ):
+    with pytest.raises(ModelError, match="layers of this model share one output projection; expected the same heads"):
         remove_heads(projections, layout, [HeadId("encoder", 1, 3)])
     for name, each in model.state_dict().items():
         assert torch.equal(before[name], each)
@@ -168,7 +166,5 @@ def test_a_head_that_there_is_not(name):
 
 def test_a_model_whose_projection_is_not_found():
     projections, layout = prepared(tiny_model("bloom"))
-    with pytest.raises(
-        ModelError, match=r"^decoder layer 1: .*; its heads cannot be removed from the weights$"
-    ):
+    with pytest.raises(ModelError, match=r"^decoder layer 1: .*; its heads cannot be removed from the weights$"):
         remove_heads(projections, layout, [HeadId(layout[0].kind, 1, 1)])

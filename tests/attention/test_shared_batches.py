@@ -70,18 +70,14 @@ def test_padding_would_change_these_so_equal_lengths_alone_share_a_batch(family)
     anatomy = examine(model, vocabulary())
     assert anatomy.together == "equal"
     keep = Keep("weights")
-    ModelSource(model, anatomy, vocabulary(), [SEGMENTS[:5], SEGMENTS[5:]]).run(
-        keep, {"weights", "statistics"}
-    )
+    ModelSource(model, anatomy, vocabulary(), [SEGMENTS[:5], SEGMENTS[5:]]).run(keep, {"weights", "statistics"})
     apart = 0.0
     _, padded, _ = model_inputs(SEGMENTS, anatomy, vocabulary())
     together = eager_maps(model, **padded)["self"]
     for item, segment in enumerate(SEGMENTS):
         _, inputs, _ = model_inputs([segment], anatomy, vocabulary())
         for layer, theirs in enumerate(eager_maps(model, **inputs)["self"]):
-            torch.testing.assert_close(
-                keep.found[segment.document, layer, "weights"], theirs[0], atol=1e-5, rtol=0
-            )
+            torch.testing.assert_close(keep.found[segment.document, layer, "weights"], theirs[0], atol=1e-5, rtol=0)
             number = len(segment)
             apart = max(apart, float((together[layer][item, :, :number, :number] - theirs[0]).abs().max()))
     assert apart > 1e-3  # the model is one that the defect would show in
@@ -136,6 +132,4 @@ def test_a_batch_is_cut_in_order():
     assert list(of_one_length(items, together="padded")) == [items]
     assert list(of_one_length(items, together="equal")) == [["ab", "de"], ["c", "f"], [""]]
     assert list(of_one_length(items, together="alone")) == [[item] for item in items]
-    assert list(of_one_length(items, together="equal", lengths=lambda item: item[:1])) == [
-        [item] for item in items
-    ]
+    assert list(of_one_length(items, together="equal", lengths=lambda item: item[:1])) == [[item] for item in items]

@@ -12,19 +12,7 @@ from support.benchmarks import benchmark, families_read
 from support.stream_by_hand import additions
 
 # Each other kind of way from the attention to the stream; all families are slow.
-QUICK = (
-    "bert",
-    "gpt_neox",
-    "bart",
-    "granite",
-    "gemma2",
-    "bitnet",
-    "laguna",
-    "afmoe",
-    "qwen3_next",
-    "beam",
-    "lfm3",
-)
+QUICK = ("bert", "gpt_neox", "bart", "granite", "gemma2", "bitnet", "laguna", "afmoe", "qwen3_next", "beam", "lfm3")
 # No addition to the stream that the block reads: behind the projection is a convolution or a feed-forward block, there
 # are several streams, or a narrower one in a bottleneck.
 NOT_ADDED = {"gemma3n_text", "glm5_next", "glm5_next_text", "inkling_mm_model", "inkling_text", "mobilebert",
@@ -103,9 +91,7 @@ def test_parts_of_heads_sum_to_what_the_model_adds(family):
             assert tile.written.stream is None
         vectors = own.vectors if family not in NOT_ADDED else own.unnormed
         outputs = times * torch.einsum("hik,hikw->hiw", own.weights, vectors).norm(dim=-1)
-        torch.testing.assert_close(
-            tile.written.outputs[0].double(), outputs, rtol=2e-5, atol=2e-6 * outputs.max()
-        )
+        torch.testing.assert_close(tile.written.outputs[0].double(), outputs, rtol=2e-5, atol=2e-6 * outputs.max())
         lengths = times * vectors.norm(dim=-1)
         keys = tile.written.lengths[0] if tile.written.pairs is not None else tile.written.keys[0][:, None]
         scale = 1.0 if tile.written.scale is None else tile.written.scale[0][..., None]

@@ -92,11 +92,7 @@ def test_scans_of_two_models_at_once_do_not_meet():
 
 def test_the_same_model_twice_at_once_is_refused():
     model = tiny_model("bert")
-    with (
-        Tap(model, lambda call: call.eager()[0]),
-        pytest.raises(ModelError) as refused,
-        Tap(model, lambda call: None),
-    ):
+    with Tap(model, lambda call: call.eager()[0]), pytest.raises(ModelError) as refused, Tap(model, lambda call: None):
         pass
     assert str(refused.value) == (
         "this model is being scanned already; wait for that scan to end, or load the model a second time"
@@ -129,7 +125,6 @@ def test_weights_that_are_no_map_of_queries_by_keys_are_refused():
         max_position_embeddings=80,
     )
     with pytest.raises(
-        ModelError,
-        match=r"^LongformerModel gives no attention weights: .*\(its weights are not query by key\)$",
+        ModelError, match=r"^LongformerModel gives no attention weights: .*\(its weights are not query by key\)$"
     ):
         examine(LongformerModel(config).eval(), vocabulary())

@@ -144,13 +144,7 @@ def test_a_gradient_waits_a_few_times_a_batch():
     more = []
     for layers in (2, 6):
         first, all_three = (
-            count(
-                "llama",
-                lambda layout: [ImportanceAccumulator(layout)],
-                layers=layers,
-                gradient=True,
-                batches=own,
-            )
+            count("llama", lambda layout: [ImportanceAccumulator(layout)], layers=layers, gradient=True, batches=own)
             for own in (BATCHES[:1], BATCHES)
         )
         more.append(all_three.counts - first.counts)

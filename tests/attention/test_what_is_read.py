@@ -50,9 +50,7 @@ def test_a_hybrid_says_which_of_the_models_layers_have_attention():
     )  # fmt: skip
     anatomy = examined(tf.JambaModel(config))
     assert [(part.kind, part.layers) for part in anatomy.layout] == [("decoder", 2)]
-    assert anatomy.notes == (
-        "decoder layers are counted among those with attention: 1, 2 are the model's 2, 5",
-    )
+    assert anatomy.notes == ("decoder layers are counted among those with attention: 1, 2 are the model's 2, 5",)
     assert anatomy.layout[0].model_layers == (2, 5)
     assert anatomy.layout[0].record() == {"kind": "decoder", "layers": 2, "heads": 4, "own": [2, 5]}
 
@@ -74,13 +72,9 @@ def test_a_layer_that_gives_no_map_is_left_out():
         )
         (segment,) = made_up_segments(1)
         keep = KeptTiles()
-        ModelSource(model, anatomy, vocabulary(has_cls=False), [[segment]]).run(
-            keep, {"weights", "statistics"}
-        )
+        ModelSource(model, anatomy, vocabulary(has_cls=False), [[segment]]).run(keep, {"weights", "statistics"})
         ids = torch.from_numpy(segment.ids)[None]
-        theirs = eager_maps(model, input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False)[
-            "self"
-        ]
+        theirs = eager_maps(model, input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False)["self"]
         for tile, expected in zip(keep.tiles, (theirs[0], theirs[2]), strict=True):
             torch.testing.assert_close(tile.weights, expected, atol=2e-5, rtol=0)
 
@@ -107,9 +101,7 @@ def test_models_of_pictures_and_sound_are_refused(make, takes):
         with pytest.raises(ModelError) as refused:
             look(model)
         assert str(refused.value).startswith(f"{type(model).__name__} reads no text: it takes {takes}")
-        assert "; expected a model that takes token ids (input_ids); these families work: BERT," in str(
-            refused.value
-        )
+        assert "; expected a model that takes token ids (input_ids); these families work: BERT," in str(refused.value)
 
 
 def test_perceiver_reads_no_token_ids():
@@ -117,9 +109,7 @@ def test_perceiver_reads_no_token_ids():
         d_latents=16, d_model=16, num_latents=4, num_blocks=1, num_self_attends_per_block=1,
         num_self_attention_heads=2, num_cross_attention_heads=2,
     )  # fmt: skip
-    with pytest.raises(
-        ModelError, match=r"^PerceiverModel reads no text: it takes inputs, attention_mask; expected"
-    ):
+    with pytest.raises(ModelError, match=r"^PerceiverModel reads no text: it takes inputs, attention_mask; expected"):
         examined(tf.PerceiverModel(config))
 
 

@@ -194,9 +194,7 @@ def byte_level() -> PreTrainedTokenizerFast:
     special = ["<s>", "</s>", "<pad>"]
     backend.train_from_iterator(
         TEXT,
-        trainers.BpeTrainer(
-            vocab_size=330, initial_alphabet=alphabet, special_tokens=special, show_progress=False
-        ),
+        trainers.BpeTrainer(vocab_size=330, initial_alphabet=alphabet, special_tokens=special, show_progress=False),
     )
     backend.post_processor = processors.TemplateProcessing(
         single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
@@ -223,10 +221,7 @@ def sentence_piece() -> PreTrainedTokenizerFast:
     backend.train_from_iterator(
         TEXT,
         trainers.UnigramTrainer(
-            vocab_size=60,
-            unk_token="<unk>",
-            special_tokens=["<s>", "</s>", "<unk>", "<pad>"],
-            show_progress=False,
+            vocab_size=60, unk_token="<unk>", special_tokens=["<s>", "</s>", "<unk>", "<pad>"], show_progress=False
         ),
     )
     backend.post_processor = processors.TemplateProcessing(
@@ -277,8 +272,7 @@ def test_a_word_without_pieces_has_no_row():
     assert alignment.dropped == (1, 3)
     segment = encoder.segment(pieces, document="d", index=0, alignment=alignment, words=words)
     result = word_level(
-        torch.full((1, 1, len(segment), len(segment)), 1 / len(segment)),
-        torch.from_numpy(segment.word_ids)[None],
+        torch.full((1, 1, len(segment), len(segment)), 1 / len(segment)), torch.from_numpy(segment.word_ids)[None]
     )
     assert [word for word in result.queries.words[0].tolist() if word >= 0] == [0, 2]
 

@@ -65,9 +65,7 @@ def test_the_fused_path_gives_what_the_plain_one_does(seed, groups, causal, sile
     info = collate(made_up_segments(2, seed=seed), vocabulary()).info
     batch, length = info.ids.shape
     query = 3 * torch.randn(batch, heads, length, width, generator=generator, dtype=torch.float64)
-    key, value = (
-        torch.randn(batch, groups, length, width, generator=generator, dtype=torch.float64) for _ in range(2)
-    )
+    key, value = (torch.randn(batch, groups, length, width, generator=generator, dtype=torch.float64) for _ in range(2))
     factor = torch.randn(heads, width, width, generator=generator, dtype=torch.float64)
     if silent:  # a key of which nothing is written
         value[:, :, 1] = 0.0

@@ -21,9 +21,7 @@ COUNTS = "the first being 0 as BertViz counts"
 
 
 def block(page):
-    (found,) = re.findall(
-        r'<script type="application/json" id="attention">(.*?)</script>', page.data, re.DOTALL
-    )
+    (found,) = re.findall(r'<script type="application/json" id="attention">(.*?)</script>', page.data, re.DOTALL)
     return json.loads(found)
 
 
@@ -90,9 +88,7 @@ def test_some_layers_and_heads(bert):
     assert (kind["layers"], kind["head_labels"]) == ([2, 4], [3])
     np.testing.assert_allclose(read_maps(kind), maps[[1, 3]][:, [2]], atol=1 / 255)
     assert told["state"] == "view=model"
-    assert block(head_view(maps, tokens, include_layers=[1, 3], html_action="return"))["kinds"][0][
-        "layers"
-    ] == [2, 4]
+    assert block(head_view(maps, tokens, include_layers=[1, 3], html_action="return"))["kinds"][0]["layers"] == [2, 4]
 
 
 def test_the_model_view_is_dark_unless_told_otherwise():
@@ -134,9 +130,7 @@ def test_marks_of_word_starts_go_unless_they_shall_stay():
     assert told == ["The", "Ġcat", "s"]
 
 
-@pytest.mark.parametrize(
-    "family", ["bert", "roberta", "gpt2", "llama", "gemma2", "modernbert", "t5", "distilbert"]
-)
+@pytest.mark.parametrize("family", ["bert", "roberta", "gpt2", "llama", "gemma2", "modernbert", "t5", "distilbert"])
 def test_the_neuron_view_of_modern_models(family):
     model, tokenizer = shared_tiny_model(family), tiny_tokenizer(family)
     page = show(model, "any", tokenizer, "the cat sat", layer=1, head=2, html_action="return")
@@ -152,9 +146,7 @@ def test_the_neuron_view_of_modern_models(family):
 
 def test_the_neuron_view_of_a_pair(bert):
     model, tokenizer = bert
-    page = show(
-        model, "bert", tokenizer, "the cat sat on the mat", "the dog ran", "light", html_action="return"
-    )
+    page = show(model, "bert", tokenizer, "the cat sat on the mat", "the dog ran", "light", html_action="return")
     assert block(page)["kinds"][0]["queries"]["segment_b"] == 8
     assert 'name="color-scheme" content="light"' in page.data
 
@@ -197,11 +189,7 @@ def test_without_ipython_it_says_so(monkeypatch):
 @pytest.mark.parametrize(
     ("error", "given", "text"),
     [
-        (
-            OptionError,
-            {"html_action": "print"},
-            "html_action 'print' is not known; choose one of view, return",
-        ),
+        (OptionError, {"html_action": "print"}, "html_action 'print' is not known; choose one of view, return"),
         (OptionError, {"layer": 1}, f"layer names 1, which is not here; expected 0 to 0, {COUNTS}"),
         (OptionError, {"heads": [2]}, f"heads names 2, which is not here; expected 0 to 1, {COUNTS}"),
         (OptionError, {"include_layers": [4]}, "include_layers names 4; expected layers from 0 to 0"),

@@ -64,9 +64,7 @@ def arcs_frame(results) -> pd.DataFrame:
     """Every count of the trees, over all documents, as one table."""
     rows = []
     for sums in results:
-        summed = {
-            name: getattr(sums, name).sum(0) for name in ("hits", "noop", "attending", "counts", "offsets")
-        }
+        summed = {name: getattr(sums, name).sum(0) for name in ("hits", "noop", "attending", "counts", "offsets")}
         for name, array in (*summed.items(), ("reachable", sums.reachable), ("other", sums.other)):
             rows += [(sums.kind, name, str(place), float(value)) for place, value in np.ndenumerate(array)]
     return pd.DataFrame(rows, columns=["kind", "name", "place", "value"])
@@ -131,11 +129,7 @@ def active_frame(results) -> pd.DataFrame:
     """Every row of the sample of each head, in order, with all that is kept of it, and how many were active."""
     rows: list[tuple[object, ...]] = []
     for result in results:
-        shares = [
-            name
-            for name in ("weight", "output", "uniform", "uniform_tags")
-            if name in result.rows.dtype.names
-        ]
+        shares = [name for name in ("weight", "output", "uniform", "uniform_tags") if name in result.rows.dtype.names]
         rows.append((result.kind, "active", str(result.active.tolist()), float(result.n_rows)))
         for row in result.rows:
             names = [name for name in row.dtype.names if name not in ("segment", *shares)]
@@ -154,11 +148,7 @@ def pca_frame(results) -> pd.DataFrame:
         for token, segment in zip(own.tokens, own.segments, strict=True)
     ]
     return pd.concat(
-        [
-            pca_table(results),
-            map_table(results),
-            pd.DataFrame(drawn, columns=["kind", "axis", "token"]),
-        ],
+        [pca_table(results), map_table(results), pd.DataFrame(drawn, columns=["kind", "axis", "token"])],
         ignore_index=True,
     )
 
@@ -194,9 +184,7 @@ def joint_frame(losses) -> pd.DataFrame:
 
 def effects_frame(results) -> pd.DataFrame:
     """Every effect with its interval, and the spread over documents."""
-    rows = [
-        (result.kind, str(at), value) for result in results for at, value in np.ndenumerate(result.spread)
-    ]
+    rows = [(result.kind, str(at), value) for result in results for at, value in np.ndenumerate(result.spread)]
     spread = pd.DataFrame(rows, columns=["kind", "place", "spread"])
     return pd.concat([effects_table(results, "mean"), spread], ignore_index=True)
 
@@ -244,9 +232,7 @@ class Largest(Accumulator):
 
 def totals_frame(totals) -> pd.DataFrame:
     """Every number that is kept of the whole corpus."""
-    rows = [
-        (name, str(at), float(value)) for name, array in totals.items() for at, value in np.ndenumerate(array)
-    ]
+    rows = [(name, str(at), float(value)) for name, array in totals.items() for at, value in np.ndenumerate(array)]
     return pd.DataFrame(rows, columns=["name", "place", "value"])
 
 
@@ -262,10 +248,7 @@ FAMILY = {
     "stats": (StatsAccumulator, stats_table),
     "stats_norms": (NormStatsAccumulator, stats_table),
     "norms": (NormAccumulator, norm_table),
-    "arcs": (
-        lambda layout: DependencyAccumulator(layout, ARCS, DependencyOptions(both=True)),
-        arcs_frame,
-    ),
+    "arcs": (lambda layout: DependencyAccumulator(layout, ARCS, DependencyOptions(both=True)), arcs_frame),
     "behaviors": (lambda layout: BehaviorAccumulator(layout, DELIMITERS), behaviors_frame),
     "behaviors_norms": (lambda layout: NormBehaviorAccumulator(layout, DELIMITERS), behaviors_frame),
     "behaviors_copy": (lambda layout: CopyAccumulator(layout, DELIMITERS), behaviors_frame),
@@ -289,10 +272,7 @@ FAMILY = {
     "row_sample_bytes": (lambda layout: RowSampleAccumulator(layout, bound=3000), row_sample_frame),
     "divergence": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS), divergence_frame),
     # So little may be held that of most segments some rows are drawn.
-    "divergence_sampled": (
-        lambda layout: DivergenceAccumulator(layout, groups=GROUPS, limit=1000),
-        divergence_frame,
-    ),
+    "divergence_sampled": (lambda layout: DivergenceAccumulator(layout, groups=GROUPS, limit=1000), divergence_frame),
     # Made without a layout: the scan tells it.
     "docs": (lambda layout: accumulator_of_the_docs()(), values_frame),
     "largest": (lambda layout: Largest(), totals_frame),
@@ -317,9 +297,7 @@ def dressed(number: int, *, seed: int, **how: int) -> list[Segment]:
         if len(known) > 2:
             pronoun, a, b = rng.permutation(known)[:3].tolist()
             truth = [(True, False), (False, True), (False, False)][int(rng.integers(3))]
-            question = GapQuestion(
-                pronoun=pronoun, a=(a, a + 1), b=(b, b + 1), truth=truth, gender="feminine"
-            )
+            question = GapQuestion(pronoun=pronoun, a=(a, a + 1), b=(b, b + 1), truth=truth, gender="feminine")
             segment = replace(segment, fields={**segment.fields, "gap": question})
         made.append(segment)
     return made
@@ -491,12 +469,7 @@ class Declares(Accumulator):
 
 def test_what_is_added_goes_to_its_document_kind_and_layer():
     source = HandMadeSource(SEGMENTS, random_map, batch_size=14)  # 2 layers, 3 heads; one tile a layer
-    declared = {
-        "a": summed("layer", "head"),
-        "b": counted("kind", 2),
-        "c": total(),
-        "d": largest("head", "layer"),
-    }
+    declared = {"a": summed("layer", "head"), "b": counted("kind", 2), "c": total(), "d": largest("head", "layer")}
     heads = np.arange(3.0)
     one = Declares(declared, {"a": heads, "b": [1, 2], "c": 0.5, "d": heads[:, None] - np.ones(2)})
     scan(source, [one])
@@ -519,16 +492,8 @@ def test_what_is_added_goes_to_its_document_kind_and_layer():
             {"a": np.zeros((14, 2))},
             "expected a as [14, 3], of 14 segments, came [14, 2]",
         ),
-        (
-            {"a": counted("layer")},
-            {"a": 0.5},
-            "a counts, and came with numbers that are not whole; declare it summed",
-        ),
-        (
-            {"a": summed("place")},
-            {},
-            "a has an axis 'place'; expected a size, or one of layer, head, head+1, kind",
-        ),
+        ({"a": counted("layer")}, {"a": 0.5}, "a counts, and came with numbers that are not whole; declare it summed"),
+        ({"a": summed("place")}, {}, "a has an axis 'place'; expected a size, or one of layer, head, head+1, kind"),
     ],
 )
 def test_what_does_not_fit_the_declaration_is_refused(declared, values, words):
@@ -586,8 +551,6 @@ LOOSER = {"arcs": 1e-4, "pca": 5e-3}
 def test_end_to_end_padding_and_batch_size_do_not_matter(family, side, size):
     """Against each input by itself, in float32, where another batch shape changes the last digits."""
     if side == "left" and not padded_left(family):
-        pytest.skip(
-            f"{family} is wrong when padded on the left: that is refused, which is tested with the families"
-        )
+        pytest.skip(f"{family} is wrong when padded on the left: that is refused, which is tested with the families")
     for name, found in by_model(family, side, size).items():
         assert_same(found, by_model(family, "right", 1)[name], atol=LOOSER.get(name, 1e-5))

@@ -103,18 +103,14 @@ def arrangements(draw):
 @settings(max_examples=2, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(arranged=arrangements())
 @example(arranged=(REVERSED, {part: {3, 7} for part in PARTS}))
-def test_the_order_of_documents_and_files_moves_no_number(
-    tmp_path_factory, corpora, model, as_written, arranged
-):
+def test_the_order_of_documents_and_files_moves_no_number(tmp_path_factory, corpora, model, as_written, arranged):
     tables = measured(model, write(tmp_path_factory.mktemp("arranged"), corpora, *arranged))
     assert list(tables) == list(as_written)
     for name, table in tables.items():
         pd.testing.assert_frame_equal(table, as_written[name], check_exact=True, obj=name)
 
 
-def test_of_a_corpus_that_is_not_held_draws_are_the_same_and_numbers_to_float32(
-    tmp_path, corpora, model, monkeypatch
-):
+def test_of_a_corpus_that_is_not_held_draws_are_the_same_and_numbers_to_float32(tmp_path, corpora, model, monkeypatch):
     monkeypatch.setattr("headscope.corpora.ordered.MOST_HELD", 0)
     tables = []
     for name, orders in {"as written": places(), "reversed": REVERSED}.items():

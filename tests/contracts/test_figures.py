@@ -90,9 +90,7 @@ def troubles(figure, drawn):
     inner = bottom + slack / 2, top - slack / 2
     over = (left[:, None] < right) & (inner[0][:, None] < inner[1])
     page = figure.bbox
-    cut = (
-        (left < -slack) | (bottom < -1.5 * slack) | (right > page.x1 + slack) | (top > page.y1 + 1.5 * slack)
-    )
+    cut = (left < -slack) | (bottom < -1.5 * slack) | (right > page.x1 + slack) | (top > page.y1 + 1.5 * slack)
     pairs = np.argwhere(np.triu(over & over.T, 1))
     return [(names[a], names[b]) for a, b in pairs], [names[place] for place in np.flatnonzero(cut)]
 

@@ -34,9 +34,7 @@ def everything(run, *, documents=40):
     tested = documents >= 10
     run = with_probes(with_importance(run, intervals=tested), documents=documents)
     run = with_behaviors(with_norms(run, intervals=tested), interval=tested)
-    run = with_effects(
-        with_explanation(with_distances(run)), intervals=tested, intervention="zero", direct=True
-    )
+    run = with_effects(with_explanation(with_distances(run)), intervals=tested, intervention="zero", direct=True)
     run = with_effect_kept(run, intervals=tested, kept={(1, 2): 0.1})
     run = with_joint_effects(run, intervals=tested)
     return with_jobs_in_trees(run)

@@ -20,9 +20,7 @@ from support.stand_ins import schemas, stand_in
 PLACE = ("kind", "layer", "head")
 SCHEMAS = schemas()
 OF_HEADS = {name: schema for name, schema in SCHEMAS.items() if set(PLACE) <= set(schema.key)}
-MEASURES_BY_ANALYSIS = [
-    (analysis.name, measures) for analysis in ANALYSES for measures in analysis.head_measures
-]
+MEASURES_BY_ANALYSIS = [(analysis.name, measures) for analysis in ANALYSES for measures in analysis.head_measures]
 MEASURES = [measures for _, measures in MEASURES_BY_ANALYSIS]
 # Tables with rows of heads that hold no measure of a single head.
 NO_MEASURE = {
@@ -73,9 +71,7 @@ def test_every_number_of_a_table_is_a_column(name):
 
 
 LISTED = [
-    pytest.param(
-        measures, analysis.load(measures.labels), id=f"{measures.table}-{measures.suffix or 'weight'}"
-    )
+    pytest.param(measures, analysis.load(measures.labels), id=f"{measures.table}-{measures.suffix or 'weight'}")
     for analysis in ANALYSES
     for measures in analysis.head_measures
     if measures.labels
@@ -203,11 +199,7 @@ def test_the_role_by_what_is_written_where_that_is_known():
             "n_inputs": n,
         }
         | {"uniform": 3.0 if name == "entropy" else 0.1}
-        for head, measure, best, n in (
-            (1, "weight", "cls", 9),
-            (1, "norm", "next", 9),
-            (2, "weight", "next", 9),
-        )
+        for head, measure, best, n in ((1, "weight", "cls", 9), (1, "norm", "next", 9), (2, "weight", "next", 9))
         for name in NAMES
         for value in [0.9 if name == best else 0.02]
     ]

@@ -72,14 +72,10 @@ def test_it_is_the_mean_of_its_quantity_over_its_rows(one, segments, measured):
     means, even = [], []
     for segment in segments:
         classes, n = vocabulary().of(segment.ids), len(segment)
-        rows = np.array(
-            [one.rows.key_class is None or (c == one.rows.key_class) == one.rows.inside for c in classes]
-        )
+        rows = np.array([one.rows.key_class is None or (c == one.rows.key_class) == one.rows.inside for c in classes])
         if rows.any():
             maps = np.concatenate([beside_a_sink(segment), random_sink(segment)[..., None]], axis=-1)
-            means.append(
-                [[quantity_of(head, one.quantity, classes)[rows].mean() for head in layer] for layer in maps]
-            )
+            means.append([[quantity_of(head, one.quantity, classes)[rows].mean() for head in layer] for layer in maps])
             even.append(quantity_of(np.full((n, n + 1), 1 / (n + 1)), one.quantity, classes)[rows].mean())
     found = labeled_array(measured, one.name, kind="encoder")
     np.testing.assert_allclose(found.to_numpy(), np.mean(means, axis=0), atol=1e-12)

@@ -120,8 +120,7 @@ def test_a_column_of_another_type_is_refused(name, column):
 
 
 @pytest.mark.parametrize(
-    ("name", "column"),
-    [(name, c.name) for name, s in SCHEMAS.items() for c in s.columns if c.choices or c.bounds],
+    ("name", "column"), [(name, c.name) for name, s in SCHEMAS.items() for c in s.columns if c.choices or c.bounds]
 )
 def test_a_value_that_cannot_be_is_refused(name, column):
     schema = SCHEMAS[name]
@@ -183,9 +182,7 @@ def test_a_stand_in_cannot_drift_from_its_schema():
         table_of(gap, [{"accuracy": 0.5}])
     with pytest.raises(AssertionError, match="column system must have a value in every row"):
         table_of(gap, [{"value": 0.5}])
-    with pytest.raises(
-        ValueError, match="table gap, column value: expected values from 0 to 1, came 66 in row 1"
-    ):
+    with pytest.raises(ValueError, match="table gap, column value: expected values from 0 to 1, came 66 in row 1"):
         stand_in(gap, gender=["all", "feminine"], value=[0.6, 66.0])
 
 

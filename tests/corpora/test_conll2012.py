@@ -68,11 +68,7 @@ def test_ontonotes_with_two_parts_is_one_document():
     assert first.tags == ("NNP", "POS", "NN", "VBD", "PRP", ".")
     assert first.heads == (3, 3, 4, 0, 4, 4)
     assert first.relations == ("dep", "dep", "dep", "root", "dep", "dep")
-    assert (first.origin, second.origin, third.origin) == (
-        "f.conll, line 2",
-        "f.conll, line 9",
-        "f.conll, line 15",
-    )
+    assert (first.origin, second.origin, third.origin) == ("f.conll, line 2", "f.conll, line 9", "f.conll, line 15")
     assert second.words == ("It", "barked", "(")
     assert third.words == ("He", "left")
     assert document.mentions == (
@@ -107,12 +103,7 @@ def test_a_document_without_a_part_keeps_its_entities_names():
 
 def test_what_has_not_been_parsed_has_no_tree_and_no_tags():
     (document,) = read(
-        [
-            ONTONOTES[0],
-            row(0, "In", "XX", "(TOP(NOPARSE*", "-"),
-            row(1, "Rome", "XX", "*))", "(3)"),
-            "#end document",
-        ]
+        [ONTONOTES[0], row(0, "In", "XX", "(TOP(NOPARSE*", "-"), row(1, "Rome", "XX", "*))", "(3)"), "#end document"]
     )
     assert document.sentences[0].heads == ()
     assert document.sentences[0].tags == ()
@@ -146,8 +137,7 @@ GIVE = "give a CoNLL-2012 file (.conll, .gold_conll) or a directory of them"
     [
         (
             ["The\tDT"],
-            "f.conll, line 1: expected #begin document (NAME); part 000 before the first word, found The\\tDT; "
-            + GIVE,
+            "f.conll, line 1: expected #begin document (NAME); part 000 before the first word, found The\\tDT; " + GIVE,
         ),
         (
             [*LITBANK, LITBANK[1]],
@@ -158,22 +148,10 @@ GIVE = "give a CoNLL-2012 file (.conll, .gold_conll) or a directory of them"
             ["#begin document x"],
             "f.conll, line 1: expected #begin document (NAME); part 000, found #begin document x; mend the line",
         ),
-        (
-            ["", *LITBANK[:-1]],
-            "f.conll, line 2: the document that begins here has no #end document; add the line",
-        ),
-        (
-            [*LITBANK[:-1], HEAD],
-            "f.conll, line 1: the document that begins here has no #end document; add the line",
-        ),
-        (
-            [HEAD, "", "#end document"],
-            "f.conll, line 1: the document that begins here has no words; leave it out",
-        ),
-        (
-            ["", " "],
-            "f.conll has no document: expected #begin document (NAME); part 000, found blank lines",
-        ),
+        (["", *LITBANK[:-1]], "f.conll, line 2: the document that begins here has no #end document; add the line"),
+        ([*LITBANK[:-1], HEAD], "f.conll, line 1: the document that begins here has no #end document; add the line"),
+        ([HEAD, "", "#end document"], "f.conll, line 1: the document that begins here has no words; leave it out"),
+        (["", " "], "f.conll has no document: expected #begin document (NAME); part 000, found blank lines"),
         (
             [HEAD, "x 0 0 The DT * - - - - -", "#end document"],
             f"f.conll, line 2: expected 12 columns or more, found 11; {GIVE}",
@@ -287,7 +265,7 @@ def test_a_litbank_chapter_by_a_plain_reading():
         for mark in columns[-1].split("|")
         if mark.startswith("(") and mark.endswith(")")
     ]
-    assert sorted(
-        (m.start, m.entity.removeprefix("0/")) for m in document.mentions if m.end - m.start == 1
-    ) == (sorted(singles))
+    assert sorted((m.start, m.entity.removeprefix("0/")) for m in document.mentions if m.end - m.start == 1) == (
+        sorted(singles)
+    )
     assert len(document.mentions) == sum(columns[-1].count("(") for columns in rows)

@@ -60,14 +60,7 @@ def test_every_field_of_a_small_treebank():
     assert french.words == ("Il", "va", "à", "le", "bar", ".")
     assert french.heads == (2, 0, 5, 5, 2, 2)
     assert french.relations == ("nsubj", "root", "case", "det", "obl:arg", "punct")
-    assert french.tags == (
-        "PRON",
-        "VERB",
-        "ADP",
-        "D",
-        "NOUN",
-        "_",
-    )  # the treebank's own where there is no universal
+    assert french.tags == ("PRON", "VERB", "ADP", "D", "NOUN", "_")  # the treebank's own where there is no universal
     assert french.text == "Il va au bar."
     assert (french.origin, first.origin) == ("x.conllu, line 4", "x.conllu, line 4")
     assert (yes.words, yes.tags, yes.text) == (("10 000",), (), "Oui = oui")
@@ -75,10 +68,7 @@ def test_every_field_of_a_small_treebank():
     assert second.sentences[0].text == ""
     assert second.origin == "x.conllu, line 17"
     assert first.mentions == ()
-    assert [first.id, second.id] == [
-        document_id(first.content()),
-        document_id(second.content()),
-    ]
+    assert [first.id, second.id] == [document_id(first.content()), document_id(second.content())]
     assert left_out == Counter({"multi-word tokens": 1, "empty nodes": 1})
 
 
@@ -151,9 +141,7 @@ def test_mentions_from_the_last_column():
     lines[-1] = row("2", "e9)")
     (document,) = read("\n".join(lines))
     assert document.mentions == (Mention(0, 1, "e1"), Mention(1, 3, "e2"))
-    assert [str(one) for one in document.unmatched] == [
-        "x.conllu, line 9: e9) closes a mention that is not open"
-    ]
+    assert [str(one) for one in document.unmatched] == ["x.conllu, line 9: e9) closes a mention that is not open"]
     lines[0] = "# newdoc id = tale"
     (document,) = read("\n".join(lines))
     assert str(document.unmatched[0]).startswith("x.conllu, line 9 (document tale): ")
@@ -195,9 +183,7 @@ def test_the_conllu_library_reads_the_same(name, size):
         theirs = list(library.parse_incr(file))
     documents = list(read_conllu(data(name)))
     assert size_of(documents) == size
-    assert len(documents) == sum("newdoc id" in tokens.metadata for tokens in theirs) or len(
-        documents
-    ) == len(theirs)
+    assert len(documents) == sum("newdoc id" in tokens.metadata for tokens in theirs) or len(documents) == len(theirs)
     ours = [sentence for document in documents for sentence in document.sentences]
     assert len(ours) == len(theirs)
     for sentence, tokens in zip(ours, theirs):
@@ -282,10 +268,7 @@ COLUMNS = "ID FORM LEMMA UPOS XPOS FEATS HEAD DEPREL DEPS MISC"
             "2-1	b	_	_	_	_	_	_	_	_",
             "the range 2-1 must end at a later word of the sentence, which has 1",
         ),
-        (
-            "2		_	_	_	_	1	x	_	_",
-            "word 2 is empty; expected its form in the second column",
-        ),
+        ("2		_	_	_	_	1	x	_	_", "word 2 is empty; expected its form in the second column"),
         (
             "2	\u00a0	_	_	_	_	1	x	_	_",
             "word 2 is empty; expected its form in the second column",
@@ -405,10 +388,7 @@ def test_sentences_without_words():
     assert message("") == nothing
     assert message("# newdoc\n\n# text = a\n \n") == nothing
     no_word = "x.conllu, line 2: the sentence that begins here has no word; expected a row numbered 1"
-    for row in (
-        "0.1	a	_	_	_	_	_	_	_	_",
-        "1-2	a	_	_	_	_	_	_	_	_",
-    ):
+    for row in ("0.1	a	_	_	_	_	_	_	_	_", "1-2	a	_	_	_	_	_	_	_	_"):
         assert message(f"# c\n{row}\n\n{GOOD}\n") == no_word
 
 

@@ -11,9 +11,7 @@ from headscope.errors import InputError
 def columns(tree: str) -> tuple[list[str], list[str], list[str]]:
     """Turn a bracketed tree into the words, tags and parse bits that OntoNotes writes."""
     words, tags, bits, before = [], [], [], ""
-    for label, tag, word, closing in re.findall(
-        r"\(([^\s()]+)(?=\s*\()|\(([^\s()]+) ([^\s()]+)\)|(\))", tree
-    ):
+    for label, tag, word, closing in re.findall(r"\(([^\s()]+)(?=\s*\()|\(([^\s()]+) ([^\s()]+)\)|(\))", tree):
         if label:
             before += f"({label}"
         elif word:
@@ -66,18 +64,12 @@ def heads(tree: str) -> str:
             "(TOP (NP (NNP John) (CC and) (NNP Mary)))",
             "John< and<John Mary<John",
         ),
-        (
-            "(TOP (NP (NNP John) (, ,) (NNP Paul) (CC and) (NNP Mary)))",
-            "John< ,<John Paul<John and<John Mary<John",
-        ),
+        ("(TOP (NP (NNP John) (, ,) (NNP Paul) (CC and) (NNP Mary)))", "John< ,<John Paul<John and<John Mary<John"),
         (
             "(TOP (NP (DT the) (JJ big) (, ,) (JJ red) (NN house) (CC and) (DT the) (NN barn)))",
             "the<house big<house ,<house red<house house< and<house the<house barn<house",
         ),
-        (
-            "(TOP (NP (CC both) (NP (NNS cats)) (CC and) (NP (NNS dogs))))",
-            "both<cats cats< and<cats dogs<cats",
-        ),
+        ("(TOP (NP (CC both) (NP (NNS cats)) (CC and) (NP (NNS dogs))))", "both<cats cats< and<cats dogs<cats"),
         ("(TOP (NP (NML (NN oil) (CC and) (NN gas)) (NN company)))", "oil<company and<oil gas<oil company<"),
         (
             "(TOP (S (S (NP (PRP I)) (VP (VBD came))) (CC and) (S (NP (PRP he)) (VP (VBD left)))))",
@@ -133,22 +125,10 @@ def test_a_deep_tree_needs_no_deep_stack():
 @pytest.mark.parametrize(
     ("bits", "message"),
     [
-        (
-            ["(TOP(S*", "x", "*))"],
-            "line 2: expected a part of a parse such as (S(NP*, * or *)), found x; mend it",
-        ),
-        (
-            ["(TOP**)"],
-            "line 1: expected a part of a parse such as (S(NP*, * or *)), found (TOP**); mend it",
-        ),
-        (
-            ["(TOP(NP*)", "*"],
-            "line 1: the bracket (TOP of the parse is never closed; close it with )",
-        ),
-        (
-            ["(TOP*", "(NP*)", "(VP*"],
-            "line 3: the bracket (VP of the parse is never closed; close it with )",
-        ),
+        (["(TOP(S*", "x", "*))"], "line 2: expected a part of a parse such as (S(NP*, * or *)), found x; mend it"),
+        (["(TOP**)"], "line 1: expected a part of a parse such as (S(NP*, * or *)), found (TOP**); mend it"),
+        (["(TOP(NP*)", "*"], "line 1: the bracket (TOP of the parse is never closed; close it with )"),
+        (["(TOP*", "(NP*)", "(VP*"], "line 3: the bracket (VP of the parse is never closed; close it with )"),
         (["(TOP*))"], "line 1: the parse closes a bracket that is not open; remove one of the )"),
         (["*", "(TOP*)"], "line 1: the word stands outside the parse; begin the parse with it, as in (TOP*"),
         (

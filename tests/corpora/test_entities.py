@@ -181,8 +181,7 @@ def test_beyond_ten_thousand_it_is_no_slip():
         ),
         (
             ["(e1)e2"],
-            "f.conllu, line 1: expected brackets of mentions such as (1, 1) or (1), found (e1)e2; "
-            "mend or remove them",
+            "f.conllu, line 1: expected brackets of mentions such as (1, 1) or (1), found (e1)e2; mend or remove them",
         ),
         (
             ["()"],

@@ -81,10 +81,7 @@ ONE = "expected exactly one of text, words and tokens, found"
         (True, "expected an object with text, words or tokens, found true"),
         ({}, f"{ONE} none of them among its fields (it has no field); add one"),
         ({"sentence": "a", "n\n": 1}, f"{ONE} none of them among its fields (sentence, n\\n); add one"),
-        (
-            dict.fromkeys("abcdefghij"),
-            f"{ONE} none of them among its fields (a, b, c, d, e, f, g, h, ...); add one",
-        ),
+        (dict.fromkeys("abcdefghij"), f"{ONE} none of them among its fields (a, b, c, d, e, f, g, h, ...); add one"),
         ({"tokens": ["a"], "text": "a"}, f"{ONE} text and tokens; keep one"),
         ({"tokens": ["a"], "words": ["a"], "text": "a"}, f"{ONE} text and words and tokens; keep one"),
         ({"text": ["a"]}, "expected text to be a string, found a list"),
@@ -116,9 +113,7 @@ def test_files_that_cannot_be_read(tmp_path):
     assert message(tmp_path, "") == expected
     assert message(tmp_path, "", "x.jsonl") == expected
     assert message(tmp_path, []) == " is an empty list: expected a JSON list with at least one object"
-    assert (
-        message(tmp_path, "\n \n", "x.jsonl") == " has only blank lines: expected a JSON object on each line"
-    )
+    assert message(tmp_path, "\n \n", "x.jsonl") == " has only blank lines: expected a JSON object on each line"
     assert message(tmp_path, '[{"text": "a"}, {"text": "b}]') == (
         ", entry 2: malformed JSON at line 1, column 26 (Unterminated string starting at); mend it there"
     )

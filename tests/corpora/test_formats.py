@@ -58,7 +58,4 @@ def test_a_treebank_is_read_by_its_ending(ending, tmp_path):
     (tmp_path / f"my{ending}").write_text(tree_format(ending).example)
     (document,) = read_treebank(tmp_path / f"my{ending}")
     (sentence,) = document.sentences
-    assert (sentence.words, sentence.heads, sentence.relations) == (
-        *(("it", "slept"), (2, 0)),
-        ("nsubj", "root"),
-    )
+    assert (sentence.words, sentence.heads, sentence.relations) == (*(("it", "slept"), (2, 0)), ("nsubj", "root"))

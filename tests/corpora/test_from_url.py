@@ -28,9 +28,7 @@ def opened(monkeypatch):
     store, seen = fsspec.filesystem("memory"), []
     plain = type(store).open
     monkeypatch.setattr(
-        type(store),
-        "open",
-        lambda self, path, *given, **how: seen.append(path) or plain(self, path, *given, **how),
+        type(store), "open", lambda self, path, *given, **how: seen.append(path) or plain(self, path, *given, **how)
     )
     tree = "1\tIt\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     for name, text in (("one.txt", TEXT), ("two.txt", TEXT.upper()), ("tree.conllu", tree)):
@@ -66,18 +64,9 @@ def test_a_treebank_at_an_address():
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        (
-            "memory://own/none.txt",
-            "no such file: memory://own/none.txt; give the address of a file that is there",
-        ),
-        (
-            "memory://own/*.csv",
-            "no file matches memory://own/*.csv; look at the pattern, or give files by name",
-        ),
-        (
-            "memory://own",
-            "memory://own is a folder; give its files by name, or by a pattern as .../*.txt",
-        ),
+        ("memory://own/none.txt", "no such file: memory://own/none.txt; give the address of a file that is there"),
+        ("memory://own/*.csv", "no file matches memory://own/*.csv; look at the pattern, or give files by name"),
+        ("memory://own", "memory://own is a folder; give its files by name, or by a pattern as .../*.txt"),
         (
             "reference://own/x.json",
             "reference://own/x.json: addresses that begin with reference:// are not read; expected "
@@ -115,9 +104,7 @@ def test_what_a_store_says_reaches_the_user(monkeypatch):
 
 def test_more_than_the_disk_holds_is_refused_before_it_is_copied(monkeypatch, opened):
     monkeypatch.setattr(type(fsspec.filesystem("memory")), "size", lambda *_: 10**18)
-    with pytest.raises(
-        InputError, match=r"1 file of 1000000000.0 GB, and .* has room for .*; set TMPDIR to a larger"
-    ):
+    with pytest.raises(InputError, match=r"1 file of 1000000000.0 GB, and .* has room for .*; set TMPDIR to a larger"):
         resolve(["memory://own/one.txt"])
     assert opened == []
 
@@ -133,10 +120,7 @@ def test_texts_in_memory_are_no_addresses(opened):
     """Of Python's: what has an address in it is a text, as what has a file's name in it is."""
     assert given_text("memory://own/one.txt") == ("memory://own/one.txt",)
     found = given_text(["see https://example.org", "or memory://own/one.txt"])
-    assert [document.lines for document in found] == [
-        ("see https://example.org",),
-        ("or memory://own/one.txt",),
-    ]
+    assert [document.lines for document in found] == [("see https://example.org",), ("or memory://own/one.txt",)]
     assert opened == []
 
 

@@ -54,19 +54,12 @@ def test_a_row_in_words():
 
 @pytest.mark.parametrize(
     ("pronoun", "gender"),
-    [
-        ("He", "masculine"),
-        ("his", "masculine"),
-        ("him", "masculine"),
-        ("Her", "feminine"),
-        ("hers", "feminine"),
-    ],
+    [("He", "masculine"), ("his", "masculine"), ("him", "masculine"), ("Her", "feminine"), ("hers", "feminine")],
 )
 def test_the_pronoun_tells_the_gender(pronoun: str, gender: str):
     text = f"Ann and Bob : {pronoun} left"
     (row,) = read(
-        HEADER,
-        line(Text=text, Pronoun=pronoun, Pronoun_offset="14", A="Ann", A_offset="0", B="Bob", B_offset="8"),
+        HEADER, line(Text=text, Pronoun=pronoun, Pronoun_offset="14", A="Ann", A_offset="0", B="Bob", B_offset="8")
     )
     assert row.gender == gender
     assert row.words[row.pronoun] == pronoun
@@ -134,8 +127,7 @@ GIVE = "give a GAP file (gap-test.tsv) or a directory of them"
         ),
         (
             [HEADER, line(Pronoun_offset="999")],
-            "gap.tsv, line 2: expected she at Pronoun-offset 999 of the text, found its end; "
-            "count characters from 0",
+            "gap.tsv, line 2: expected she at Pronoun-offset 999 of the text, found its end; count characters from 0",
         ),
         (
             [HEADER, line(B_offset="-3")],
@@ -182,9 +174,7 @@ def test_the_released_test_set():
     assert len(rows) == 2_000
     assert sum(row.gender == "feminine" for row in rows) == 1_000
     with path.open(newline="") as stream:
-        for row, raw in zip(
-            rows, csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), strict=True
-        ):
+        for row, raw in zip(rows, csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), strict=True):
             assert row.words[row.pronoun] == raw["Pronoun"]
             for span, column in ((row.a, "A"), (row.b, "B")):
                 assert "".join(row.words[slice(*span)]) == "".join(raw[column].split())

@@ -122,9 +122,7 @@ def test_texts_with_labels_keep_them(given):
 
 
 def test_a_row_with_a_label_is_an_input_as_it_stands():
-    documents = given_text(
-        pd.DataFrame({"text": ["One.", " ", "Two.\n\nThree."], "is": list("abc")}), labels="is"
-    )
+    documents = given_text(pd.DataFrame({"text": ["One.", " ", "Two.\n\nThree."], "is": list("abc")}), labels="is")
     assert lines(documents) == [("One.",), ("Two. Three.",)]
     assert [(each.whole, dict(each.fields), each.origin) for each in documents] == [
         (True, {"is": "a"}, "text 1"),

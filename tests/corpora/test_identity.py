@@ -65,9 +65,7 @@ def test_copies_are_told_from_a_twentieth_of_the_documents_on():
         "independent, so they claim too much: keep one of each"
     )
     assert noted([*others, text("x"), text("a"), text("a")]) is None
-    assert noted([*others, *[text("a")] * 6]).startswith(
-        "5 documents of the 24 of my.txt (21%) repeat the text"
-    )
+    assert noted([*others, *[text("a")] * 6]).startswith("5 documents of the 24 of my.txt (21%) repeat the text")
     assert noted([]) is None
 
 
@@ -86,9 +84,7 @@ def test_a_corpus_has_one_hash_and_is_read_by_ids_where_it_is_held(monkeypatch, 
 
 def test_what_is_drawn_from_one_stream_keeps_the_order_and_a_hash_of_it():
     documents = [text(letter) for letter in "abcdefgh"]
-    corpora = [
-        Ordered(lambda own=own: iter(own), name="x", as_written=True) for own in (documents, documents[::-1])
-    ]
+    corpora = [Ordered(lambda own=own: iter(own), name="x", as_written=True) for own in (documents, documents[::-1])]
     for corpus in corpora:
         assert list(corpus.first()) == list(corpus.read())
     assert corpora[0].hexdigest != corpora[1].hexdigest

@@ -34,16 +34,7 @@ def message(action) -> str:
 
 def test_files_come_in_the_order_given_and_a_directory_sorted(tmp_path):
     last = write(tmp_path / "zz" / "later.txt", b"x")
-    for name in [
-        "b.json",
-        "a.txt",
-        "sub/c.jsonl",
-        "sub/deeper/d.TXT",
-        "a.txt.gz",
-        "e.md",
-        "data.csv",
-        "UPPER.GZ",
-    ]:
+    for name in ["b.json", "a.txt", "sub/c.jsonl", "sub/deeper/d.TXT", "a.txt.gz", "e.md", "data.csv", "UPPER.GZ"]:
         write(tmp_path / "in" / name, b"x")
     for name in [".hidden.txt", ".git/f.txt", "sub/.cache/g.txt"]:
         write(tmp_path / "in" / name, b"x")
@@ -312,7 +303,5 @@ def test_a_mark_that_is_not_at_the_start_is_kept(tmp_path):
 
 def test_members_that_cut_characters_and_line_ends(tmp_path):
     # a chunk that unpacks to nothing must not be taken for the end of the file
-    path = write(
-        tmp_path / "a.gz", b"".join(gzip.compress(part) for part in (b"a\xc3", b"", b"\xa9\r", b"", b"\nb"))
-    )
+    path = write(tmp_path / "a.gz", b"".join(gzip.compress(part) for part in (b"a\xc3", b"", b"\xa9\r", b"", b"\nb")))
     assert list(open_lines(path)) == ["aé", "b"]

@@ -12,13 +12,9 @@ from headscope.corpora.text.json_stream import line_values, list_values
 from headscope.errors import InputError
 
 strings = st.text(max_size=12)
-scalars = (
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | strings
-)
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | strings
 values = st.recursive(
-    scalars,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(strings, inner, max_size=4),
-    max_leaves=12,
+    scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(strings, inner, max_size=4), max_leaves=12
 )
 
 
@@ -112,10 +108,7 @@ def test_values_come_before_the_rest_is_read():
     ("content", "expected"),
     [
         ('[{"a": 1},\n {"a" 1}]', "entry 2: malformed JSON at line 2, column 7 (Expecting ':' delimiter)"),
-        (
-            '[{"a": 1} {"a": 1}]',
-            "entry 1: malformed JSON at line 1, column 11 (Expecting ',' or ']' after the entry)",
-        ),
+        ('[{"a": 1} {"a": 1}]', "entry 1: malformed JSON at line 1, column 11 (Expecting ',' or ']' after the entry)"),
         ('[{"a": 1},]', "entry 2: malformed JSON at line 1, column 11 (Expecting value)"),
         ('[{"a": 1},\n\n', "entry 2: malformed JSON at line 3, column 1 (Expecting value)"),
         ('[{"a": 1}', "entry 1: malformed JSON at line 1, column 10 (Expecting ',' or ']' after the entry)"),
@@ -132,9 +125,7 @@ def test_malformed_lists_say_where(content, expected, size):
     expected = expected or (
         "entry 1: malformed JSON at line 1, column 3 (Expecting property name enclosed in double quotes)"
     )
-    assert (
-        message(list_values(in_pieces(content, size), name="x.json")) == f"x.json, {expected}; mend it there"
-    )
+    assert message(list_values(in_pieces(content, size), name="x.json")) == f"x.json, {expected}; mend it there"
 
 
 @pytest.mark.parametrize("size", [1, 3, 1000])
@@ -236,8 +227,7 @@ def test_malformed_lines_say_where():
         "x.jsonl, entry 2: malformed JSON at line 3, column 7 (Expecting value); mend it there"
     )
     assert message(line_values(['{"a": 1} {}'], name="x.jsonl")) == (
-        "x.jsonl, entry 1: malformed JSON at line 1, column 10 (Text after the end of the object); "
-        "mend it there"
+        "x.jsonl, entry 1: malformed JSON at line 1, column 10 (Text after the end of the object); mend it there"
     )
     assert message(line_values(["", "  "], name="x.jsonl")) == (
         "x.jsonl has only blank lines: expected a JSON object on each line"

@@ -27,15 +27,7 @@ def contents(documents):
     return [document.lines or document.words or document.tokens for document in documents]
 
 
-ALL = [
-    ("One.", "Two."),
-    ("Three.",),
-    ("Four",),
-    ("Three.",),
-    ("Five",),
-    ("Six.",),
-    ("[1] is no JSON in a text file.",),
-]
+ALL = [("One.", "Two."), ("Three.",), ("Four",), ("Three.",), ("Five",), ("Six.",), ("[1] is no JSON in a text file.",)]
 
 
 def test_extensions_tell_the_format_and_ids_are_unique(mixture):

@@ -29,19 +29,13 @@ def test_every_sentence_is_a_document():
     text = "the 2-det\nfox 3-nsubj\nran 0-root\n\n\n  \n- 2-a-b-c\nco-op\t0-root:x"
     first, second = read(text)
     assert first.sentences[0] == AnnotatedSentence(
-        words=("the", "fox", "ran"),
-        heads=(2, 3, 0),
-        relations=("det", "nsubj", "root"),
-        origin="x.txt, line 1",
+        words=("the", "fox", "ran"), heads=(2, 3, 0), relations=("det", "nsubj", "root"), origin="x.txt, line 1"
     )
     # a label is what follows the first hyphen; the last sentence counts without a blank line after it
     assert second.sentences[0] == AnnotatedSentence(
         words=("-", "co-op"), heads=(2, 0), relations=("a-b-c", "root:x"), origin="x.txt, line 7"
     )
-    assert [first.id, second.id] == [
-        document_id(first.content()),
-        document_id(second.content()),
-    ]
+    assert [first.id, second.id] == [document_id(first.content()), document_id(second.content())]
     assert [first.origin, second.origin] == ["x.txt, line 1", "x.txt, line 7"]
 
 
@@ -60,24 +54,17 @@ def test_files_and_directories(tmp_path):
         ("hot dog 1-obj", f"{SHAPE}, found 3 fields"),
         ("10\u00a0000 1-obj", f"{SHAPE}, found 3 fields"),
         ("# text = a dog", f"{SHAPE}, found 5 fields; a CoNLL-U file must be named .conllu"),
-        (
-            "2\tdog\t_\t_\t_\t_\t1\tobj\t_\t_",
-            f"{SHAPE}, found 10 fields; a CoNLL-U file must be named .conllu",
-        ),
+        ("2\tdog\t_\t_\t_\t_\t1\tobj\t_\t_", f"{SHAPE}, found 10 fields; a CoNLL-U file must be named .conllu"),
         ("dog obj", "expected head-label after the word (3-nsubj), found 'obj'"),
         ("dog 1", "expected head-label after the word (3-nsubj), found '1'"),
         ("dog -obj", "'dog' has no head; expected a treebank in which every word has one (0 for the root)"),
         (
             "dog obj-1",
-            "the head of 'dog' is 'obj'; expected a number: that of a word of the sentence, from 1, or 0 for the "
-            "root",
+            "the head of 'dog' is 'obj'; expected a number: that of a word of the sentence, from 1, or 0 for the root",
         ),
         ("dog 1-", "'dog' has no relation to its head; expected one, such as nsubj"),
         ("dog 1-_", "'dog' has no relation to its head; expected one, such as nsubj"),
-        (
-            "dog 1-a\x07",
-            "the relation of 'dog' is 'a\\x07'; expected one without control characters, such as nsubj",
-        ),
+        ("dog 1-a\x07", "the relation of 'dog' is 'a\\x07'; expected one without control characters, such as nsubj"),
         (
             "dog 7-obj",
             "the head of word 2 ('dog') is 7; expected 0 for the root, or a number up to 2, the sentence's words",
@@ -113,9 +100,7 @@ def test_a_file_without_blank_lines_is_not_held_whole():
 
 
 def test_nothing_to_read(tmp_path):
-    expected = (
-        "expected a word and its head-label on each line (fox 3-nsubj), with a blank line between sentences"
-    )
+    expected = "expected a word and its head-label on each line (fox 3-nsubj), with a blank line between sentences"
     assert message("\n \n") == f"x.txt has no sentence: {expected}"
     (tmp_path / "a.txt").write_text("")
     with pytest.raises(InputError) as caught:
@@ -129,9 +114,7 @@ def test_nothing_to_read(tmp_path):
     )
 
 
-words = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1).filter(
-    str.strip
-)
+words = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1).filter(str.strip)
 
 
 @given(st.lists(st.tuples(words, st.sampled_from(["nsubj", "a-b", "nmod:poss", "-"])), min_size=1), st.data())
@@ -143,8 +126,6 @@ def test_what_is_written_is_read_again(drawn, more):
         heads[order[place]] = 1 + order[more.draw(st.integers(0, place - 1))]
     given_words, relations = zip(*drawn)
     given_words = tuple(word.replace("\ufeff", "x") for word in given_words)
-    sentence = AnnotatedSentence(
-        words=given_words, heads=tuple(heads), relations=relations, origin="x.txt, line 1"
-    )
+    sentence = AnnotatedSentence(words=given_words, heads=tuple(heads), relations=relations, origin="x.txt, line 1")
     (document,) = read(to_relation_lines(sentence))
     assert document.sentences == (sentence,)

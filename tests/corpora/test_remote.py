@@ -21,10 +21,7 @@ from support.hub_server import COMMIT, HubServer
 from support.shared_data import data
 
 UD, WIKITEXT = "universal-dependencies/universal_dependencies", "Salesforce/wikitext"
-UD_COMMIT, WIKITEXT_COMMIT = (
-    "6b8168e1a6c048c9f8c731aca07daa7aaba228c6",
-    "b08601e04326c79dfdd32d625aee71d232d685c3",
-)
+UD_COMMIT, WIKITEXT_COMMIT = ("6b8168e1a6c048c9f8c731aca07daa7aaba228c6", "b08601e04326c79dfdd32d625aee71d232d685c3")
 MOVED = "b" * 40
 
 # A sentence with all that CoNLL-U can hold, and the row that the hub's file has for it.
@@ -127,9 +124,7 @@ def hub(served, monkeypatch):
     server.revisions |= {UD_COMMIT: UD_COMMIT, WIKITEXT_COMMIT: WIKITEXT_COMMIT}
     point_at(server.address, monkeypatch)
     monkeypatch.setattr(constants, "HF_HUB_DISABLE_XET", True)
-    monkeypatch.setattr(
-        constants, "DOWNLOAD_CHUNK_SIZE", 50
-    )  # what comes in smaller pieces is lost with the line
+    monkeypatch.setattr(constants, "DOWNLOAD_CHUNK_SIZE", 50)  # what comes in smaller pieces is lost with the line
     monkeypatch.setattr(file_download.time, "sleep", lambda seconds: None)
     yield server
     server.shutdown()
@@ -167,8 +162,7 @@ def test_names_that_are_fetched(name):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["-", "", "en_ewt", "en_ewt.conllu", "wikitext.txt", "wikitext/valid.txt", "data/wikitext", "ud", "a\0b"],
+    "name", ["-", "", "en_ewt", "en_ewt.conllu", "wikitext.txt", "wikitext/valid.txt", "data/wikitext", "ud", "a\0b"]
 )
 def test_names_that_are_not(name):
     assert not is_remote(name)
@@ -358,8 +352,7 @@ def test_no_such_file_revision_or_repository(hub, tmp_path):
     )
     del hub.revisions[UD_COMMIT]
     assert refused("ud:fr_gsd", tmp_path) == (
-        f"the hub's {UD} no longer has the commit 6b8168e1a6c0 that headscope asks for; name another, as "
-        "ud:fr_gsd@main"
+        f"the hub's {UD} no longer has the commit 6b8168e1a6c0 that headscope asks for; name another, as ud:fr_gsd@main"
     )
     del hub.datasets[UD]
     gone = f"the hub shows no dataset {UD}; it may have moved: update headscope, or give a local file"
@@ -399,17 +392,9 @@ def test_environment_variables_are_obeyed(hub, tmp_path):
             "import sys\nfrom headscope.corpora.fetch.by_name import resolve\nfrom headscope.errors import InputError\n"
             "try:\n    print(*resolve(sys.argv[1:]))\nexcept InputError as error:\n    print(error)\n"
         )
-        own = {
-            "HF_ENDPOINT": hub.address,
-            "HF_HOME": str(tmp_path),
-            "HF_HUB_OFFLINE": "0",
-            "HF_HUB_DISABLE_XET": "1",
-        }
+        own = {"HF_ENDPOINT": hub.address, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "0", "HF_HUB_DISABLE_XET": "1"}
         done = subprocess.run(
-            [sys.executable, "-c", code, name],
-            capture_output=True,
-            text=True,
-            env={**os.environ, **own, **more},
+            [sys.executable, "-c", code, name], capture_output=True, text=True, env={**os.environ, **own, **more}
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
@@ -526,9 +511,7 @@ def row_of(block):
     return row
 
 
-@pytest.mark.parametrize(
-    "name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"]
-)
+@pytest.mark.parametrize("name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"])
 def test_a_real_treebank_comes_back_byte_for_byte(name, tmp_path):
     text = data(name).read_text(encoding="utf-8")
     blocks = text.strip("\n").split("\n\n")

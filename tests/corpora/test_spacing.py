@@ -60,9 +60,7 @@ def test_words_are_joined_as_they_are_written(rows, comments, written):
 
 def test_sentences_follow_one_another_as_written_and_paragraphs_stand_apart():
     words = ("1 你 SpaceAfter=No", "2 。 SpaceAfter=No")
-    document = read(
-        sentence(*words, comments=("newdoc",)), sentence(*words), sentence(*words, comments=("newpar",))
-    )
+    document = read(sentence(*words, comments=("newdoc",)), sentence(*words), sentence(*words, comments=("newpar",)))
     assert join_words(document.words, document.spaces)[0] == "你。你。 你。"
     assert document.spaces == (False, False, False, True, False, False)
     plain = AnnotatedDocument(id="d", sentences=(AnnotatedSentence(words=("a", "b")),))
@@ -80,9 +78,7 @@ def test_what_is_written_is_read_again():
     assert lost_in(document, form=".txt")["sentences as they were written"] == 1
 
 
-@pytest.mark.parametrize(
-    "name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"]
-)
+@pytest.mark.parametrize("name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"])
 def test_treebanks_read_as_their_text(name):
     """Another library's reading: tokens and ranges as written are the text; ours has a range's words in its place."""
     path = data(name)

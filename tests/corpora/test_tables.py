@@ -66,9 +66,7 @@ def test_a_folder_means_its_tables_where_a_column_is_said(tmp_path):
 
 def test_commas_semicolons_quotes_and_gzip(tmp_path):
     path = tmp_path / "my.csv.gz"
-    path.write_bytes(
-        gzip.compress('\ufeffn;text\n1,5;"He said ""go""; she went"\n\n2,5;\n3,5;Yes\n'.encode())
-    )
+    path.write_bytes(gzip.compress('\ufeffn;text\n1,5;"He said ""go""; she went"\n\n2,5;\n3,5;Yes\n'.encode()))
     assert lines(path, column="text") == [('He said "go"; she went',), ("Yes",)]
 
 

@@ -74,8 +74,7 @@ def test_a_document_too_long_to_hold(monkeypatch):
     with pytest.raises(InputError) as caught:
         read("\naaaaa\n\nbbbbb\nccccc\nd\n", name="big.txt")
     assert str(caught.value) == (
-        "big.txt, line 4: a document of more than 64 million characters begins here; "
-        "put a blank line between documents"
+        "big.txt, line 4: a document of more than 64 million characters begins here; put a blank line between documents"
     )
 
 
@@ -89,13 +88,7 @@ def test_documents_come_before_the_rest_is_read():
 
 
 @settings(max_examples=60, deadline=None)
-@given(
-    corpus=corpora,
-    between=blanks,
-    ending=st.sampled_from(["\n", "\r\n"]),
-    closed=st.booleans(),
-    data=st.data(),
-)
+@given(corpus=corpora, between=blanks, ending=st.sampled_from(["\n", "\r\n"]), closed=st.booleans(), data=st.data())
 def test_what_is_written_is_read_back(corpus, between, ending, closed, data):
     spaces = st.sampled_from(["", " ", "\t ", "\u2003"])
     written = [

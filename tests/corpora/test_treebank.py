@@ -15,7 +15,9 @@ GIVE = (
     "give a .conllu file, a .txt file of word head-label lines, a .json file with words, heads and relns, or a "
     "directory of them"
 )
-CONLLU = "# newdoc\n1	a	_	X	_	_	0	root	_	_\n\n1	b	_	_	_	_	0	root	_	_\n"
+CONLLU = (
+    "# newdoc\n1	a	_	X	_	_	0	root	_	_\n\n1	b	_	_	_	_	0	root	_	_\n"
+)
 LINES = "c 0-root\n\nd 0-root\n"
 ENTRIES = [
     {"words": ["e", "f"], "heads": [2, 0], "relns": ["x:y", "root"], "id": 3},
@@ -51,9 +53,7 @@ def test_the_ending_says_the_format(mixed):
     origin = f"{mixed / 'c.json'}, entry 1"
     assert documents[5] == AnnotatedDocument(
         id=f"{documents[0].id}-2",
-        sentences=(
-            AnnotatedSentence(words=("e", "f"), heads=(2, 0), relations=("x:y", "root"), origin=origin),
-        ),
+        sentences=(AnnotatedSentence(words=("e", "f"), heads=(2, 0), relations=("x:y", "root"), origin=origin),),
         origin=origin,
     )
 
@@ -72,10 +72,7 @@ def test_a_folder_means_its_conllu_files_where_it_has_any(mixed):
 def test_standard_input_is_conllu(pipe_in, mixed):
     pipe_in(CONLLU.encode())
     documents = list(read_treebank([mixed / "b.txt", "-"]))
-    assert [document.origin for document in documents[1:]] == [
-        f"{mixed / 'b.txt'}, line 3",
-        "standard input, line 2",
-    ]
+    assert [document.origin for document in documents[1:]] == [f"{mixed / 'b.txt'}, line 3", "standard input, line 2"]
     assert message(["-", mixed / "b.txt", "-"]) == (
         "- is given twice, but standard input can be read only once; give it once"
     )
@@ -110,10 +107,7 @@ def test_paths_are_looked_up_before_the_first_document(tmp_path, mixed):
         ({"relns": None}, "expected relns to be a list, an item for each word, found none"),
         ({"heads": "2 0"}, "expected heads to be a list, an item for each word, found '2 0'"),
         ({"relns": {"a": 1}}, 'expected relns to be a list, an item for each word, found {"a": 1}'),
-        (
-            {"heads": [2]},
-            "expected a head and a relation for each word, found 2 words, 1 heads and 2 relns",
-        ),
+        ({"heads": [2]}, "expected a head and a relation for each word, found 2 words, 1 heads and 2 relns"),
         (
             {"relns": ["x", "y", "z"]},
             "expected a head and a relation for each word, found 2 words, 2 heads and 3 relns",
@@ -171,9 +165,7 @@ DOCUMENTS = [
     AnnotatedDocument(
         id="1",
         sentences=(
-            AnnotatedSentence(
-                words=("a\u00a0b", "c\nd\te"), heads=(2, 0), relations=("x", "root"), text="a b\nc"
-            ),
+            AnnotatedSentence(words=("a\u00a0b", "c\nd\te"), heads=(2, 0), relations=("x", "root"), text="a b\nc"),
         ),
     ),
     AnnotatedDocument(

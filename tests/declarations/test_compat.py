@@ -25,8 +25,7 @@ def test_spacing_that_is_not_given_follows_from_compat():
 
 
 @pytest.mark.parametrize(
-    ("corpora", "extra"),
-    [({"treebank": ("a",)}, {}), ({"treebank": ("a",), "coref": ("a",)}, {"strict": True})],
+    ("corpora", "extra"), [({"treebank": ("a",)}, {}), ({"treebank": ("a",), "coref": ("a",)}, {"strict": True})]
 )
 def test_the_signature_says_what_is_done(corpora, extra):
     shaping = RunOptions(compat="original", **corpora, **extra).shaping
@@ -84,10 +83,7 @@ def test_maps_by_word_have_settled_it(tmp_path):
     folder = whole(tmp_path, "words")
     assert read(folder) == read(folder, pooling="mean") == ("mean", "mean")
     for options, begins in (
-        (
-            {"pooling": "max"},
-            "--pooling max does not fit these maps, which are by word already (--pooling mean); ",
-        ),
+        ({"pooling": "max"}, "--pooling max does not fit these maps, which are by word already (--pooling mean); "),
         ({"compat": "original"}, "--compat original, which reads --pooling first, does not fit these maps, "),
     ):
         with pytest.raises(OptionError) as refused:

@@ -24,7 +24,7 @@ ORDERED = ("stats", "syntax", "coref", "norms", "importance", *ALWAYS, "probes",
 
 def test_every_field_is_an_option_that_explains_itself():
     assert [each.name for each in fields(RunOptions) if each.name not in OPTIONS] == [
-        *("stages", "loaded_model", "documents_in_memory", *(each.name for each in FUNCTIONS.values())),
+        *("stages", "loaded_model", "documents_in_memory", *(each.name for each in FUNCTIONS.values()))
     ]
     for name, each in OPTIONS.items():
         assert each.name == name
@@ -94,10 +94,7 @@ def test_precisions_are_torchs():
         ({"treebank": ("a",), "stages": ("jobs",)}, ("jobs",)),
         ({"treebank": ("a",), "stages": ("syntax",)}, ("syntax",)),
         ({"coref": ("a",)}, ("stats", "coref", "norms", *ALWAYS, *LAST)),
-        (
-            {"treebank": ("a",), "treebank_train": ("b",)},
-            ("stats", "syntax", "norms", *ALWAYS, "probes", *LAST),
-        ),
+        ({"treebank": ("a",), "treebank_train": ("b",)}, ("stats", "syntax", "norms", *ALWAYS, "probes", *LAST)),
         (
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
             tuple(name for name in ORDERED if name not in BY_NAME),
@@ -123,9 +120,7 @@ def test_what_is_left_out_unless_it_is_named():
     for wrong in ("direction", "stats"):
         with pytest.raises(OptionError) as refused:
             RunOptions(include=("pca", wrong))
-        assert (
-            str(refused.value) == f"include {wrong!r} is not known; choose one of pca, explanation, effects"
-        )
+        assert str(refused.value) == f"include {wrong!r} is not known; choose one of pca, explanation, effects"
     with pytest.raises(OptionError) as refused:
         RunOptions(include=("pca",), maps=Path("a"))
     assert str(refused.value) == (

@@ -18,9 +18,7 @@ from support.docs import PAGES, ROOT, blocks, run_line, sequences
 from support.model_folders import save_classifier, save_few_heads, save_tiny_masked_lm
 from support.quick_probes import quick_probes
 
-STORY = (
-    "The cat sat on the mat. It slept, and dreamt of fish.\nA dog came by, looked at it, and left again.\n\n"
-)
+STORY = "The cat sat on the mat. It slept, and dreamt of fish.\nA dog came by, looked at it, and left again.\n\n"
 COMMANDS = [
     pytest.param(sequence, id=f"{page.name}-{number}")
     for page in PAGES
@@ -64,9 +62,7 @@ def few_documents(tmp_path_factory):
 @pytest.fixture(scope="module")
 def classifier(few_heads, tmp_path_factory):
     """What the pages call my-sst2."""
-    return save_classifier(
-        tmp_path_factory.mktemp("classifier") / "model", few_heads, ("negative", "positive")
-    )
+    return save_classifier(tmp_path_factory.mktemp("classifier") / "model", few_heads, ("negative", "positive"))
 
 
 @pytest.fixture

@@ -45,9 +45,7 @@ def test_a_shard_ends_with_the_document_that_fills_it():
     assert pack.documents == []
     assert [shard.number for shard in shards] == [0, 1, 2]
     ids = [each.id for each in given]
-    assert places(shards) == [
-        [(n, i) for n in some for i in range(2)] for some in (ids[:2], ids[2:4], ids[4:])
-    ]
+    assert places(shards) == [[(n, i) for n in some for i in range(2)] for some in (ids[:2], ids[2:4], ids[4:])]
     assert pack.documents == ids
 
 
@@ -84,11 +82,7 @@ def test_where_a_shard_ends_does_not_depend_on_what_is_made():
 
 def test_the_hash_tells_the_text_and_its_place():
     base = [document(0, "one"), document(1, "two")]
-    others = [
-        [document(0, "one"), document(1, "too")],
-        [document(0, "one")],
-        [document(1, "one"), document(0, "two")],
-    ]
+    others = [[document(0, "one"), document(1, "too")], [document(0, "one")], [document(1, "one"), document(0, "two")]]
     digests = {made(given, 100)[0][0].digest for given in (base, *others)}
     assert len(digests) == 4
     assert made(base, 100)[0][0].digest in digests

@@ -23,9 +23,7 @@ def encoder_of(backend: Tokenizer, *, special: bool = True) -> Encoder:
         )
     names = {"cls_token": "<s>", "sep_token": "</s>"} if special else {}
     return Encoder(
-        PreTrainedTokenizerFast(
-            tokenizer_object=backend, bos_token="<s>", eos_token="</s>", pad_token="<pad>", **names
-        )
+        PreTrainedTokenizerFast(tokenizer_object=backend, bos_token="<s>", eos_token="</s>", pad_token="<pad>", **names)
     )
 
 
@@ -58,9 +56,7 @@ def byte_level() -> Encoder:
 
 
 def document(*sentences: str) -> AnnotatedDocument:
-    return AnnotatedDocument(
-        id="d", sentences=tuple(AnnotatedSentence(words=tuple(s.split())) for s in sentences)
-    )
+    return AnnotatedDocument(id="d", sentences=tuple(AnnotatedSentence(words=tuple(s.split())) for s in sentences))
 
 
 def spans(doc, encoder, *, max_length, **options):
@@ -97,9 +93,7 @@ def test_the_segment_of_a_window():
 
 def test_the_first_window_only():
     counts = WindowCounts()
-    assert spans(document("a b", "c d", "e"), letters(), max_length=6, first_only=True, counts=counts) == [
-        (0, 4)
-    ]
+    assert spans(document("a b", "c d", "e"), letters(), max_length=6, first_only=True, counts=counts) == [(0, 4)]
     assert (counts.windows, counts.words, counts.words_after_first) == (1, 4, 1)
 
 
@@ -115,8 +109,7 @@ def test_words_without_pieces_and_words_too_long():
 
 def test_no_room_for_a_word():
     with pytest.raises(
-        OptionError,
-        match=r"^--max-length 2 leaves no room beside 2 special tokens; expected at least 3$",
+        OptionError, match=r"^--max-length 2 leaves no room beside 2 special tokens; expected at least 3$"
     ):
         spans(document("a"), letters(), max_length=2)
 
@@ -126,9 +119,7 @@ WORDS = st.text("abcdefg", min_size=1, max_size=4)
 
 @settings(max_examples=40, deadline=None)
 @given(
-    st.lists(
-        st.lists(st.one_of(WORDS, st.just("x"), st.sampled_from(["the", "dog"])), min_size=1), max_size=8
-    ),
+    st.lists(st.lists(st.one_of(WORDS, st.just("x"), st.sampled_from(["the", "dog"])), min_size=1), max_size=8),
     st.integers(3, 24),
     st.sampled_from(["letters", "byte-level"]),
 )

@@ -11,13 +11,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError
 
-LINES = (
-    "one two three",
-    "four five",
-    "six seven eight nine ten eleven twelve",
-    "thirteen fourteen",
-    "fifteen",
-)
+LINES = ("one two three", "four five", "six seven eight nine ten eleven twelve", "thirteen fourteen", "fifteen")
 
 
 @pytest.fixture(scope="module")
@@ -31,9 +25,7 @@ def texts(encoder, segments):
 
 def pack(encoder, *documents, **options):
     packer = Packer(encoder, **options)
-    made = packer.pack(
-        Document(id=str(i), lines=lines, origin=f"t.txt, line {i}") for i, lines in enumerate(documents)
-    )
+    made = packer.pack(Document(id=str(i), lines=lines, origin=f"t.txt, line {i}") for i, lines in enumerate(documents))
     return packer, list(made)
 
 
@@ -60,9 +52,7 @@ def test_a_pair_over_the_limit_is_skipped_or_an_error_on_option(encoder):
     packer, segments = pack(encoder, LINES, packing="paragraphs", max_length=9, too_long="skip")
     assert len(segments) == 1
     assert packer.counts.skipped["over the limit"] == 1
-    with pytest.raises(
-        InputError, match=r"^t.txt, line 0: 12 tokens, expected at most 9; raise --max-length"
-    ):
+    with pytest.raises(InputError, match=r"^t.txt, line 0: 12 tokens, expected at most 9; raise --max-length"):
         pack(encoder, LINES, packing="paragraphs", max_length=9, too_long="error")
 
 
@@ -70,10 +60,7 @@ def test_pretraining_pairs_cut_nothing_when_they_may_not(encoder):
     """Lines are packed as long as the next fits; a line too long by itself is left out, or an error."""
     packer, segments = pack(encoder, LINES, max_length=11, too_long="skip")
     found = texts(encoder, segments)
-    assert found == [
-        "[CLS] one two three [SEP] four five [SEP]",
-        "[CLS] thirteen fourteen [SEP] fifteen [SEP]",
-    ]
+    assert found == ["[CLS] one two three [SEP] four five [SEP]", "[CLS] thirteen fourteen [SEP] fifteen [SEP]"]
     assert not any(segment.shortened for segment in segments)
     assert packer.counts.skipped == {"no second line to pair with": 1}
     packer, segments = pack(encoder, LINES, max_length=8, too_long="skip")
@@ -128,9 +115,7 @@ def test_words_are_cut_between_words_and_counted(encoder):
 def test_the_limit_counts_inputs(encoder):
     _, segments = pack(encoder, LINES, LINES, packing="single")
     assert len(segments) == 10
-    assert (
-        len(list(Packer(encoder, packing="single").pack([Document(id="a", lines=LINES)], max_inputs=3))) == 3
-    )
+    assert len(list(Packer(encoder, packing="single").pack([Document(id="a", lines=LINES)], max_inputs=3))) == 3
 
 
 TEXTS = [(*LINES[i:], *LINES, *LINES[:i]) for i in range(5)] * 3
@@ -168,6 +153,4 @@ def test_one_stream_of_draws_depends_on_what_came_before(encoder):
 def test_the_cut_of_a_document_follows_from_seed_and_id_alone(encoder, seed):
     _, (made,) = pack(encoder, LINES, seed=seed)
     cut = Random(f"{seed} 0").randint(1, len(LINES) - 1)
-    assert texts(encoder, [made]) == [
-        f"[CLS] {' '.join(LINES[:cut])} [SEP] {' '.join(LINES[cut:])} [SEP]",
-    ]
+    assert texts(encoder, [made]) == [f"[CLS] {' '.join(LINES[:cut])} [SEP] {' '.join(LINES[cut:])} [SEP]"]

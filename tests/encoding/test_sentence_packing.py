@@ -95,13 +95,7 @@ def test_the_limit_is_of_sentences_that_were_used():
         segments = list(packer.pack(iter(made), max_inputs=limit))
         assert len(segments) == packer.counts.sentences == used
         assert packer.counts.documents == read
-    assert [(s.document, s.index) for s in segments] == [
-        ("d0", 0),
-        ("d0", 1),
-        ("d1", 1),
-        ("d2", 0),
-        ("d2", 1),
-    ]
+    assert [(s.document, s.index) for s in segments] == [("d0", 0), ("d0", 1), ("d1", 1), ("d2", 0), ("d2", 1)]
 
 
 def test_an_empty_sentence_is_passed_over():
@@ -134,9 +128,7 @@ def arcs(sentence):
 def test_shuffled_words_keep_their_arcs():
     words = tuple("abcdefgh")
     heads, relations = (3, 1, 0, 3, 4, 8, 6, 5), tuple(f"r{i}" for i in range(8))
-    sentence = AnnotatedSentence(
-        words=words, heads=heads, relations=relations, tags=tuple("ABCDEFGH"), origin="x"
-    )
+    sentence = AnnotatedSentence(words=words, heads=heads, relations=relations, tags=tuple("ABCDEFGH"), origin="x")
     orders = set()
     for seed in range(30):
         other = shuffled(sentence, Random(seed))

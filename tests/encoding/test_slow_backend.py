@@ -63,9 +63,7 @@ def test_sentence_pieces_go_to_the_word_that_they_are_cut_from(sentence_pieces, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"]
-)
+@pytest.mark.parametrize("name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"])
 def test_words_are_those_of_the_same_tokenizer_in_rust(name, tmp_path):
     """WordPiece with 30,522 pieces, in Python and in Rust, on sentences of a treebank."""
     from headscope.corpora.trees.treebank import read_treebank

@@ -9,12 +9,7 @@ from headscope.encoding.tokenizer.token_names import joined_tokens, named_tokens
     ("tokens", "shown", "words", "text"),
     [
         (["[CLS]", "play", "##ing"], ("[CLS]", "play", "##ing"), (None, 0, 0), ("playing",)),
-        (
-            ["The", "Ġcat", "s", "Ġran", "."],
-            ("The", "cat", "s", "ran", "."),
-            (0, 1, 1, 2, 2),
-            ("The", "cats", "ran."),
-        ),
+        (["The", "Ġcat", "s", "Ġran", "."], ("The", "cat", "s", "ran", "."), (0, 1, 1, 2, 2), ("The", "cats", "ran.")),
         (["Ġ", "ĠcafÃ©", "<s>", "Ċ"], (" ", "café", "<s>", "\n"), (0, 1, None, 2), (" ", "café", "\n")),
         (["▁the", "▁cat", "s", "</s>"], ("the", "cat", "s", "</s>"), (0, 1, 1, None), ("the", "cats")),
         (["low", "er</w>", "new</w>"], ("low", "er", "new"), (0, 0, 1), ("lower", "new")),

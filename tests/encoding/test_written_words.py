@@ -14,11 +14,7 @@ from headscope.encoding.segment import NO_WORD
 from headscope.encoding.tokenizer.alignment import join_words
 from support.shared_data import data
 
-TEXTS = [
-    "the cat, the dog. and the cow, too.",
-    "it's sat. it ran, it slept!",
-    "吾輩は猫である。名前はまだ無い。",
-] * 5
+TEXTS = ["the cat, the dog. and the cow, too.", "it's sat. it ran, it slept!", "吾輩は猫である。名前はまだ無い。"] * 5
 
 
 @cache
@@ -43,9 +39,7 @@ def unigram() -> Encoder:
 
     backend = Tokenizer(models.Unigram())
     backend.pre_tokenizer = pre_tokenizers.Metaspace()
-    trainer = trainers.UnigramTrainer(
-        vocab_size=70, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False
-    )
+    trainer = trainers.UnigramTrainer(vocab_size=70, special_tokens=["<unk>"], unk_token="<unk>", show_progress=False)
     backend.train_from_iterator(TEXTS, trainer)
     return Encoder(PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>"))
 
@@ -87,9 +81,7 @@ def check_alignment(encoder, words, spaces):
     }
 
 
-WORDS = st.sampled_from(
-    ["the", "cat", ",", ".", "it", "'s", "猫", "で", "。", "é", "…", "2", "a b", "!", '"']
-)
+WORDS = st.sampled_from(["the", "cat", ",", ".", "it", "'s", "猫", "で", "。", "é", "…", "2", "a b", "!", '"'])
 
 
 @settings(deadline=None)
@@ -101,9 +93,7 @@ def test_each_word_has_exactly_the_pieces_of_its_letters(encoder, row):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"]
-)
+@pytest.mark.parametrize("name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"])
 @pytest.mark.parametrize("encoder", ENCODERS)
 def test_treebanks_are_aligned_on_their_text(encoder, name):
     from headscope.corpora.trees.treebank import read_treebank
@@ -158,8 +148,6 @@ def test_windows_of_documents_are_cut_from_the_text_as_it_is_written():
     parts = list(cut_windows(document, encoder, max_length=4))
     assert len(parts) > 2
     for window in parts:
-        own = join_words(
-            document.words[window.start : window.end], document.spaces[window.start : window.end]
-        )[0]
+        own = join_words(document.words[window.start : window.end], document.spaces[window.start : window.end])[0]
         assert encoder.tokenizer.decode(window.segment.ids.tolist()) == own
     assert parts[-1].end == len(document.words)

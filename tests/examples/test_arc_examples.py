@@ -11,11 +11,7 @@ from headscope.analyses.syntax.questions import syntax_questions
 from headscope.analyses.syntax.tables import SYNTAX_BEST
 from headscope.attention.scan import scan
 from headscope.encoding.segment import Segment
-from headscope.examples.arc_examples import (
-    ArcExamples,
-    WantedHead,
-    wanted_heads,
-)
+from headscope.examples.arc_examples import ArcExamples, WantedHead, wanted_heads
 from headscope.examples.example_tables import ARC_EXAMPLES
 from support.hand_made import HandMadeSource
 from support.inputs import CLS, SEP
@@ -97,9 +93,7 @@ def test_special_tokens_and_the_word_itself_are_no_answers_and_ties_go_left():
     (row,) = examples([sentence()], lambda _: table).to_dict("records")
     assert row["outcome"] == "right"
     even = np.full((1, 1, 9, 9), 1 / 9)
-    (row,) = examples([sentence(word_ids=[-1, 0, 1, 2, 3, 4, 5, -1])], lambda _: even[..., :8, :8]).to_dict(
-        "records"
-    )
+    (row,) = examples([sentence(word_ids=[-1, 0, 1, 2, 3, 4, 5, -1])], lambda _: even[..., :8, :8]).to_dict("records")
     assert row["predicted"] == [OLD, THE]
 
 
@@ -122,9 +116,7 @@ def test_the_clitic_answers_for_the_possessor():
 def test_words_without_pieces_fall_out():
     # `the` has no piece: only `a` is asked; `dog` has none: nothing can be right about `a`.
     word_ids = [-1, 1, 2, 3, 4, 5, -1]
-    (row,) = examples([sentence(word_ids=word_ids)], lambda _: looking({4: 5}, word_ids=word_ids)).to_dict(
-        "records"
-    )
+    (row,) = examples([sentence(word_ids=word_ids)], lambda _: looking({4: 5}, word_ids=word_ids)).to_dict("records")
     assert (row["queries"], row["keys"], row["tokens"]) == ([4], [5], ["<s>", *WORDS[1:], "</s>"])
     word_ids = [-1, 1, 2, 3, 4, -1]
     assert examples([sentence(word_ids=word_ids)], lambda _: looking({}, word_ids=word_ids)).empty
@@ -185,9 +177,7 @@ def test_each_relation_has_its_own_head():
         ]
     )
     obj = WantedHead("obj", "encoder", 2, 2, "dependent->head")
-    table = examples(
-        [sentence()], lambda _: maps, DET, obj, WantedHead("case", "encoder", 1, 1, "dependent->head")
-    )
+    table = examples([sentence()], lambda _: maps, DET, obj, WantedHead("case", "encoder", 1, 1, "dependent->head"))
     assert list(table["relation"]) == ["det", "obj"]
     assert list(table["outcome"]) == ["right", "right"]
     assert table["keys"].tolist() == [[CAT, DOG], [SAW]]
@@ -198,9 +188,7 @@ def test_each_relation_has_its_own_head():
 def test_labels_folded_or_not():
     made = sentence(relations=["det:x", "amod", "nsubj", "root", "det", "obj"])
     table = looking({THE: CAT, A: DOG})
-    kept, folded = (
-        examples([made], lambda _: table, ask=syntax_questions(folded=folded)) for folded in (False, True)
-    )
+    kept, folded = (examples([made], lambda _: table, ask=syntax_questions(folded=folded)) for folded in (False, True))
     assert kept["queries"].tolist() == [[A]]
     assert folded["queries"].tolist() == [[THE, A]]
 

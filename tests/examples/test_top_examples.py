@@ -14,13 +14,7 @@ from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.vocabulary import KeyClass
 from headscope.examples import example_inputs
 from headscope.examples.example_tables import TOP_EXAMPLES
-from headscope.examples.excerpts import (
-    ExcerptCollector,
-    best_stretch,
-    highest,
-    inputs_to_read,
-    statistic_by_key,
-)
+from headscope.examples.excerpts import ExcerptCollector, best_stretch, highest, inputs_to_read, statistic_by_key
 from headscope.examples.top_examples import TOP_EXAMPLE_STATISTICS, TopExampleAccumulator
 from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare
@@ -62,11 +56,7 @@ def kept(shares, *, step=-1, length=8, statistic="previous", segments=None, **op
 def test_the_highest_means_are_kept_the_clearest_first():
     found, accumulator = kept({"a": 0.2, "b": 0.8, "c": 0.4, "d": 0.6, "e": 0.1})
     # Seven of eight rows have a token before them; the first row's share is 0 and counts.
-    assert found == [
-        (pytest.approx(0.7), "b", 0),
-        (pytest.approx(0.525), "d", 0),
-        (pytest.approx(0.35), "c", 0),
-    ]
+    assert found == [(pytest.approx(0.7), "b", 0), (pytest.approx(0.525), "d", 0), (pytest.approx(0.35), "c", 0)]
     # `previous` only: of what no other statistic keeps, no token is held.
     assert {name for name, _ in accumulator.segments} <= set("abcde")
 
@@ -123,9 +113,7 @@ def test_memory_is_bounded_by_heads_not_by_the_corpus():
 def test_what_a_statistic_is_made_of_sums_to_it():
     rng = np.random.default_rng(1)
     weights = rng.dirichlet(np.ones(7), size=7).astype(np.float32)
-    classes = np.array(
-        [KeyClass.CLS, 0, 0, KeyClass.PERIOD_COMMA, 0, KeyClass.SEP, KeyClass.SEP], dtype=np.uint8
-    )
+    classes = np.array([KeyClass.CLS, 0, 0, KeyClass.PERIOD_COMMA, 0, KeyClass.SEP, KeyClass.SEP], dtype=np.uint8)
     sums = {name: statistic_by_key(name, weights, classes).sum(1) for name in TOP_EXAMPLE_STATISTICS}
     for row in range(7):
         assert sums["previous"][row] == pytest.approx(weights[row, row - 1] if row else 0.0)
@@ -286,9 +274,7 @@ def test_chosen_sentences_are_those_of_a_plain_loop(measured):
         chosen = next(places for places in stretches if len(places) == n)
         np.testing.assert_array_equal(one.ids[chosen], ids)
         ours = np.reshape(row["weights"], (n, n))
-        np.testing.assert_allclose(
-            ours, weights[row["layer"] - 1, row["head"] - 1][np.ix_(chosen, chosen)], atol=1e-5
-        )
+        np.testing.assert_allclose(ours, weights[row["layer"] - 1, row["head"] - 1][np.ix_(chosen, chosen)], atol=1e-5)
         assert "[SEP]" not in row["text"]
         assert row["text"].split()[0][:3] in loaded.tokenizer.decode(one.ids)
 

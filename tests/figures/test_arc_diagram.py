@@ -18,12 +18,7 @@ from support import mock_inputs
 
 def example(**changes):
     """Four tokens: `dog` should attend to `barks`; it gives the separator a little."""
-    weights = [
-        [0.1, 0.1, 0.1, 0.7],
-        [0.0, 0.1, 0.6, 0.3],
-        [0.05, 0.25, 0.1, 0.6],
-        [0.01, 0.01, 0.01, 0.97],
-    ]
+    weights = [[0.1, 0.1, 0.1, 0.7], [0.0, 0.1, 0.6, 0.3], [0.05, 0.25, 0.1, 0.6], [0.01, 0.01, 0.01, 0.97]]
     row = {
         "kind": "encoder", "layer": 3, "head": 1, "direction": "dependent->head", "relation": "nsubj",
         "outcome": "right", "value": 0.6, "document": "d", "segment": 0, "tokens": ["[CLS]", "dog", "barks", "[SEP]"],
@@ -77,9 +72,7 @@ def test_a_wrong_choice_has_a_cross_and_the_right_one_is_dashed():
     (ax,) = arc_panel(example(outcome="wrong", predicted=[3])).axes
     assert [text.get_text() for text in ax.texts if "✗" in text.get_text()] == ["[SEP] ✗"]
     assert [line[:2] for line in drawn(ax, "missed")] == [(1, 2)]
-    (ax,) = arc_panel(
-        example(outcome="wrong", direction="head->dependent", queries=[2], keys=[1], predicted=[0])
-    ).axes
+    (ax,) = arc_panel(example(outcome="wrong", direction="head->dependent", queries=[2], keys=[1], predicted=[0])).axes
     assert [text.get_text() for text in ax.texts if "✗" in text.get_text()] == ["✗ [CLS]"]
     assert [line[:2] for line in drawn(ax, "missed")] == [(2, 1)]
 
@@ -180,10 +173,7 @@ def test_no_title_lies_over_another():
     figure = arc_diagram(examples, titles={"obj": long, "mark": long})
     FigureCanvasAgg(figure).draw()
     for line in (figure.axes[:3], figure.axes[3:6]):
-        boxes = [
-            ax.title.get_window_extent() if ax.get_title() else ax._left_title.get_window_extent()
-            for ax in line
-        ]
+        boxes = [ax.title.get_window_extent() if ax.get_title() else ax._left_title.get_window_extent() for ax in line]
         for one, after in pairwise(boxes):
             assert one.x1 < after.x0
     # Nor over the panel above it.
@@ -193,8 +183,7 @@ def test_no_title_lies_over_another():
 
 def test_no_example_is_refused():
     with pytest.raises(
-        ValueError,
-        match=r"^Expected at least one example of a relation, got none; run with a treebank or coref",
+        ValueError, match=r"^Expected at least one example of a relation, got none; run with a treebank or coref"
     ):
         arc_diagram(arc_examples(mock_inputs.section_4(1, 1)).iloc[:0])
 

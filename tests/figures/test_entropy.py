@@ -47,7 +47,5 @@ def test_uniform_line_of_one_layer_can_be_seen():
 def test_another_number_of_axes_is_refused():
     from matplotlib.figure import Figure
 
-    with pytest.raises(
-        ValueError, match=r"^Expected 1 rows of 2 axes \(encoder\), got \[1\]; give one row a kind"
-    ):
+    with pytest.raises(ValueError, match=r"^Expected 1 rows of 2 axes \(encoder\), got \[1\]; give one row a kind"):
         entropy_by_layer(mock_inputs.encoder(1, 1).stats, axes=[[Figure().subplots()]])

@@ -88,9 +88,7 @@ def test_the_note_says_which_part_is_drawn():
 
 def test_weights_that_do_not_fit_are_refused():
     row = pd.Series({"tokens": ["a", "b"], "keys": ["a", "b"], "weights": [0.5, 0.5, 1.0]})
-    with pytest.raises(
-        ValueError, match=r"^Expected 2 x 2 weights for 2 queries and 2 keys, got 3; write the weights"
-    ):
+    with pytest.raises(ValueError, match=r"^Expected 2 x 2 weights for 2 queries and 2 keys, got 3; write the weights"):
         weights_of(row)
 
 

@@ -38,10 +38,7 @@ def test_text_has_contrast_aa(scheme):
 def test_lines_and_points_have_contrast_for_graphics(scheme):
     for name, role in palette().roles.items():
         for paper in ("paper", "card"):
-            assert contrast(getattr(role.line, scheme), getattr(palette().page[paper], scheme)) >= 3, (
-                name,
-                paper,
-            )
+            assert contrast(getattr(role.line, scheme), getattr(palette().page[paper], scheme)) >= 3, (name, paper)
 
 
 def test_light_fills_of_the_behaviors_are_okabe_ito():

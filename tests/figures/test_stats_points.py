@@ -87,9 +87,7 @@ def test_previous_and_next_are_not_swapped():
 def test_names_follow_the_order_of_the_ends(encoder):
     for ax in stats_points(encoder.stats).axes:
         ends = {one.get_gid().split("--")[2]: one.get_ydata()[-1] for one in ax.lines}
-        heights = {
-            text.get_gid().split("--")[2]: text.get_position()[1] for text in ax.texts if text.get_gid()
-        }
+        heights = {text.get_gid().split("--")[2]: text.get_position()[1] for text in ax.texts if text.get_gid()}
         assert sorted(ends, key=ends.get) == sorted(heights, key=heights.get)
 
 
@@ -124,9 +122,7 @@ def test_draws_into_given_axes(encoder):
 def test_another_number_of_axes_is_refused(encoder):
     from matplotlib.figure import Figure
 
-    with pytest.raises(
-        ValueError, match=r"^Expected 3 rows of 1 axes \(encoder\), got \[1, 1\]; give one row a panel"
-    ):
+    with pytest.raises(ValueError, match=r"^Expected 3 rows of 1 axes \(encoder\), got \[1, 1\]; give one row a panel"):
         stats_points(encoder.stats, axes=Figure().subplots(2, 1, squeeze=False).tolist())
 
 
@@ -137,9 +133,7 @@ def test_panel_shows_roles_in_their_colors_and_order(encoder):
     table = rows(encoder.stats, "encoder", "cls", mean=False)
     for layer, head, value in zip(table["layer"], table["head"], table["value"]):
         assert plotted[layer, head] == pytest.approx((layer + SPREAD * (head - 6.5) / 11, value))
-    colors = {
-        c.get_gid().split("--")[3]: c for c in ax.collections if (c.get_gid() or "").startswith("heads--")
-    }
+    colors = {c.get_gid().split("--")[3]: c for c in ax.collections if (c.get_gid() or "").startswith("heads--")}
     assert set(colors) == set(encoder.roles["role"])
     assert len(colors) > 3
     for role, marks in colors.items():

@@ -130,9 +130,7 @@ def smaller(sample: Sample, origin: Sample, verdict: Verdict, judged: Callable[[
     for name in sorted(sample.keys() | origin.keys()):
         if sample.get(name) == origin.get(name) or not more():
             continue
-        candidate = {
-            key: value for key, value in {**sample, name: origin.get(name)}.items() if value is not None
-        }
+        candidate = {key: value for key, value in {**sample, name: origin.get(name)}.items() if value is not None}
         if candidate and still(candidate):
             sample = candidate
     for name in sorted(sample):

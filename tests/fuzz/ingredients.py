@@ -23,11 +23,7 @@ NUMBERS = (
     *(-(2**31), -(2**63), 2**64, 10**18, 10**30, 10**400, 0.5, -0.0, 1e-320, 1e308, float("nan"), float("inf")),
 )  # fmt: skip
 _QUIET = settings(
-    max_examples=150,
-    phases=[Phase.generate],
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
+    max_examples=150, phases=[Phase.generate], database=None, deadline=None, suppress_health_check=list(HealthCheck)
 )
 
 

@@ -19,24 +19,7 @@ _GLOBALS = (
     *(b"cnumpy\nndarray\n", b"cnumpy\ndtype\n", b"c_codecs\nencode\n", b"cnumpy.core.multiarray\nscalar\n"),
     b"cnumpy.core.numeric\n_frombuffer\n",
 )  # fmt: skip
-_CALLS = (
-    *_GLOBALS,
-    b"R",
-    b"b",
-    b"(",
-    b"t",
-    b")",
-    b"]",
-    b"}",
-    b"u",
-    b"a",
-    b"e",
-    b"0",
-    b"2",
-    b"\x93",
-    b"\x81",
-    b".",
-)
+_CALLS = (*_GLOBALS, b"R", b"b", b"(", b"t", b")", b"]", b"}", b"u", b"a", b"e", b"0", b"2", b"\x93", b"\x81", b".")
 
 
 def mutate_pickle(content: bytes, rng: Random, use: Ingredients) -> bytes | None:
@@ -96,11 +79,7 @@ def _changed(table: pd.DataFrame, rng: Random, use: Ingredients) -> pd.DataFrame
         case 1:
             return table.rename(columns={name: str(rng.choice(use.texts))})
         case 2:
-            return (
-                table.iloc[:0]
-                if rng.random() < 0.3
-                else table.sample(frac=0.5, random_state=rng.randrange(99))
-            )
+            return table.iloc[:0] if rng.random() < 0.3 else table.sample(frac=0.5, random_state=rng.randrange(99))
         case 3:
             return table.assign(**{name: [value] * len(table)})
         case 4:
@@ -110,9 +89,7 @@ def _changed(table: pd.DataFrame, rng: Random, use: Ingredients) -> pd.DataFrame
         case 6:
             return pd.concat([table] * rng.choice((2, 3)), ignore_index=True)
         case 7:
-            return table.assign(
-                **{name: table[name].sample(frac=1, random_state=rng.randrange(99)).to_numpy()}
-            )
+            return table.assign(**{name: table[name].sample(frac=1, random_state=rng.randrange(99)).to_numpy()})
         case 8:
             return table.assign(**{name: None})
     cells = table[name].tolist()

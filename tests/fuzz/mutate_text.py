@@ -62,9 +62,7 @@ def mutate_lines(content: bytes, rng: Random, use: Ingredients, other: bytes) ->
             lines[at] = _times(lines[at], rng.choice((0, 2, 50, 2000)))
         case 8:
             content = b"\n".join(lines)
-            return rng.choice(
-                (content.replace(b"\n", b"\r\n"), content.replace(b"\n", b"\r"), content.rstrip())
-            )
+            return rng.choice((content.replace(b"\n", b"\r\n"), content.replace(b"\n", b"\r"), content.rstrip()))
         case 9:
             lines[at] = _other_number(lines[at], rng, use)
         case _:

@@ -42,9 +42,7 @@ def main() -> int:
     asked.add_argument("--seed", type=int, default=0)
     asked.add_argument("--target", action="append", choices=NAMES, help="one target; all when left out")
     asked.add_argument("--inputs", type=int, help="inputs a target, in place of minutes")
-    asked.add_argument(
-        "--jobs", type=int, default=max(1, min(2, os.cpu_count() or 1)), help="targets at a time"
-    )
+    asked.add_argument("--jobs", type=int, default=max(1, min(2, os.cpu_count() or 1)), help="targets at a time")
     asked.add_argument("--replay", type=Path, help="a finding to try again")
     asked.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     asked.add_argument("--seconds", type=float, help=argparse.SUPPRESS)
@@ -121,10 +119,7 @@ def supervise(name: str, seconds: float, options: argparse.Namespace) -> Told:
                 raise RuntimeError(f"{name}: the fuzzer itself failed; its traceback stands above")
             if code:
                 sample = read_sample(Path(folder) / "input") if worked else {}
-                keep(
-                    name,
-                    Finding(place=f"the process ended with {code}", why=f"exit code {code}", sample=sample),
-                )
+                keep(name, Finding(place=f"the process ended with {code}", why=f"exit code {code}", sample=sample))
                 total["findings"] += 1
         spent += worked
         if not code or not worked:  # at its end, or one that cannot begin
@@ -201,9 +196,7 @@ def keep(name: str, finding: Finding) -> Path:
     path.write_bytes(pack(finding.sample))
     shown = path.relative_to(ROOT) if path.is_relative_to(ROOT) else path
     again = f"python tests/fuzz/run.py --replay {shown}"
-    path.with_suffix(".txt").write_text(
-        f"{again}\n\n{finding.place}\n\n{finding.why}\n", errors="backslashreplace"
-    )
+    path.with_suffix(".txt").write_text(f"{again}\n\n{finding.place}\n\n{finding.why}\n", errors="backslashreplace")
     return shown
 
 
@@ -224,9 +217,7 @@ def tell(tallies: list[Told], seconds: float, seed: int) -> int:
     """Print the table; return 1 where there were findings."""
     print(f"{'target':<16}{'inputs':>10}{'a second':>10}{'taken':>10}{'refused':>10}{'findings':>10}")
     rows = [(name, counts, spent) for name, counts, spent in sorted(tallies)]
-    total = {
-        key: sum(counts[key] for _, counts, _ in rows) for key in ("inputs", "taken", "refused", "findings")
-    }
+    total = {key: sum(counts[key] for _, counts, _ in rows) for key in ("inputs", "taken", "refused", "findings")}
     for name, counts, spent in [*rows, ("all", total, seconds)]:
         rate = counts["inputs"] / max(spent, 1e-9)
         print(

@@ -154,9 +154,7 @@ def test_a_finding_is_kept_with_the_way_to_try_it_again(tmp_path, monkeypatch, c
     assert path.parent == tmp_path / "findings"
     assert path.with_suffix(".txt").read_text().startswith(f"python tests/fuzz/run.py --replay {path}\n")
     run = Path(__file__).parents[1] / "fuzz" / "run.py"
-    again = subprocess.run(
-        [sys.executable, run, "--replay", path], capture_output=True, text=True, check=False
-    )
+    again = subprocess.run([sys.executable, run, "--replay", path], capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr
     assert again.stdout.startswith("refused plain.py")  # text itself has no such bug
 

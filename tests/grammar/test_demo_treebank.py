@@ -28,9 +28,7 @@ def by_content(documents):
 
 
 def test_the_grammar_makes_the_file_again():
-    made = "".join(
-        f"{line}\n" for document in synthetic_documents(DEMO_DOCUMENTS) for line in conllu_lines(document)
-    )
+    made = "".join(f"{line}\n" for document in synthetic_documents(DEMO_DOCUMENTS) for line in conllu_lines(document))
     kept = (CHECKOUT / "demo" / "demo.conllu").read_bytes().decode("utf-8")
     if made != kept:
         first = list(difflib.unified_diff(kept.splitlines(), made.splitlines(), "demo.conllu", "made", n=0))

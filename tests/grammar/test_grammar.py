@@ -97,9 +97,7 @@ def test_trees_have_one_root_no_cycle_and_no_crossing():
         assert is_tree(sentence.heads), sentence.text
         assert not crosses(sentence.heads), sentence.text
         assert len(sentence.heads) == len(sentence.relations) == len(sentence.tags) == len(sentence.words)
-        assert [relation for relation, head in zip(sentence.relations, sentence.heads) if not head] == [
-            "root"
-        ]
+        assert [relation for relation, head in zip(sentence.relations, sentence.heads) if not head] == ["root"]
 
 
 LEAVES = {"case", "cc", "det", "aux", "aux:pass", "cop", "compound:prt", "cc:preconj", "punct"}
@@ -190,9 +188,7 @@ def lemma_of_each_form() -> dict[str, str]:
 
 def test_more_than_400_lemmas_occur():
     known = lemma_of_each_form()
-    said = {
-        known[word.lower()] for sentence in sentences() for word in sentence.words if word.lower() in known
-    }
+    said = {known[word.lower()] for sentence in sentences() for word in sentence.words if word.lower() in known}
     assert len(said) >= 400, len(said)
 
 
@@ -243,10 +239,7 @@ def test_all_frequent_relations_occur():
 
 def test_250_documents_give_100_of_20_relations():
     counts = Counter(
-        relation
-        for document in documents()[:250]
-        for sentence in document.sentences
-        for relation in sentence.relations
+        relation for document in documents()[:250] for sentence in document.sentences for relation in sentence.relations
     )
     assert sum(count >= 100 for relation, count in counts.items() if relation not in ("punct", "root")) >= 23
 
@@ -291,9 +284,7 @@ def test_every_document_has_two_chains():
 
 def test_mentions_are_sorted_and_inside_one_sentence():
     for document in documents():
-        assert list(document.mentions) == sorted(
-            document.mentions, key=lambda one: (one.start, -one.end, one.entity)
-        )
+        assert list(document.mentions) == sorted(document.mentions, key=lambda one: (one.start, -one.end, one.entity))
         borders = [*document.starts(), len(document.words)]
         for mention in document.mentions:
             assert any(a <= mention.start < mention.end <= b for a, b in pairwise(borders))
@@ -315,9 +306,7 @@ def test_each_type_of_mention_is_common_among_later_ones():
         tags, seen = tags_of(document), set()
         for mention in document.mentions:
             if mention.entity in seen:
-                kinds[
-                    {"PRON": "pronoun", "PROPN": "proper"}.get(tags[head_of(document, mention)], "nominal")
-                ] += 1
+                kinds[{"PRON": "pronoun", "PROPN": "proper"}.get(tags[head_of(document, mention)], "nominal")] += 1
             seen.add(mention.entity)
     assert min(kinds[kind] for kind in ("pronoun", "proper", "nominal")) > 0.2 * kinds.total(), kinds
 
@@ -372,15 +361,9 @@ def test_a_pronoun_has_its_antecedent_in_this_sentence_or_the_last():
         sentence_at = [number for number, sentence in enumerate(document.sentences) for _ in sentence.words]
         for mention in document.mentions:
             form = document.words[mention.start].lower()
-            if (
-                mention.end - mention.start > 1
-                or form not in SHE | HE | THEY | IT
-                or tags[mention.start] != "PRON"
-            ):
+            if mention.end - mention.start > 1 or form not in SHE | HE | THEY | IT or tags[mention.start] != "PRON":
                 continue
-            before = [
-                one for one in document.mentions if one.entity == mention.entity and one.start < mention.start
-            ]
+            before = [one for one in document.mentions if one.entity == mention.entity and one.start < mention.start]
             assert before, (document.words, mention)
             assert sentence_at[mention.start] - sentence_at[before[-1].start] <= 1
 
@@ -406,11 +389,7 @@ def test_of_several_candidates_a_pronoun_means_a_prominent_one():
                 for one in document.mentions
                 if one.start < mention.start and sentence_at[mention.start] - sentence_at[one.start] <= 1
             ]
-            rivals = [
-                one
-                for one in near
-                if one.entity != mention.entity and agreement_by_words(document, one) == sign
-            ]
+            rivals = [one for one in near if one.entity != mention.entity and agreement_by_words(document, one) == sign]
             own = [relation_of(document, one) for one in near if one.entity == mention.entity]
             alone += not rivals
             prominent += bool(rivals)
@@ -440,9 +419,7 @@ def test_there_are_rivals_of_the_same_gender():
     assert rivalled > 0.2 * pronouns
 
 
-def person(
-    name: str, sex: str, *, sentence: int, relation: str = "nsubj", order: int = 0, main: bool = True
-) -> Entity:
+def person(name: str, sex: str, *, sentence: int, relation: str = "nsubj", order: int = 0, main: bool = True) -> Entity:
     entity = Entity(id=name.lower(), kind="person", sex=sex, name=name, named=True)
     entity.mentions.append(Seen(sentence=sentence, order=order, relation=relation, main=main))
     return entity
@@ -456,9 +433,7 @@ def test_when_a_pronoun_is_clear():
     anna = person("Anna", "f", sentence=0)
     assert judged(anna, "nsubj", [])
     assert judged(anna, "nsubj", [person("Tom", "m", sentence=0, order=1)])
-    assert not judged(
-        anna, "nsubj", [person("Mary", "f", sentence=0, order=1, relation="obj")]
-    )  # Anna met Mary. She
+    assert not judged(anna, "nsubj", [person("Mary", "f", sentence=0, order=1, relation="obj")])  # Anna met Mary. She
     assert judged(anna, "nsubj", [person("Mary", "f", sentence=0, order=1, relation="nmod:poss", main=False)])
     mary = person("Mary", "f", sentence=1, order=2)
     assert judged(anna, "obj", [mary], subject=mary)  # Anna was tired. Mary helped her
@@ -493,9 +468,7 @@ def thing(lemma: str, *, known: bool = True, kind: str = "portable", **more: obj
 
 def spoken(tree: Node | Ref, *, mark: str = ".") -> tuple[AnnotatedSentence, list[tuple[str, str]]]:
     speaker = Speaker(Random(1), [])
-    sentence, mentions = sentence_of(
-        speaker.resolve(ended(tree, mark) if mark else tree), origin="", offset=0
-    )
+    sentence, mentions = sentence_of(speaker.resolve(ended(tree, mark) if mark else tree), origin="", offset=0)
     return sentence, [(" ".join(sentence.words[m.start : m.end]), m.entity) for m in sorted(mentions)]
 
 
@@ -521,9 +494,7 @@ def test_by_hand_two_objects():
         complements=(("iobj", name(tom())), ("obj", the(thing("key", known=False, adjectives=("old",))))),
     )
     sentence, mentions = spoken(build(clause, PAST))
-    assert rows(sentence) == (
-        "Anna/2/nsubj gave/0/root Tom/2/iobj Reed/3/flat an/7/det old/7/amod key/2/obj ./2/punct"
-    )
+    assert rows(sentence) == ("Anna/2/nsubj gave/0/root Tom/2/iobj Reed/3/flat an/7/det old/7/amod key/2/obj ./2/punct")
     assert mentions == [("Anna", "anna"), ("Tom Reed", "tom"), ("an old key", "key")]
 
 
@@ -549,9 +520,7 @@ def test_by_hand_a_question_with_a_contracted_negation():
         complements=(("obj", the(thing("lamp"))),),
         fronted=(("advmod", word("why", "ADV")),),
     )
-    sentence, _ = spoken(
-        build(clause, Form(tense="past", negated=True, contracted=True, inverted=True)), mark="?"
-    )
+    sentence, _ = spoken(build(clause, Form(tense="past", negated=True, contracted=True, inverted=True)), mark="?")
     assert rows(sentence) == (
         "Why/5/advmod did/5/aux n't/5/advmod Anna/5/nsubj carry/0/root the/7/det lamp/5/obj ?/5/punct"
     )
@@ -562,9 +531,7 @@ def test_by_hand_control_and_a_possessive():
     owner = anna()
     book = thing("ladder", known=False, owner=owner)
     inner = build(Clause(verb="find", complements=(("obj", the(book)),)), Form(tense="to"))
-    sentence, mentions = spoken(
-        build(Clause(verb="want", subject=name(owner), complements=(("xcomp", inner),)), PAST)
-    )
+    sentence, mentions = spoken(build(Clause(verb="want", subject=name(owner), complements=(("xcomp", inner),)), PAST))
     assert rows(sentence) == (
         "Anna/2/nsubj wanted/0/root to/4/mark find/2/xcomp her/6/nmod:poss ladder/4/obj ./2/punct"
     )
@@ -573,11 +540,7 @@ def test_by_hand_control_and_a_possessive():
 
 def test_by_hand_a_possessor_with_its_clitic_and_a_copula():
     kin = Entity(
-        id="brother",
-        kind="person",
-        sex="m",
-        owner=anna(),
-        noun=Noun(lemma="brother", plural="brothers", kind="m"),
+        id="brother", kind="person", sex="m", owner=anna(), noun=Noun(lemma="brother", plural="brothers", kind="m")
     )
     predicate = word("doctor", "NOUN", ("det", word("a", "DET")), ("amod", word("good", "ADJ")))
     sentence, mentions = spoken(
@@ -611,9 +574,7 @@ def test_by_hand_a_relative_clause_belongs_to_the_mention():
 
 
 def test_by_hand_coordination_is_one_mention_and_two():
-    couple = Entity(
-        id="both", kind="person", plural=True, members=(titled("Mrs.", "Hill"), titled("Mr.", "Reed"))
-    )
+    couple = Entity(id="both", kind="person", plural=True, members=(titled("Mrs.", "Hill"), titled("Mr.", "Reed")))
     said = set()
     for seed in range(30):  # there are two ways to join them; chance takes both
         for one in (couple, *couple.members):
@@ -672,18 +633,12 @@ def test_by_hand_a_fronted_clause_keeps_its_comma():
 
 def test_by_hand_an_apposition_at_the_end_has_one_mark():
     who = Entity(
-        id="who",
-        kind="person",
-        sex="f",
-        name="Clara",
-        noun=Noun(lemma="architect", plural="architects", kind="role"),
+        id="who", kind="person", sex="f", name="Clara", noun=Noun(lemma="architect", plural="architects", kind="role")
     )
     for seed in range(50):  # until chance introduces her by both
         speaker = Speaker(Random(seed), [])
         who.mentions.clear()
-        tree = ended(
-            build(Clause(verb="meet", subject=name(tom()), complements=(("obj", Ref(who=who)),)), PAST)
-        )
+        tree = ended(build(Clause(verb="meet", subject=name(tom()), complements=(("obj", Ref(who=who)),)), PAST))
         sentence, mentions = sentence_of(speaker.resolve(tree), origin="", offset=0)
         if "," in sentence.words:
             break
@@ -711,8 +666,7 @@ def test_conllu_is_read_back_by_another_library():
         ranges = [range(token["id"][0], token["id"][2] + 1) for token in read if token not in words]
         written = [token for token in read if not any(token["id"] in each for each in ranges)]
         spaced = "".join(
-            token["form"] + ("" if (token["misc"] or {}).get("SpaceAfter") == "No" else " ")
-            for token in written
+            token["form"] + ("" if (token["misc"] or {}).get("SpaceAfter") == "No" else " ") for token in written
         )
         assert spaced.rstrip() == read.metadata["text"] == own.text
 
@@ -737,9 +691,7 @@ def test_lines_of_a_document_by_hand():
         text="Anna's dog barked.",
     )
     document = AnnotatedDocument(
-        id="d1",
-        sentences=(sentence,),
-        mentions=(Mention(0, 3, "e2"), Mention(0, 2, "e1"), Mention(2, 3, "e3")),
+        id="d1", sentences=(sentence,), mentions=(Mention(0, 3, "e2"), Mention(0, 2, "e1"), Mention(2, 3, "e3"))
     )
     assert list(conllu_lines(document)) == [
         "# newdoc id = d1",

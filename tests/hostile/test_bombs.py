@@ -140,10 +140,7 @@ def test_a_long_text_has_more_time():
 # --- and what is honest is let through
 
 
-UMLAUTS = [
-    {"type": "Replace", "pattern": {"String": letter}, "content": letter + "e"}
-    for letter in "abcdefghijklmnop"
-]
+UMLAUTS = [{"type": "Replace", "pattern": {"String": letter}, "content": letter + "e"} for letter in "abcdefghijklmnop"]
 
 
 @pytest.mark.parametrize(
@@ -186,9 +183,7 @@ def test_pieces_are_those_of_the_tokenizer_itself(tmp_path):
     split = {"type": "Split", "pattern": {"Regex": r"\s+"}, "behavior": "Removed", "invert": False}
     tokenizer, _ = load_tokenizer(model_with(tmp_path, pre_tokenizer=split))
     texts = ["the cat sat", "it slept", ""]
-    expected = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()).encode_batch(
-        texts, add_special_tokens=False
-    )
+    expected = Tokenizer.from_str(tokenizer.backend_tokenizer.to_str()).encode_batch(texts, add_special_tokens=False)
     found = Encoder(tokenizer).pieces(texts)
     assert [each.ids for each in found] == [each.ids for each in expected]
     assert [each.offsets for each in found] == [each.offsets for each in expected]
@@ -198,9 +193,7 @@ def test_pieces_are_those_of_the_tokenizer_itself(tmp_path):
 
 
 def parquet(path, column, **how):
-    pq.write_table(
-        pa.table({"id": list(range(len(column))), "text": column}), path, compression="zstd", **how
-    )
+    pq.write_table(pa.table({"id": list(range(len(column))), "text": column}), path, compression="zstd", **how)
     return path
 
 
@@ -270,9 +263,7 @@ def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
     path.write_text("the cat sat\n\n" * 30)
     model = str(copied(tmp_path))
     for limit, notes in ((4, ["the inputs were drawn from the text's first 20 documents"]), (40, [])):
-        options = RunOptions(
-            model=model, text=(str(path),), packing="single", max_inputs=limit, max_length=32
-        )
+        options = RunOptions(model=model, text=(str(path),), packing="single", max_inputs=limit, max_length=32)
         run = prepare_model_run(options)
         assert run.corpora.documents == (20 if notes else 30)
         assert [note for note in run.facts()["notes"] if "drawn" in note] == notes
@@ -285,10 +276,6 @@ def test_a_run_says_that_documents_repeat_one_another(tmp_path):
         path.write_text("".join(f"{text}\n\n" for text in texts))
         run = prepare_model_run(RunOptions(model=model, text=(str(path),), packing="single", max_length=32))
         list(run.batches(2))
-        said = [
-            note for note in run.facts()["notes"] if "intervals and tests count each as independent" in note
-        ]
+        said = [note for note in run.facts()["notes"] if "intervals and tests count each as independent" in note]
         assert len(said) == notes
-        assert not said or said[0].startswith(
-            "2 documents of the 4 of text.txt (50%) repeat the text of another"
-        )
+        assert not said or said[0].startswith("2 documents of the 4 of text.txt (50%) repeat the text of another")

@@ -74,9 +74,7 @@ def arguments_of(name):
 
 def environment(home):
     """Of a user who has a home elsewhere."""
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "XDG", "MPL"))
-    }
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "XDG", "MPL"))}
     return kept | {"HOME": str(home), "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 
 

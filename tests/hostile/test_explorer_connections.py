@@ -76,8 +76,7 @@ def test_silent(client):
 
 
 @pytest.mark.parametrize(
-    "begun",
-    [b"G", b"GET / HTTP/1.1", b"GET / HTTP/1.1\r\nHost: 127.0.0.1", b"GET / HTTP/1.1\r\nA: b\r\n"],
+    "begun", [b"G", b"GET / HTTP/1.1", b"GET / HTTP/1.1\r\nHost: 127.0.0.1", b"GET / HTTP/1.1\r\nA: b\r\n"]
 )
 def test_a_head_that_stops(client, begun):
     with connect(client, begun) as wire:
@@ -213,10 +212,7 @@ def test_an_answer_that_is_not_taken():
 def test_an_answer_that_is_taken_slowly_arrives():
     """64 KiB in each while: a connection through a tunnel is slow, and none that is half-open."""
     asked = post(b'{"model": "stub", "text": "a"}')
-    with (
-        explorer(Limits(answer_seconds=0.4), look=large) as client,
-        connect(client, asked(client.port)) as wire,
-    ):
+    with explorer(Limits(answer_seconds=0.4), look=large) as client, connect(client, asked(client.port)) as wire:
         got, started = 0, time.monotonic()
         while got < LARGE:
             part = wire.recv(1 << 16)
@@ -271,9 +267,7 @@ def test_where_all_are_being_answered_a_further_one_is_told():
         until(lambda: len(client.server.server_state.tasks) == 4)
         answer = ask(client.port, GET(client.port))
         assert (answer.status, answer.headers["retry-after"]) == (503, "1")
-        assert (
-            json.loads(answer.body)["error"] == "4 requests are being answered already; ask again in a moment"
-        )
+        assert json.loads(answer.body)["error"] == "4 requests are being answered already; ask again in a moment"
 
 
 def test_a_stop_waits_for_nobody():
@@ -358,9 +352,7 @@ def test_where_no_file_can_be_opened_a_line_is_said(said):
     error = OSError(errno.EMFILE, "Too many open files")
     loop = asyncio.new_event_loop()
     for _ in range(2000):
-        say_loops(
-            loop, {"message": "socket.accept() out of system resource", "exception": error, "socket": None}
-        )
+        say_loops(loop, {"message": "socket.accept() out of system resource", "exception": error, "socket": None})
     loop.close()
     sentence = "socket.accept() out of system resource: OSError: [Errno 24] Too many open files"
     assert said[0] == [f"headscope: the explorer's server: {sentence}\n"]

@@ -41,13 +41,7 @@ def parquet(folder, columns):
 
 @pytest.mark.parametrize(
     ("begin", "shown"),
-    [
-        ("\x1b[2J", "\\x1b"),
-        ("\x9b", "\\x9b"),
-        ("\u202e", "\\u202e"),
-        ("\u200b", "\\u200b"),
-        ("\x7f", "\\x7f"),
-    ],
+    [("\x1b[2J", "\\x1b"), ("\x9b", "\\x9b"), ("\u202e", "\\u202e"), ("\u200b", "\\u200b"), ("\x7f", "\\x7f")],
 )
 def test_json_that_begins_with_what_cannot_be_printed(begin, shown, tmp_path):
     path = tmp_path / "x.json"
@@ -111,10 +105,7 @@ def test_text_that_is_none(value, tmp_path):
         ("ud:en\x1b[2J", "ud:en\\x1b[2j is no treebank"),
         ("ud:en_ewt\nx", "ud:en_ewt\\nx is no treebank"),
         ("ud:" + "x" * 5000, "ud:" + "x" * 77 + "... is no treebank"),
-        (
-            "wikitext/" + "x" * 5000,
-            "wikitext has no split " + "x" * 80 + "...; choose one of validation, test, train",
-        ),
+        ("wikitext/" + "x" * 5000, "wikitext has no split " + "x" * 80 + "...; choose one of validation, test, train"),
         ("wikitext" * 5000, "...' is no name of a corpus to fetch"),
         ("wikitext@\x1b[2J", "the revision \\x1b[2J is no branch, tag or commit"),
         ("wikitext@" + "x" * 5000, "is no branch, tag or commit"),
@@ -176,9 +167,7 @@ def test_a_weight_file_whose_type_is_a_family_of_emoji(tmp_path):
     """A library's message quotes it; joiners hide in it."""
     from headscope.models.folder.weight_files import read_headers
 
-    header = json.dumps(
-        {"a": {"dtype": "\U0001f469\u200d\U0001f467", "shape": [1], "data_offsets": [0, 4]}}
-    ).encode()
+    header = json.dumps({"a": {"dtype": "\U0001f469\u200d\U0001f467", "shape": [1], "data_offsets": [0, 4]}}).encode()
     (tmp_path / "model.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + b"\0" * 4)
     with pytest.raises(ModelError) as refused:
         read_headers(tmp_path)

@@ -72,11 +72,7 @@ TWICE = {
     "text": Twice("a.txt", TEXT, lambda p: TextCorpus((str(p),)), digest, read),
     "text in a folder": Twice("in/a.txt", TEXT, lambda p: TextCorpus((str(p.parent),)), digest, read),
     "features": Twice(
-        "a.json",
-        json.dumps([{"text": "a dog"}, {"text": "b"}]),
-        lambda p: TextCorpus((str(p),)),
-        digest,
-        read,
+        "a.json", json.dumps([{"text": "a dog"}, {"text": "b"}]), lambda p: TextCorpus((str(p),)), digest, read
     ),
     "treebank": Twice("a.conllu", _TREES, lambda p: AnnotatedCorpus.treebank((str(p),)), digest, read),
     "treebank, read in part": Twice(
@@ -87,16 +83,12 @@ TWICE = {
         digest,
     ),
     "coreference": Twice("a.conllu", _TREES, lambda p: AnnotatedCorpus.coreference((str(p),)), digest, read),
-    "its text": Twice(
-        "a.conllu", _TREES, lambda p: AnnotatedText([AnnotatedCorpus.treebank((str(p),))]), digest, read
-    ),
+    "its text": Twice("a.conllu", _TREES, lambda p: AnnotatedText([AnnotatedCorpus.treebank((str(p),))]), digest, read),
     "conll-2012": Twice(
         "a.conll", READERS["conll2012"].good, lambda p: AnnotatedCorpus.coreference((str(p),)), digest, read
     ),
     "gap": Twice("a.tsv", _GAP, lambda p: GapCorpus((str(p),)), digest, read),
-    "training text": Twice(
-        "a.txt", TEXT, lambda p: TrainingText(text=(str(p),)), lambda c: list(c.lines()), read
-    ),
+    "training text": Twice("a.txt", TEXT, lambda p: TrainingText(text=(str(p),)), lambda c: list(c.lines()), read),
     "training treebank": Twice(
         "a.conllu", _TREES, lambda p: TrainingText(treebank=(str(p),)), lambda c: list(c.lines()), read
     ),
@@ -265,8 +257,6 @@ def test_train_stops(cli, model, tmp_path, monkeypatch):
             seen.append(CHANGES["appended to"](path))
 
     monkeypatch.setattr(TrainingText, "lines", lines_then_change)
-    code, _, err = cli(
-        "train", "--size", "1x1x8", "--vocabulary", "60", "--text", path, "--out", tmp_path / "m"
-    )
+    code, _, err = cli("train", "--size", "1x1x8", "--vocabulary", "60", "--text", path, "--out", tmp_path / "m")
     assert code == 2
     assert "a.txt changed while it was read: " in err

@@ -106,9 +106,7 @@ def found(run, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.ESTALE], ids=errno.errorcode.get)
-def test_a_run_that_is_refused_at_each_write_in_turn_keeps_what_is_finished(
-    number, run, found, tmp_path, monkeypatch
-):
+def test_a_run_that_is_refused_at_each_write_in_turn_keeps_what_is_finished(number, run, found, tmp_path, monkeypatch):
     """The n-th write fails, for every n: what is there is whole, no part is left, and the next run goes on from it."""
     measured = remember(found, monkeypatch)
     settle, writes = atomic.settle, 0

@@ -7,15 +7,7 @@ import pytest
 from headscope.corpora.mentions.unmatched import refusing_unmatched
 from headscope.errors import HeadscopeError
 from support.hostile import each, printable
-from support.hostile_inputs import (
-    DAMAGES,
-    READERS,
-    damaged,
-    dropped,
-    parquet_cases,
-    read_parquet,
-    refused,
-)
+from support.hostile_inputs import DAMAGES, READERS, damaged, dropped, parquet_cases, read_parquet, refused
 
 SECONDS = 10
 

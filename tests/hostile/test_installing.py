@@ -41,8 +41,7 @@ def test_an_embedded_model_is_named_by_its_package(monkeypatch):
     with pytest.raises(ModelError) as refused:
         load_model("headscope-decoder")
     assert str(refused.value) == (
-        "headscope-decoder is a package of its own; install it with pip install "
-        f"{ROOT}/packages/headscope-decoder"
+        f"headscope-decoder is a package of its own; install it with pip install {ROOT}/packages/headscope-decoder"
     )
     assert (ROOT / "packages" / "headscope-decoder" / "pyproject.toml").is_file()
 

@@ -123,37 +123,17 @@ def commands(model, place):
     yield "syntax", ("syntax", "--treebank", trees, "--model", model)
     yield "coref", ("coref", "--coref", mentions, "--model", model)
     yield "importance", ("importance", "--text", text, "--model", model)
-    yield (
-        "probes",
-        ("probes", "--treebank", trees, "--treebank-train", trees, "--allow-overlap", "--model", model),
-    )
+    yield ("probes", ("probes", "--treebank", trees, "--treebank-train", trees, "--allow-overlap", "--model", model))
     yield "distances", ("distances", "--text", text, "--model", model)
     for which in ("head", "neuron"):
-        yield (
-            f"view-{which}",
-            ("view", which, "--text", "the cat", "--model", model, "--out", place / "v.html"),
-        )
-    yield (
-        "view-generate",
-        ("view", "--text", "the cat", "--generate", 2, "--model", model, "--out", place / "v.html"),
-    )
+        yield (f"view-{which}", ("view", which, "--text", "the cat", "--model", model, "--out", place / "v.html"))
+    yield ("view-generate", ("view", "--text", "the cat", "--generate", 2, "--model", model, "--out", place / "v.html"))
     yield "train", ("train", "--text", text, "--model", model, *out)
     yield "train-tokenizer", ("train", "--text", text, "--size", "1x1x8", "--tokenizer", model, *out)
 
 
 COMMANDS = (
-    *(
-        "report",
-        "stats",
-        "segments",
-        "extract",
-        "extract-debug",
-        "convert",
-        "syntax",
-        "coref",
-        "importance",
-        "probes",
-    ),
+    *("report", "stats", "segments", "extract", "extract-debug", "convert", "syntax", "coref", "importance", "probes"),
     *("distances", "view-head", "view-neuron", "view-generate", "train", "train-tokenizer"),
 )
 REFUSED = tuple(folders.code_folders())
@@ -183,13 +163,9 @@ def test_no_function_runs_a_folders_code(look, case, tmp_path, marker, answers):
     made = case.make(tmp_path)
     text = tmp_path / "text.txt"
     text.write_text("the cat sat .\nthe dog ran .\n\n" * 3)
-    given = {"load_model": {}, "report": {"text": text, "out": tmp_path / "out"}}.get(
-        look, {"text": "the cat"}
-    )
+    given = {"load_model": {}, "report": {"text": text, "out": tmp_path / "out"}}.get(look, {"text": "the cat"})
     with pytest.raises(ModelError, match=folders.OWN_CODE):
-        getattr(headscope, look)(model=str(made), **given) if look != "load_model" else headscope.load_model(
-            made
-        )
+        getattr(headscope, look)(model=str(made), **given) if look != "load_model" else headscope.load_model(made)
     assert not marker.exists()
     assert answers.tell() == 0
 
@@ -223,9 +199,7 @@ def test_a_known_family_is_loaded_without_the_code_beside_it(command, case, tmp_
 
 
 def test_the_words_of_a_refusal(tmp_path):
-    made = folders.copied(
-        tmp_path, folders.in_json("config.json", model_type="evil", auto_map={"AutoConfig": "a.B"})
-    )
+    made = folders.copied(tmp_path, folders.in_json("config.json", model_type="evil", auto_map={"AutoConfig": "a.B"}))
     with pytest.raises(ModelError) as refused:
         load_model(made)
     assert str(refused.value) == (

@@ -174,10 +174,7 @@ def test_each_reader_says_it_from_the_command_line(whole, tmp_path):
         f"headscope: {copy / 'tables' / 'stats.parquet'} was changed or damaged since the run wrote it; give the "
         f"same headscope command with --out {copy} again, which measures that part anew\n"
     )
-    for arguments in (
-        ("atlas", copy, "--out", tmp_path / "site"),
-        ("explore", "--study", copy, "--no-browser"),
-    ):
+    for arguments in (("atlas", copy, "--out", tmp_path / "site"), ("explore", "--study", copy, "--no-browser")):
         assert run_command(*arguments) == (2, "", says)
     with pytest.raises(InputError):
         head_atlas(copy, out=tmp_path / "site")

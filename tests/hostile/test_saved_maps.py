@@ -146,10 +146,7 @@ def test_a_bad_index_is_known_without_the_weights(name, tmp_path):
 @each(
     case
     for case in (*index_values(), *index_files(), *shards())
-    if any(
-        word in case.name
-        for word in ("billion", "terabyte", "gigabyte", "99 MB", "overflow", "in lists", "huge")
-    )
+    if any(word in case.name for word in ("billion", "terabyte", "gigabyte", "99 MB", "overflow", "in lists", "huge"))
 )
 def test_what_is_absurd_is_refused_at_once_and_in_little_memory(case, tmp_path):
     place = case.make(tmp_path)
@@ -226,9 +223,7 @@ def test_a_link_within_the_folder_is_fine(tmp_path):
 
 def test_what_is_said_of_a_tree(tmp_path):
     place = edited(lambda content: content["entries"][0]["fields"].update(heads=7), tmp_path)
-    assert refused(
-        lambda: SyntaxMeasurement(prepare(RunOptions(maps=place, stages=("syntax",)))).measure()
-    ) == (
+    assert refused(lambda: SyntaxMeasurement(prepare(RunOptions(maps=place, stages=("syntax",)))).measure()) == (
         "segment 1 of document a: expected heads as a list of whole numbers, and relns as a list of names; give a "
         "treebank, or maps that were extracted from one"
     )
@@ -274,15 +269,9 @@ def test_an_array_of_zeros_is_not_drawn(dtype):
         ([[[[1.0], [0.5, 0.5]]]], "layer 1 of encoder attention is no array of numbers ("),
         ([np.ones((2, 3, 3), dtype=complex)], "layer 1 of encoder attention is no array of numbers ("),
         ([np.full((2, 3, 3), None)], "layer 1 of encoder attention is no array of numbers ("),
-        (
-            [np.full((2, 3, 3), 3)],
-            "encoder attention of head 1-1, row 1 holds 3; expected weights between 0 and 1",
-        ),
+        ([np.full((2, 3, 3), 3)], "encoder attention of head 1-1, row 1 holds 3; expected weights between 0 and 1"),
         ([np.full((2, 3, 3), 1e300)], "encoder attention of head 1-1, row 1 holds inf; expected weights"),
-        (
-            torch.full((1, 1, 2, 3, 3), -1.0),
-            "encoder attention of head 1-1, row 1 holds -1; expected weights",
-        ),
+        (torch.full((1, 1, 2, 3, 3), -1.0), "encoder attention of head 1-1, row 1 holds -1; expected weights"),
     ],
 )
 def test_what_is_no_array_of_weights_is_not_drawn(attention, says):
@@ -359,8 +348,7 @@ def test_what_is_said_of_tensors(tmp_path):
         f"heads, queries, keys]; {AGAIN}"
     )
     assert text("maps of BF16") == (
-        "MAPS: the encoder maps of segment 1 of document b are of type BF16, expected F16 as the index says; "
-        + AGAIN
+        "MAPS: the encoder maps of segment 1 of document b are of type BF16, expected F16 as the index says; " + AGAIN
     )
     assert text("a mask not stored") == (
         f"MAPS/{SHARD}: mask.9 is missing, expected U8 of shape [4], a bit for each of 5 rows and 5 keys; {AGAIN}"

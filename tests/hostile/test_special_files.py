@@ -42,11 +42,7 @@ def base(tmp_path_factory):
 @pytest.fixture(scope="module")
 def options(base):
     return RunOptions(
-        model=str(whole_folder()),
-        text=(str(base / "text.txt"),),
-        packing="single",
-        max_length=32,
-        stages=tuple(STAGES),
+        model=str(whole_folder()), text=(str(base / "text.txt"),), packing="single", max_length=32, stages=tuple(STAGES)
     )
 
 
@@ -198,9 +194,7 @@ def test_every_file_of_a_model(tmp_path):
             with guarded(), pytest.raises(ModelError) as refused:
                 load_model(made)
             # A link's own FIFO lies in the folder too.
-            assert str(refused.value).endswith(
-                f" is {called}; expected files alone: take it out of the folder"
-            )
+            assert str(refused.value).endswith(f" is {called}; expected files alone: take it out of the folder")
 
 
 def test_a_pickle(tmp_path):
@@ -228,9 +222,7 @@ def problem_of(action, *given, **how):
     with pytest.raises(UnreadableFileError) as refused:
         action(*given, **how)
     assert isinstance(refused.value, HeadscopeError)
-    assert str(refused.value).endswith(
-        f" {refused.value.problem}; put the file itself there, or make it again"
-    )
+    assert str(refused.value).endswith(f" {refused.value.problem}; put the file itself there, or make it again")
     return refused.value.problem
 
 
@@ -243,9 +235,7 @@ def test_what_the_reader_says(tmp_path):
     assert problem_of(read_json, path, most=13, parts=1) == "has more than 1 lists and objects"
     assert problem_of(read_json, tmp_path, most=13) == "is a folder; expected a regular file"
     path.write_bytes(b"\xff")
-    assert problem_of(read_json, path, most=13).startswith(
-        "is not JSON ('utf-8' codec can't decode byte 0xff"
-    )
+    assert problem_of(read_json, path, most=13).startswith("is not JSON ('utf-8' codec can't decode byte 0xff")
     path.write_text("9" * 5000)
     assert problem_of(read_json, path, most=5000) == "is not JSON (a number has thousands of digits)"
     path.write_text("[" * 5000)
@@ -256,6 +246,4 @@ def test_what_the_reader_says(tmp_path):
 
 def test_a_file_of_the_system_that_has_no_size_and_no_end():
     """A regular file of 0 bytes, of which more can be read than it says."""
-    assert (
-        problem_of(read_regular, Path("/proc/self/maps"), most=100) == "has 101 bytes; expected at most 100"
-    )
+    assert problem_of(read_regular, Path("/proc/self/maps"), most=100) == "has 101 bytes; expected at most 100"

@@ -27,15 +27,11 @@ from support.hostile import printable
 
 COMMANDS = list(typer.main.get_command(app).commands)
 
-each_text = pytest.mark.parametrize(
-    "text", [pytest.param(text, id=name) for name, text in made.TEXTS.items()]
-)
+each_text = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in made.TEXTS.items()])
 each_held = pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in made.HELD.items()])
 # Where the table is slow to draw, or to load: a third of them, another one each.
 thirds = [
-    pytest.mark.parametrize(
-        "text", [pytest.param(text, id=name) for name, text in list(made.HELD.items())[at::3]]
-    )
+    pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in list(made.HELD.items())[at::3]])
     for at in range(3)
 ]
 # A character may take ten when it is written out.
@@ -106,9 +102,7 @@ def test_a_table_of_probes(text, capsys):
 @each_held
 def test_a_table_of_clusters(text, capsys):
     clusters = pd.DataFrame({"cluster": [1], "size": [2], "stability": [0.5], "silhouette": [0.3]})
-    heads = pd.DataFrame(
-        {"cluster": 1, "layer": 1, "head": [1, 2], "role": pd.Series([text, text], dtype=object)}
-    )
+    heads = pd.DataFrame({"cluster": 1, "layer": 1, "head": [1, 2], "role": pd.Series([text, text], dtype=object)})
     show([BY_NAME["distances"].load("in_terminal:_clusters")(clusters, heads)])
     check_output(capsys.readouterr().out, text)
 
@@ -120,10 +114,7 @@ def test_what_a_report_says(text, capsys, monkeypatch, tmp_path):
     from headscope.reporting import every_finding as reporting_run
 
     study = SimpleNamespace(
-        summary=lambda: f"{text}: 2 x 2 heads",
-        manifest={"notes": [text]},
-        path=tmp_path / text,
-        report_path=text,
+        summary=lambda: f"{text}: 2 x 2 heads", manifest={"notes": [text]}, path=tmp_path / text, report_path=text
     )
     monkeypatch.setattr(atlas_run, "run_report", lambda *_, **__: study)
     monkeypatch.setattr(reporting_run, "first_findings", lambda _: [f"8-10 finds {text}."])
@@ -189,19 +180,7 @@ def test_progress_in_a_bar(text, monkeypatch):
         watch(Progress(text, 3, 9, 3, None, 1.0))
         watch._bar.refresh()
     raw = stream.getvalue()
-    for sent in (
-        "\x1b[31m",
-        "\x1b[2J",
-        "\x1b]",
-        "\x1bP",
-        "\x1bZ",
-        "\x9b",
-        "\x07",
-        "\b",
-        "\0",
-        "\u202e",
-        "\u200b",
-    ):
+    for sent in ("\x1b[31m", "\x1b[2J", "\x1b]", "\x1bP", "\x1bZ", "\x9b", "\x07", "\b", "\0", "\u202e", "\u200b"):
         assert sent not in raw
     if text == "[/x]":
         assert "[/x]" in raw
@@ -324,14 +303,8 @@ def test_a_stream_that_is_none(gone, capsys, monkeypatch):
             ["convert"],
             "headscope convert expects IN, which was not given; headscope convert --help lists what it takes",
         ),
-        (
-            ["view", "head", "b", "c"],
-            "got unexpected extra argument(s) (c); headscope view --help lists what it takes",
-        ),
-        (
-            ["stast"],
-            f"there is no command 'stast'; expected one of {', '.join(COMMANDS)}; did you mean stats?",
-        ),
+        (["view", "head", "b", "c"], "got unexpected extra argument(s) (c); headscope view --help lists what it takes"),
+        (["stast"], f"there is no command 'stast'; expected one of {', '.join(COMMANDS)}; did you mean stats?"),
         (
             ["stats", "--text", "a\0b"],
             "the argument 'a⟨U+0000⟩b' holds a NUL, which no file name or text may; give it without",
@@ -403,12 +376,7 @@ def test_a_full_disk_as_output():
 
 @pytest.mark.parametrize(
     ("arguments", "shell", "code"),
-    [
-        (["--version"], ">&-", 0),
-        (["foo"], "2>&-", 2),
-        (["foo"], "2>/dev/full", 2),
-        (["--version"], "<&- >&- 2>&-", 0),
-    ],
+    [(["--version"], ">&-", 0), (["foo"], "2>&-", 2), (["foo"], "2>/dev/full", 2), (["--version"], "<&- >&- 2>&-", 0)],
 )
 def test_a_stream_that_is_closed_or_full(arguments, shell, code):
     assert program(*arguments, shell=shell) == (code, "", "")

@@ -57,9 +57,7 @@ def test_a_stopped_training_begins_again_and_comes_to_the_same(name, damage, tex
     damage(out / name)
     again = train(text=text, out=out, **HOW)
     assert weights(again) == weights(whole)
-    lost = (
-        name == "resume.safetensors" and damage.__name__ == "_gone"
-    )  # there is nothing that could be damaged
+    lost = name == "resume.safetensors" and damage.__name__ == "_gone"  # there is nothing that could be damaged
     bit = name == "training.parquet" and damage.__name__ == "_one_bit"  # may lie in what is not read
     if not bit:
         assert (BEGAN in again.facts["notes"]) is not lost

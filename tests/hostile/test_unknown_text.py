@@ -49,9 +49,7 @@ def read(encoder, lines, *, packing="single"):
 def test_the_share_decides(encoder, unknown, packing):
     lines = [line(unknown)] * 8
     if unknown >= 9:
-        with pytest.raises(
-            InputError, match=rf"^the model's tokenizer does not know the text: .*{CAUSE}; give"
-        ):
+        with pytest.raises(InputError, match=rf"^the model's tokenizer does not know the text: .*{CAUSE}; give"):
             read(encoder, lines, packing=packing)
         return
     known, _ = read(encoder, lines, packing=packing)
@@ -94,8 +92,7 @@ def test_case_is_named_where_it_is_the_cause(tmp_path, changed, cause):
         given["normalizer"] = None
         if cause == "upper-case":
             given["model"]["vocab"] = {
-                piece if piece.startswith("[") else piece.upper(): i
-                for piece, i in given["model"]["vocab"].items()
+                piece if piece.startswith("[") else piece.upper(): i for piece, i in given["model"]["vocab"].items()
             }
         path.write_text(json.dumps(given))
 

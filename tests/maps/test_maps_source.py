@@ -42,17 +42,11 @@ def names(ids):
 def index_for(layout, **options):
     about = {"store": "float32", "word_level": None, **options}
     return MapsIndex(
-        model={"name": "tiny"},
-        special={"cls": "[CLS]", "sep": "[SEP]"},
-        layout=layout,
-        signature={"id": "x"},
-        **about,
+        model={"name": "tiny"}, special={"cls": "[CLS]", "sep": "[SEP]"}, layout=layout, signature={"id": "x"}, **about
     )
 
 
-def save(
-    folder, family, segments, *, size=4, side="right", tile_limit=1 << 26, shuffle=False, others=(), **options
-):
+def save(folder, family, segments, *, size=4, side="right", tile_limit=1 << 26, shuffle=False, others=(), **options):
     model = shared_tiny_model(family)
     vocab = vocabulary(has_cls=family not in DECODERS)
     anatomy = examine(model, vocab)
@@ -77,18 +71,14 @@ def model_stats(family, segments):
     model = shared_tiny_model(family)
     vocab = vocabulary(has_cls=family not in DECODERS)
     anatomy = examine(model, vocab)
-    return stats_of(
-        ModelSource(model, anatomy, vocab, [segments[i : i + 5] for i in range(0, len(segments), 5)])
-    )
+    return stats_of(ModelSource(model, anatomy, vocab, [segments[i : i + 5] for i in range(0, len(segments), 5)]))
 
 
 def assert_same_stats(found, expected, *, atol):
     assert [each.kind for each in found] == [each.kind for each in expected]
     for one, other in zip(found, expected):
         for number in ("value", "low", "high"):
-            np.testing.assert_allclose(
-                getattr(one.values, number), getattr(other.values, number), rtol=0, atol=atol
-            )
+            np.testing.assert_allclose(getattr(one.values, number), getattr(other.values, number), rtol=0, atol=atol)
         np.testing.assert_allclose(one.uniform, other.uniform, rtol=0, atol=1e-7)
         np.testing.assert_array_equal(one.n, other.n)
 
@@ -105,9 +95,7 @@ def test_statistics_from_saved_maps_equal_those_from_the_model(family, tmp_path)
 
 @pytest.mark.parametrize("family", ["bert", "gpt2", "t5", "modernbert"])
 def test_left_padding_gives_the_same_maps(family, tmp_path):
-    assert left_padding_works(
-        shared_tiny_model(family), examine(shared_tiny_model(family), vocabulary()), vocabulary()
-    )
+    assert left_padding_works(shared_tiny_model(family), examine(shared_tiny_model(family), vocabulary()), vocabulary())
     segments = made_up_segments(6)
     save(tmp_path / "right", family, segments)
     save(tmp_path / "left", family, segments, side="left")
@@ -163,9 +151,7 @@ def test_masks_that_are_no_default_survive(tmp_path):
     segments = made_up_segments(8)
     save(tmp_path / "maps", "modernbert", segments)
     index = read_index(tmp_path / "maps")
-    lengths = {
-        len(segment) for segment in segments if len(segment) > 4
-    }  # a window of 3 each way hides nothing in 4
+    lengths = {len(segment) for segment in segments if len(segment) > 4}  # a window of 3 each way hides nothing in 4
     assert len(index.masks) == len(lengths)  # one for each length, shared by segments and by local layers
     source = MapsSource(tmp_path / "maps")
     for entry in index.entries:
@@ -192,9 +178,7 @@ def test_word_level_maps(tmp_path):
                 "token_type_ids": torch.from_numpy(segment.token_types)[None],
             }
             eager = torch.stack(eager_maps(shared_tiny_model("bert"), **inputs)["self"])[:, 0]
-            expected = word_level(
-                eager, torch.from_numpy(segment.word_ids)[None].expand(3, -1), pooling=pooling
-            )
+            expected = word_level(eager, torch.from_numpy(segment.word_ids)[None].expand(3, -1), pooling=pooling)
             np.testing.assert_allclose(source.maps(entry)["encoder"], expected.weights, atol=2e-6)
     # Tiles that end between words give the same.
     save(tmp_path / "cut", "bert", segments, word_level="mean", tile_limit=4 * 4 * 20 * 4)
@@ -254,9 +238,7 @@ LAYOUT = (KindLayout("encoder", 2, 2),)
 def small(folder, **options):
     with MapsFolder(folder, index_for(LAYOUT), **options) as writer:
         for document in ("a", "b"):
-            writer.add(
-                MapEntry(document=document, index=0, input=TOKENS), {"encoder": np.full((2, 2, 3, 3), 1 / 3)}
-            )
+            writer.add(MapEntry(document=document, index=0, input=TOKENS), {"encoder": np.full((2, 2, 3, 3), 1 / 3)})
     return folder
 
 
@@ -307,9 +289,7 @@ def test_a_damaged_index(old, new, why, tmp_path):
     text = path.read_text()
     assert old in text
     path.write_text(text.replace(old, new))
-    assert (
-        refused(lambda: MapsSource(tmp_path / "maps")) == f"{path} is damaged ({why}); extract the maps again"
-    )
+    assert refused(lambda: MapsSource(tmp_path / "maps")) == f"{path} is damaged ({why}); extract the maps again"
 
 
 def test_an_index_that_breaks_off(tmp_path):
@@ -324,14 +304,9 @@ def test_broken_shards(tmp_path):
     whole = shard.read_bytes()
     again = "copy the whole folder again, or extract the maps again"
     shard.write_bytes(whole[:-10])
-    assert (
-        refused(lambda: walk(folder))
-        == f"{shard} has {len(whole) - 10} bytes, expected {len(whole)}; {again}"
-    )
+    assert refused(lambda: walk(folder)) == f"{shard} has {len(whole) - 10} bytes, expected {len(whole)}; {again}"
     shard.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-    assert refused(lambda: walk(folder)) == (
-        f"{shard} is not the file that was written (its hash differs); {again}"
-    )
+    assert refused(lambda: walk(folder)) == (f"{shard} is not the file that was written (its hash differs); {again}")
     shard.unlink()
     assert refused(lambda: walk(folder)) == f"{shard} is missing; {again}"
 
@@ -399,10 +374,7 @@ with MapsFolder(sys.argv[1], index, shard_bytes=1) as writer:
 def test_a_killed_process_leaves_no_readable_half(sent, tmp_path):
     folder = tmp_path / "maps"
     with subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(folder)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env=os.environ,
+        [sys.executable, "-c", SCRIPT, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=os.environ
     ) as process:
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(sent)

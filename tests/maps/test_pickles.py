@@ -20,9 +20,7 @@ from headscope.maps.pickles import read_original_pickle, write_original_pickle
 from headscope.maps.unpickling import read_plain_pickle
 from headscope.models.anatomy import KindLayout
 
-EXPECTED = (
-    "expected only arrays of numbers, dicts, lists, strings and numbers, as the original code writes them"
-)
+EXPECTED = "expected only arrays of numbers, dicts, lists, strings and numbers, as the original code writes them"
 RNG = np.random.default_rng(0)
 
 
@@ -32,18 +30,8 @@ def attention(layers, heads, n):
 
 def entries():
     return [
-        {
-            "attns": attention(2, 3, 5),
-            "tokens": ["[CLS]", "play", "##ing", ".", "[SEP]"],
-            "relns": ["root", "punct"],
-        },
-        {
-            "attns": attention(2, 3, 3),
-            "tokens": ["[CLS]", "é日🙂", "[SEP]"],
-            "heads": [0, 1],
-            "score": 0.5,
-            "x": None,
-        },
+        {"attns": attention(2, 3, 5), "tokens": ["[CLS]", "play", "##ing", ".", "[SEP]"], "relns": ["root", "punct"]},
+        {"attns": attention(2, 3, 3), "tokens": ["[CLS]", "é日🙂", "[SEP]"], "heads": [0, 1], "score": 0.5, "x": None},
     ]
 
 
@@ -53,9 +41,7 @@ def assert_equal(found, expected):
         assert one.keys() == other.keys()
         np.testing.assert_array_equal(one["attns"], other["attns"])
         assert one["attns"].dtype == other["attns"].dtype
-        assert {k: v for k, v in one.items() if k != "attns"} == {
-            k: v for k, v in other.items() if k != "attns"
-        }
+        assert {k: v for k, v in one.items() if k != "attns"} == {k: v for k, v in other.items() if k != "attns"}
 
 
 # --- reading what others wrote
@@ -173,10 +159,7 @@ HOSTILE = {
         lambda mark: named("builtins", "bytes", b"J\xff\xff\xff\x7f\x85"),
         "calls bytes for something else than none",
     ),
-    "ndarray itself": (
-        lambda mark: named("numpy", "ndarray", b"J\xff\xff\xff\x7f\x85\x85"),
-        "calls numpy.ndarray",
-    ),
+    "ndarray itself": (lambda mark: named("numpy", "ndarray", b"J\xff\xff\xff\x7f\x85\x85"), "calls numpy.ndarray"),
     "another array class": (
         lambda mark: named("numpy.core.multiarray", "_reconstruct", b"cnumpy\ndtype\nK\x00\x85U\x01b\x87"),
         "makes an array of an unknown kind",
@@ -189,10 +172,7 @@ HOSTILE = {
         lambda mark: pickle.dumps(np.array(["a", 1], dtype=object)),
         "holds an array of type 'O8'",
     ),
-    "a record array": (
-        lambda mark: pickle.dumps(np.zeros(2, dtype=[("a", "f8")])),
-        "holds an array of type 'V8'",
-    ),
+    "a record array": (lambda mark: pickle.dumps(np.zeros(2, dtype=[("a", "f8")])), "holds an array of type 'V8'"),
     "a dtype with fields": (
         lambda mark: array_state(
             dtype=b"cnumpy\ndtype\nU\x02f8K\x00K\x01\x87R(K\x03U\x01<N](U\x01aeNK\x00K\x00K\x00tb"
@@ -233,10 +213,7 @@ HOSTILE = {
         lambda mark: b"\x80\x02cnumpy.core.multiarray\n_reconstruct\ncnumpy\nndarray\nK\x00\x85U\x01b\x87R.",
         "holds something that is not plain data",
     ),
-    "a function as a value": (
-        lambda mark: b"\x80\x02cnumpy\ndtype\n.",
-        "holds something that is not plain data",
-    ),
+    "a function as a value": (lambda mark: b"\x80\x02cnumpy\ndtype\n.", "holds something that is not plain data"),
     "keys that are numbers": (lambda mark: pickle.dumps({1: 2}), "has a dict whose keys are not strings"),
     # Each list holds the one before it nine times: 9 ** 13 values in 300 bytes.
     "lists in lists in lists": (
@@ -264,9 +241,7 @@ HOSTILE = {
     ),
     "a string encoded many times": (
         lambda mark: many(
-            b"X" + LONG,
-            b"h\x01h\x00h\x02\x86R" * 5_000,
-            more=b"c_codecs\nencode\nq\x01X\x06\x00\x00\x00latin1q\x02",
+            b"X" + LONG, b"h\x01h\x00h\x02\x86R" * 5_000, more=b"c_codecs\nencode\nq\x01X\x06\x00\x00\x00latin1q\x02"
         ),
         "makes more bytes than it has",
     ),
@@ -371,10 +346,7 @@ GOOD = {"attns": np.full((1, 1, 2, 2), 0.5, np.float16), "tokens": ["a", "b"]}
             ", entry 1: expected attns to have shape [layers, heads, n, n], found [1, 2, 3]",
         ),
         ([{**GOOD, "tokens": "ab"}], ", entry 1: expected tokens to be a list of strings, found a string"),
-        (
-            [{**GOOD, "tokens": ["a"]}],
-            ", entry 1: attns has 2 rows, expected 1 (its tokens); extract it again",
-        ),
+        ([{**GOOD, "tokens": ["a"]}], ", entry 1: attns has 2 rows, expected 1 (its tokens); extract it again"),
         (
             [{**GOOD, "tokens": ["a"], "words": ["a"]}],
             ", entry 1: attns has 2 rows, expected 1 (its tokens) or 3 (its words and two special tokens); "
@@ -465,9 +437,7 @@ def test_there_and_back(tmp_path):
 def test_word_level_and_causal_pickles(tmp_path):
     causal = np.tril(attention(1, 2, 4)).astype(np.float32)
     causal = (causal / causal.sum(-1, keepdims=True)).astype(np.float16)
-    original = [
-        {"words": ["playing", "."], "attns": causal, "tokens": ["[CLS]", "play", "##ing", ".", "[SEP]"]},
-    ]
+    original = [{"words": ["playing", "."], "attns": causal, "tokens": ["[CLS]", "play", "##ing", ".", "[SEP]"]}]
     write_original_pickle(tmp_path / "a.pkl", original)
     pickle_to_maps(tmp_path / "a.pkl", tmp_path / "maps")
     source = MapsSource(tmp_path / "maps")
@@ -482,9 +452,7 @@ def test_word_level_and_causal_pickles(tmp_path):
 
 
 def folder_of(path, layout, entry, maps, *, word_level=None):
-    index = MapsIndex(
-        model={}, special={}, layout=layout, store="float16", word_level=word_level, signature={}
-    )
+    index = MapsIndex(model={}, special={}, layout=layout, store="float16", word_level=word_level, signature={})
     with MapsFolder(path, index) as writer:
         writer.add(entry, maps)
 

@@ -9,9 +9,7 @@ from headscope.errors import OptionError
 from headscope.models.loading.devices import choose_device
 
 
-@pytest.mark.parametrize(
-    ("cuda", "mps", "chosen"), [(0, 0, "cpu"), (0, 1, "cpu"), (1, 0, "cuda"), (1, 1, "cuda")]
-)
+@pytest.mark.parametrize(("cuda", "mps", "chosen"), [(0, 0, "cpu"), (0, 1, "cpu"), (1, 0, "cuda"), (1, 1, "cuda")])
 def test_auto_is_a_gpu_or_the_processor_and_never_a_macs_own(cuda, mps, chosen):
     """It has no float64, in which attention is summed."""
     with (
@@ -23,7 +21,5 @@ def test_auto_is_a_gpu_or_the_processor_and_never_a_macs_own(cuda, mps, chosen):
 
 @pytest.mark.parametrize("device", ["mps", "mps:0"])
 def test_a_macs_own_is_refused_with_the_reason(device):
-    with pytest.raises(
-        OptionError, match=r"^--device mps has no float64, in which attention is summed; choose cpu, "
-    ):
+    with pytest.raises(OptionError, match=r"^--device mps has no float64, in which attention is summed; choose cpu, "):
         choose_device(device)

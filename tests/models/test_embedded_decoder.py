@@ -39,18 +39,14 @@ def tokenizer(folder):
 
 @pytest.fixture(scope="module")
 def trained(folder):
-    return tf.AutoModelForCausalLM.from_pretrained(
-        folder, attn_implementation="eager", dtype=torch.float32
-    ).eval()
+    return tf.AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
 
 
 @pytest.fixture(scope="module")
 def random(folder):
     torch.manual_seed(11)
     config = tf.AutoConfig.from_pretrained(folder)
-    return tf.AutoModelForCausalLM.from_config(
-        config, attn_implementation="eager", dtype=torch.float32
-    ).eval()
+    return tf.AutoModelForCausalLM.from_config(config, attn_implementation="eager", dtype=torch.float32).eval()
 
 
 @pytest.fixture(scope="module")
@@ -129,19 +125,14 @@ def test_headscope_sees_the_same(folder, trained):
         Packer(encoder, packing="single", max_length=64).pack(read_corpus((str(demo_text()),)), max_inputs=10)
     )
     sums = StatsAccumulator(anatomy.layout)
-    scan(
-        ModelSource(loaded.model, anatomy, encoder.vocabulary, length_buckets(iter(segments), batch_size=4)),
-        [sums],
-    )
+    scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, length_buckets(iter(segments), batch_size=4)), [sums])
     heads = sums.compute()[0].heads.value
     for name, key in (("previous", lambda row: row - 1), ("cls", lambda _: 0)):
         means = []
         for segment in segments:
             weights = eager(trained, segment.ids.tolist())
             rows = [weights[:, :, row, key(row)] for row in range(0 if name == "cls" else 1, len(segment))]
-            means.append(
-                np.sum(rows, axis=0) / len(segment)
-            )  # the first row has no token before it, and counts
+            means.append(np.sum(rows, axis=0) / len(segment))  # the first row has no token before it, and counts
         assert np.allclose(heads[:, :, list(STATISTICS).index(name)], np.mean(means, axis=0), atol=1e-5)
 
 

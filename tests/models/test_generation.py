@@ -37,11 +37,7 @@ def named(tokenizer, ids):
 def step_by_step(model, **inputs):
     with torch.no_grad():
         return model.generate(
-            **inputs,
-            max_new_tokens=STEPS,
-            do_sample=False,
-            output_attentions=True,
-            return_dict_in_generate=True,
+            **inputs, max_new_tokens=STEPS, do_sample=False, output_attentions=True, return_dict_in_generate=True
         )
 
 

@@ -95,9 +95,7 @@ def test_a_hub_out_of_reach_names_what_works_offline(tmp_path):
 
 
 def test_offline_mode_says_the_same(monkeypatch):
-    with pytest.raises(
-        ModelError, match=r"^the hub cannot be reached, and org/name is not in its cache; what works"
-    ):
+    with pytest.raises(ModelError, match=r"^the hub cannot be reached, and org/name is not in its cache; what works"):
         load_model("org/name")
 
 
@@ -121,10 +119,7 @@ def test_a_folder_that_is_not_there(tmp_path):
 def test_a_folder_without_a_configuration(tmp_path):
     with pytest.raises(ModelError) as refused:
         load_model(tmp_path)
-    assert (
-        str(refused.value)
-        == f"{tmp_path} has no config.json; expected a model folder as save_pretrained writes it"
-    )
+    assert str(refused.value) == f"{tmp_path} has no config.json; expected a model folder as save_pretrained writes it"
 
 
 def test_a_broken_configuration(tmp_path):
@@ -218,8 +213,7 @@ def test_unknown_options_name_the_known_ones(folder):
     with pytest.raises(OptionError) as refused:
         load_model(folder, dtype="float8")
     assert (
-        str(refused.value)
-        == "--dtype 'float8' is not known; choose one of auto, float32, float64, bfloat16, float16"
+        str(refused.value) == "--dtype 'float8' is not known; choose one of auto, float32, float64, bfloat16, float16"
     )
     with pytest.raises(
         OptionError, match=r"^--device 'warp' is not there \(.*\); choose auto, cpu, cuda or cuda:0 \.\.\.$"
@@ -252,9 +246,7 @@ def test_the_hash_knows_the_weights_and_not_the_random_pooler():
 def test_positions_without_an_end_limit_no_input():
     """XLNet's configuration says that it has -1 positions."""
     torch.manual_seed(0)
-    config = tf.XLNetConfig(
-        vocab_size=VOCABULARY, d_model=32, n_layer=2, n_head=4, d_inner=48, pad_token_id=PAD
-    )
+    config = tf.XLNetConfig(vocab_size=VOCABULARY, d_model=32, n_layer=2, n_head=4, d_inner=48, pad_token_id=PAD)
     model = tf.XLNetModel(config).eval()
     loaded = LoadedModel(model=model, tokenizer=tiny_tokenizer(), name="tiny")
     assert config.max_position_embeddings == -1
@@ -300,11 +292,7 @@ def test_nothing_is_fetched_that_only_a_configuration_names(hub, folder, tmp_pat
 
 
 def test_a_refusal_does_not_speak_pythons_language():
-    for error in (
-        AttributeError("'NoneType' object has no attribute 'get'"),
-        KeyError("x"),
-        RecursionError("deep"),
-    ):
+    for error in (AttributeError("'NoneType' object has no attribute 'get'"), KeyError("x"), RecursionError("deep")):
         with pytest.raises(ModelError) as refused, in_words("mine", part="its config.json"):
             raise error
         assert str(refused.value) == (

@@ -43,9 +43,7 @@ def test_the_loss_of_a_segment_is_transformers_own(family):
         np.testing.assert_allclose(float(own[0]), float(expected), rtol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "family", ["bert", "roberta", "albert", "modernbert", "gpt2", "gemma2", "t5", "bart"]
-)
+@pytest.mark.parametrize("family", ["bert", "roberta", "albert", "modernbert", "gpt2", "gemma2", "t5", "bart"])
 def test_logits_are_computed_only_where_they_are_asked_for(family):
     model = tiny_task_model(family)
     ids = torch.randint(5, 90, (2, 7), generator=torch.Generator().manual_seed(0))

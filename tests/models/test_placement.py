@@ -80,9 +80,7 @@ def test_what_does_not_fit_is_fetched(memory, tiny, monkeypatch):
     whole, spread = load_model(tiny), load_model(tiny, device_map="auto")
     assert any(each.is_meta for each in spread.model.parameters()) == (memory < 1 << 20)
     assert weights_hash(spread) == weights_hash(whole)
-    assert torch.equal(
-        *(torch.from_numpy(hs.attention(TEXT, model=each).to_numpy()) for each in (whole, spread))
-    )
+    assert torch.equal(*(torch.from_numpy(hs.attention(TEXT, model=each).to_numpy()) for each in (whole, spread)))
 
 
 def test_a_device_map_needs_accelerate(tiny, monkeypatch):
@@ -135,9 +133,7 @@ def test_a_model_in_tensor_parallel_is_refused(tiny, tmp_path):
     """In two processes over gloo, each of which has half of the heads."""
     command = [sys.executable, "-c", SPLIT]
     ranks = [
-        subprocess.Popen(
-            [*command, str(rank), str(tmp_path / "meeting"), str(tiny)], stdout=subprocess.PIPE, text=True
-        )
+        subprocess.Popen([*command, str(rank), str(tmp_path / "meeting"), str(tiny)], stdout=subprocess.PIPE, text=True)
         for rank in range(2)
     ]
     said = [rank.communicate(timeout=300)[0] for rank in ranks]
@@ -159,10 +155,7 @@ class TestAdapters:
         return peft.get_peft_model(model, how).eval()
 
     def test_the_signature_names_it_and_what_it_is_multiplied_by(self, adapted):
-        assert adaptation_facts(adapted.get_base_model()) == {
-            "adapters": ["default"],
-            "scaling": [("default", 4.0)],
-        }
+        assert adaptation_facts(adapted.get_base_model()) == {"adapters": ["default"], "scaling": [("default", 4.0)]}
         with adapted.disable_adapter():
             assert adaptation_facts(adapted.get_base_model()) == {}
 

@@ -27,11 +27,7 @@ def test_auto_is_the_precision_of_the_checkpoint_by_its_name(tmp_path):
     runs = {
         dtype: prepare_model_run(
             RunOptions(
-                model=str(folder),
-                text=(str(tmp_path / "my.txt"),),
-                stages=("stats",),
-                dtype=dtype,
-                max_length=16,
+                model=str(folder), text=(str(tmp_path / "my.txt"),), stages=("stats",), dtype=dtype, max_length=16
             )
         )
         for dtype in ("auto", "bfloat16", "float32")

@@ -21,11 +21,7 @@ EMBEDDINGS = {
     "t5": ["shared", "encoder.embed_tokens", "decoder.embed_tokens"],
     "bart": [
         "shared",
-        *(
-            f"{side}.{name}"
-            for side in ("encoder", "decoder")
-            for name in ("embed_tokens", "embed_positions")
-        ),
+        *(f"{side}.{name}" for side in ("encoder", "decoder") for name in ("embed_tokens", "embed_positions")),
         *("encoder.layernorm_embedding", "decoder.layernorm_embedding"),
     ],
     "opt": ["decoder.embed_tokens", "decoder.embed_positions"],
@@ -53,9 +49,7 @@ def test_embeddings_are_kept_and_all_else_is_drawn_anew(family):
     config = model.config.to_dict()
     twin = with_random_weights(model, seed=3)
     assert type(twin) is type(model)
-    assert {name for name, module in model.named_modules() if is_embedding(name, module)} == set(
-        EMBEDDINGS[family]
-    )
+    assert {name for name, module in model.named_modules() if is_embedding(name, module)} == set(EMBEDDINGS[family])
     kept = tuple(f"{name}." for name in EMBEDDINGS[family])
     changed = 0
     theirs = dict(twin.named_parameters(remove_duplicate=False))
@@ -69,9 +63,7 @@ def test_embeddings_are_kept_and_all_else_is_drawn_anew(family):
     assert model.config is not twin.config
     assert model.config.to_dict() == config
     storage = {tensor.data_ptr() for tensor in (*model.parameters(), *model.buffers()) if tensor.numel()}
-    assert not storage & {
-        tensor.data_ptr() for tensor in (*twin.parameters(), *twin.buffers()) if tensor.numel()
-    }
+    assert not storage & {tensor.data_ptr() for tensor in (*twin.parameters(), *twin.buffers()) if tensor.numel()}
     with torch.no_grad():
         for parameter in twin.parameters():
             parameter.zero_()
@@ -137,9 +129,7 @@ def test_a_model_with_a_head_that_shares_its_embeddings():
     with torch.no_grad():
         model.bert.embeddings.word_embeddings.weight.add_(1.0)
     twin = with_random_weights(model)
-    assert torch.equal(
-        twin.bert.embeddings.word_embeddings.weight, model.bert.embeddings.word_embeddings.weight
-    )
+    assert torch.equal(twin.bert.embeddings.word_embeddings.weight, model.bert.embeddings.word_embeddings.weight)
     assert twin.cls.predictions.decoder.weight is twin.bert.embeddings.word_embeddings.weight
 
 

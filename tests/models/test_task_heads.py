@@ -42,8 +42,7 @@ def test_the_embedded_model_has_a_trained_head():
     assert not loaded.model.training
     # The same body: the first weights are equal.
     assert torch.equal(
-        loaded.model.bert.encoder.layer[0].output.dense.weight,
-        bare.model.encoder.layer[0].output.dense.weight,
+        loaded.model.bert.encoder.layer[0].output.dense.weight, bare.model.encoder.layer[0].output.dense.weight
     )
 
 
@@ -100,10 +99,7 @@ def test_tied_heads_are_not_missing(gpt2, t5, folder):
 
 
 def test_a_family_without_such_a_head_is_refused(bert, gpt2):
-    for name, loss, head in (
-        (bert, "denoise", "sequence-to-sequence head"),
-        (gpt2, "mlm", "masked-LM head"),
-    ):
+    for name, loss, head in ((bert, "denoise", "sequence-to-sequence head"), (gpt2, "mlm", "masked-LM head")):
         with pytest.raises(ModelError) as refused:
             load_task_model(name, loss=loss)
         assert str(refused.value) == (

@@ -12,13 +12,7 @@ from headscope.models.folder import missing_packages
 from headscope.models.loading.load_model import load_model
 from support.slow_tokenizers import byt5, esm, sentence_piece_model
 
-SIZE = {
-    "hidden_size": 16,
-    "num_hidden_layers": 1,
-    "num_attention_heads": 2,
-    "intermediate_size": 16,
-    "vocab_size": 90,
-}
+SIZE = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 16, "vocab_size": 90}
 MODELS = {
     "spm.model": lambda: tf.DebertaV2Model(tf.DebertaV2Config(**SIZE)),
     "sentencepiece.bpe.model": lambda: tf.XLMRobertaModel(tf.XLMRobertaConfig(**SIZE)),
@@ -74,9 +68,7 @@ def without(monkeypatch, *modules, raised):
     monkeypatch.setattr(tf.AutoTokenizer, "from_pretrained", fail)
 
 
-MISLEADING = ValueError(
-    "`tiktoken` is required to read a `tiktoken` file. Install it with `pip install tiktoken`."
-)
+MISLEADING = ValueError("`tiktoken` is required to read a `tiktoken` file. Install it with `pip install tiktoken`.")
 
 
 @pytest.mark.parametrize(
@@ -122,10 +114,7 @@ def test_what_a_single_tokenizer_needs_is_named(tmp_path, monkeypatch):
     without(monkeypatch, "fugashi", raised=raised)
     with pytest.raises(ModelError) as refused:
         load_model(tmp_path)
-    assert (
-        str(refused.value)
-        == f"{tmp_path}: its tokenizer needs fugashi, which is not installed; pip install fugashi"
-    )
+    assert str(refused.value) == f"{tmp_path}: its tokenizer needs fugashi, which is not installed; pip install fugashi"
 
 
 HIDES = """
@@ -146,9 +135,7 @@ except ModelError as error:
 def test_what_transformers_does_without_sentencepiece_is_said_right(tmp_path):
     """In a process of its own, in which transformers finds no such package."""
     save(tmp_path, "sentencepiece.bpe.model")
-    run = subprocess.run(
-        [sys.executable, "-c", HIDES, str(tmp_path)], capture_output=True, text=True, check=True
-    )
+    run = subprocess.run([sys.executable, "-c", HIDES, str(tmp_path)], capture_output=True, text=True, check=True)
     assert run.stdout == (
         f"{tmp_path}: its tokenizer (sentencepiece.bpe.model) is read with sentencepiece, which is not installed; pip "
         "install sentencepiece, or headscope's extra `tokenizers`\n"

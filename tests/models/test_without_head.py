@@ -33,9 +33,7 @@ def headed(request):
 def scored(headed):
     """How many positions the head was given, call by call."""
     given = []
-    headed[0].get_output_embeddings().register_forward_pre_hook(
-        lambda _, value: given.append(value[0][..., 0].numel())
-    )
+    headed[0].get_output_embeddings().register_forward_pre_hook(lambda _, value: given.append(value[0][..., 0].numel()))
     return given
 
 

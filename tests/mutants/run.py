@@ -25,15 +25,7 @@ from defects import DEFECTS, Defect
 ROOT = Path(__file__).resolve().parents[2]
 # Environments, caches and what tests write: no test reads them.
 LEFT_OUT = shutil.ignore_patterns(
-    ".git",
-    ".venv",
-    ".*_cache",
-    ".hypothesis",
-    "__pycache__",
-    "node_modules",
-    "*.egg-info",
-    "findings",
-    "shared",
+    ".git", ".venv", ".*_cache", ".hypothesis", "__pycache__", "node_modules", "*.egg-info", "findings", "shared"
 )
 MOST_SECONDS = 600
 LONG_TO_IMPORT = (
@@ -64,9 +56,7 @@ def troubles(defects: list[Defect]) -> list[str]:
             )
         for test in defect.tests:
             if not (ROOT / "tests" / test.partition("::")[0]).is_file():
-                said.append(
-                    f"{defect.file}: there are no tests in tests/{test}; name those that should find it"
-                )
+                said.append(f"{defect.file}: there are no tests in tests/{test}; name those that should find it")
     return said
 
 
@@ -129,9 +119,7 @@ def planted(defects: list[Defect], tree: Path) -> Iterator[tuple[Defect, bool, f
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "--folder", help="of src/headscope, such as attention, or a package; all when left out"
-    )
+    parser.add_argument("--folder", help="of src/headscope, such as attention, or a package; all when left out")
     parser.add_argument("--check", action="store_true", help="only whether each can be planted")
     options = parser.parse_args()
     folders = sorted({each.folder for each in DEFECTS})
@@ -151,9 +139,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         for defect, found, seconds in planted(chosen, copied(Path(folder) / "tree")):
             missed += not found
-            print(
-                f"{'found ' if found else 'MISSED'} {seconds:5.0f} s  {defect.file}: {defect.new}", flush=True
-            )
+            print(f"{'found ' if found else 'MISSED'} {seconds:5.0f} s  {defect.file}: {defect.new}", flush=True)
     print(f"{len(chosen) - missed} of {len(chosen)} found")
     return int(missed > 0)
 

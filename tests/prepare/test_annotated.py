@@ -97,10 +97,7 @@ def test_annotated_corpora_as_text():
     second = corpus(document("a", sentence("Yes")), name="y.conll")
     text = AnnotatedText([first, second])
     assert text.name == "x.conllu, y.conll"
-    assert [(each.id, each.lines) for each in text.read()] == [
-        ("a", ("It isn't.", "Ann ran")),
-        ("1-a", ("Yes",)),
-    ]
+    assert [(each.id, each.lines) for each in text.read()] == [("a", ("It isn't.", "Ann ran")), ("1-a", ("Yes",))]
     number, digest = text.digest()
     assert number == 3
     assert digest == AnnotatedText([first, second]).digest()[1] != AnnotatedText([second, first]).digest()[1]

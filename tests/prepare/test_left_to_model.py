@@ -104,9 +104,7 @@ class TestControls:
         assert self.NOTE not in [*said, *run.facts()["notes"]]
 
     @pytest.mark.parametrize(("requested", "measured"), [(None, 0), (0, 0), (1, 1)])
-    def test_of_a_large_model_those_that_were_asked_for(
-        self, requested, measured, bert, tmp_path, monkeypatch
-    ):
+    def test_of_a_large_model_those_that_were_asked_for(self, requested, measured, bert, tmp_path, monkeypatch):
         monkeypatch.setattr("headscope.prepare.left_to_model.LARGE", 1000)
         run, said = prepared(bert, tmp_path, PROMPTS, controls=requested, stages=("behaviors",))
         assert run.controls == run.options.shaping["controls"] == measured

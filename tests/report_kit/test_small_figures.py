@@ -68,9 +68,7 @@ def test_what_a_sentence_shows_is_its_bars_its_grid_or_the_heads_that_it_names()
     assert cells(both)[1, 2] == (0.2, True)
     assert "small-bars" in small_figure(context, sentence("x", ref, figure=Bars((("a", 1.0, "1"),))))
     assert small_figure(context, sentence("x", "Nothing was tested.")) is None
-    assert set(cells(small_figure(context, sentence("x", "No head does.", figure=Shades()))).values()) == {
-        (0.0, False)
-    }
+    assert set(cells(small_figure(context, sentence("x", "No head does.", figure=Shades()))).values()) == {(0.0, False)}
 
 
 def test_of_too_many_heads_no_grid_is_drawn():

@@ -66,9 +66,7 @@ def test_a_figure_of_a_thousand_heads_is_small_and_its_references_resolve():
         for layer in range(1, 33)
         for head in [None, *range(1, 33)]
     ]
-    table = pd.DataFrame(rows, columns=["kind", "layer", "head", "statistic", "value"]).astype(
-        {"head": "Int64"}
-    )
+    table = pd.DataFrame(rows, columns=["kind", "layer", "head", "statistic", "value"]).astype({"head": "Int64"})
     table = table.assign(ci_low=table["value"] * 0.9, ci_high=table["value"] * 1.1, uniform=0.1, n_inputs=9)
     markup = str(inline(stats_points(table), name="x", label="y"))
     assert markup.count("data-head") == 2 * 1024

@@ -67,10 +67,7 @@ def test_special_tokens_take_the_models_names():
 
     assert words({}).statistics["sep_to_sep"] == "[SEP] to [SEP]"
     assert words({"special": {"cls": "<s>", "sep": "</s>"}}).roles["cls"] == "<s>"
-    assert (
-        words({"special": {"cls": None, "sep": None}}).statistics["entropy_cls"]
-        == "entropy from the first token"
-    )
+    assert words({"special": {"cls": None, "sep": None}}).statistics["entropy_cls"] == "entropy from the first token"
 
 
 def test_alternatives():

@@ -121,9 +121,7 @@ def test_card_shows_every_statistic_as_the_frame_has_it(visit, inputs):
     for value, end, (_, row) in zip(values, ends, rows.iterrows()):
         share = not row["statistic"].startswith("entropy")
         scale, step = (100, 0.051) if share else (1, 0.0051)
-        assert float(value.rstrip("%nats ")) == pytest.approx(scale * row["value"], abs=step), row[
-            "statistic"
-        ]
+        assert float(value.rstrip("%nats ")) == pytest.approx(scale * row["value"], abs=step), row["statistic"]
         low, high = (float(part) for part in end.split("–"))
         assert (low, high) == pytest.approx((scale * row["ci_low"], scale * row["ci_high"]), abs=step)
 
@@ -131,14 +129,11 @@ def test_card_shows_every_statistic_as_the_frame_has_it(visit, inputs):
 def test_lines_are_the_heads_weights(visit, inputs):
     page = visit("encoder", anchor="#encoder-1-2")
     examples = inputs["encoder"].examples
-    row = examples[
-        (examples["behavior"] == "shared") & (examples["layer"] == 1) & (examples["head"] == 2)
-    ].iloc[0]
+    row = examples[(examples["behavior"] == "shared") & (examples["layer"] == 1) & (examples["head"] == 2)].iloc[0]
     n = len(row["tokens"])
     weights = np.reshape(row["weights"], (n, n))
     drawn = page.eval_on_selector_all(
-        ".lines line",
-        "lines => lines.map(l => ['y1','y2','stroke-opacity'].map(a => Number(l.getAttribute(a))))",
+        ".lines line", "lines => lines.map(l => ['y1','y2','stroke-opacity'].map(a => Number(l.getAttribute(a))))"
     )
     step = 18 if n > 16 else 20
     shown = np.zeros((n, n))
@@ -153,9 +148,7 @@ def test_a_token_shows_its_attention_alone_by_mouse_and_keyboard(visit):
     tokens.nth(3).hover()
     visible = page.locator(".lines line:not(.away)")
     assert {line.get_attribute("y1") for line in visible.all()} == {str(3 * 18 + 9)}
-    assert any(
-        text.startswith("9") and text.endswith("%") for text in page.locator(".share").all_text_contents()
-    )
+    assert any(text.startswith("9") and text.endswith("%") for text in page.locator(".share").all_text_contents())
     page.mouse.move(5, 5)
     assert page.locator(".lines line.away").count() == 0
     tokens.first.focus()
@@ -194,8 +187,7 @@ def test_table_sorts_by_click_and_keyboard(visit):
 
     def column(place):
         return [
-            float(text.split("\n")[0])
-            for text in page.locator(f"#table-heads td:nth-child({place})").all_inner_texts()
+            float(text.split("\n")[0]) for text in page.locator(f"#table-heads td:nth-child({place})").all_inner_texts()
         ]
 
     header = page.locator("#table-heads th[data-column='0']")
@@ -213,9 +205,7 @@ def test_nulls_sort_last(visit):
     header = page.locator("#table-heads th[data-column='0'] button")
     for _ in range(2):
         header.click()
-        values = [
-            text.split("\n")[0] for text in page.locator("#table-heads td:nth-child(3)").all_inner_texts()
-        ]
+        values = [text.split("\n")[0] for text in page.locator("#table-heads td:nth-child(3)").all_inner_texts()]
         assert values[-12:] == ["–"] * 12
         assert "–" not in values[:-12]
 

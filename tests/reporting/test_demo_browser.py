@@ -35,13 +35,7 @@ QUESTIONS = [
         "No head shows induction",
     ),
     ("Which head fetches from far back?", 1, [], ".findings", "shows retrieval"),
-    (
-        "May I trust a cluster?",
-        0,
-        [RAIL.format("distances")],
-        "#section-distances",
-        "the others are not to be trusted",
-    ),
+    ("May I trust a cluster?", 0, [RAIL.format("distances")], "#section-distances", "the others are not to be trusted"),
     (
         "May I trust cluster 2?",
         0,
@@ -50,46 +44,16 @@ QUESTIONS = [
         "Not to be trusted: clusters 2 and 3",
     ),
     ("Which head for “it”?", 0, [RAIL.format("coref")], "#section-coref", "worst on pronouns"),
-    (
-        "Which head finds antecedents?",
-        0,
-        ["#grid button:has([data-brief=coref])"],
-        "#card",
-        "finds coreference",
-    ),
+    ("Which head finds antecedents?", 0, ["#grid button:has([data-brief=coref])"], "#card", "finds coreference"),
     ("Which head attends to the previous token?", 0, [], ".findings", "on the previous token"),
     ("What does head 4-2 do?", 0, ["#encoder-4-2"], "#card .role", "finds det"),
-    (
-        "Can a head be spared, for it writes little?",
-        0,
-        [RAIL.format("norms")],
-        "#section-norms",
-        "is inactive",
-    ),
+    ("Can a head be spared, for it writes little?", 0, [RAIL.format("norms")], "#section-norms", "is inactive"),
     ("Does a head do several things?", 0, [RAIL.format("jobs")], "#section-jobs", "several jobs"),
-    (
-        "Which heads are alike?",
-        0,
-        [RAIL.format("distances")],
-        "#section-distances",
-        "nearest to each other are",
-    ),
-    (
-        "Which head attends to this word?",
-        0,
-        ["#pinned [data-key='3']"],
-        "#pinned .hint",
-        "attends to it most",
-    ),
+    ("Which heads are alike?", 0, [RAIL.format("distances")], "#section-distances", "nearest to each other are"),
+    ("Which head attends to this word?", 0, ["#pinned [data-key='3']"], "#pinned .hint", "attends to it most"),
     ("How sure is that?", 0, [], ".findings", "95% interval"),
     ("What was run?", 1, [], ".run", "32 heads in 4 layers"),
-    (
-        "What does “finds” mean?",
-        0,
-        [RAIL.format("how"), "#section-how summary"],
-        "#section-how dl",
-        "Best offset",
-    ),
+    ("What does “finds” mean?", 0, [RAIL.format("how"), "#section-how summary"], "#section-how dl", "Best offset"),
     ("What are all the numbers of a head?", 0, [RAIL.format("heads")], "#heads", "4-2"),
 ]
 # The smallest text of every picture, as large as it is drawn, with what it says; folds are opened.
@@ -113,9 +77,7 @@ def pages(tmp_path_factory, browser):
         for name in MODELS:
             # In a process of its own: here every call is checked, and k-means has millions.
             options = ["--model", name, "--max-inputs", "120", "--controls", "0", "--out", str(folder / name)]
-            subprocess.run(
-                [sys.executable, "-m", "headscope", "report", *options], check=True, capture_output=True
-            )
+            subprocess.run([sys.executable, "-m", "headscope", "report", *options], check=True, capture_output=True)
 
     folder = made_once(tmp_path_factory, "demo", make)
     return {name: folder / name / "report.html" for name in MODELS}
@@ -148,9 +110,7 @@ def test_what_a_reader_meets_first_is_short(browser, pages, model):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 1280), ("light", 390)])
 @pytest.mark.parametrize("page_file", ["report.html", "atlas/index.html"])
-def test_no_rule_of_accessibility_is_broken_where_all_is_unfolded(
-    visit_file, pages, model, scheme, width, page_file
-):
+def test_no_rule_of_accessibility_is_broken_where_all_is_unfolded(visit_file, pages, model, scheme, width, page_file):
     page = visit_file(pages[model].parent / page_file, scheme=scheme, width=width)
     while page.locator("details:not([open])").count():
         page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = true; })")

@@ -85,9 +85,7 @@ def test_rank_is_claimed_only_beyond_the_runner_up():
     # Their intervals overlap and the difference is sure: documents that are high for one are high for the other.
     gaps = inputs.tables.get("stats_differences").copy()
     gaps.loc[gaps["statistic"] == "previous", ["ci_low", "ci_high"]] = [0.01, 0.09]
-    assert texts(with_parts(inputs, stats_differences=gaps), "position")[0] == (
-        f"{alone}, more than any other head."
-    )
+    assert texts(with_parts(inputs, stats_differences=gaps), "position")[0] == (f"{alone}, more than any other head.")
 
 
 def test_more_than_half_needs_the_whole_interval():
@@ -104,9 +102,7 @@ def test_layers_that_rest_on_a_token_state_the_lowest_bound():
         low = {2: 0.37, 3: 0.50}.get(layer, 0.05)
         for statistic in ("sep", "period_comma"):
             inputs = put(inputs, statistic, (layer, None), value=0.1, ci_low=0.09, ci_high=0.11)
-        inputs = put(
-            inputs, "cls", (layer, None), value=low + 0.01, ci_low=low, ci_high=low + 0.02, uniform=0.016
-        )
+        inputs = put(inputs, "cls", (layer, None), value=low + 0.01, ci_low=low, ci_high=low + 0.02, uniform=0.016)
     assert texts(inputs, "special")[:2] == [
         "[CLS] gets 38% to 51% (every 95% interval above 37%) of attention in layers 2 and 3.",
         "Uniform attention would give [CLS] 1.6% in layers 2 and 3.",
@@ -142,17 +138,14 @@ def test_less_is_told_as_less():
     inputs = mock_inputs.encoder(1, 2)
     inputs = put(inputs, "sep_to_sep", (1, None), value=0.1, ci_low=0.09, ci_high=0.11)
     inputs = put(inputs, "other_to_sep", (1, None), value=0.5, ci_low=0.48, ci_high=0.52)
-    assert texts(inputs, "noop") == [
-        "[SEP] tokens give [SEP] less attention than other tokens do in layer 1."
-    ]
+    assert texts(inputs, "noop") == ["[SEP] tokens give [SEP] less attention than other tokens do in layer 1."]
 
 
 def test_random_weights_no_head_stands_out():
     found = findings(mock_inputs.random_weights())
     first = [one.text for one in headline(found)]
     assert re.match(
-        r"No head stands out: the largest share is \d+% \(95% interval \d+ to \d+\), of head \d-\d on",
-        first[0],
+        r"No head stands out: the largest share is \d+% \(95% interval \d+ to \d+\), of head \d-\d on", first[0]
     )
     # The threshold goes on from it, and stands on no first screen.
     assert found[1].goes_on
@@ -286,9 +279,7 @@ def test_roles_are_counted_the_most_frequent_first_and_at_most_three_named():
     inputs = mock_inputs.encoder(2, 4)
     every = ["cls", "cls", "previous", "next", "broad", "broad", "sep", "mixed"]
     inputs = with_parts(inputs, roles=inputs.roles.assign(role=every))
-    assert texts(inputs, "roles") == [
-        "7 of 8 heads have a role: 2 [CLS], 2 broad, 1 previous token and 2 others."
-    ]
+    assert texts(inputs, "roles") == ["7 of 8 heads have a role: 2 [CLS], 2 broad, 1 previous token and 2 others."]
     inputs = with_parts(inputs, roles=inputs.roles.assign(role=["next"] + 7 * ["mixed"]))
     assert texts(inputs, "roles") == ["1 of 8 heads has a role: 1 next token."]
     inputs = with_parts(inputs, roles=inputs.roles.assign(role="mixed"))

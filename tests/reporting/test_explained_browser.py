@@ -43,9 +43,7 @@ def test_heads_without_a_role_are_tinted(page, run):
     plain = page.evaluate("getComputedStyle(document.documentElement).getPropertyValue('--fill-mixed')")
     assert {tint for tint, _ in colors} == {"var(--fill-cls)"}
     assert all(color and color != plain for _, color in colors)
-    assert page.locator("#legend .tint-key").inner_text() == (
-        "Tinted: what explains at least a third of a mixed head"
-    )
+    assert page.locator("#legend .tint-key").inner_text() == ("Tinted: what explains at least a third of a mixed head")
     page.select_option("#color-by select", index=1)
     assert page.locator("#grid button.tinted").count() == 0
 

@@ -46,10 +46,7 @@ def tables(study):
 def body(latex):
     """The cells of a LaTeX tabular, line by line."""
     inside = latex.partition(r"\midrule")[2].partition(r"\bottomrule")[0]
-    return [
-        [cell.strip() for cell in line.removesuffix(r" \\").split(" & ")]
-        for line in inside.strip().splitlines()
-    ]
+    return [[cell.strip() for cell in line.removesuffix(r" \\").split(" & ")] for line in inside.strip().splitlines()]
 
 
 NAMES = sorted(name for analysis in ANALYSES for name in analysis.paper)
@@ -198,9 +195,7 @@ def test_a_real_latex_reads_every_table_and_none_leaves_its_column(study, tmp_pa
     every = [table.to_latex() for table in (*study.paper_tables(), *hostile.paper_tables())]
     rules = "".join(rf"\providecommand{{\{name}}}{{\hline}}" for name in ("toprule", "midrule", "bottomrule"))
     (tmp_path / "all.tex").write_text(
-        "\n".join(
-            [r"\documentclass[twocolumn]{article}", rules, r"\begin{document}", *every, r"\end{document}"]
-        ),
+        "\n".join([r"\documentclass[twocolumn]{article}", rules, r"\begin{document}", *every, r"\end{document}"]),
         encoding="utf-8",
     )
     done = subprocess.run(
@@ -219,16 +214,11 @@ def sheets(content):
     """A workbook read by its own rules: names, and each sheet's rows of (type, text)."""
     main = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
     archive = zipfile.ZipFile(io.BytesIO(content))
-    names = [
-        one.get("name")
-        for one in ElementTree.fromstring(archive.read("xl/workbook.xml")).iter(f"{main}sheet")
-    ]
+    names = [one.get("name") for one in ElementTree.fromstring(archive.read("xl/workbook.xml")).iter(f"{main}sheet")]
     return {
         name: [
             [(cell.get("t"), "".join(cell.itertext())) for cell in row]
-            for row in ElementTree.fromstring(archive.read(f"xl/worksheets/sheet{place}.xml")).iter(
-                f"{main}row"
-            )
+            for row in ElementTree.fromstring(archive.read(f"xl/worksheets/sheet{place}.xml")).iter(f"{main}row")
         ]
         for place, name in enumerate(names, start=1)
     }

@@ -43,9 +43,7 @@ def linked_and_written(run, name):
     with_links = about(run, links=True)
     page = "".join(one.html for one in parts.sections(with_links))
     linked = re.findall(r'href="figures/([^"]+).svg"', page)
-    return sorted(set(linked)), sorted(
-        file for figure in parts.figures for file in figure.drawings(with_links)
-    )
+    return sorted(set(linked)), sorted(file for figure in parts.figures for file in figure.drawings(with_links))
 
 
 @pytest.mark.parametrize("without", [(), ("encoder",), ("encoder", "cross")], ids="-".join)
@@ -74,7 +72,5 @@ def test_each_kind_links_its_own_file_of_a_figure():
         (mock_inputs.encoder(2, 2), ["figure-norms"]),
     ):
         (section,) = norm_section(about(with_norms(run), links=True))
-        links = re.findall(
-            r'<p class="files">This figure: <a href="figures/([^"]*)\.svg">SVG</a></p>', section.html
-        )
+        links = re.findall(r'<p class="files">This figure: <a href="figures/([^"]*)\.svg">SVG</a></p>', section.html)
         assert links == files

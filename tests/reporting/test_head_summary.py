@@ -33,9 +33,9 @@ def test_what_a_head_finds_comes_first_whatever_else_is_known(relations, add):
     summaries, finders = head_summaries(run), _finders(run)
     assert finders
     for head, names in finders.items():
-        assert summaries[head].name.removeprefix("Finds ") in {
-            name.removeprefix("nmod:") for name in names
-        } | set(names)
+        assert summaries[head].name.removeprefix("Finds ") in {name.removeprefix("nmod:") for name in names} | set(
+            names
+        )
 
 
 def test_a_behavior_comes_before_the_role_unless_the_role_says_it_more_exactly():

@@ -22,11 +22,7 @@ def test_layers_are_told_by_the_models_number(run):
     assert [kind.layer_name(layer) for layer in (1, 2)] == ["1 (model’s 3)", "2 (model’s 7)"]
     assert data_block(run)["kinds"][0]["own"] == [3, 7]
     page = render_report(run)
-    assert (
-        page.count('<th scope="row">1 (model’s 3)</th>')
-        == page.count('<th scope="row">2 (model’s 7)</th>')
-        > 2
-    )
+    assert page.count('<th scope="row">1 (model’s 3)</th>') == page.count('<th scope="row">2 (model’s 7)</th>') > 2
 
 
 def test_other_models_layers_have_one_number():

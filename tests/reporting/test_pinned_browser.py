@@ -84,12 +84,7 @@ def test_the_tokens_are_one_tab_stop_and_arrows_move(visit_file, made):
     page = visit_file(made["encoder"], folded=True)
     assert page.locator("#pinned [tabindex='0']").count() == 1
     page.locator("#pinned [data-key='0']").focus()
-    for key, at in (
-        ("ArrowRight", 1),
-        ("End", len(mock_inputs.SENTENCE) - 1),
-        ("ArrowLeft", None),
-        ("Home", 0),
-    ):
+    for key, at in (("ArrowRight", 1), ("End", len(mock_inputs.SENTENCE) - 1), ("ArrowLeft", None), ("Home", 0)):
         page.keyboard.press(key)
         at = len(mock_inputs.SENTENCE) - 2 if at is None else at
         assert page.evaluate("document.activeElement.dataset.key") == str(at)

@@ -129,11 +129,7 @@ def test_maps_block_is_the_examples(three_kinds):
         weights = np.reshape(row["weights"], (len(row["tokens"]), len(row["keys"])))
         back = read_weights(base64.b64decode(sentence["bytes"][index]), weights.shape)
         assert np.abs(np.sqrt(back) - np.sqrt(weights)).max() < 0.003
-    assert {kind: len(told["sentences"]) for kind, told in maps.items()} == {
-        "encoder": 1,
-        "decoder": 1,
-        "cross": 1,
-    }
+    assert {kind: len(told["sentences"]) for kind, told in maps.items()} == {"encoder": 1, "decoder": 1, "cross": 1}
 
 
 def test_roles_table_counts_the_roles(three_kinds):
@@ -143,8 +139,7 @@ def test_roles_table_counts_the_roles(three_kinds):
     told = {(row[0], row[1]): int(row[2]) for row in rows}
     counted = inputs.roles.groupby(["kind", "role"]).size()
     assert told == {
-        (kind, words.roles[role][:1].upper() + words.roles[role][1:]): n
-        for (kind, role), n in counted.items()
+        (kind, words.roles[role][:1].upper() + words.roles[role][1:]): n for (kind, role), n in counted.items()
     }
     for row in rows:
         inside = [int(n) for n in re.findall(r"\((\d+)\)", row[3])]
@@ -192,9 +187,7 @@ def test_no_finding_stands_twice():
 
 def test_every_head_link_and_point_has_a_head(encoder):
     _, markup = encoder
-    links = set(re.findall(r'href="#encoder-(\d+-\d+)"', markup)) | set(
-        re.findall(r'data-head="(\d+-\d+)"', markup)
-    )
+    links = set(re.findall(r'href="#encoder-(\d+-\d+)"', markup)) | set(re.findall(r'data-head="(\d+-\d+)"', markup))
     assert links == {f"{layer}-{head}" for layer in (1, 2, 3) for head in (1, 2, 3, 4)}
 
 
@@ -244,9 +237,7 @@ def test_papers_numbers_beside_the_measured_ones():
     for layer in range(6, 11):
         mean = inputs.stats.query(f"statistic == 'sep' and layer == {layer}")
         value = mean[mean["head"].isna()]["value"].iloc[0]
-        assert (
-            f"{100 * value:.{0 if value > 0.1 else 1}f}%" in rows["Attention to [SEP] in layers 6 to 10"][0]
-        )
+        assert f"{100 * value:.{0 if value > 0.1 else 1}f}%" in rows["Attention to [SEP] in layers 6 to 10"][0]
 
 
 def test_signature_and_counts_are_the_manifests(encoder):

@@ -115,11 +115,7 @@ def test_the_grid_takes_the_color_of_importance(visit):
 def test_the_key_dims_all_but_the_finders(visit):
     page = visit("run")
     page.click("#legend .role-syntax")
-    assert (
-        page.locator("#grid button:not(.off)").count()
-        == page.locator("#grid .found.role-syntax").count()
-        == 11
-    )
+    assert page.locator("#grid button:not(.off)").count() == page.locator("#grid .found.role-syntax").count() == 11
     assert page.locator("#legend .role-syntax").inner_text().split() == ["Finds", "a", "relation", "11"]
     page.keyboard.press("Enter")
     assert page.locator("#grid button.off").count() == 0

@@ -82,9 +82,7 @@ def test_what_was_not_tested_is_not_called_negative(inputs):
 
 
 def test_every_relation_beats_its_offset():
-    clear = with_treebank(
-        mock_inputs.encoder(2, 3), measured=[row for row in MEASURED if row[0] in ("obj", "case")]
-    )
+    clear = with_treebank(mock_inputs.encoder(2, 3), measured=[row for row in MEASURED if row[0] in ("obj", "case")])
     said = texts(clear, "syntax")
     assert said[2] == f"For all 2 {BEATS}"
     assert not any(text.startswith("Not shown") for text in said)
@@ -158,9 +156,7 @@ def resting(inputs, **changed):
 
 
 MEASURED_IN = "Measured in the head that finds each relation."
-BOTH_ATTEND = (
-    "Measured in the head that finds each relation; dependents attend, or where they attend the head words."
-)
+BOTH_ATTEND = "Measured in the head that finds each relation; dependents attend, or where they attend the head words."
 
 
 def test_rest_on_the_separator(inputs):
@@ -188,12 +184,7 @@ def test_rest_on_the_separator(inputs):
             BOTH_ATTEND,
             "the head words of words marked obj (direct object)",
         ),
-        (
-            ["both"] * 3,
-            "the words that attend",
-            BOTH_ATTEND,
-            "words marked obj (direct object) and their head words",
-        ),
+        (["both"] * 3, "the words that attend", BOTH_ATTEND, "words marked obj (direct object) and their head words"),
     ],
 )
 def test_the_words_that_attend_are_named(inputs, directions, who, measured_in, clearest):
@@ -220,9 +211,7 @@ def test_a_token_with_next_to_no_attention_is_no_place_of_rest(inputs):
 
 def test_no_relation_rests_less(inputs):
     frame = inputs.tables.get("syntax_noop").query("key_class == 'sep'").assign(ci_low=-0.1, ci_high=0.1)
-    assert texts(
-        with_parts(inputs, syntax_noop=frame.assign(direction="head->dependent")), "syntax_noop"
-    ) == [
+    assert texts(with_parts(inputs, syntax_noop=frame.assign(direction="head->dependent")), "syntax_noop") == [
         "For none of 15 relations is it shown that the dependents’ head words give [SEP] less attention than other "
         "words do (by 95% intervals).",
         MEASURED_IN,
@@ -239,10 +228,7 @@ def test_rest_that_was_not_tested_is_said_to_be_untested(inputs):
     some.loc[some["relation"] == "case", ["ci_low", "ci_high"]] = float("nan")
     said = texts(with_parts(inputs, syntax_noop=some), "syntax_noop")
     assert said[0].startswith("For 1 of 2 relations the dependents")
-    assert said[-2:] == [
-        "For 1 they give [SEP] more.",
-        "For 1 more [SEP] was not tested, for want of documents.",
-    ]
+    assert said[-2:] == ["For 1 they give [SEP] more.", "For 1 more [SEP] was not tested, for want of documents."]
 
 
 def test_antecedents(inputs):
@@ -260,17 +246,13 @@ def test_antecedents(inputs):
 
 def test_intervals_that_overlap_do_not_hide_a_difference(inputs):
     """The issue's case: +3.4 points (1.7 to 5.2) was called not to be told apart."""
-    rows = (
-        inputs.tables.get("coref").query("mention_type == 'all' and model != 'control'").set_index("system")
-    )
+    rows = inputs.tables.get("coref").query("mention_type == 'all' and model != 'control'").set_index("system")
     assert rows.loc["rules", "ci_low"] < rows.loc["head", "ci_high"].iloc[0] < rows.loc["rules", "ci_high"]
     sure = put(
         inputs, "coref_differences", {"than": "rules", "mention_type": "all"},
         difference=0.034, ci_low=0.017, ci_high=0.052,
     )  # fmt: skip
-    assert "Head 4-7 finds more than the four rules (66.8%): +3.4 points (1.7 to 5.2)." in texts(
-        sure, "coreference"
-    )
+    assert "Head 4-7 finds more than the four rules (66.8%): +3.4 points (1.7 to 5.2)." in texts(sure, "coreference")
     assert not [text for text in texts(sure, "coreference") if "told apart" in text]
 
 
@@ -288,16 +270,10 @@ def test_types_whose_difference_is_not_sure_are_not_ranked(inputs):
 
 
 def test_random_weights_lie_below_what_training_chooses(inputs):
-    least = (
-        inputs.tables.get("coref_differences")
-        .query("than == 'control' and mention_type == 'all'")["ci_low"]
-        .min()
-    )
+    least = inputs.tables.get("coref_differences").query("than == 'control' and mention_type == 'all'")["ci_low"].min()
 
     def after_training(run):
-        return [
-            text for text in texts(run, "coreference") if text.startswith("What is selected after training")
-        ]
+        return [text for text in texts(run, "coreference") if text.startswith("What is selected after training")]
 
     (said,) = [text for text in texts(inputs, "coreference") if text.startswith("With random weights")]
     assert "the best head, selected in the same way, is right for" in said
@@ -315,16 +291,12 @@ def test_without_intervals_nothing_is_claimed():
     few = mock_inputs.section_4(2, 3, documents=4)
     said = texts(few, "syntax", "coreference", "syntax_noop")
     assert not [text for text in said if "interval " in text and "needs at least" not in text]
-    assert not [
-        text for text in said if "more than" in text or "told apart" in text or "whole interval" in text
-    ]
+    assert not [text for text in said if "more than" in text or "told apart" in text or "whole interval" in text]
     assert any(text == "Measured beside it, not tested: the nearest candidate (40.2%)." for text in said)
     assert not [text for text in said if "for none of" in text.lower()]
     assert any("was not tested for the 23 relations" in text for text in said)
     assert "Accuracies have no intervals: an interval needs at least 10 documents." in said
-    assert (
-        "These accuracies have no intervals, and nothing was tested: both need at least 10 documents." in said
-    )
+    assert "These accuracies have no intervals, and nothing was tested: both need at least 10 documents." in said
 
 
 @pytest.mark.parametrize(
@@ -379,12 +351,7 @@ def test_no_finding_compares_two_numbers_by_their_intervals():
 
 
 def test_the_first_screen_has_a_sentence_of_each(inputs):
-    assert [one.topic for one in headline(findings(inputs))] == [
-        "position",
-        "syntax",
-        "coreference",
-        "special",
-    ]
+    assert [one.topic for one in headline(findings(inputs))] == ["position", "syntax", "coreference", "special"]
 
 
 def test_a_run_without_them_says_nothing():

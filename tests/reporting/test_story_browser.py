@@ -21,11 +21,7 @@ QUESTIONS = {
     "Is [SEP] a sink?": (["nav a[href='#section-special']"], "#section-special", "[SEP]"),
     "Which heads copy?": (["nav a[href='#section-experiments']"], "#section-experiments", "2-"),
     "May I trust a cluster of heads?": (["nav a[href='#section-distances']"], "#section-distances", "stab"),
-    "Which head for antecedents, such as of “it”?": (
-        ["nav a[href='#section-coref']"],
-        "#section-coref",
-        "pronoun",
-    ),
+    "Which head for antecedents, such as of “it”?": (["nav a[href='#section-coref']"], "#section-coref", "pronoun"),
     "Is a head inactive?": (["nav a[href='#section-norms']"], "#section-norms", "inactive"),
     "What does the loss depend on?": (["nav a[href='#section-importance']"], "#section-importance", "loss"),
     "What does a number mean?": (
@@ -50,9 +46,7 @@ def test_every_question_is_answered_from_the_first_screen_in_two_clicks(visit_fi
     assert page.locator("details[open]").count() == 0
     for question, (clicks, answer, words) in QUESTIONS.items():
         assert len(clicks) <= MOST_CLICKS, question
-        page.evaluate(
-            "document.querySelectorAll('details').forEach(fold => { fold.open = false; }); scrollTo(0, 0)"
-        )
+        page.evaluate("document.querySelectorAll('details').forEach(fold => { fold.open = false; }); scrollTo(0, 0)")
         for selector in clicks:
             page.locator(selector).first.click()
         told = page.locator(answer).first

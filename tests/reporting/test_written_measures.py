@@ -53,9 +53,7 @@ def test_outputs_and_statistics_of_what_is_written():
         np.testing.assert_array_equal(found[f"norms.{name}"].values[kind.name], rows["value"])
         assert found[f"norms.{name}"].unit
     for name in ("previous", "entropy"):
-        rows = written[(written["statistic"] == name) & written["head"].notna()].sort_values(
-            ["layer", "head"]
-        )
+        rows = written[(written["statistic"] == name) & written["head"].notna()].sort_values(["layer", "head"])
         np.testing.assert_array_equal(found[f"stats.{name}.norm"].values[kind.name], rows["value"])
         assert found[f"stats.{name}.norm"].unit == ("share" if name == "previous" else "nats")
 

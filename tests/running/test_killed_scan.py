@@ -65,9 +65,7 @@ def test_killed_at_random_moments_it_comes_to_the_same_digits(asked, whole, tmp_
     out, log = tmp_path / "killed", tmp_path / "log"
     draw, kills, in_a_scan = random.Random(7), 0, 0
     # How often depends on how busy the machine was while the whole run was timed; once must be amid a scan.
-    while not killing.run(
-        lambda: write_noting(asked, out, log), seconds=draw.uniform(0.3, 0.7) * whole.seconds
-    ):
+    while not killing.run(lambda: write_noting(asked, out, log), seconds=draw.uniform(0.3, 0.7) * whole.seconds):
         kills += 1
         in_a_scan += (out / SHARDS).is_dir()
         assert kills < 60
@@ -82,9 +80,7 @@ def test_killed_at_random_moments_it_comes_to_the_same_digits(asked, whole, tmp_
 def test_what_a_killed_run_left_is_swept_by_the_next(asked, whole, tmp_path):
     """A part of a shard's file, and sums of a stage that was finished in between."""
     out = tmp_path / "left"
-    assert not killing.run(
-        lambda: write_run(prepare(asked), out), before=killing.kill_at_rename(3, after=False)
-    )
+    assert not killing.run(lambda: write_run(prepare(asked), out), before=killing.kill_at_rename(3, after=False))
     found = read_manifest(out)
     assert found is not None
     assert found.content["complete"] is False

@@ -12,14 +12,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.line_packing import Packer
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.prepared_run import prepare, prepare_model_run
-from headscope.running.parts import (
-    PART,
-    check_options,
-    check_parts,
-    read_part_number,
-    read_parts,
-    write_part,
-)
+from headscope.running.parts import PART, check_options, check_parts, read_part_number, read_parts, write_part
 from headscope.running.stages import measurement_of, stages_of, text_scan
 from headscope.running.writing import write_run
 from headscope.scans import sharded_scan
@@ -116,9 +109,7 @@ def test_every_stage_that_declares_a_scan_is_scanned_in_shards(asked, folders):
     run = prepare(asked)
     kept = {path.name.split(".")[0] for folder in folders for path in (folder / SHARDS).iterdir()}
     assert kept == {
-        stage.name
-        for stage in scanning_stages()
-        if not all(scan.local for scan in measurement_of(stage, run).scans())
+        stage.name for stage in scanning_stages() if not all(scan.local for scan in measurement_of(stage, run).scans())
     }
     scans = {path.name.split(".")[1] for path in (folders[0] / SHARDS).glob("syntax.*")}
     assert scans == {"trained", "control-0", "shuffled"}
@@ -137,9 +128,7 @@ def test_a_part_makes_inputs_of_its_own_documents_alone(asked, tmp_path, monkeyp
     monkeypatch.setattr(Packer, "pack", noting)
     for number in range(1, PARTS + 1):
         seen.append([])
-        write_part(
-            prepare_model_run(replace(asked, stages=("stats",))), tmp_path / str(number), Part(number, PARTS)
-        )
+        write_part(prepare_model_run(replace(asked, stages=("stats",))), tmp_path / str(number), Part(number, PARTS))
     assert all(seen)
     assert len(set().union(*seen)) == sum(map(len, seen)) == 80
 
@@ -237,9 +226,7 @@ def test_a_folder_of_something_else_is_no_place_for_a_part(asked, folders, tmp_p
         write_run(run, folders[0])
 
 
-@pytest.mark.parametrize(
-    "given", ["", "2", "0/3", "4/3", "a/3", "1/3/5", "-1/3", "1/0", "1 / 3", "1/1000000"]
-)
+@pytest.mark.parametrize("given", ["", "2", "0/3", "4/3", "a/3", "1/3/5", "-1/3", "1/0", "1 / 3", "1/1000000"])
 def test_what_is_no_number_of_a_part(given):
     with pytest.raises(OptionError) as refused:
         read_part_number(given)

@@ -16,10 +16,7 @@ from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_masked_lm
 
 DOCUMENTS = 100
-SENTENCES = [
-    "The cat {0} sat on mat {1} and looked at the rain.",
-    "Then it slept for {0} hours and {1} minutes.",
-]
+SENTENCES = ["The cat {0} sat on mat {1} and looked at the rain.", "Then it slept for {0} hours and {1} minutes."]
 # Those that read the same once for each of what they train or change, and those that read what others have found.
 BY_THEMSELVES = {"probes", "effects"}
 ASKED = sorted({stage.request_name for stage in STAGES.values() if not stage.after} - BY_THEMSELVES)
@@ -29,9 +26,7 @@ ASKED = sorted({stage.request_name for stage in STAGES.values() if not stage.aft
 def options(tmp_path_factory):
     folder = tmp_path_factory.mktemp("once")
     write_conllu(synthetic_documents(DOCUMENTS), folder / "trees.conllu")
-    text = "\n\n".join(
-        "\n".join(line.format(n, k) for k in range(5) for line in SENTENCES) for n in range(DOCUMENTS)
-    )
+    text = "\n\n".join("\n".join(line.format(n, k) for k in range(5) for line in SENTENCES) for n in range(DOCUMENTS))
     (folder / "text.txt").write_text(text)
     return {
         "model": str(save_tiny_masked_lm(folder / "tiny")),
@@ -98,9 +93,7 @@ def test_a_report_makes_each_control_once_and_examines_one_model(options, tmp_pa
     for name in ("examine", "with_random_weights"):
         own = getattr(reading_model, name)
         monkeypatch.setattr(
-            reading_model,
-            name,
-            lambda *of, name=name, own=own, **how: calls.append((name, how)) or own(*of, **how),
+            reading_model, name, lambda *of, name=name, own=own, **how: calls.append((name, how)) or own(*of, **how)
         )
     stages = ("behaviors", "experiments", "syntax", "coref")
     write_run(prepare(RunOptions(**options, stages=stages, controls=2, max_inputs=20)), tmp_path / "run")

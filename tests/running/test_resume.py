@@ -124,8 +124,7 @@ def test_a_stage_killed_while_it_writes_is_measured_again(asked, folder, measure
     write_run(prepare(short), out)
     with monkeypatch.context() as patched:
         patched.setattr(
-            "headscope.running.writing.write_arrays",
-            lambda *_, **__: (_ for _ in ()).throw(OSError(28, "full")),
+            "headscope.running.writing.write_arrays", lambda *_, **__: (_ for _ in ()).throw(OSError(28, "full"))
         )
         with pytest.raises(OSError, match="full"):
             write_run(prepare(replace(short, fold_labels=True)), out)

@@ -73,9 +73,7 @@ def pairs_of(path, number=None):
 
 def beginning(path, number, folder):
     """Write a file of the first so many pairs, in their documents."""
-    documents = [
-        "\n".join(line for pair in document for line in pair) for document in _documents_of(path, number)
-    ]
+    documents = ["\n".join(line for pair in document for line in pair) for document in _documents_of(path, number)]
     file = folder / "beginning.txt"
     file.write_text("\n\n".join(documents))
     return file
@@ -86,9 +84,7 @@ def _documents_of(path, number):
     documents, left = [], number
     for block in path.read_text().split("\n\n"):
         lines = [line for line in block.split("\n") if line.strip()]
-        pairs = [pair for pair in zip(lines[0::2], lines[1::2]) if len(tokenizer(*pair)["input_ids"]) <= 128][
-            :left
-        ]
+        pairs = [pair for pair in zip(lines[0::2], lines[1::2]) if len(tokenizer(*pair)["input_ids"]) <= 128][:left]
         left = None if left is None else left - len(pairs)
         documents += [pairs] if pairs else []
         if left == 0:
@@ -132,11 +128,7 @@ def test_the_table_is_the_plain_loop_over_the_same_pairs(study):
     assert len(table) == 6 * 13 * len(NAMES)
     for name, numbers in expected.items():
         own = table[table.statistic == name]
-        heads = (
-            own[own["head"].notna()]
-            .pivot(index="layer", columns="head", values="value")
-            .to_numpy(dtype=float)
-        )
+        heads = own[own["head"].notna()].pivot(index="layer", columns="head", values="value").to_numpy(dtype=float)
         np.testing.assert_allclose(heads, numbers, atol=1e-5, rtol=0)
         means = own[own["head"].isna()].sort_values("layer").value.to_numpy(dtype=float)
         np.testing.assert_allclose(means, numbers.mean(1), atol=1e-5, rtol=0)
@@ -175,9 +167,7 @@ def test_intervals_are_those_of_documents(study):
     own = ratio_interval(of_head, counts, scale="share")
     low, high = float(own.low), float(own.high)
     # About as wide as resampling the documents says, which reaches too little where few of them carry a tail.
-    draws = np.random.default_rng(0).multinomial(
-        len(counts), np.full(len(counts), 1 / len(counts)), size=2000
-    )
+    draws = np.random.default_rng(0).multinomial(len(counts), np.full(len(counts), 1 / len(counts)), size=2000)
     ends = np.percentile([(of_head * draw).sum() / (counts * draw).sum() for draw in draws], [2.5, 97.5])
     assert 0.9 < (high - low) / (ends[1] - ends[0]) < 1.5
     array = study["cls"].sel(layer=4, head=7)
@@ -196,10 +186,7 @@ def test_examples_are_the_models_own_weights(study):
     assert 1 < len(sentences) <= 3
     assert set(sentences) == {72}
     assert set(table.behavior) - {"shared"} <= {"previous", "next", "cls", "sep", "period_comma", "broad"}
-    for row in [
-        *table[table.behavior != "shared"].to_dict("records"),
-        *shared.iloc[30::72].to_dict("records"),
-    ]:
+    for row in [*table[table.behavior != "shared"].to_dict("records"), *shared.iloc[30::72].to_dict("records")]:
         n = len(row["tokens"])
         ids = torch.tensor([loaded.tokenizer.convert_tokens_to_ids(list(row["tokens"]))])
         with torch.no_grad():
@@ -286,10 +273,7 @@ def test_manifests_of_others_are_not_opened(tmp_path):
     [
         ({"max_inputs": 0}, "max_inputs is 0; expected a whole number from 1"),
         ({"seed": -1}, "seed is -1; expected a number from 0"),
-        (
-            {"packing": "pairs"},
-            "packing 'pairs' is not known; choose one of pretraining, paragraphs, joined, single",
-        ),
+        ({"packing": "pairs"}, "packing 'pairs' is not known; choose one of pretraining, paragraphs, joined, single"),
     ],
 )
 def test_wrong_options_from_python(options, sentence):
@@ -338,9 +322,7 @@ def test_opening_what_is_no_study(tmp_path):
 
 def test_batch_size_is_not_part_of_the_answer():
     tables = [
-        StatsMeasurement(
-            prepare(RunOptions(packing="single", max_inputs=30, batch_size=size, stages=("stats",)))
-        )
+        StatsMeasurement(prepare(RunOptions(packing="single", max_inputs=30, batch_size=size, stages=("stats",))))
         .measure()
         .tables["stats"]
         for size in (1, 7)

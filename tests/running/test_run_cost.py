@@ -48,10 +48,7 @@ def test_its_passes_are_those_of_the_run(options, monkeypatch):
     list(measure(prepare(options), watch=lambda progress: None))
     assert [each.inputs for each in cost.passes] == read
     assert cost.passes[0].label == "text, for stats, behaviors"
-    assert [each.label for each in cost.passes[1:3]] == [
-        "behaviors: control 1 of 2",
-        "behaviors: control 2 of 2",
-    ]
+    assert [each.label for each in cost.passes[1:3]] == ["behaviors: control 1 of 2", "behaviors: control 2 of 2"]
 
 
 def test_a_long_text_is_judged_by_its_first_shard(options, monkeypatch):
@@ -59,9 +56,7 @@ def test_a_long_text_is_judged_by_its_first_shard(options, monkeypatch):
     monkeypatch.setattr("headscope.encoding.document_shards.SHARD_TOKENS", 60, raising=False)
     run = prepare_model_run(replace(options, treebank=(), coref=(), stages=("stats",)))
     cost = run_cost(run)
-    whole = sum(
-        1 for _ in prepare_model_run(replace(options, treebank=(), coref=(), stages=("stats",))).segments()
-    )
+    whole = sum(1 for _ in prepare_model_run(replace(options, treebank=(), coref=(), stages=("stats",))).segments())
     assert cost.documents == 24
     assert cost.passes[0].inputs == pytest.approx(whole, rel=0.25)
 
@@ -101,9 +96,7 @@ def test_its_lines():
 def test_the_command_writes_nothing(options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     before = sorted(tmp_path.iterdir())
-    code, out, _ = run_command(
-        "report", "--text", *options.text, "--model", options.model, "--dry-run", "--quiet"
-    )
+    code, out, _ = run_command("report", "--text", *options.text, "--model", options.model, "--dry-run", "--quiet")
     assert code == 0
     lines = out.splitlines()
     assert [line.partition(":")[0] for line in lines][:3] == ["model", "text", "pass"]

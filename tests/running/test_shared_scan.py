@@ -59,9 +59,7 @@ def whole(every, shards, tmp_path_factory):
     plain = sharded_scan._computed
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(
-            sharded_scan,
-            "_computed",
-            lambda shard, *given: shards.append(shard.number) or plain(shard, *given),
+            sharded_scan, "_computed", lambda shard, *given: shards.append(shard.number) or plain(shard, *given)
         )
         write_run(prepare(every), out)
     return out

@@ -78,9 +78,7 @@ def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, wit
     write_run(prepare(asked), out)
     assert [result.name for result in read_stages(out)] == measured("treebank", "coreference")
     assert [result.name for result in read_stages(out, "map", "syntax")] == ["syntax", "map"]
-    study = hs.report(
-        model=asked.model, treebank=asked.treebank[0], coref=asked.coref[0], out=out, controls=0
-    )
+    study = hs.report(model=asked.model, treebank=asked.treebank[0], coref=asked.coref[0], out=out, controls=0)
     sentences = sum(len(document.sentences) for document in synthetic_documents(14))
     assert study.manifest["signature"]["corpus"]["name"] == "all.conllu"
     assert study.manifest["counts"]["documents"] == study.manifest["counts"]["documents_used"] == 14
@@ -154,13 +152,7 @@ def test_what_a_signature_depends_on(corpora, model):
     base = {"model": model, "treebank": (one,)}
     first = signature(**base)
     assert signature(**base) == first
-    others = [
-        {"treebank": (every,)},
-        {"coref": (one,)},
-        {"text": text},
-        {"fold_labels": True},
-        {"max_inputs": 3},
-    ]
+    others = [{"treebank": (every,)}, {"coref": (one,)}, {"text": text}, {"fold_labels": True}, {"max_inputs": 3}]
     ids = [signature(**{**base, **other}) for other in others]
     assert len({first, *ids}) == len(others) + 1
     assert signature(**base, batch_size=3, strict=True) == first
@@ -178,13 +170,7 @@ def test_which_options_shape_which_numbers():
     changes = {
         "treebank": [
             *({"fold_labels": True}, {"pooling": "max"}, {"special_tokens": True}, {"both_directions": True}),
-            *(
-                {"compat": "original"},
-                {"controls": 1},
-                {"shuffled": True},
-                {"max_length": 64},
-                {"max_inputs": 3},
-            ),
+            *({"compat": "original"}, {"controls": 1}, {"shuffled": True}, {"max_length": 64}, {"max_inputs": 3}),
             {"stages": ("syntax",)},
         ],
         "coref": [
@@ -222,10 +208,7 @@ def test_stages_follow_what_was_given(corpora, model, tmp_path):
         ({"treebank": (one,)}, measured("treebank")),
         ({"coref": (one,)}, measured("coreference")),
         ({"treebank": (one,), "stages": ("syntax",)}, ["syntax"]),
-        (
-            {"treebank": (one,), "treebank_train": (one,), "allow_overlap": True},
-            measured("treebank", "treebank_train"),
-        ),
+        ({"treebank": (one,), "treebank_train": (one,), "allow_overlap": True}, measured("treebank", "treebank_train")),
     ]
     for options, expected in cases:
         run = prepare(RunOptions(model=model, **options))

@@ -58,14 +58,7 @@ def distances():
 
 def keeping(folder, stage, *, part=None, beside=()):
     return ShardCheckpoint(
-        folder,
-        stage=stage,
-        signature=stage,
-        versions={},
-        minutes=0,
-        opened=lambda: None,
-        part=part,
-        beside=beside,
+        folder, stage=stage, signature=stage, versions={}, minutes=0, opened=lambda: None, part=part, beside=beside
     )
 
 

@@ -29,9 +29,7 @@ def short(loaded, monkeypatch):
     return Short(loaded.model, monkeypatch, room=8)
 
 
-LINES = [
-    f"The {who} {what}." for who in ("man", "dog", "cat", "boy") for what in ("sat", "came", "left", "saw")
-]
+LINES = [f"The {who} {what}." for who in ("man", "dog", "cat", "boy") for what in ("sat", "came", "left", "saw")]
 NOTE = "memory ran out with 16 inputs computed together; it went on with 8 (--batch-size)"
 
 

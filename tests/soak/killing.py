@@ -13,9 +13,7 @@ from pathlib import Path
 RENAMES = ("rename", "replace")
 
 
-def run(
-    work: Callable[[], object], *, before: Callable[[], None] | None = None, seconds: float | None = None
-) -> bool:
+def run(work: Callable[[], object], *, before: Callable[[], None] | None = None, seconds: float | None = None) -> bool:
     """Run work in a forked process; return whether it came to its end, and was not killed.
 
     Args:

@@ -40,9 +40,7 @@ def remembered(*, stages: bool):
         if not figures:
             paths = draw(inputs, folder)
             # In the order in which they were written.
-            figures.update(
-                (path.name, path.read_bytes()) for path in sorted(paths, key=lambda p: p.stat().st_mtime_ns)
-            )
+            figures.update((path.name, path.read_bytes()) for path in sorted(paths, key=lambda p: p.stat().st_mtime_ns))
             return paths
         for name, content in figures.items():
             write_bytes(folder / name, content)

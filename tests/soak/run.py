@@ -58,19 +58,14 @@ def main() -> int:
             print(soak.line(), flush=True)
         if not given.only or "cluster" in given.only:
             wrong += _cluster(base, given.kills, given.seed)
-    print(
-        f"{'all identical, nothing left' if not wrong else f'{wrong} WRONG'}; {time.monotonic() - began:.0f} s"
-    )
+    print(f"{'all identical, nothing left' if not wrong else f'{wrong} WRONG'}; {time.monotonic() - began:.0f} s")
     return 1 if wrong else 0
 
 
 def shares(listed: list[Task], kills: int) -> dict[str, int]:
     """Divide the random kills: half of them to the first task, which has all the stages."""
     rest = kills // (2 * max(1, len(listed) - 1))
-    return {
-        task.name: kills - rest * (len(listed) - 1) if not place else rest
-        for place, task in enumerate(listed)
-    }
+    return {task.name: kills - rest * (len(listed) - 1) if not place else rest for place, task in enumerate(listed)}
 
 
 def _cluster(base: Path, kills: int, seed: int) -> int:

@@ -89,9 +89,7 @@ def tasks(base: Path) -> list[Task]:
 
         text = (str(base / "text.txt"),)
         stages = ("stats", "distances", "map")
-        return RunOptions(
-            model=model, text=text, packing="single", max_length=32, stages=stages, shard_minutes=0
-        )
+        return RunOptions(model=model, text=text, packing="single", max_length=32, stages=stages, shard_minutes=0)
 
     def merge(out: Path) -> None:
         from headscope.atlas.atlas_files import run_report

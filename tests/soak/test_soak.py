@@ -37,15 +37,7 @@ def test_two_extracts_into_one_place(tmp_path):
     (tmp_path / "text.txt").write_text("The cat sat.")
     with place_held(tmp_path / "maps"):
         code, out, err = run_command(
-            *(
-                "extract",
-                "--text",
-                tmp_path / "text.txt",
-                "--out",
-                tmp_path / "maps",
-                "--model",
-                "no/such-model",
-            )
+            *("extract", "--text", tmp_path / "text.txt", "--out", tmp_path / "maps", "--model", "no/such-model")
         )
     assert (code, out) == (2, "")
     assert err.startswith(f"headscope: {tmp_path / 'maps'} is being written by process {os.getpid()} ")

@@ -45,19 +45,11 @@ def test_runs_are_enough_for_a_level_of_eight_percent_to_fail(bench):
                 assert better or bench.Cell("false-discovery", "", 30, runs, 0.08).kept is False
             elif function is not bench.of_selection:
                 assert (
-                    bench.Cell(
-                        "coverage", "", 30, task[3 if function is bench.of_intervals else -1], 0.92
-                    ).kept
+                    bench.Cell("coverage", "", 30, task[3 if function is bench.of_intervals else -1], 0.92).kept
                     is False
                 )
             checked.add(function)
-        assert {
-            bench.of_heads,
-            bench.of_positive,
-            bench.of_shares,
-            bench.of_layers,
-            bench.of_deciles,
-        } <= checked
+        assert {bench.of_heads, bench.of_positive, bench.of_shares, bench.of_layers, bench.of_deciles} <= checked
 
 
 @pytest.mark.parametrize("world", ["mild", "heavy-tailed", "size-dependent"])
@@ -109,9 +101,7 @@ def test_differences_cover(bench):
 
 
 def test_many_documents_are_summed_in_as_many_groups_as_a_run_has(bench):
-    made = bench.contest(
-        "mild", documents=600, heads=3, relations=2, better=0.0, rng=np.random.default_rng(0)
-    )
+    made = bench.contest("mild", documents=600, heads=3, relations=2, better=0.0, rng=np.random.default_rng(0))
     assert made.heads.shape == (256, 3, 2)
     table = np.arange(600)[:, None]
     groups = benchmark("worlds").grouped(table)
@@ -137,9 +127,7 @@ def test_worlds_have_the_truth_they_promise(bench):
     for world in bench.SIZES:
         values = benchmark("worlds").positive_values(world, effects=0.5, documents=20_000, runs=20, rng=rng)
         assert values.sums.sum() / values.counts.sum() == pytest.approx(values.truth, rel=0.02)
-        shares = benchmark("worlds").attention_shares(
-            world, share=0.1, effects=0.5, documents=20_000, runs=5, rng=rng
-        )
+        shares = benchmark("worlds").attention_shares(world, share=0.1, effects=0.5, documents=20_000, runs=5, rng=rng)
         assert shares.sums.sum() / shares.counts.sum() == pytest.approx(shares.truth, rel=0.02)
     made = bench.contest("mild", documents=3000, heads=5, relations=1, better=0.1, rng=rng)
     shares = made.heads.sum((0, 2)) / made.asked.sum()

@@ -191,10 +191,7 @@ def test_a_mean_over_lengths_counts_each_length_once():
     assert found.value == pytest.approx((sums[:, there].sum(0) / counts[:, there].sum(0)).mean())
     # The delete-one jackknife, another way to the same error.
     left_out = np.array(
-        [
-            (np.delete(sums, g, 0)[:, there].sum(0) / np.delete(counts, g, 0)[:, there].sum(0)).mean()
-            for g in range(40)
-        ]
+        [(np.delete(sums, g, 0)[:, there].sum(0) / np.delete(counts, g, 0)[:, there].sum(0)).mean() for g in range(40)]
     )
     error = np.sqrt(39 / 40 * ((left_out - left_out.mean()) ** 2).sum())
     assert (found.high - found.low) / 2 == pytest.approx(t.ppf(0.975, 35) * error, rel=0.06)

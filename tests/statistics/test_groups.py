@@ -135,8 +135,5 @@ def test_documents_fall_into_all_groups():
 
 def test_nothing_yet():
     sums = GroupedSums(SHAPES)
-    assert {name: array.shape for name, array in sums.stacked().items()} == {
-        "n_hits": (0, 5, 2),
-        "share": (0, 3),
-    }
+    assert {name: array.shape for name, array in sums.stacked().items()} == {"n_hits": (0, 5, 2), "share": (0, 3)}
     assert len(GroupedSums.from_state(sums.state())) == 0

@@ -71,11 +71,7 @@ def test_a_share_reaches_toward_the_documents_that_few_have(seed, mirrored):
         return 9 * (1 - min(answers / counts.sum(), counts.sum() / answers) ** 2)
 
     share, error, _, down, up = reach_by_hand(
-        sums,
-        counts,
-        freedom,
-        bend=lambda p, e: (1 - 2 * p) * e / (2 * p * (1 - p)),
-        unseen=unseen,
+        sums, counts, freedom, bend=lambda p, e: (1 - 2 * p) * e / (2 * p * (1 - p)), unseen=unseen
     )
     ends = []
     for times in (-down, up):  # the roots of Wilson's equation: |share - end| is so many errors at the end
@@ -125,11 +121,7 @@ def test_an_estimate_without_skewness_has_students_ends():
 def test_ends_do_not_jump_where_skewness_has_its_zero(share):
     one = np.ones(1)
     ends = [
-        share_ends(
-            Estimate(share * one, 0.01 * one, 12 * one, np.array([13]), skew * one),
-            500 * one,
-            confidence=0.95,
-        )
+        share_ends(Estimate(share * one, 0.01 * one, 12 * one, np.array([13]), skew * one), 500 * one, confidence=0.95)
         for skew in (-1e-9, 0.0, 1e-9)
     ]
     np.testing.assert_allclose(ends[::2], [ends[1]] * 2, rtol=1e-7)
@@ -153,6 +145,4 @@ def test_wrong_answers_have_the_mirrored_interval(rows):
     right = np.array([min(pair) for pair in rows], dtype=float)
     found = ratio_interval(right, asked, scale="share")
     mirrored = ratio_interval(asked - right, asked, scale="share")
-    np.testing.assert_allclose(
-        [1 - mirrored.high, 1 - mirrored.low], [found.low, found.high], rtol=1e-7, atol=1e-9
-    )
+    np.testing.assert_allclose([1 - mirrored.high, 1 - mirrored.low], [found.low, found.high], rtol=1e-7, atol=1e-9)

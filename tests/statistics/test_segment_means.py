@@ -33,12 +33,7 @@ def test_tiles_add_up_and_layers_stand_in_order():
     source = HandMadeSource(made_up_segments(2, seed=0, longest=5, documents=2), random_map)
     scan(source, [Tiles(tiles)])
     sums = SegmentSums()
-    for kind, layer, value in (
-        ("decoder", 2, 1.0),
-        ("encoder", 0, 5.0),
-        ("decoder", 0, 2.0),
-        ("decoder", 2, 3.0),
-    ):
+    for kind, layer, value in (("decoder", 2, 1.0), ("encoder", 0, 5.0), ("decoder", 0, 2.0), ("decoder", 2, 3.0)):
         sums.add(replace(tiles[0], kind=kind, layer=layer), a=torch.full((2, 3), value), b=torch.ones(2))
     found = {kind: (layers, arrays) for kind, layers, arrays in sums.by_kind("b", "a")}
     assert list(found) == ["decoder", "encoder"]

@@ -69,10 +69,7 @@ def test_against_every_is_the_largest_p_of_a_plain_loop():
             every = []
             for rival in range(4):
                 gap = difference(
-                    hits[:, head, item, None],
-                    counts[:, [item]],
-                    rivals[:, rival, item, None],
-                    counts[:, [item]],
+                    hits[:, head, item, None], counts[:, [item]], rivals[:, rival, item, None], counts[:, [item]]
                 )
                 every.append(p_above(doubted(gap, counts[:, [item]].sum(0)))[0])
             assert found[head, item] == pytest.approx(max(every), rel=1e-9)
@@ -171,9 +168,7 @@ def test_benjamini_hochberg_by_hand():
     p = np.array([[0.02, np.nan], [0.5, 0.01], [np.nan, 0.03]])
     q = false_discovery(p)
     np.testing.assert_allclose(q, [[0.04, np.nan], [0.5, 0.04], [np.nan, 0.04]])
-    np.testing.assert_allclose(
-        false_discovery(np.array([0.001, 0.04, 0.03, 1.0])), [0.004, 0.16 / 3, 0.16 / 3, 1.0]
-    )
+    np.testing.assert_allclose(false_discovery(np.array([0.001, 0.04, 0.03, 1.0])), [0.004, 0.16 / 3, 0.16 / 3, 1.0])
     assert np.isnan(false_discovery(np.array([np.nan, np.nan]))).all()
     assert false_discovery(np.array([])).shape == (0,)
 

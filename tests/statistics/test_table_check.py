@@ -15,9 +15,7 @@ SCHEMA = TableSchema(
         Column("head", "its number", "Int64", missing="the mean"),
         Column("n", "how many", "int64", unit="inputs", bounds=(0.0, np.inf)),
         Column("of", "what", "text", missing="everything"),
-        Column(
-            "value", "how much", unit="share", bounds=(0.0, 1.0), missing="nothing", unless=("of", ("nats",))
-        ),
+        Column("value", "how much", unit="share", bounds=(0.0, 1.0), missing="nothing", unless=("of", ("nats",))),
         Column("top", "whether it is first", "bool"),
         Column("tokens", "words", "list of text"),
         Column("weights", "weights", "list of float64"),
@@ -128,9 +126,7 @@ def test_a_number_out_of_bounds_is_refused():
     assert refused(table(value=[0.5, np.inf, 3.7])) == (
         "table heads, column value: expected values from 0 to 1, came inf in row 1"
     )
-    assert refused(table(n=[4, -1, 0])) == (
-        "table heads, column n: expected values from 0 on, came -1 in row 1"
-    )
+    assert refused(table(n=[4, -1, 0])) == ("table heads, column n: expected values from 0 on, came -1 in row 1")
 
 
 def test_weights_in_half_precision_may_sum_to_a_little_more_than_one():
@@ -145,9 +141,7 @@ def test_a_word_out_of_those_that_are_known_is_refused():
 
 def test_two_rows_of_one_name_are_refused():
     again = table(head=pd.Series([None, None, 1], dtype="Int64"))
-    assert refused(again) == (
-        "table heads: expected one row for each kind, head; came another for encoder, none"
-    )
+    assert refused(again) == ("table heads: expected one row for each kind, head; came another for encoder, none")
 
 
 def test_a_schema_that_contradicts_itself_is_refused():

@@ -28,9 +28,7 @@ def test_the_same_content_is_the_same_file(tmp_path):
     assert len({(tmp_path / str(number)).read_bytes() for number in range(4)}) == 1
 
 
-@pytest.mark.parametrize(
-    "about", [{}, {"about": "no JSON"}, {"about": "[]"}, {"about": "{}"}, {"about": "1"}]
-)
+@pytest.mark.parametrize("about", [{}, {"about": "no JSON"}, {"about": "[]"}, {"about": "{}"}, {"about": "1"}])
 def test_arrays_that_were_written_by_others_are_passed_over(tmp_path, about):
     write_arrays(tmp_path / "x.safetensors", ARRAYS, about=about)
     assert read_checked(tmp_path / "x.safetensors") is None

@@ -26,15 +26,7 @@ def test_own_names_are_known_fit_the_file_system_and_are_drawn_anew(name, tmp_pa
 
 
 @pytest.mark.parametrize(
-    "name",
-    [
-        "manifest.json",
-        ".headscope.tmp",
-        "x.headscope-part",
-        ".x.headscope-part",
-        ".x.0.headscope-part",
-        ".git",
-    ],
+    "name", ["manifest.json", ".headscope.tmp", "x.headscope-part", ".x.headscope-part", ".x.0.headscope-part", ".git"]
 )
 def test_names_of_others_are_not_ours(name, tmp_path):
     (tmp_path / name).touch()
@@ -62,9 +54,7 @@ def test_who_holds_a_place_sweeps_what_was_left_of_it_and_of_nothing_else(tmp_pa
         path.mkdir()
         (path / "half").touch()
     with place_held(mine):
-        assert not [
-            path for path in tmp_path.iterdir() if path.name.startswith(".out.") and "part" in path.name
-        ]
+        assert not [path for path in tmp_path.iterdir() if path.name.startswith(".out.") and "part" in path.name]
     assert [path for path in tmp_path.iterdir() if path.name.startswith(".out2.")]
     assert not lock_of(mine).exists()
 

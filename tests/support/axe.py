@@ -20,6 +20,5 @@ def violations(page):
         RULES,
     )
     return [
-        f"{one['id']}: {one['help']}: " + "; ".join(node["html"][:120] for node in one["nodes"][:4])
-        for one in found
+        f"{one['id']}: {one['help']}: " + "; ".join(node["html"][:120] for node in one["nodes"][:4]) for one in found
     ]

@@ -52,9 +52,7 @@ def check_calls() -> None:
     innermost = BeartypeDecorPlace.FIRST
     beartype_packages(
         PACKAGES,
-        conf=BeartypeConf(
-            claw_is_pep526=False, claw_decor_place_func=innermost, claw_decor_place_type=innermost
-        ),
+        conf=BeartypeConf(claw_is_pep526=False, claw_decor_place_func=innermost, claw_decor_place_type=innermost),
     )
     beyond = set(_modules_with(*_BEYOND_BEARTYPE))
     jaxtyping.jaxtyped = partial(_decorator, beyond=beyond)  # by that name its hook decorates functions
@@ -81,9 +79,7 @@ def checked(function: Any) -> Any:
         return function
     has_shapes = _SHAPES in repr(function.__annotations__)
     if has_shapes and inspect.isgeneratorfunction(function):
-        return jaxtyped(
-            function, typechecker=beartype
-        )  # beartype looks at what one is given when it first goes on
+        return jaxtyped(function, typechecker=beartype)  # beartype looks at what one is given when it first goes on
     with_types = beartype(function, conf=BeartypeConf(violation_type=TypeError))
     if not has_shapes:
         return with_types

@@ -27,10 +27,7 @@ def filled(documents, *, seed=0, most=3, layout=LAYOUT, table=TABLE, options=Non
         counts[:, place + 1 : place + len(DISTANCES)] = 0
     root = table.relations.index("root") * len(DISTANCES)
     counts[:, root + 1 : root + len(DISTANCES)] = 0
-    arrays = {
-        "n_arcs": counts,
-        "n_offsets": rng.binomial(counts[..., None], 0.15, (*counts.shape, len(OFFSETS))),
-    }
+    arrays = {"n_arcs": counts, "n_offsets": rng.binomial(counts[..., None], 0.15, (*counts.shape, len(OFFSETS)))}
     for part in layout:
         own = rng.uniform(0.05, 0.4, size=(1, len(table.relations), part.layers, part.heads, width))
         level = np.repeat(own, len(DISTANCES), axis=1)

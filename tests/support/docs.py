@@ -51,9 +51,7 @@ def run_line(line: str) -> tuple[object, str]:
     says which commands it comes to.
     """
     if line.startswith("for "):
-        said = subprocess.check_output(
-            line.replace("; do headscope ", "; do echo headscope "), shell=True, text=True
-        )
+        said = subprocess.check_output(line.replace("; do headscope ", "; do echo headscope "), shell=True, text=True)
         results = [run_line(command) for command in said.splitlines()]
         return next((result for result in results if result[0] != 0), results[-1])
     words = shlex.split(line)

@@ -44,8 +44,7 @@ def running(models, *, limits=None, load=None, study=None, wait=True, example="T
         until(lambda: server.started)
         if wait:
             until(
-                lambda: all(one["state"] in ("ready", "failed") for one in explorer.shelf.descriptions()),
-                seconds=120,
+                lambda: all(one["state"] in ("ready", "failed") for one in explorer.shelf.descriptions()), seconds=120
             )
         yield client
     finally:

@@ -12,21 +12,8 @@ def visit_server(browser):
     """Open a server's page; afterwards it must have asked nobody else, and logged nothing that was not `expected`."""
     opened = []
 
-    def go(
-        client,
-        hash="",
-        *,
-        width=1280,
-        height=900,
-        scheme="light",
-        ready=True,
-        expected=(),
-        address=None,
-        **more,
-    ):
-        context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme=scheme, **more
-        )
+    def go(client, hash="", *, width=1280, height=900, scheme="light", ready=True, expected=(), address=None, **more):
+        context = browser.new_context(viewport={"width": width, "height": height}, color_scheme=scheme, **more)
         page = context.new_page()
         page.set_default_timeout(60_000)
         troubles, requests = [], []

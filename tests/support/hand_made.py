@@ -136,12 +136,8 @@ class HandMadeSource:
                             given_weights=tile_weights,
                             given_gradient=self.gradient_of(tile_weights),
                             sink=None if beside is None else beside[:, :, rows],
-                            written=self.written_of(tile_weights, info.ids, rows)
-                            if "written" in needs
-                            else None,
-                            vectors=self.vectors_of(info.ids, layer, heads, rows)
-                            if "vectors" in needs
-                            else None,
+                            written=self.written_of(tile_weights, info.ids, rows) if "written" in needs else None,
+                            vectors=self.vectors_of(info.ids, layer, heads, rows) if "vectors" in needs else None,
                             effects=self.effects_of(full) if "effects" in needs else None,
                         )
                     )

@@ -31,6 +31,5 @@ def each(cases: Iterable[Case]):
 def printable(text: str) -> bool:
     """Whether a message holds nothing that moves a terminal's cursor, and nothing invisible."""
     return not any(
-        unicodedata.category(character) in {"Cc", "Cf", "Cs"}
-        for character in text.strip("\n").replace("\n", "")
+        unicodedata.category(character) in {"Cc", "Cf", "Cs"} for character in text.strip("\n").replace("\n", "")
     )

@@ -38,22 +38,10 @@ def framings():
     yield "length-over", request(line, "Content-Length: 65537"), LARGE
     yield "length-huge", request(line, "Content-Length: 99999999999999999999"), (400, 413)
     yield "none", request(line), BAD
-    for name, more in {
-        "both": "Content-Length: 5",
-        "both-right": f"Content-Length: {len(in_chunks)}",
-    }.items():
+    for name, more in {"both": "Content-Length: 5", "both-right": f"Content-Length: {len(in_chunks)}"}.items():
         yield name, request(line, more, chunked, body=in_chunks), BAD
         yield f"{name}-reversed", request(line, chunked, more, body=in_chunks), BAD
-    encodings = (
-        "gzip",
-        "chunked, chunked",
-        "gzip, chunked",
-        "x",
-        "identity",
-        "",
-        "chunked;q=1",
-        "\x0bchunked",
-    )
+    encodings = ("gzip", "chunked, chunked", "gzip, chunked", "x", "identity", "", "chunked;q=1", "\x0bchunked")
     for number, encoding in enumerate(encodings):
         content = request(line, f"Transfer-Encoding: {encoding}", body=in_chunks)
         yield f"encoding-{number}", content, (400, 501)
@@ -115,22 +103,10 @@ def bodies():
     for field in ("text", "text_b", "decoder_text"):
         told = {"model": "stub", "text": "a", field: "a" * 20_001}
         yield f"{field}-long", post(json.dumps(told).encode()), LARGE
-    for number, model in enumerate(
-        ("", "STUB", "../stub", "stub\0", "\ud800", "a" * 999, "org/model", "\x1b[2J")
-    ):
+    for number, model in enumerate(("", "STUB", "../stub", "stub\0", "\ud800", "a" * 999, "org/model", "\x1b[2J")):
         yield f"no-model-{number}", post(json.dumps({"model": model, "text": "a"}).encode()), NOT_FOUND
     yield "model-long", post(json.dumps({"model": "a" * 1001, "text": "a"}).encode()), LARGE
-    texts = (
-        "",
-        "\0",
-        "\ud800",
-        "\u202e\u200b",
-        "\U0010ffff" * 999,
-        "</script>",
-        "\x1b[2J",
-        "a" * 20_000,
-        "é" * 9000,
-    )
+    texts = ("", "\0", "\ud800", "\u202e\u200b", "\U0010ffff" * 999, "</script>", "\x1b[2J", "a" * 20_000, "é" * 9000)
     for number, text in enumerate(texts):
         yield f"any-text-{number}", post(json.dumps({"model": "stub", "text": text}).encode()), (200,)
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", "x" * 900, ""):

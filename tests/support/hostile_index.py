@@ -82,14 +82,7 @@ def index_parts() -> Iterator[Case]:
 
 def index_values() -> Iterator[Case]:
     """Values of the right type that cannot be."""
-    absurd = {
-        "a billion": 10**9,
-        "none": 0,
-        "negative": -1,
-        "a half": 1.5,
-        "as text": "2",
-        "1e400": float("inf"),
-    }
+    absurd = {"a billion": 10**9, "none": 0, "negative": -1, "a half": 1.5, "as text": "2", "1e400": float("inf")}
     for name, value in absurd.items():
         for part in ("layers", "heads"):
             yield Case(f"{part} {name}", partial(edited, _set(value, "layout", 0, part)), DAMAGED)
@@ -107,11 +100,7 @@ def index_values() -> Iterator[Case]:
         }.items():
             if (part, name) != ("tokens", "a text"):
                 change = _set(value, "entries", 1, "input", part, 2)
-                yield Case(
-                    f"one of the {part} is {name}",
-                    partial(edited, change),
-                    "segment 1 of document b, " + part,
-                )
+                yield Case(f"one of the {part} is {name}", partial(edited, change), "segment 1 of document b, " + part)
         change = _set([], "entries", 0, "input", part)
         yield Case(f"{part} without content", partial(edited, change), "has lists of different length")
     lone = {"tokens": ("input", "tokens", 1), "words": ("words", 1)}
@@ -156,23 +145,8 @@ def index_values() -> Iterator[Case]:
     }  # fmt: skip
     for name, (change, says) in changes.items():
         yield Case(name, partial(edited, change), says)
-    for file in (
-        "../x",
-        "/etc/passwd",
-        "..",
-        ".",
-        "",
-        "a/b",
-        "a\\b",
-        "a\x00b",
-        "~",
-        "x" * 300,
-        "\u202ex",
-        "-x",
-    ):
-        yield Case(
-            f"a shard at {file[:12]!r}", partial(edited, _set(file, "shards", 0, "file")), "a shard at "
-        )
+    for file in ("../x", "/etc/passwd", "..", ".", "", "a/b", "a\\b", "a\x00b", "~", "x" * 300, "\u202ex", "-x"):
+        yield Case(f"a shard at {file[:12]!r}", partial(edited, _set(file, "shards", 0, "file")), "a shard at ")
 
 
 def _words_unknown(content: dict[str, Any]) -> None:
@@ -222,18 +196,11 @@ def index_files() -> Iterator[Case]:
     }
     for name, content in contents.items():
         yield Case(f"an index of {name}", partial(put, content), DAMAGED)
-    for name, content in {
-        "a list": b"[]",
-        "a number": b"7",
-        "null": b"null",
-        "nothing of ours": b"{}",
-    }.items():
+    for name, content in {"a list": b"[]", "a number": b"7", "null": b"null", "nothing of ours": b"{}"}.items():
         yield Case(f"an index of {name}", partial(put, content), "is not an index of saved maps")
     for share in (0.1, 0.3, 0.5, 0.7, 0.9, 0.99):
         yield Case(f"an index cut at {share}", partial(_cut_index, share), DAMAGED)
-    yield Case(
-        "an index of a gigabyte", _huge_index, "it has 1,073,741,824 bytes; expected at most 33,554,432"
-    )
+    yield Case("an index of a gigabyte", _huge_index, "it has 1,073,741,824 bytes; expected at most 33,554,432")
     yield Case("a folder for an index", _folder_for_index, "it is a folder; expected a regular file")
     yield Case("a pipe for an index", _pipe_for_index, "it is a FIFO; expected a regular file")
 
@@ -303,19 +270,7 @@ def trees() -> Iterator[Case]:
             says = None if (part, name) in {("heads", "numbers"), ("relns", "texts")} else "document a"
             yield Case(f"{part} is {name}", partial(edited, _set(value, "entries", 0, "fields", part)), says)
         change = _drop("entries", 0, "fields", part)
-        yield Case(
-            f"{part} is left out",
-            partial(edited, change),
-            "segment 1 of document a of these maps has no tree",
-        )
-    yield Case(
-        "a head as text", partial(edited, _set("2", "entries", 0, "fields", "heads", 0)), "whole numbers"
-    )
-    yield Case(
-        "a relation that is half",
-        partial(edited, _set("\ud800", "entries", 0, "fields", "relns", 0)),
-        "names",
-    )
-    yield Case(
-        "too few heads", partial(edited, _set([], "entries", 0, "fields", "heads")), "found 0 heads and 2"
-    )
+        yield Case(f"{part} is left out", partial(edited, change), "segment 1 of document a of these maps has no tree")
+    yield Case("a head as text", partial(edited, _set("2", "entries", 0, "fields", "heads", 0)), "whole numbers")
+    yield Case("a relation that is half", partial(edited, _set("\ud800", "entries", 0, "fields", "relns", 0)), "names")
+    yield Case("too few heads", partial(edited, _set([], "entries", 0, "fields", "heads")), "found 0 heads and 2")

@@ -40,11 +40,7 @@ _GAP = (
     "t-2\tBob told Tom that he won.\the\t18\tBob\t0\tFALSE\tTom\t9\tTRUE\thttp://x\n"
 )
 _TREES = [{"words": ["Ann", "ran"], "heads": [2, 0], "relns": ["nsubj", "root"]}]
-_FEATURES = [
-    {"text": "The cat sat.", "n": 1},
-    {"words": ["a", "dog"], "heads": [2, 0]},
-    {"tokens": ["[CLS]", "x"]},
-]
+_FEATURES = [{"text": "The cat sat.", "n": 1}, {"words": ["a", "dog"], "heads": [2, 0]}, {"tokens": ["[CLS]", "x"]}]
 
 
 @dataclass(frozen=True)
@@ -65,22 +61,12 @@ class Reader:
 READERS = {
     reader.name: reader
     for reader in (
-        Reader(
-            "text",
-            "a.txt",
-            "The cat sat on the mat. It slept.\nA dog 3 came.\n\nAnother 12 one.\n",
-            read_corpus,
-        ),
+        Reader("text", "a.txt", "The cat sat on the mat. It slept.\nA dog 3 came.\n\nAnother 12 one.\n", read_corpus),
         Reader("features", "a.json", json.dumps(_FEATURES, indent=1), read_corpus),
         Reader("lines", "a.jsonl", "".join(json.dumps(each) + "\n" for each in _FEATURES), read_corpus),
         Reader("conllu", "a.conllu", _CONLLU, read_treebank),
         Reader("entities", "a.conllu", _CONLLU, read_coreference),
-        Reader(
-            "relations",
-            "a.txt",
-            "the 2-det\nfox 3-nsubj\nran 0-root\n\nit 2-nsubj\nwon 0-root\n",
-            read_treebank,
-        ),
+        Reader("relations", "a.txt", "the 2-det\nfox 3-nsubj\nran 0-root\n\nit 2-nsubj\nwon 0-root\n", read_treebank),
         Reader("trees", "a.json", json.dumps(_TREES), read_treebank),
         Reader("conll2012", "a.conll", _CONLL2012, read_coreference),
         Reader("gap", "a.tsv", _GAP, read_gap),
@@ -197,9 +183,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "no line ends": lambda d: d.replace(b"\n", b""),
     "no tabs": lambda d: d.replace(b"\t", b" "),
     "tabs for spaces": lambda d: d.replace(b" ", b"\t"),
-    "a column less": lambda d: _lines(
-        d, lambda lines: [re.sub(rb"[\t ][^\t ]*\n$", b"\n", line) for line in lines]
-    ),
+    "a column less": lambda d: _lines(d, lambda lines: [re.sub(rb"[\t ][^\t ]*\n$", b"\n", line) for line in lines]),
     "a column more": lambda d: d.replace(b"\n", b"\t_\n"),
     "zipped": gzip.compress,
     "zipped twice": lambda d: gzip.compress(gzip.compress(d)),
@@ -209,9 +193,7 @@ DAMAGES: dict[str, Callable[[bytes], bytes]] = {
     "zip of other": lambda d: gzip.compress(b"\x1f\x8b" + d),
     "another file's head": lambda d: b"\x89PNG\r\n\x1a\n" + d,
     "json nested deeply": lambda d: b"[" * 50_000 + d,
-    "objects nested deeply": lambda d: (
-        b'[{"text": "x", "a": ' + b'{"a":' * 20_000 + b"1" + b"}" * 20_000 + b"}]"
-    ),
+    "objects nested deeply": lambda d: b'[{"text": "x", "a": ' + b'{"a":' * 20_000 + b"1" + b"}" * 20_000 + b"}]",
     **{
         f"{name} for a word, {at}": lambda d, n=new, a=at: _nth(d, rb"[A-Za-z]{2,}", n, a)
         for name, new in HOSTILE_WORDS.items()
@@ -230,9 +212,7 @@ def damaged() -> Iterator[Case]:
     for reader in READERS.values():
         for name, damage in DAMAGES.items():
 
-            def make(
-                folder: Path, reader: Reader = reader, damage: Callable[[bytes], bytes] = damage
-            ) -> Path:
+            def make(folder: Path, reader: Reader = reader, damage: Callable[[bytes], bytes] = damage) -> Path:
                 path = folder / reader.file
                 path.write_bytes(damage(reader.good.encode()))
                 return path
@@ -393,11 +373,7 @@ def dropped() -> Iterator[Case]:
 
 def parquet_cases() -> Iterator[Case]:
     """Files of the hub: cut, flipped, of other columns and types, with rows that no reader can take."""
-    good: dict[str, list[Any]] = {
-        "tokens": [["Ann", "ran"]],
-        "head": [["2", "0"]],
-        "deprel": [["nsubj", "root"]],
-    }
+    good: dict[str, list[Any]] = {"tokens": [["Ann", "ran"]], "head": [["2", "0"]], "deprel": [["nsubj", "root"]]}
     kinds: dict[str, dict[str, list[Any]]] = {
         "no column": {"other": [1]},
         "a column missing": {"tokens": [["a"]], "head": [["0"]]},
@@ -445,9 +421,7 @@ def parquet_cases() -> Iterator[Case]:
     for name, content in kinds.items():
         yield Case(f"parquet: {name}", made(content, bytes), None)
     for name, damage in DAMAGES.items():
-        if name.startswith(
-            ("cut", "without", "bits", "a nul", "nothing", "one byte", "twice", "zipped", "another")
-        ):
+        if name.startswith(("cut", "without", "bits", "a nul", "nothing", "one byte", "twice", "zipped", "another")):
             yield Case(f"parquet: {name}", made(good, damage), None)
 
 

@@ -107,10 +107,7 @@ def code_folders() -> Iterator[Case]:
         yield changed(f"config-{label}", OWN_CODE, _program, in_json("config.json", **own))
         yield changed(f"tokenizer-{label}", OWN_CODE, _program, in_json("tokenizer_config.json", **mapped))
     yield changed(
-        "config-without-family",
-        OWN_CODE,
-        _program,
-        in_json("config.json", model_type=..., auto_map=_MODEL_MAP),
+        "config-without-family", OWN_CODE, _program, in_json("config.json", model_type=..., auto_map=_MODEL_MAP)
     )
     yield changed(
         "tokenizer-old-list",
@@ -119,13 +116,9 @@ def code_folders() -> Iterator[Case]:
         in_json("tokenizer_config.json", auto_map=["evil.Evil", None], tokenizer_class="EvilTokenizer"),
     )
     for key in ("attn_implementation", "_attn_implementation", "experts_implementation"):
-        yield changed(
-            f"kernel-{key}", OWN_CODE, _program, in_json("config.json", **{key: "evil/kernel:attention"})
-        )
+        yield changed(f"kernel-{key}", OWN_CODE, _program, in_json("config.json", **{key: "evil/kernel:attention"}))
     yield changed(
-        "kernel-in-a-part",
-        OWN_CODE,
-        in_json("config.json", text_config={"attn_implementation": {"": "evil/kernel"}}),
+        "kernel-in-a-part", OWN_CODE, in_json("config.json", text_config={"attn_implementation": {"": "evil/kernel"}})
     )
 
 
@@ -135,10 +128,7 @@ def known_families_with_code() -> Iterator[Case]:
     for label, far in maps.items():
         yield changed(f"config-{label}", None, _program, in_json("config.json", auto_map=far(_MODEL_MAP)))
         yield changed(
-            f"tokenizer-{label}",
-            None,
-            _program,
-            in_json("tokenizer_config.json", auto_map=far(_TOKENIZER_MAP)),
+            f"tokenizer-{label}", None, _program, in_json("tokenizer_config.json", auto_map=far(_TOKENIZER_MAP))
         )
         yield changed(
             f"tokenizer-without-class-{label}",
@@ -163,13 +153,7 @@ def known_families_with_code() -> Iterator[Case]:
 
 
 _LAYER_KEYS = ("num_hidden_layers",)
-_SIZE_KEYS = (
-    "hidden_size",
-    "vocab_size",
-    "num_attention_heads",
-    "intermediate_size",
-    "max_position_embeddings",
-)
+_SIZE_KEYS = ("hidden_size", "vocab_size", "num_attention_heads", "intermediate_size", "max_position_embeddings")
 _KEYS = (*_LAYER_KEYS, *_SIZE_KEYS)
 _ABSURD = {
     "billion": 10**9,
@@ -194,9 +178,7 @@ def config_numbers() -> Iterator[Case]:
         # Within the bounds of a number, and gigabytes all the same.
         yield changed(f"{key}-gigabytes", "makes a model of", in_json("config.json", **{key: 1 << 24}))
         yield changed(
-            f"{key}-other",
-            "could not be loaded: its weights have other shapes",
-            in_json("config.json", **{key: 32}),
+            f"{key}-other", "could not be loaded: its weights have other shapes", in_json("config.json", **{key: 32})
         )
     yield changed(
         "max_position_embeddings-zero",
@@ -205,20 +187,12 @@ def config_numbers() -> Iterator[Case]:
     )
     yield changed("layers-zero", "", in_json("config.json", num_hidden_layers=0))
     yield changed("heads-zero", "could not be loaded", in_json("config.json", num_attention_heads=0))
-    yield changed(
-        "heads-that-do-not-fit", "could not be loaded", in_json("config.json", num_attention_heads=7)
-    )
-    yield changed(
-        "a-part-that-is-none", "names a part for text", in_json("config.json", text_config={"vocab_size": 9})
-    )
+    yield changed("heads-that-do-not-fit", "could not be loaded", in_json("config.json", num_attention_heads=7))
+    yield changed("a-part-that-is-none", "names a part for text", in_json("config.json", text_config={"vocab_size": 9}))
     yield changed("layers-null", "num_hidden_layers is null", in_json("config.json", num_hidden_layers=None))
-    yield changed(
-        "layers-more-than-tensors", "and the weights hold", in_json("config.json", num_hidden_layers=900)
-    )
+    yield changed("layers-more-than-tensors", "and the weights hold", in_json("config.json", num_hidden_layers=900))
     yield changed("layers-lacking", "the checkpoint lacks", in_json("config.json", num_hidden_layers=3))
-    yield changed(
-        "labels-ten-million", "num_labels is 10,000,000", in_json("config.json", num_labels=10_000_000)
-    )
+    yield changed("labels-ten-million", "num_labels is 10,000,000", in_json("config.json", num_labels=10_000_000))
     many = {str(number): "x" for number in range(120_000)}
     yield changed("labels-named", "names 120,000 labels", in_json("config.json", id2label=many))
     yield changed(
@@ -244,9 +218,7 @@ def config_fields() -> Iterator[Case]:
         ignored = key == "architectures" or (key == "auto_map" and name != "number")
         yield changed(f"{key}-{name}", None if ignored else "", in_json("config.json", **{key: value}))
     yield changed(
-        "family-unknown",
-        "of a family that transformers does not know",
-        in_json("config.json", model_type="evil"),
+        "family-unknown", "of a family that transformers does not know", in_json("config.json", model_type="evil")
     )
     for value in ("../evil.bin", "adapter_model.bin", "other.safetensors.index.json"):
         yield changed(
@@ -282,17 +254,12 @@ def json_files() -> Iterator[Case]:
     for file, (name, (content, says)) in itertools.product(JSON_FILES, _BROKEN_JSON.items()):
         yield changed(f"{file}-{name}", says, written(file, content))
     for file in JSON_FILES:
-        yield changed(
-            f"{file}-200-MB", "has 200,000,000 bytes", functools.partial(_sparse, file, 200_000_000)
-        )
+        yield changed(f"{file}-200-MB", "has 200,000,000 bytes", functools.partial(_sparse, file, 200_000_000))
     yield changed(
         "config-a-folder", "has no config.json", without("config.json"), lambda f: (f / "config.json").mkdir()
     )
     yield changed(
-        "adapter-alone",
-        "holds an adapter alone",
-        without("config.json"),
-        written("adapter_config.json", "{}"),
+        "adapter-alone", "holds an adapter alone", without("config.json"), written("adapter_config.json", "{}")
     )
     yield changed("adapter-beside", "holds an adapter beside its model", written("adapter_config.json", "{}"))
 
@@ -353,11 +320,7 @@ def _contents() -> Iterator[tuple[str, bytes, str]]:
         "type-unknown": {"dtype": "EVIL"},
         "data-missing": {},
     }.items():
-        yield (
-            name,
-            _header(json.dumps({"weight": {**tensor, **other}}).encode()),
-            "is cut off or no safetensors file",
-        )
+        yield (name, _header(json.dumps({"weight": {**tensor, **other}}).encode()), "is cut off or no safetensors file")
 
 
 def weight_contents() -> Iterator[Case]:
@@ -369,9 +332,7 @@ def weight_contents() -> Iterator[Case]:
             says,
             without("model.safetensors"),
             written("one.safetensors", content),
-            written(
-                "model.safetensors.index.json", json.dumps({"weight_map": {"weight": "one.safetensors"}})
-            ),
+            written("model.safetensors.index.json", json.dumps({"weight_map": {"weight": "one.safetensors"}})),
         )
     yield changed("one-file-truncated", "is cut off or no safetensors file", _truncate)
     yield changed("none-of-the-model", "the checkpoint lacks", written("model.safetensors", _header(b"{}")))
@@ -406,22 +367,13 @@ def weight_indices() -> Iterator[Case]:
     }
     for name, (file, says) in files.items():
         yield _index(f"to-{name}", says, {"weight_map": {"weight": file}})
-    for name, value in {
-        "list": ["a"],
-        "text": "a.safetensors",
-        "null": None,
-        "number": 3,
-        "empty": {},
-    }.items():
+    for name, value in {"list": ["a"], "text": "a.safetensors", "null": None, "number": 3, "empty": {}}.items():
         yield _index(f"map-{name}", "has no weight_map", {"weight_map": value})
     yield _index("map-missing", "has no weight_map", {})
     for name, (content, says) in _BROKEN_JSON.items():
         if name != "long-number":
             yield changed(
-                f"index-{name}",
-                says,
-                without("model.safetensors"),
-                written("model.safetensors.index.json", content),
+                f"index-{name}", says, without("model.safetensors"), written("model.safetensors.index.json", content)
             )
 
 
@@ -441,9 +393,7 @@ def tokenizer_files() -> Iterator[Case]:
     for name, (content, says) in _BROKEN_JSON.items():
         yield changed(f"definition-{name}", f"tokenizer.json {says}", written("tokenizer.json", content))
     yield changed("definition-object", "tokenizer.json has no model", written("tokenizer.json", "{}"))
-    yield changed(
-        "definition-of-lists", "lists and objects", written("tokenizer.json", b"[" + b"[]," * 5_000_000)
-    )
+    yield changed("definition-of-lists", "lists and objects", written("tokenizer.json", b"[" + b"[]," * 5_000_000))
     part = "could not be loaded, for its tokenizer is not as it should be"
     for name, content in {
         "other-type": b'{"version": "1.0", "model": {"type": "Evil", "vocab": {}}}',
@@ -454,27 +404,17 @@ def tokenizer_files() -> Iterator[Case]:
         whole = content[:-1] + b', "added_tokens": []}'
         yield changed(f"definition-{name}", part, written("tokenizer.json", whole))
     yield changed(
-        "definition-200-MB",
-        "has 200,000,000 bytes",
-        functools.partial(_sparse, "tokenizer.json", 200_000_000),
+        "definition-200-MB", "has 200,000,000 bytes", functools.partial(_sparse, "tokenizer.json", 200_000_000)
     )
-    yield changed(
-        "vocabulary-200-MB", "has 200,000,000 bytes", functools.partial(_sparse, "vocab.txt", 200_000_000)
-    )
+    yield changed("vocabulary-200-MB", "has 200,000,000 bytes", functools.partial(_sparse, "vocab.txt", 200_000_000))
     yield changed("none", "has no tokenizer", without("tokenizer.json", "vocab.txt"))
     yield changed("added-150,000", "adds 150,00", functools.partial(_add_tokens, 150_000, 5))
-    yield changed(
-        "added-of-megabytes", "has texts of 6,000,000 letters", functools.partial(_add_tokens, 10, 600_000)
-    )
+    yield changed("added-of-megabytes", "has texts of 6,000,000 letters", functools.partial(_add_tokens, 10, 600_000))
     long = {"5": {"content": "x" * 5_000_000}}
     yield changed(
-        "added-beside",
-        "has texts of 5,000,000 letters",
-        in_json("tokenizer_config.json", added_tokens_decoder=long),
+        "added-beside", "has texts of 5,000,000 letters", in_json("tokenizer_config.json", added_tokens_decoder=long)
     )
-    yield changed(
-        "ids-beyond-the-model", "the tokenizer has token ids up to", functools.partial(_add_tokens, 50, 5)
-    )
+    yield changed("ids-beyond-the-model", "the tokenizer has token ids up to", functools.partial(_add_tokens, 50, 5))
     for name, value in {
         "text": "512",
         "escape": "\x1b[31m",
@@ -487,9 +427,7 @@ def tokenizer_files() -> Iterator[Case]:
         "object": {},
     }.items():
         yield changed(
-            f"longest-{name}",
-            "model_max_length is ",
-            in_json("tokenizer_config.json", model_max_length=value),
+            f"longest-{name}", "model_max_length is ", in_json("tokenizer_config.json", model_max_length=value)
         )
     for name, value in {
         "null": None,

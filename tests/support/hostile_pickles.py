@@ -85,12 +85,8 @@ def pickled_entries() -> Iterator[Case]:
     """Entries that are not the original's."""
     for name, value in ODD.items():
         for part in ("attns", "tokens", "words"):
-            says = (
-                TOO_LARGE if name == "huge" else None if (part, name) == ("words", "texts") else "entry 2: "
-            )
-            yield Case(
-                f"pickled {part} is {name}", partial(_pickled, partial(_changed, (1, part), value), 4), says
-            )
+            says = TOO_LARGE if name == "huge" else None if (part, name) == ("words", "texts") else "entry 2: "
+            yield Case(f"pickled {part} is {name}", partial(_pickled, partial(_changed, (1, part), value), 4), says)
         says = TOO_LARGE if name == "huge" else "entry 2: expected"
         yield Case(f"an entry is {name}", partial(_pickled, partial(_changed, (1,), value), 4), says)
     arrays = {
@@ -100,33 +96,15 @@ def pickled_entries() -> Iterator[Case]:
         "three axes": (np.full((2, 5, 5), 0.2), "expected attns to have shape [layers, heads, n, n]"),
         "no layers": (np.zeros((0, 2, 5, 5)), "expected attns to have shape [layers, heads, n, n]"),
         "no square": (np.full((2, 2, 5, 4), 0.25), "expected attns to have shape [layers, heads, n, n]"),
-        "another model's": (
-            np.full((3, 2, 5, 5), 0.2),
-            "has 3 layers of 2 heads, expected 2 of 2 as in entry 1",
-        ),
-        "fewer rows": (
-            np.full((2, 2, 3, 3), 1 / 3),
-            "attns has 3 rows, expected 5 (its tokens) or 4 (its words",
-        ),
+        "another model's": (np.full((3, 2, 5, 5), 0.2), "has 3 layers of 2 heads, expected 2 of 2 as in entry 1"),
+        "fewer rows": (np.full((2, 2, 3, 3), 1 / 3), "attns has 3 rows, expected 5 (its tokens) or 4 (its words"),
     }
     for name, (value, says) in arrays.items():
         yield Case(f"attns of {name}", partial(_pickled, partial(_changed, (1, "attns"), value), 4), says)
-    yield Case(
-        "entries by token and by word",
-        partial(_pickled, _both_forms, 4),
-        "its attention is by token and that",
-    )
-    for name, value in {
-        "nothing": [],
-        "a dict": {},
-        "an array": np.zeros(3),
-        "a text": "x",
-        "none": None,
-    }.items():
+    yield Case("entries by token and by word", partial(_pickled, _both_forms, 4), "its attention is by token and that")
+    for name, value in {"nothing": [], "a dict": {}, "an array": np.zeros(3), "a text": "x", "none": None}.items():
         yield Case(
-            f"a pickle of {name}",
-            partial(_pickled, lambda v=value: v, 4),
-            "expected a list of dicts with attns",
+            f"a pickle of {name}", partial(_pickled, lambda v=value: v, 4), "expected a list of dicts with attns"
         )
 
 
@@ -140,9 +118,7 @@ class Calls:
         return self.call
 
 
-def _harmful(
-    function: Callable[..., Any], arguments: Callable[[str], tuple[Any, ...]], protocol: int, folder: Path
-):
+def _harmful(function: Callable[..., Any], arguments: Callable[[str], tuple[Any, ...]], protocol: int, folder: Path):
     return written(pickle.dumps([Calls(function, *arguments(str(folder / MARK)))], protocol), folder)
 
 
@@ -164,32 +140,14 @@ def pickled_calls() -> Iterator[Case]:
     for name, (function, arguments) in calls.items():
         for protocol in (0, 1, 2, 3, 4, 5):
             yield Case(
-                f"{name} by protocol {protocol}",
-                partial(_harmful, function, arguments, protocol),
-                "is refused: it ",
+                f"{name} by protocol {protocol}", partial(_harmful, function, arguments, protocol), "is refused: it "
             )
     for module, name in (
-        *(
-            ("builtins", "getattr"),
-            ("builtins", "compile"),
-            ("builtins", "__import__"),
-            ("__builtin__", "eval"),
-        ),
-        *(
-            ("os", "popen"),
-            ("nt", "system"),
-            ("subprocess", "Popen"),
-            ("runpy", "run_path"),
-            ("pty", "spawn"),
-        ),
+        *(("builtins", "getattr"), ("builtins", "compile"), ("builtins", "__import__"), ("__builtin__", "eval")),
+        *(("os", "popen"), ("nt", "system"), ("subprocess", "Popen"), ("runpy", "run_path"), ("pty", "spawn")),
         *(("importlib", "import_module"), ("ctypes", "CDLL"), ("pickle", "loads"), ("marshal", "loads")),
         *(("numpy", "load"), ("numpy", "fromfile"), ("numpy", "memmap"), ("numpy", "ndarray.tofile")),
-        *(
-            ("numpy.f2py.diagnose", "run"),
-            ("numpy.testing", "rundocs"),
-            ("torch", "load"),
-            ("torch.hub", "load"),
-        ),
+        *(("numpy.f2py.diagnose", "run"), ("numpy.testing", "rundocs"), ("torch", "load"), ("torch.hub", "load")),
         *(("urllib.request", "urlopen"), ("socket", "socket"), ("webbrowser", "open"), ("code", "interact")),
         *(("antigravity", "x"), ("this", "x"), ("_codecs", "decode"), ("operator", "attrgetter")),
         *(("headscope.maps.unpickling", "_Array"), ("functools", "partial"), ("types", "CodeType")),
@@ -273,9 +231,7 @@ def pickled_bombs() -> Iterator[Case]:
     content = pickle.dumps(right(), 2)
     for share in np.linspace(0.02, 0.98, 13):
         cut = content[: int(share * len(content))]
-        yield Case(
-            f"a pickle cut at {share:.2f}", partial(written, cut), "is not a whole pickle of plain data ("
-        )
+        yield Case(f"a pickle cut at {share:.2f}", partial(written, cut), "is not a whole pickle of plain data (")
 
 
 def pickles() -> Iterator[Case]:

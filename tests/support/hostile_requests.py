@@ -90,14 +90,7 @@ def hosts():
     yield "absolute", request("GET http://127.0.0.1/api/models HTTP/1.1", host="evil.example"), FORBIDDEN
     yield "upper", request(host="LOCALHOST:{port}"), (200,)
     yield "forwarded", request("GET /api/models HTTP/1.1", "X-Forwarded-Host: evil.example"), (200,)
-    origins = (
-        "http://evil.example",
-        "null",
-        "",
-        "https://127.0.0.1",
-        "http://127.0.0.1.evil.example",
-        "\xff" * 999,
-    )
+    origins = ("http://evil.example", "null", "", "https://127.0.0.1", "http://127.0.0.1.evil.example", "\xff" * 999)
     for number, origin in enumerate(origins):
         yield f"origin-{number}", post(b"{}", f"Origin: {origin}"), FORBIDDEN
 

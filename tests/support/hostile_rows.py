@@ -46,9 +46,7 @@ def rows() -> Iterator[Case]:
                     f"row 3 of {head} in segment 1 of document b {says}",
                 )
             yield Case(
-                f"{form} weights that are right in {store}",
-                partial(_spoilt_rows, form, store, lambda maps: None),
-                None,
+                f"{form} weights that are right in {store}", partial(_spoilt_rows, form, store, lambda maps: None), None
             )
 
     def later(maps: np.ndarray) -> None:

@@ -80,10 +80,9 @@ def damaged_files(run: Path) -> Iterator[Case]:
     for file in sorted([*run.glob("tables/*"), *run.glob("state/*")]):
         name = str(file.relative_to(run))
         for damage in TABLE_DAMAGE if file.suffix == ".parquet" else FILE_DAMAGE:
-            says = {
-                _gone: "is not there any more",
-                _folder: "is a folder; expected a regular file",
-            }.get(damage, "was changed or damaged since the run wrote it")
+            says = {_gone: "is not there any more", _folder: "is a folder; expected a regular file"}.get(
+                damage, "was changed or damaged since the run wrote it"
+            )
             yield Case(f"{name}-{damage.__name__[1:]}", _copy_with(run, name, damage), says)
 
 
@@ -95,10 +94,7 @@ def damaged_manifests(run: Path) -> Iterator[Case]:
         "empty": (_empty, "is not JSON"),
         "folder": (_folder, "is a folder; expected a regular file"),
         "nested": (lambda path: path.write_text("[" * 100_000), "is nested more than 50 deep"),
-        "nested-part": (
-            lambda path: path.write_text('{"signature":' * 100_000),
-            "is nested more than 50 deep",
-        ),
+        "nested-part": (lambda path: path.write_text('{"signature":' * 100_000), "is nested more than 50 deep"),
         "list": (lambda path: path.write_text("[]"), "is not the manifest of a headscope run"),
         "number": (lambda path: path.write_text("7"), "is not the manifest of a headscope run"),
         "others": (lambda path: path.write_text('{"name": "x"}'), "is not the manifest of a headscope run"),

@@ -49,20 +49,11 @@ def shards() -> Iterator[Case]:
         "longer": (lambda content: content + b"\0", " bytes, expected "),
         "with a bit turned": (lambda content: content[:-1] + bytes([content[-1] ^ 1]), "its hash differs"),
         "of zeros": (lambda content: bytes(len(content)), "is no whole safetensors file"),
-        "of noise": (
-            lambda content: np.random.default_rng(0).bytes(len(content)),
-            "is no whole safetensors file",
-        ),
+        "of noise": (lambda content: np.random.default_rng(0).bytes(len(content)), "is no whole safetensors file"),
     }
     for name, (change, says) in spoils.items():
         yield Case(f"a shard {name}", partial(_spoilt, change), says)
-    lengths = {
-        "0": 0,
-        "2**63": 1 << 63,
-        "2**64 - 1": (1 << 64) - 1,
-        "99 MB": 99_000_000,
-        "a terabyte": 1 << 40,
-    }
+    lengths = {"0": 0, "2**63": 1 << 63, "2**64 - 1": (1 << 64) - 1, "99 MB": 99_000_000, "a terabyte": 1 << 40}
     for name, length in lengths.items():
         yield Case(
             f"a header of length {name}",
@@ -77,9 +68,7 @@ def shards() -> Iterator[Case]:
         "a pickle": b"\x80\x04cposix\nsystem\n(X\x02\x00\x00\x00lstR.",
     }.items():
         yield Case(
-            f"a sealed shard of {name}",
-            partial(resealed, lambda _, c=content: c),
-            "is no whole safetensors file",
+            f"a sealed shard of {name}", partial(resealed, lambda _, c=content: c), "is no whole safetensors file"
         )
     for dtype in ("F64", "F32", "BF16", "I16", "U16", "I8", "BOOL", "F8_E4M3"):
         yield Case(f"maps of {dtype}", partial(resealed, partial(_header, partial(_as_type, dtype))), "")
@@ -88,10 +77,7 @@ def shards() -> Iterator[Case]:
         "maps of two axes": (_shaped([10, 10]), "have shape [10, 10], expected [2, 2, 5, 5]"),
         "maps of a billion rows": (_shaped([2, 2, 10**9, 10**9]), "is no whole safetensors file"),
         "maps of an overflow": (_shaped([1 << 62, 1 << 62]), "is no whole safetensors file"),
-        "maps under another name": (
-            _renamed("2.encoder", "3.encoder"),
-            "are missing (tensor 2.encoder of maps-",
-        ),
+        "maps under another name": (_renamed("2.encoder", "3.encoder"), "are missing (tensor 2.encoder of maps-"),
         "maps with an escape for a type": (_typed("F16\x1b[2J"), "is no whole safetensors file"),
         "two maps in one place": (_overlapping, "is no whole safetensors file"),
     }
@@ -101,17 +87,12 @@ def shards() -> Iterator[Case]:
         "missing": (lambda path: None, "is missing"),
         "a folder": (lambda path: path.mkdir(), "is a folder; expected a regular file"),
         "a pipe": (os.mkfifo, "is a FIFO; expected a regular file"),
-        "a link to itself": (
-            lambda path: path.symlink_to(path),
-            "is a link to itself; expected a regular file",
-        ),
+        "a link to itself": (lambda path: path.symlink_to(path), "is a link to itself; expected a regular file"),
         "a link to nothing": (lambda path: path.symlink_to(path.parent / "nothing"), "is missing"),
         "a device": (lambda path: path.symlink_to("/dev/zero"), "is a device; expected a regular file"),
     }.items():
         yield Case(f"a shard that is {name}", partial(_instead, place), f"{SHARD} {says}")
-    yield Case(
-        "a shard that is a link out of the folder", _linked_out, "is a link that leads out of its folder"
-    )
+    yield Case("a shard that is a link out of the folder", _linked_out, "is a link that leads out of its folder")
 
 
 def _as_type(dtype: str, header: dict[str, Any]) -> None:

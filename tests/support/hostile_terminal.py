@@ -56,11 +56,7 @@ TEXTS = {
 }
 
 # What a table may hold: no reader lets a lone surrogate through, and no column of strings takes one.
-HELD = {
-    name: text
-    for name, text in TEXTS.items()
-    if text.encode(errors="replace") == text.encode("utf-8", "ignore")
-}
+HELD = {name: text for name, text in TEXTS.items() if text.encode(errors="replace") == text.encode("utf-8", "ignore")}
 
 # An option's value, a file's name, a command: what can be typed, and is refused before anything is loaded.
 TYPED: dict[str, Callable[[Path, str], list[str]]] = {

@@ -77,9 +77,7 @@ def request(
     def write(port: int) -> bytes:
         own = [] if host is None else [f"Host: {host.replace('{port}', str(port))}"]
         own += [] if token is None else [f"X-Headscope-Token: {token}"]
-        lines = [
-            each if isinstance(each, bytes) else each.encode("latin-1") for each in (line, *own, *headers)
-        ]
+        lines = [each if isinstance(each, bytes) else each.encode("latin-1") for each in (line, *own, *headers)]
         return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
     return write

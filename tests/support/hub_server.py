@@ -75,9 +75,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return self.stored_file(path.removeprefix("/cdn/"), body=body)
         if dataset := re.fullmatch(r"/(api/)?datasets/([^/]+/[^/]+)/(resolve|tree)/([^/]+)/(.+)", path):
             _, repository, verb, revision, file = dataset.groups()
-            return self.dataset(
-                repository, verb, urllib.parse.unquote(revision), urllib.parse.unquote(file), body=body
-            )
+            return self.dataset(repository, verb, urllib.parse.unquote(revision), urllib.parse.unquote(file), body=body)
         self.model(path, body=body)
 
     def dataset(self, repository: str, verb: str, revision: str, file: str, *, body: bool) -> None:
@@ -104,12 +102,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send(b"Found. Redirecting", status=302, headers=headers, body=body, commit=commit)
 
     def stored_file(self, digest: str, *, body: bool) -> None:
-        files = [
-            path for folder in self.server.datasets.values() for path in folder.rglob("*") if path.is_file()
-        ]
-        content = next(
-            data for data in (f.read_bytes() for f in files) if hashlib.sha256(data).hexdigest() == digest
-        )
+        files = [path for folder in self.server.datasets.values() for path in folder.rglob("*") if path.is_file()]
+        content = next(data for data in (f.read_bytes() for f in files) if hashlib.sha256(data).hexdigest() == digest)
         content = content if self.server.swapped is None else self.server.swapped
         asked = self.headers.get("Range")
         self.server.ranges.append(asked)
@@ -122,17 +116,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send(content[start:], status=206, headers={"Content-Range": span}, body=body)
 
     def model(self, path: str, *, body: bool) -> None:
-        files = (
-            {} if self.server.folder is None else {file.name: file for file in self.server.folder.iterdir()}
-        )
+        files = {} if self.server.folder is None else {file.name: file for file in self.server.folder.iterdir()}
         if path.startswith("/api/models/tiny/bert"):
             revision = path.partition("/revision/")[2] or "main"
             if revision not in ("main", COMMIT):
                 return self.refuse("RevisionNotFound")
             if "/tree/" in path or path.endswith("/tree"):
-                listing = [
-                    {"type": "file", "path": n, "size": f.stat().st_size, "oid": n} for n, f in files.items()
-                ]
+                listing = [{"type": "file", "path": n, "size": f.stat().st_size, "oid": n} for n, f in files.items()]
                 return self.send(json.dumps(listing).encode(), body=body)
             about = {"id": "tiny/bert", "sha": COMMIT, "siblings": [{"rfilename": name} for name in files]}
             return self.send(json.dumps(about).encode(), body=body)

@@ -45,14 +45,10 @@ def made_up_segment(
     word_ids = np.cumsum(rng.random(length) < 0.7) - 1
     word_ids = word_ids - word_ids.min()
     word_ids[ids <= SEP] = -1
-    return Segment(
-        document=document, index=index, ids=ids.astype(np.int64), token_types=types, word_ids=word_ids
-    )
+    return Segment(document=document, index=index, ids=ids.astype(np.int64), token_types=types, word_ids=word_ids)
 
 
-def made_up_segments(
-    number: int, *, seed: int = 0, longest: int = 20, documents: int | None = None
-) -> list[Segment]:
+def made_up_segments(number: int, *, seed: int = 0, longest: int = 20, documents: int | None = None) -> list[Segment]:
     """Segments of mixed length, single texts and pairs."""
     rng = np.random.default_rng(seed)
     documents = documents or number
@@ -72,9 +68,7 @@ def eager_maps(model: torch.nn.Module, **inputs: object) -> dict[str, list[torch
     """transformers' own weights, kind by kind: `[batch, head, query, key]` a layer."""
     configs = {id(m.config): m.config for m in model.modules() if hasattr(m, "config")}.values()
     before = [config._attn_implementation_internal for config in configs]
-    for (
-        config
-    ) in configs:  # not set_attn_implementation: Falcon refuses it, and its sdpa weights are not causal
+    for config in configs:  # not set_attn_implementation: Falcon refuses it, and its sdpa weights are not causal
         config._attn_implementation_internal = "eager"
     with torch.no_grad():
         out = model(**inputs, output_attentions=True, return_dict=True)

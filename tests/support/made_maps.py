@@ -7,22 +7,7 @@ from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis,
 
 FIRST = ["[CLS]", "the", "committ", "##ee", "quietly", "approved", "the", "new", "budget", ".", "[SEP]"]
 SECOND = ["she", "still", "had", "her", "doubts", "about", "it", ".", "[SEP]"]
-STORY = [
-    "Once",
-    "upon",
-    "a",
-    "time",
-    "there",
-    "was",
-    "a",
-    "small",
-    "river",
-    "that",
-    "nobody",
-    "had",
-    "named",
-    ".",
-]
+STORY = ["Once", "upon", "a", "time", "there", "was", "a", "small", "river", "that", "nobody", "had", "named", "."]
 HOSTILE = [
     "[CLS]",
     "</script><script>alert(1)</script>",
@@ -101,12 +86,8 @@ def sentence_pair(*, layers=3, heads=4, seed=0, neuron=True):
         weights = np.stack([part.weights for part in parts])
     else:
         weights = softmax(scores)
-    kind = KindMaps(
-        kind="encoder", weights=weights.astype(np.float32), queries=axis, roles=roles, neuron=parts
-    )
-    return AttentionSnapshot(
-        title="The committee quietly approved the new budget.", model="made/maps", kinds=(kind,)
-    )
+    kind = KindMaps(kind="encoder", weights=weights.astype(np.float32), queries=axis, roles=roles, neuron=parts)
+    return AttentionSnapshot(title="The committee quietly approved the new budget.", model="made/maps", kinds=(kind,))
 
 
 def _factored(scores, *, scaling=0.25):
@@ -125,20 +106,7 @@ def _factored(scores, *, scaling=0.25):
 def long_text(*, tokens=512, layers=2, heads=12, seed=0):
     """A long text on which heads look at a few places each, as trained heads do."""
     rng = np.random.default_rng(seed)
-    vocabulary = [
-        "of",
-        "the",
-        "town",
-        "river",
-        "which",
-        "was",
-        "built",
-        "after",
-        "war",
-        "people",
-        ",",
-        "stone",
-    ]
+    vocabulary = ["of", "the", "town", "river", "which", "was", "built", "after", "war", "people", ",", "stone"]
     names = ["[CLS]", *rng.choice(vocabulary, size=tokens - 2), "[SEP]"]
     scores = 2.2 * rng.normal(size=(layers, heads, tokens, tokens)).astype(np.float32)
     near = np.abs(np.subtract.outer(np.arange(tokens), np.arange(tokens)))

@@ -82,14 +82,7 @@ def _rows(part, name, *, gone, shown, interval):
             row = {"model": "trained", "kind": part["kind"], "layer": layer, "head": head, "behavior": name}
             if gone:
                 rows.append(
-                    {
-                        **row,
-                        "value": np.nan,
-                        "ci_low": np.nan,
-                        "ci_high": np.nan,
-                        "uniform": np.nan,
-                        "n_rows": 0,
-                    }
+                    {**row, "value": np.nan, "ci_low": np.nan, "ci_high": np.nan, "uniform": np.nan, "n_rows": 0}
                 )
                 continue
             ends = {"ci_low": 0.9 * value, "ci_high": 1.1 * value}
@@ -100,11 +93,7 @@ def _rows(part, name, *, gone, shown, interval):
     if gone or not share:
         return rows, []
     own = next(row for row in rows if (row["layer"], row["head"]) == strongest)
-    held = {
-        "held_out": 0.95 * own["value"],
-        "held_out_ci_low": 0.9 * own["value"],
-        "held_out_ci_high": own["value"],
-    }
+    held = {"held_out": 0.95 * own["value"], "held_out_ci_low": 0.9 * own["value"], "held_out_ci_high": own["value"]}
     if not interval:
         held |= {"held_out_ci_low": np.nan, "held_out_ci_high": np.nan}
     every = {"all_documents": 1.02 * own["value"]}

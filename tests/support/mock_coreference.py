@@ -47,9 +47,7 @@ def with_coreference(inputs, *, documents=40, gap=True, special=("[CLS]", "[SEP]
                          np.nan))  # fmt: skip
     table = table_of(COREF, rows)
     arcs = [
-        arc_row(
-            kind, layer, head, "dependent->head", "coreference", text.split(), pairs, at < 2, special, rng, at
-        )
+        arc_row(kind, layer, head, "dependent->head", "coreference", text.split(), pairs, at < 2, special, rng, at)
         for at, (text, pairs) in enumerate(WINDOWS)
     ]
     roles = inputs.roles.copy()
@@ -90,17 +88,7 @@ def _heads(kinds, best, rng, documents):
                 for mention, n in TYPES.items():
                     value = float(np.clip(base + rng.normal(0, 0.03), 0, 1))
                     rows.append(
-                        (
-                            "trained",
-                            None,
-                            entry["kind"],
-                            layer,
-                            head,
-                            mention,
-                            n,
-                            value,
-                            *ends(value, n, documents),
-                        )
+                        ("trained", None, entry["kind"], layer, head, mention, n, value, *ends(value, n, documents))
                     )
     return table_of(COREF_HEADS, rows)
 

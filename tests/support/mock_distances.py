@@ -46,9 +46,7 @@ def divergences(layers, heads, *, groups=12, layered=0.0, noise=0.02, seed=0, ki
 def with_distances(inputs, *, groups=12, layered=0.3, seed=0, finds=None):
     """Add distances, map, clusters and the effect of layers to a run."""
     results = [
-        divergences(
-            entry["layers"], entry["heads"], kind=entry["kind"], groups=groups, layered=layered, seed=seed
-        )
+        divergences(entry["layers"], entry["heads"], kind=entry["kind"], groups=groups, layered=layered, seed=seed)
         for entry in inputs.manifest["kinds"]
     ]
     names = zip(inputs.roles["kind"], inputs.roles["layer"], inputs.roles["head"])

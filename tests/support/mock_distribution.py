@@ -27,12 +27,7 @@ def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, joined=(), s
             for name in NAMES:
                 cuts = np.sort(rng.beta(1, 2, len(DECILES)))
                 for decile, value in zip(DECILES, cuts):
-                    cell = {
-                        "value": value,
-                        "ci_low": 0.9 * value,
-                        "ci_high": min(1.1 * value, 1.0),
-                        "n_rows": 900,
-                    }
+                    cell = {"value": value, "ci_low": 0.9 * value, "ci_high": min(1.1 * value, 1.0), "n_rows": 900}
                     cell = cell if name in known else {"n_rows": 0}
                     rows.append({**place, "measure": name, "decile": decile, **cell})
             measure = "output_norm" if "output_norm" in known else "non_sink"
@@ -43,19 +38,8 @@ def with_distribution(inputs, *, known=NAMES, shown=2, words=WORDS, joined=(), s
                     examples.append(
                         {
                             **place,
-                            **{
-                                "measure": measure,
-                                "decile": decile,
-                                "rank": rank,
-                                "value": decile / 10 - 0.05,
-                            },
-                            **{
-                                "document": "made-up",
-                                "segment": 0,
-                                "row": 20 + at,
-                                "weight": 0.5,
-                                "start": 20,
-                            },
+                            **{"measure": measure, "decile": decile, "rank": rank, "value": decile / 10 - 0.05},
+                            **{"document": "made-up", "segment": 0, "row": 20 + at, "weight": 0.5, "start": 20},
                             **{"tokens": list(words), "continues_word": list(joined), **looked},
                         }
                     )

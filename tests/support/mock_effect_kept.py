@@ -38,9 +38,7 @@ def with_effect_kept(inputs, *, kept=None, intervals=True, loss="mlm"):
     """
     rows = []
     for part in inputs.manifest["kinds"]:
-        heads = [
-            (layer, head) for layer in range(1, part["layers"] + 1) for head in range(1, part["heads"] + 1)
-        ]
+        heads = [(layer, head) for layer in range(1, part["layers"] + 1) for head in range(1, part["heads"] + 1)]
         for layer, head in heads:
             uniform = 0.0 if (layer, head) == (1, 1) else 0.1 / (layer + head)
             keeps = (kept or {}).get((layer, head), explained_share(layer, head))

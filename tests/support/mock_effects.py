@@ -21,9 +21,7 @@ def estimate(value, head):
     return -value / 5 if head % 3 == 0 else 0.8 * value
 
 
-def with_effects(
-    inputs, *, intervention="mean", intervals=True, width=0.002, loss="mlm", direct=False, gradient=True
-):
+def with_effects(inputs, *, intervention="mean", intervals=True, width=0.002, loss="mlm", direct=False, gradient=True):
     """Return the run with its table of effects; an effect is found where its interval leaves out 0.
 
     With `direct` it has effects on logits: a head's direct effect is 3 times its loss, of which a third is made up for,

@@ -10,9 +10,7 @@ FACTOR = {"cls": 0.1, "sep": 0.8, "period_comma": 0.95, "other": 1.0}
 CLASSES = tuple(FACTOR)
 
 
-def with_importance(
-    inputs, *, seed=0, absent=(), factor=FACTOR, weighted=None, intervals=True, segments=200, even=()
-):
+def with_importance(inputs, *, seed=0, absent=(), factor=FACTOR, weighted=None, intervals=True, segments=200, even=()):
     """Return the run with its tables of importance; a head's gate is half of its first gradient.
 
     Classes in `absent` cannot occur; `factor` says how large each is beside other tokens, by weight x gradient
@@ -65,9 +63,7 @@ def _differences(table, intervals, even):
     keys = ["kind", "layer", "measure"]
     other = means[means["key_class"] == "other"].set_index(keys)["value"]
     rows = means[means["key_class"] != "other"].copy()
-    rows["difference"] = (
-        rows["value"] - other.loc[list(rows[keys].itertuples(index=False, name=None))].to_numpy()
-    )
+    rows["difference"] = rows["value"] - other.loc[list(rows[keys].itertuples(index=False, name=None))].to_numpy()
     near = [(measure, name) in even for measure, name in zip(rows["measure"], rows["key_class"])]
     width = rows["difference"].abs() * np.where(near, 1.5, 0.2)
     rows["ci_low"], rows["ci_high"] = rows["difference"] - width, rows["difference"] + width

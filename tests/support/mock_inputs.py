@@ -108,11 +108,7 @@ def encoder_recipe(layer, head, layers, rng):
     depth = layer / max(layers - 1, 1)
     if layer == 0 and head % 2 == 0:
         return {"noise": 0.35}
-    special = {
-        (0, 1): {"previous": 0.97},
-        (1, 3): {"next": 0.9, "cls": 0.05},
-        (1, 5): {"previous": 0.62, "cls": 0.2},
-    }
+    special = {(0, 1): {"previous": 0.97}, (1, 3): {"next": 0.9, "cls": 0.05}, (1, 5): {"previous": 0.62, "cls": 0.2}}
     if (layer, head) in special:
         return special[layer, head] | {"noise": 0.8}
     if layer == layers - 1 and head % 5 == 2:
@@ -167,11 +163,7 @@ def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None
             for head in range(heads):
                 mix = recipe(layer, head, layers, rng)
                 values = measure(
-                    head_map(mix, long_q, long_k, causal=causal, rng=rng),
-                    long_q,
-                    long_k,
-                    causal=causal,
-                    cross=cross,
+                    head_map(mix, long_q, long_k, causal=causal, rng=rng), long_q, long_k, causal=causal, cross=cross
                 )
                 for name in STATISTICS:
                     per_layer.setdefault(name, []).append(values.get(name))
@@ -179,9 +171,7 @@ def tables(kinds, *, documents=40, segments=200, seed=0, queries=None, keys=None
                 role = role_of_head(values)
                 roles.append({"kind": kind, "layer": layer + 1, "head": head + 1, "role": role})
                 short = head_map(mix, tokens, sources, causal=causal, rng=rng)
-                examples.append(
-                    example(kind, layer, head, "shared", float(short.max()), tokens, sources, short)
-                )
+                examples.append(example(kind, layer, head, "shared", float(short.max()), tokens, sources, short))
                 score = values[ROLES[role].example][0]
                 if score > best.get(role, (-1,))[0]:
                     best[role] = (score, layer, head, short)
@@ -263,19 +253,13 @@ def manifest(kinds, *, name="minilm-mlm", documents=40, segments=200, special=No
     }  # fmt: skip
 
 
-def build(
-    kinds, *, documents=40, segments=200, name="minilm-mlm", special=None, is_bert_base=False, **sentence
-):
+def build(kinds, *, documents=40, segments=200, name="minilm-mlm", special=None, is_bert_base=False, **sentence):
     """Inputs of a run with these kinds of attention."""
     stats, roles, examples = tables(kinds, documents=documents, segments=segments, **sentence)
     told = manifest(kinds, name=name, documents=documents, segments=segments, special=special)
     return study_in_memory(
         told,
-        {
-            "stats": stats,
-            "stats_differences": stats_differences(stats),
-            "examples": examples,
-        },
+        {"stats": stats, "stats_differences": stats_differences(stats), "examples": examples},
         roles=roles,
         is_bert_base=is_bert_base,
     )
@@ -288,32 +272,14 @@ def encoder(layers=6, heads=12, **options):
 
 def decoder(layers=2, heads=2, **options):
     """A decoder without a separator: several statistics are null."""
-    tokens = [
-        "Once",
-        "Ġupon",
-        "Ġa",
-        "Ġtime",
-        "Ġthere",
-        "Ġlived",
-        "Ġa",
-        "Ġking",
-        ",",
-        "Ġand",
-        "Ġhe",
-        "Ġslept",
-        "Ġ.",
-    ]
+    tokens = ["Once", "Ġupon", "Ġa", "Ġtime", "Ġthere", "Ġlived", "Ġa", "Ġking", ",", "Ġand", "Ġhe", "Ġslept", "Ġ."]
     kinds = [("decoder", layers, heads, causal_recipe)]
     return build(kinds, name="tiny-gpt2", special={"cls": None, "sep": None}, queries=tokens, **options)
 
 
 def t5():
     """An encoder-decoder: three kinds."""
-    kinds = [
-        ("encoder", 3, 4, encoder_recipe),
-        ("decoder", 3, 4, causal_recipe),
-        ("cross", 3, 4, cross_recipe),
-    ]
+    kinds = [("encoder", 3, 4, encoder_recipe), ("decoder", 3, 4, causal_recipe), ("cross", 3, 4, cross_recipe)]
     return build(kinds, name="t5-tiny", special={"cls": None, "sep": "</s>"})
 
 
@@ -364,13 +330,7 @@ def hostile_section_4():
     attack = "</script><script>alert(6)</script>"
     inputs = section_4(2, 3)
     rename = {"obj": attack, "det": '"><img src=x onerror=alert(7)>', "case": "x" * 300}
-    names = (
-        "syntax",
-        "syntax_best",
-        "syntax_baselines",
-        "syntax_by_distance",
-        "syntax_noop",
-    )
+    names = ("syntax", "syntax_best", "syntax_baselines", "syntax_by_distance", "syntax_noop")
     tables = {name: inputs.tables.get(name).replace({"relation": rename}) for name in names}
     for name in ("syntax_examples", "coref_examples"):
         arcs = inputs.tables.get(name).replace({"relation": rename})
@@ -378,15 +338,11 @@ def hostile_section_4():
             [token if token.startswith("[") else f"<b>{attack}" for token in row] for row in arcs["tokens"]
         ]
         tables[name] = arcs.assign(document=attack)
-    roles = inputs.roles.assign(
-        finds=[[rename.get(one, one) for one in row] for row in inputs.roles["finds"]]
-    )
+    roles = inputs.roles.assign(finds=[[rename.get(one, one) for one in row] for row in inputs.roles["finds"]])
     told = {
         **inputs.manifest,
         "treebank": {**inputs.manifest["treebank"], "name": attack, "skipped": {attack: 2}},
         "coreference": {**inputs.manifest["coreference"], "name": attack, "lost_why": {attack: 3}},
     }
-    coreference = inputs.tables.get("coref").replace(
-        {"system": {"rules": attack}, "mention_type": {"proper": attack}}
-    )
+    coreference = inputs.tables.get("coref").replace({"system": {"rules": attack}, "mention_type": {"proper": attack}})
     return with_parts(inputs, manifest=told, roles=roles, coref=coreference, **tables)

@@ -35,7 +35,6 @@ def with_norms(inputs, *, resting=0.1, intervals=True, absent=()):
                     told |= {"key_class": key_class, "value": value if known else np.nan}
                     said = None if name != IN_LAYER or np.isnan(high) else high < INACTIVE_BELOW
                     rows.append(
-                        told
-                        | {"ci_low": low, "ci_high": high, "n_inputs": 200 if known else 0, "inactive": said}
+                        told | {"ci_low": low, "ci_high": high, "n_inputs": 200 if known else 0, "inactive": said}
                     )
     return with_parts(inputs, norms=table_of(NORMS, rows))

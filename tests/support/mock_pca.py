@@ -35,8 +35,7 @@ def with_pca(inputs, *, tokens=12, words=WORDS, layers=None, seed=5):
                 place = {"kind": entry["kind"], "layer": layer, "head": head, "vectors": side}
                 told = {EFFECTIVE: 9.0, SHARE_NAMES[0]: 0.41, SHARE_NAMES[1]: 0.17}
                 shares += [
-                    {**place, "statistic": name, "value": value, "n_tokens": 900}
-                    for name, value in told.items()
+                    {**place, "statistic": name, "value": value, "n_tokens": 900} for name, value in told.items()
                 ]
                 where = rng.normal(size=(tokens, 2)) * [3, 1]
                 places += [
@@ -50,8 +49,5 @@ def with_pca(inputs, *, tokens=12, words=WORDS, layers=None, seed=5):
                     for token in range(tokens)
                 ]
     return with_parts(
-        inputs,
-        pca=table_of(PCA_TABLE, shares),
-        pca_map=table_of(MAP, places),
-        pca_tokens=table_of(TOKENS, drawn),
+        inputs, pca=table_of(PCA_TABLE, shares), pca_map=table_of(MAP, places), pca_tokens=table_of(TOKENS, drawn)
     )

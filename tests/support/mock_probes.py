@@ -2,13 +2,7 @@
 
 import numpy as np
 
-from headscope.analyses.probes.tables import (
-    PROBE_BY_DISTANCE,
-    PROBE_LAYERS,
-    PROBE_RELATIONS,
-    PROBE_WEIGHTS,
-    PROBES,
-)
+from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_LAYERS, PROBE_RELATIONS, PROBE_WEIGHTS, PROBES
 from headscope.statistics.arc_bins import DISTANCES
 from support.measured import with_parts
 from support.mock_differences import probe_differences

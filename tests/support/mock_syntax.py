@@ -66,9 +66,7 @@ def ends(value, n, documents):
     return max(value - wide, 0.0), min(value + wide, 1.0)
 
 
-def with_treebank(
-    inputs, *, measured=None, documents=40, controls=3, shuffled=False, special=("[CLS]", "[SEP]")
-):
+def with_treebank(inputs, *, measured=None, documents=40, controls=3, shuffled=False, special=("[CLS]", "[SEP]")):
     """Add a treebank's tables to a run; heads beyond the model's are folded into it."""
     measured = MEASURED if measured is None else measured
     rng = np.random.default_rng(5)
@@ -120,10 +118,7 @@ def _best(places, kind, rng, documents, controls, shuffled):
         q = np.nan if few else q
         margin, half = accuracy - offset_accuracy, 0.6 * float(np.hypot(wide, even))
         margin = (margin, *(nothing if few else (margin - half, margin + half)))
-        for selection, value, share in (
-            ("held-out", held, min(1.0, 0.55 + 0.4 * gap)),
-            ("same-data", np.nan, np.nan),
-        ):
+        for selection, value, share in (("held-out", held, min(1.0, 0.55 + 0.4 * gap)), ("same-data", np.nan, np.nan)):
             between = nothing if few else (accuracy - wide, accuracy + wide)
             around = nothing if few else (value - wide, value + wide)
             every = nothing if few or np.isnan(value) else (value - wide + 0.01, value + wide + 0.01)
@@ -146,9 +141,7 @@ def _best(places, kind, rng, documents, controls, shuffled):
 
 def _finds(best):
     own = best[(best["model"] == "trained") & (best["selection"] == "held-out") & (best["q_value"] < 0.05)]
-    own = own[
-        ~own["relation"].isin(["all", "all_but_punct_root"]) & (own["accuracy"] > own["baseline_accuracy"])
-    ]
+    own = own[~own["relation"].isin(["all", "all_but_punct_root"]) & (own["accuracy"] > own["baseline_accuracy"])]
     found = {}
     for kind, layer, head, relation in zip(own["kind"], own["layer"], own["head"], own["relation"]):
         found.setdefault((kind, int(layer), int(head)), []).append(relation)
@@ -183,9 +176,7 @@ def _baselines(places, documents):
             ("left-branching", -1, 0.6 * offset_accuracy),
             ("right-branching", 1, offset_accuracy if offset == 1 else 0.3 * offset_accuracy),
         ]
-        rows += [
-            (baseline, shift, name, n, value, *ends(value, n, documents)) for baseline, shift, value in every
-        ]
+        rows += [(baseline, shift, name, n, value, *ends(value, n, documents)) for baseline, shift, value in every]
     return table_of(SYNTAX_BASELINES, rows)
 
 
@@ -231,16 +222,12 @@ def arc_examples(places, kind, special, rng, *, causal=False):
             if direction == "head->dependent":
                 arcs = [(h, d) for d, h in arcs]
             rows.append(
-                arc_row(
-                    kind, layer, head, direction, name, words, arcs, right, special, rng, place, causal=causal
-                )
+                arc_row(kind, layer, head, direction, name, words, arcs, right, special, rng, place, causal=causal)
             )
     return table_of(SYNTAX_EXAMPLES, rows)
 
 
-def arc_row(
-    kind, layer, head, direction, relation, words, arcs, right, special, rng, place=0, *, causal=False
-):
+def arc_row(kind, layer, head, direction, relation, words, arcs, right, special, rng, place=0, *, causal=False):
     """One example: gold arcs get most of their query's weight where `right`, a neighbor does where not."""
     cls, sep = special
     tokens = [*([cls] if cls else []), *words, *([sep] if sep else [])]

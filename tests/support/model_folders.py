@@ -12,9 +12,7 @@ def save_tiny_bert(folder: Path, *, heads: int = 2, layers: int = 2) -> Path:
     """Write a whole model folder as save_pretrained does; it has no head for a task."""
     from transformers import BertModel
 
-    return _save_bert(
-        lambda config: BertModel(config, add_pooling_layer=False), folder, heads=heads, layers=layers
-    )
+    return _save_bert(lambda config: BertModel(config, add_pooling_layer=False), folder, heads=heads, layers=layers)
 
 
 def save_tiny_masked_lm(folder: Path, *, heads: int = 2, layers: int = 2) -> Path:
@@ -137,9 +135,7 @@ def save_tiny_t5(folder: Path, sentences: Sequence[str]) -> Path:
     backend = Tokenizer(models.Unigram())
     backend.pre_tokenizer = pre_tokenizers.Metaspace()
     names = ["<pad>", "</s>", "<unk>"]
-    trainer = trainers.UnigramTrainer(
-        vocab_size=300, special_tokens=names, unk_token="<unk>", show_progress=False
-    )
+    trainer = trainers.UnigramTrainer(vocab_size=300, special_tokens=names, unk_token="<unk>", show_progress=False)
     backend.train_from_iterator(sentences, trainer)
     backend.post_processor = processors.TemplateProcessing(
         single="$A </s>", pair="$A </s> $B </s>", special_tokens=[("</s>", 1)]

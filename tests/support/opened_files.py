@@ -25,10 +25,7 @@ class OpenedFiles:
         self._queue = self._libc.inotify_init1(_NO_WAIT)
         assert self._queue >= 0, os.strerror(ctypes.get_errno())
         self._watched: dict[int, Path] = {}
-        for path in [
-            folder,
-            *(path for path in folder.rglob("*") if path.is_dir() and not path.is_symlink()),
-        ]:
+        for path in [folder, *(path for path in folder.rglob("*") if path.is_dir() and not path.is_symlink())]:
             self._watch(path)
 
     def __enter__(self) -> "OpenedFiles":
@@ -38,9 +35,7 @@ class OpenedFiles:
         os.close(self._queue)
 
     def _watch(self, path: Path) -> None:
-        number = self._libc.inotify_add_watch(
-            self._queue, os.fsencode(path), _OPENED | _CREATED | _MOVED_HERE
-        )
+        number = self._libc.inotify_add_watch(self._queue, os.fsencode(path), _OPENED | _CREATED | _MOVED_HERE)
         if number >= 0:  # else it is gone already
             self._watched[number] = path
 

@@ -38,9 +38,7 @@ class PlainProbe(torch.nn.Module):
         size = len(words)
         if vectors.shape[1]:
             candidates = torch.cat([self.root[None], vectors])
-            pairs = torch.cat(
-                [candidates[:, None].expand(-1, size, -1), vectors[None].expand(size + 1, -1, -1)], dim=2
-            )
+            pairs = torch.cat([candidates[:, None].expand(-1, size, -1), vectors[None].expand(size + 1, -1, -1)], dim=2)
         else:
             pairs = torch.ones(1)
         scores = ((self.down(pairs) * down).sum(2) + (self.up(pairs) * up).sum(2)).T

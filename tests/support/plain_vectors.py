@@ -45,9 +45,7 @@ def plain_vectors(model, known, segments):
             hooks.append(out.register_forward_pre_hook(keep(place, "output", after=False)))
         if not bert:
             hooks.append(
-                exact.rotary_emb.register_forward_hook(
-                    lambda _, __, answer, turned=turned: turned.append(answer)
-                )
+                exact.rotary_emb.register_forward_hook(lambda _, __, answer, turned=turned: turned.append(answer))
             )
         types = {"token_type_ids": torch.as_tensor(segment.token_types)[None]} if bert else {}
         with torch.inference_mode():

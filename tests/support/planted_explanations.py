@@ -27,12 +27,7 @@ OTHERS = ("not", "no", "never", "the", "a", "old", "green", "very", "often", "he
 PIECES = ("walk", "##ing", "##s", "##ed", "talk", "jump")
 NAMES = ("[CLS]", "[SEP]", ".", ",", *VERBS, *NOUNS, *OTHERS, *PIECES)
 IDS = {name: number for number, name in enumerate(NAMES)}
-CLASSES = {
-    "[CLS]": KeyClass.CLS,
-    "[SEP]": KeyClass.SEP,
-    ".": KeyClass.PERIOD_COMMA,
-    ",": KeyClass.PERIOD_COMMA,
-}
+CLASSES = {"[CLS]": KeyClass.CLS, "[SEP]": KeyClass.SEP, ".": KeyClass.PERIOD_COMMA, ",": KeyClass.PERIOD_COMMA}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +109,7 @@ def planted(scores: Mapping[str, float], each: Input) -> np.ndarray:
             logits += score * np.isin(rows.key_texts, ("not", "no", "never"))
         elif name == "sep_from_marks":
             marks = (each.tokens.classes == KeyClass.PERIOD_COMMA)[each.rows][:, None]
-            logits += score * np.where(
-                marks, FEATURES["sep"].compute(rows), FEATURES["previous"].compute(rows)
-            )
+            logits += score * np.where(marks, FEATURES["sep"].compute(rows), FEATURES["previous"].compute(rows))
         else:
             logits += score * FEATURES[name].compute(rows)
     weights = np.exp(logits - logits.max(1, keepdims=True))

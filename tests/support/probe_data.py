@@ -60,9 +60,7 @@ def on_disk(folder: Path, tables: Sequence[np.ndarray]) -> WordMaps:
     return WordMaps(folder)
 
 
-def probe_data(
-    sentences: Sequence[TreeSentence], maps: WordMaps | None, *, control: bool = True
-) -> ProbeData:
+def probe_data(sentences: Sequence[TreeSentence], maps: WordMaps | None, *, control: bool = True) -> ProbeData:
     """The sentences as a probe takes them; the control task is to point at the first word."""
     tasks = [[sentence.heads for sentence in sentences]]
     if control:

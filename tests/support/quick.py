@@ -93,9 +93,7 @@ def _imports(path: Path) -> frozenset[str]:
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    helpers = [
-        TESTS.joinpath(*name.split(".")).with_suffix(".py") for name in names if name.startswith("support.")
-    ]
+    helpers = [TESTS.joinpath(*name.split(".")).with_suffix(".py") for name in names if name.startswith("support.")]
     return frozenset(names).union(*(_imports(helper) for helper in helpers if helper.exists()))
 
 

@@ -5,31 +5,8 @@ from pathlib import Path
 
 import pytest
 
-ESM = [
-    "<cls>",
-    "<pad>",
-    "<eos>",
-    "<unk>",
-    "L",
-    "A",
-    "G",
-    "V",
-    "S",
-    "E",
-    "R",
-    "T",
-    "I",
-    "D",
-    ".",
-    ",",
-    "-",
-    "<mask>",
-]
-TEXTS = (
-    "The cat sat on the mat, and it slept there.",
-    "A dog ran away from the house!",
-    "Where did the big dog go?",
-)
+ESM = ["<cls>", "<pad>", "<eos>", "<unk>", "L", "A", "G", "V", "S", "E", "R", "T", "I", "D", ".", ",", "-", "<mask>"]
+TEXTS = ("The cat sat on the mat, and it slept there.", "A dog ran away from the house!", "Where did the big dog go?")
 
 
 def byt5():

@@ -19,11 +19,7 @@ def small_run(base):
     model = save_tiny_bert(base / "tiny")
     return prepare(
         RunOptions(
-            model=str(model),
-            text=(str(base / "text.txt"),),
-            packing="single",
-            max_length=32,
-            stages=tuple(STAGES),
+            model=str(model), text=(str(base / "text.txt"),), packing="single", max_length=32, stages=tuple(STAGES)
         )
     )
 
@@ -32,9 +28,7 @@ def measured_once(run, out):
     """Write a run, and return what each stage found."""
     kept, measure = {}, writing.measure_stage
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            writing, "measure_stage", lambda stage, *rest: kept.setdefault(stage.name, measure(stage, *rest))
-        )
+        patch.setattr(writing, "measure_stage", lambda stage, *rest: kept.setdefault(stage.name, measure(stage, *rest)))
         write_run(run, out)
     return kept
 

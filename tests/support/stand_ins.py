@@ -10,10 +10,7 @@ from headscope.statistics.tables.table_check import check_table
 def schemas():
     """Every table of every stage, by name, in the order of the report."""
     return {
-        schema.name: schema
-        for analysis in ANALYSES
-        for stage in analysis.stages
-        for schema in analysis.tables(stage)
+        schema.name: schema for analysis in ANALYSES for stage in analysis.stages for schema in analysis.tables(stage)
     }
 
 
@@ -42,10 +39,7 @@ def stand_in(schema, *rows, **columns):
     assert lengths <= {number, 1}, f"columns of table {schema.name} of different lengths"
     every = {c.name: _plain(c) for c in schema.columns} | columns
     filled = [
-        {
-            name: values[at] if isinstance(columns.get(name), list) else values
-            for name, values in every.items()
-        }
+        {name: values[at] if isinstance(columns.get(name), list) else values for name, values in every.items()}
         | (rows[at] if rows else {})
         for at in range(number)
     ]
@@ -75,9 +69,7 @@ def _typed(column, values):
     if column.dtype == "Int64":
         return pd.array([pd.NA if none else int(value) for value, none in zip(values, gone)], dtype="Int64")
     if column.dtype == "boolean":
-        return pd.array(
-            [pd.NA if none else bool(value) for value, none in zip(values, gone)], dtype="boolean"
-        )
+        return pd.array([pd.NA if none else bool(value) for value, none in zip(values, gone)], dtype="boolean")
     if column.dtype == "text" and not all(gone):
         return pd.Series([None if none else value for value, none in zip(values, gone)])
     return pd.Series(values, dtype=object)

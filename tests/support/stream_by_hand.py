@@ -48,9 +48,7 @@ class Addition:
         heads, size = self.output.shape[1:]
         matrix = part.weight.T if isinstance(part, nn.Linear) else part.weight
         times = (given.reshape(self.output.shape) / self.output).transpose(0, 1)
-        self.vectors = (times[:, :, None] * self.values[:, None]) @ matrix.detach().reshape(
-            heads, 1, size, -1
-        )
+        self.vectors = (times[:, :, None] * self.values[:, None]) @ matrix.detach().reshape(heads, 1, size, -1)
         self.unnormed = self.vectors
         bias = torch.zeros_like(matrix[0]) if part.bias is None else part.bias.detach()
         self.bias = bias.expand(len(self.output), -1)
@@ -78,10 +76,7 @@ class Addition:
         for stream in before:
             # What a model keeps of the stream may be scaled, too: it is what is left of both.
             direction = stream / stream.norm()
-            rest, own = (
-                behind - (behind @ direction)[:, None] * direction,
-                total - (total @ direction) * direction,
-            )
+            rest, own = (behind - (behind @ direction)[:, None] * direction, total - (total @ direction) * direction)
             times = rest @ own / (own @ own)
             kept = (behind - times[:, None] * total) @ direction / stream.norm()
             off = (rest - times[:, None] * own).abs().amax(1)
@@ -122,9 +117,7 @@ def additions(model: nn.Module, calls, inputs: dict[str, Tensor]) -> dict[tuple[
             # Where a row's output is scaled for a learned sink, the weights are, too.
             product = (weights[0] @ values).transpose(0, 1)
             scale = (product * output[0]).sum(-1) / product.square().sum(-1)
-            own = Addition(
-                weights[0] * scale.T[..., None], values, output[0], before=recent[: -_VALUES - 1 : -1]
-            )
+            own = Addition(weights[0] * scale.T[..., None], values, output[0], before=recent[: -_VALUES - 1 : -1])
             found[site.kind, site.layer] = own
             latest.append(own)
         return output
@@ -132,12 +125,7 @@ def additions(model: nn.Module, calls, inputs: dict[str, Tensor]) -> dict[tuple[
     def keep(tensor) -> None:
         if isinstance(tensor, Tensor) and tensor.ndim == 2:  # OPT's feed-forward side
             tensor = tensor[None]
-        known = (
-            isinstance(tensor, Tensor)
-            and tensor.is_floating_point()
-            and tensor.ndim == 3
-            and len(tensor) == 1
-        )
+        known = isinstance(tensor, Tensor) and tensor.is_floating_point() and tensor.ndim == 3 and len(tensor) == 1
         if not known or any(torch.equal(tensor[0], each) for each in recent[-8:]):
             return
         recent.append(tensor[0].clone())
@@ -157,11 +145,7 @@ def additions(model: nn.Module, calls, inputs: dict[str, Tensor]) -> dict[tuple[
         if own is not None and value is not None and isinstance(answer, Tensor):
             if own.vectors is None and part in projections and value.numel() == own.output.numel():
                 own.project(part, value, answer)
-            elif (
-                own.projected is not None
-                and "Norm" in type(part).__name__
-                and torch.equal(value, own.projected)
-            ):
+            elif own.projected is not None and "Norm" in type(part).__name__ and torch.equal(value, own.projected):
                 own.norm(answer)
         keep(answer[0] if isinstance(answer, tuple) else answer)
 

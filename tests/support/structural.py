@@ -11,13 +11,7 @@ from support.trees import random_tree
 
 
 def made_up_states(
-    number: int,
-    *,
-    seed: int = 0,
-    layers: int = 2,
-    width: int = 8,
-    documents: int | None = None,
-    longest: int = 9,
+    number: int, *, seed: int = 0, layers: int = 2, width: int = 8, documents: int | None = None, longest: int = 9
 ) -> list[WordStates]:
     """Sentences with trees, their vectors at random; some words have none."""
     rng = np.random.default_rng(seed)

@@ -12,9 +12,7 @@ LAYER = bytes(range(8))
 
 def stub_reader(*_, **__):
     """What a model is to the shelf: an anatomy."""
-    return SimpleNamespace(
-        anatomy=SimpleNamespace(encoder_decoder=False, layout=[SimpleNamespace(kind="encoder")])
-    )
+    return SimpleNamespace(anatomy=SimpleNamespace(encoder_decoder=False, layout=[SimpleNamespace(kind="encoder")]))
 
 
 def without_a_model(monkeypatch, *, look=None, neuron=None):

@@ -22,11 +22,9 @@ def loss_of_family(family: str) -> str:
 def tiny_task_model(family: str, *, dtype: torch.dtype = torch.float64) -> torch.nn.Module:
     """The tiny model of a family with a head; sharp attention, and double precision unless told otherwise."""
     torch.manual_seed(1 + sum(map(ord, family)))
-    auto = {
-        "mlm": tf.AutoModelForMaskedLM,
-        "clm": tf.AutoModelForCausalLM,
-        "denoise": tf.AutoModelForSeq2SeqLM,
-    }[loss_of_family(family)]
+    auto = {"mlm": tf.AutoModelForMaskedLM, "clm": tf.AutoModelForCausalLM, "denoise": tf.AutoModelForSeq2SeqLM}[
+        loss_of_family(family)
+    ]
     config = CONFIGS[family]()
     config.pad_token_id = PAD
     model = auto.from_config(config).float().eval()

@@ -103,18 +103,7 @@ def tiny_model(family: str, *, sharp: float = 8.0) -> torch.nn.Module:
         for name, parameter in model.named_parameters():
             if any(
                 part in name
-                for part in (
-                    "query",
-                    "key",
-                    "q_proj",
-                    "k_proj",
-                    "q_lin",
-                    "k_lin",
-                    ".q.",
-                    ".k.",
-                    "c_attn",
-                    "Wqkv",
-                )
+                for part in ("query", "key", "q_proj", "k_proj", "q_lin", "k_lin", ".q.", ".k.", "c_attn", "Wqkv")
             ):
                 parameter.mul_(sharp)
     return model

@@ -32,9 +32,7 @@ def tiny_tokenizer(family: str = "bert"):
         )
     named = {"cls_token": "[CLS]", "sep_token": "[SEP]"} if family not in (*DECODERS, *SEQ2SEQ) else {}
     ends = {"eos_token": "[SEP]"} if family in SEQ2SEQ else {}
-    return PreTrainedTokenizerFast(
-        tokenizer_object=backend, pad_token="[PAD]", unk_token="[UNK]", **named, **ends
-    )
+    return PreTrainedTokenizerFast(tokenizer_object=backend, pad_token="[PAD]", unk_token="[UNK]", **named, **ends)
 
 
 def tiny_loaded(family: str, model=None):

@@ -94,9 +94,7 @@ def counted_transfers():
     own_to = torch.Tensor.to
     with ExitStack() as patches:
         for name in ("cpu", "tolist", "cuda", "__array__"):
-            patches.enter_context(
-                mock.patch.object(torch.Tensor, name, told(name, getattr(torch.Tensor, name)))
-            )
+            patches.enter_context(mock.patch.object(torch.Tensor, name, told(name, getattr(torch.Tensor, name))))
         patches.enter_context(mock.patch.object(torch.Tensor, "to", to))
         for name in ("tensor", "as_tensor"):
             patches.enter_context(mock.patch.object(torch, name, made(name, getattr(torch, name))))

@@ -31,9 +31,7 @@ def with_tree(segment: Segment, rng: np.random.Generator) -> Segment:
     return replace(segment, words=words, fields={**segment.fields, "heads": heads, "relns": relations})
 
 
-def tree_segments(
-    number: int, *, seed: int = 0, longest: int = 9, documents: int | None = None
-) -> list[Segment]:
+def tree_segments(number: int, *, seed: int = 0, longest: int = 9, documents: int | None = None) -> list[Segment]:
     """Sentences with trees; some words are cut (into 2 or 4), some have no piece, some have a [SEP] inside."""
     rng = np.random.default_rng(seed)
     made = []
@@ -124,11 +122,7 @@ def plain_loop(
             for head in range(weights.shape[1])
         }
         places = tables[0, 0][0]
-        at = {
-            word_ids[tokens[0]]: place
-            for place, tokens in enumerate(places)
-            if word_ids[tokens[0]] != NO_WORD
-        }
+        at = {word_ids[tokens[0]]: place for place, tokens in enumerate(places) if word_ids[tokens[0]] != NO_WORD}
         inner = set(sorted(at, key=at.__getitem__)[1:-1])
         rows = [row_of(name) for name in relations]
         for relation in set(rows):

@@ -38,17 +38,7 @@ def hand_made_view() -> AttentionSnapshot:
 def pair_view(*, layers=(2, 4), heads=3, seed=0) -> AttentionSnapshot:
     """A pair of sentences, two layers of a deeper model, with queries and keys, one of them hostile."""
     rng = np.random.default_rng(seed)
-    tokens = (
-        "[CLS]",
-        "the",
-        "cat",
-        "</script><script>alert(1)",
-        "[SEP]",
-        "a\u202eb",
-        "play",
-        "##ing",
-        "[SEP]",
-    )
+    tokens = ("[CLS]", "the", "cat", "</script><script>alert(1)", "[SEP]", "a\u202eb", "play", "##ing", "[SEP]")
     axis = Axis(
         tokens=tokens,
         words=(None, 0, 1, 2, None, 3, 4, 4, None),
@@ -62,9 +52,7 @@ def pair_view(*, layers=(2, 4), heads=3, seed=0) -> AttentionSnapshot:
     return AttentionSnapshot(title="A pair", model="tiny", kinds=(maps,))
 
 
-def neuron_layer(
-    rng, *, heads, queries, keys, width=4, groups=None, scaling=1.0, bias=0, softcap=None, causal=False
-):
+def neuron_layer(rng, *, heads, queries, keys, width=4, groups=None, scaling=1.0, bias=0, softcap=None, causal=False):
     """Queries and keys by chance; `bias` is how many heads have one of their own (0: none)."""
     groups = groups or heads
     return NeuronLayer(
@@ -84,9 +72,7 @@ def three_kinds_view(*, seed=1) -> AttentionSnapshot:
     source = Axis(tokens=("The", "house", "is", "small", "</s>"), special=(4,))
     target = Axis(tokens=("<pad>", "Das", "Haus", "ist"), special=(0,), generated=1)
     encoder = neuron_layer(rng, heads=2, queries=5, keys=5, bias=2)
-    decoder = neuron_layer(
-        rng, heads=2, groups=1, queries=4, keys=4, bias=1, softcap=2.5, causal=True, scaling=0.25
-    )
+    decoder = neuron_layer(rng, heads=2, groups=1, queries=4, keys=4, bias=1, softcap=2.5, causal=True, scaling=0.25)
     return AttentionSnapshot(
         title="A translation",
         model="tiny-t5",

@@ -7,9 +7,7 @@ from support.inputs import eager_maps
 
 # Where the values and the output projection of a layer are.
 PARTS = {
-    "bert": lambda model: [
-        (layer.attention.self.value, layer.attention.output.dense) for layer in model.encoder.layer
-    ],
+    "bert": lambda model: [(layer.attention.self.value, layer.attention.output.dense) for layer in model.encoder.layer],
     "llama": lambda model: [(layer.self_attn.v_proj, layer.self_attn.o_proj) for layer in model.layers],
 }
 

@@ -130,26 +130,19 @@ def test_it_is_a_model_that_reports_take(small):
     assert card.startswith("# model\n\nA `LlamaForCausalLM`: 2 layers x 2 heads, 16 wide, ")
     assert "(a byte-level BPE tokenizer trained on the same text)" in card
     assert "Every token is foretold from those before it in its input" in card
-    assert (
-        "In 30% of the inputs, drawn anew in each epoch, something is repeated: a passage of 1/8 to 1/2"
-        in card
-    )
+    assert "In 30% of the inputs, drawn anew in each epoch, something is repeated: a passage of 1/8 to 1/2" in card
     assert "masked" not in card.lower()
 
 
 def test_a_decoder_is_gone_on_with(small, text, tmp_path):
-    more = train(
-        small.path, objective="clm", text=text, out=tmp_path / "more", max_length=48, steps=2, seed=3
-    )
+    more = train(small.path, objective="clm", text=text, out=tmp_path / "more", max_length=48, steps=2, seed=3)
     first = more.log.query("split == 'held-out' and step == 0 and measure == 'loss'")["value"].item()
     last = small.log.query("split == 'held-out' and step == 24 and measure == 'loss'")["value"].item()
     assert first == pytest.approx(last, rel=1e-5)
     card = (more.path / "README.md").read_text()
     assert "Its language-model head was trained on as well." in card
     gpt2 = save_tiny_gpt2(tmp_path / "gpt2", ["the cat sat on the mat", "a dog came by"])
-    other = train(
-        gpt2, objective="clm", text=text, out=tmp_path / "other", max_length=16, max_inputs=40, steps=1
-    )
+    other = train(gpt2, objective="clm", text=text, out=tmp_path / "other", max_length=16, max_inputs=40, steps=1)
     assert other.facts["model"]["family"] == "gpt2"
 
 
@@ -171,24 +164,15 @@ OPTIONS = [
         {},
         "--objective clm needs a decoder, and the embedded model is an encoder; give --size for a new one, or --model",
     ),
-    (
-        {"size": "1x1x8", "cased": True},
-        "--cased goes with --objective mlm; byte-level pieces always keep case",
-    ),
+    ({"size": "1x1x8", "cased": True}, "--cased goes with --objective mlm; byte-level pieces always keep case"),
     (
         {"size": "1x1x8", "packing": "single"},
         "--packing goes with --objective mlm; with clm the lines of a document follow one another",
     ),
     ({"objective": "mlm", "repeated": 0.1}, "--repeated goes with --objective clm"),
     ({"objective": "mlm", "size": "1x2x8", "groups": 1}, "--groups goes with --objective clm"),
-    (
-        {"model": "m", "groups": 2},
-        "--groups goes with --size; a model that is gone on with keeps its own heads",
-    ),
-    (
-        {"size": "1x4x8", "groups": 3},
-        "--groups 3: 4 heads cannot be shared out among so many; expected a divisor of 4",
-    ),
+    ({"model": "m", "groups": 2}, "--groups goes with --size; a model that is gone on with keeps its own heads"),
+    ({"size": "1x4x8", "groups": 3}, "--groups 3: 4 heads cannot be shared out among so many; expected a divisor of 4"),
     ({"size": "1x4x8", "repeated": 1.0}, "--repeated is 1.0; expected a share from 0 up to, but not, 1"),
     ({"size": "1x4x8", "groups": 0}, "--groups is 0; expected a whole number from 1"),
     ({"objective": "next"}, "--objective 'next' is not known; choose one of mlm, clm"),

@@ -50,9 +50,7 @@ def test_a_report_takes_a_checkpoint_and_the_model(cli, text, tmp_path):
     heads = []
     for model in (out / "checkpoint-000000", out / "checkpoint-000002", out):
         table = tmp_path / f"{model.name}.json"
-        code, _, _ = cli(
-            "stats", "--model", model, "--text", text, "--max-length", 32, "--out", table, "--quiet"
-        )
+        code, _, _ = cli("stats", "--model", model, "--text", text, "--max-length", 32, "--out", table, "--quiet")
         assert code == 0
         heads.append([row["value"] for row in json.loads(table.read_text())])
     assert heads[0] != heads[1]
@@ -72,10 +70,7 @@ def test_what_is_refused(cli, text, tmp_path):
     out = ("--out", tmp_path / "out")
     for given, sentence in (
         ((), "nothing to train on was given; expected --text with a text file, or --treebank"),
-        (
-            ("--text", text, "--size", "big"),
-            "--size 'big' is not known; expected LAYERSxHEADSxWIDTH, as 4x4x128",
-        ),
+        (("--text", text, "--size", "big"), "--size 'big' is not known; expected LAYERSxHEADSxWIDTH, as 4x4x128"),
         (
             ("--text", text, "--packing", "paragraph"),
             "--packing 'paragraph' is not known; choose one of pretraining, paragraphs, joined, single; did you mean "
@@ -85,18 +80,12 @@ def test_what_is_refused(cli, text, tmp_path):
             ("--text", text, "--dtype", "float16"),
             "--dtype 'float16' is not known; choose one of auto, float32, bfloat16; did you mean bfloat16?",
         ),
-        (
-            ("--text", text, "--steps", 1, "--minutes", 1),
-            "both --steps and --minutes were given; expected one of them",
-        ),
+        (("--text", text, "--steps", 1, "--minutes", 1), "both --steps and --minutes were given; expected one of them"),
         (
             ("--text", text, "--size", "1x1x8", "--vocabulary", 7),
             "--vocabulary 7 is too small: the corpus has 20 characters; expected at least 34 pieces",
         ),
-        (
-            ("--treebank", text),
-            None,
-        ),
+        (("--treebank", text), None),
     ):
         code, said, err = cli("train", *given, *out)
         assert (code, said) == (2, "")

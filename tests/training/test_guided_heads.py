@@ -45,9 +45,7 @@ def test_it_is_what_a_plain_loop_counts(seed):
     valid = torch.ones_like(ids)
     valid[1, 9:] = 0
     valid[2, 5:] = 0
-    assert guiding_loss(weights, ids, valid).item() == pytest.approx(
-        by_a_plain_loop(weights, ids, valid), rel=1e-5
-    )
+    assert guiding_loss(weights, ids, valid).item() == pytest.approx(by_a_plain_loop(weights, ids, valid), rel=1e-5)
 
 
 def test_heads_that_look_where_they_are_shown():

@@ -79,9 +79,7 @@ def test_heads_of_several_kinds_are_named_with_them():
 
 
 def test_the_highest_head_of_a_statistic():
-    (course,) = behavior_courses(
-        {50: stats([0.2, 0.9]), 0: stats([0.06, 0.05])}, statistics=["previous", "sep"]
-    )
+    (course,) = behavior_courses({50: stats([0.2, 0.9]), 0: stats([0.06, 0.05])}, statistics=["previous", "sep"])
     assert course.title == "to the previous token"
     assert course.points["step"].tolist() == [0, 50]
     assert course.points["value"].tolist() == [0.06, 0.9]
@@ -151,7 +149,5 @@ def test_the_line_is_named_where_the_curve_is_not():
 
 
 def test_nothing_to_draw_is_refused():
-    with pytest.raises(
-        ValueError, match=r"^Expected at least one course of a number through training, got none;"
-    ):
+    with pytest.raises(ValueError, match=r"^Expected at least one course of a number through training, got none;"):
         heads_forming([])

@@ -23,9 +23,7 @@ def test_its_shape(tokenizer):
     assert config.max_position_embeddings == 40
     assert start.model.lm_head.weight is start.model.model.embed_tokens.weight
     assert tuple(start.model.model.layers[0].self_attn.k_proj.weight.shape) == (12, 24)
-    again, other = (
-        new_decoder(Size(2, 4, 24), tokenizer, groups=2, max_length=40, seed=seed).model for seed in (3, 4)
-    )
+    again, other = (new_decoder(Size(2, 4, 24), tokenizer, groups=2, max_length=40, seed=seed).model for seed in (3, 4))
     name = "model.layers.1.mlp.up_proj.weight"
     assert torch.equal(start.model.get_parameter(name), again.get_parameter(name))
     assert not torch.equal(start.model.get_parameter(name), other.get_parameter(name))

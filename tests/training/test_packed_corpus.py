@@ -131,9 +131,7 @@ def test_whole_documents_are_held_out(sizes, share, documents):
     # By hash: not the first ones, and not the same under another seed.
     if documents > 5:
         assert whose != set(range(documents))
-        assert (
-            set(made_up(sizes, seed=1).documents[hold_out(made_up(sizes, seed=1), share=share)[1]]) != whose
-        )
+        assert set(made_up(sizes, seed=1).documents[hold_out(made_up(sizes, seed=1), share=share)[1]]) != whose
 
 
 def test_inputs_of_a_single_document_are_held_out():

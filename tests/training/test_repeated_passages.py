@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from headscope_train.repeated_passages import (
-    FEWEST,
-    recurring_phrases,
-    repeat_passage,
-    repeat_something,
-)
+from headscope_train.repeated_passages import FEWEST, recurring_phrases, repeat_passage, repeat_something
 
 ORDINARY = np.arange(500) >= 3
 
@@ -68,9 +63,7 @@ def test_phrases_follow_one_another_in_no_fixed_order():
             ids, np.arange(1000, 1_000_000), between, generator=np.random.default_rng(seed)
         )
         backs = range(1, 100)
-        hits = [
-            sum(shown[at] == shown[at - back] for at in np.flatnonzero(asked) if at > back) for back in backs
-        ]
+        hits = [sum(shown[at] == shown[at - back] for at in np.flatnonzero(asked) if at > back) for back in backs]
         right, asked_for = right + max(hits), asked_for + int(asked.sum())
     assert right < 0.5 * asked_for
 

@@ -35,13 +35,7 @@ def test_the_same_pieces_and_numbers_in_another_process(lines):
 
 def test_it_cuts_as_bert_does(lines):
     tokenizer = train_tokenizer(lambda: lines, vocabulary=300, max_length=64)
-    assert [tokenizer.convert_ids_to_tokens(id_) for id_ in range(5)] == [
-        "[PAD]",
-        "[UNK]",
-        "[CLS]",
-        "[SEP]",
-        "[MASK]",
-    ]
+    assert [tokenizer.convert_ids_to_tokens(id_) for id_ in range(5)] == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     assert set(tokenizer.all_special_ids) == {0, 1, 2, 3, 4}
     assert tokenizer.model_max_length == 64
     pair = tokenizer("The cat", "it slept")
@@ -61,9 +55,7 @@ def test_it_cuts_as_bert_does(lines):
             pieces.append(marked + rest[:end])
             rest = rest[end:]
         assert tokenizer.tokenize(word.upper()) == pieces
-    common = max(
-        {w for line in lines for w in line.lower().split() if w.isalpha()}, key=" ".join(lines).count
-    )
+    common = max({w for line in lines for w in line.lower().split() if w.isalpha()}, key=" ".join(lines).count)
     assert tokenizer.tokenize(common) == [common]
 
 
@@ -92,7 +84,5 @@ def test_what_is_refused(lines):
     with pytest.raises(OptionError) as small:
         train_tokenizer(lambda: ["ab ba cb"], vocabulary=8)
     # a, b and c begin a word; a and b go on: five special tokens and five pieces
-    assert str(small.value) == (
-        "--vocabulary 8 is too small: the corpus has 3 characters; expected at least 10 pieces"
-    )
+    assert str(small.value) == ("--vocabulary 8 is too small: the corpus has 3 characters; expected at least 10 pieces")
     assert len(train_tokenizer(lambda: ["ab ba cb"], vocabulary=10)) == 10

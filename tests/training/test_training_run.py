@@ -74,9 +74,7 @@ def test_the_loss_falls(tmp_path):
     text = tmp_path / "text.txt"
     documents = synthetic_documents(250, seed=3)
     text.write_text("\n\n".join("\n".join(s.text for s in document.sentences) for document in documents))
-    run = train(
-        text=text, out=tmp_path / "m", **{**HOW, "dropout": 0.0, "learning_rate": 2e-2}, steps=200, every=100
-    )
+    run = train(text=text, out=tmp_path / "m", **{**HOW, "dropout": 0.0, "learning_rate": 2e-2}, steps=200, every=100)
     held = run.log.query("split == 'held-out'")
     loss = held[held["measure"] == "loss"].set_index("step")["value"]
     assert list(loss.index) == [0, 100, 200]
@@ -133,9 +131,7 @@ def test_the_held_out_numbers_by_transformers_own_loss(small, text):
         labels = np.full(len(ids), -100)
         labels[chosen] = ids[chosen]
         with torch.no_grad():
-            out = model(
-                input_ids=torch.tensor(shown[None].astype(np.int64)), labels=torch.tensor(labels[None])
-            )
+            out = model(input_ids=torch.tensor(shown[None].astype(np.int64)), labels=torch.tensor(labels[None]))
         total += float(out.loss) * len(chosen)
         hits += int((out.logits[0].argmax(-1).numpy()[chosen] == ids[chosen]).sum())
         number += len(chosen)
@@ -180,9 +176,7 @@ train(text=sys.argv[1], out=sys.argv[2], watch=watch, packing="single", size="1x
 def test_killed_and_gone_on_is_the_same_as_never_stopped(small, text, tmp_path):
     out = tmp_path / "model"
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(
-        [sys.executable, "-c", KILLED, str(text), str(out)], env=environment, capture_output=True
-    )
+    done = subprocess.run([sys.executable, "-c", KILLED, str(text), str(out)], env=environment, capture_output=True)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     assert not json.loads((out / "training.json").read_text())["complete"]
     assert (out / "resume.safetensors").is_file()
@@ -233,9 +227,7 @@ def test_a_finished_training_is_not_repeated(small, text, monkeypatch):
 def test_the_cards_numbers_are_the_logs(small):
     card = (small.path / "README.md").read_text()
     assert card.startswith("# model\n\nA `BertForMaskedLM`: 1 layers x 2 heads, 16 wide, ")
-    rows = re.findall(
-        r"^\| ([\d,]+) \| ([\d,]+) \| ([\d.-]+) \| ([\d.]+) \| ([\d.]+)% \|$", card, re.MULTILINE
-    )
+    rows = re.findall(r"^\| ([\d,]+) \| ([\d,]+) \| ([\d.-]+) \| ([\d.]+) \| ([\d.]+)% \|$", card, re.MULTILINE)
     assert [int(row[0]) for row in rows] == [0, 10, 20, 24]
     log = small.log
     for step, tokens, trained, loss, accuracy in rows:
@@ -276,11 +268,7 @@ def test_a_checkpoint_with_its_head_is_gone_on_with(small, text, tmp_path):
     start = go_on_with(str(small.path))
     assert not start.new_head
     more = train(small.path, text=text, out=tmp_path / "more", steps=2, batch_size=8)
-    assert more.facts["start"] == {
-        "name": "model",
-        "weights": more.facts["start"]["weights"],
-        "new_head": False,
-    }
+    assert more.facts["start"] == {"name": "model", "weights": more.facts["start"]["weights"], "new_head": False}
     first = more.log.query("split == 'held-out' and step == 0 and measure == 'loss'")["value"].item()
     assert first < np.log(300) - 0.1  # it begins where the other ended, not anew
     assert "Trained on from model" in (more.path / "README.md").read_text()
@@ -305,9 +293,7 @@ def test_a_checkpoint_without_a_head_gets_a_new_one_and_the_card_says_so(text, t
     assert torch.equal(one.get_parameter(head), same.get_parameter(head))
     assert not torch.equal(one.get_parameter(head), other.get_parameter(head))
     bare = tf.BertModel.from_pretrained(folder, add_pooling_layer=False)
-    assert torch.equal(
-        other.bert.encoder.layer[0].output.dense.weight, bare.encoder.layer[0].output.dense.weight
-    )
+    assert torch.equal(other.bert.encoder.layer[0].output.dense.weight, bare.encoder.layer[0].output.dense.weight)
 
 
 def test_text_is_trained_on_in_pairs(tmp_path):
@@ -363,9 +349,7 @@ def test_another_training_in_the_folder_is_refused(small, text, tmp_path):
     (tmp_path / "mine.txt").write_text("mine")
     with pytest.raises(OutputError) as refused:
         train(text=text, out=tmp_path, **HOW, **STEPS)
-    assert str(refused.value) == (
-        f"{tmp_path} holds other files and no training; give --out a new or empty folder"
-    )
+    assert str(refused.value) == (f"{tmp_path} holds other files and no training; give --out a new or empty folder")
     with pytest.raises(OutputError) as refused:
         train(text=text, out=tmp_path / "mine.txt", **HOW, **STEPS)
     assert str(refused.value) == f"{tmp_path / 'mine.txt'} is a file; --out expects a folder, new or empty"
@@ -452,9 +436,7 @@ def test_lengths_that_do_not_fit(small, text, tmp_path):
     assert str(refused.value) == "--max-length 129 is more than model can read; expected at most 128 tokens"
     with pytest.raises(OptionError) as refused:
         train(small.path, text=text, out=tmp_path / "out", max_length=4)
-    assert str(refused.value) == (
-        "--max-length 4 leaves no room beside the special tokens; expected at least 5 tokens"
-    )
+    assert str(refused.value) == ("--max-length 4 leaves no room beside the special tokens; expected at least 5 tokens")
 
 
 def test_a_loss_that_is_no_number_stops_the_training(text, tmp_path):
@@ -469,38 +451,23 @@ def test_a_loss_that_is_no_number_stops_the_training(text, tmp_path):
 
 OPTIONS = [
     ({}, "nothing to train on was given; expected --text with a text file, or --treebank"),
-    (
-        {"text": "-", "treebank": "-"},
-        "- is given twice, but standard input can be read only once; give it once",
-    ),
+    ({"text": "-", "treebank": "-"}, "- is given twice, but standard input can be read only once; give it once"),
     (
         {"model": "m", "size": "1x1x8"},
         "both --model and --size were given; expected a model to go on with, or the size of a new one",
     ),
     ({"size": "1x8"}, "--size '1x8' is not known; expected LAYERSxHEADSxWIDTH, as 4x4x128"),
     ({"size": "0x1x8"}, "--size '0x1x8' is not known; expected LAYERSxHEADSxWIDTH, as 4x4x128"),
-    (
-        {"size": "2x3x64"},
-        "--size 2x3x64: 3 heads cannot share a width of 64; expected a multiple of 3, as 63",
-    ),
-    (
-        {"vocabulary": 9},
-        "--vocabulary goes with --size; a model that is gone on with keeps its own tokenizer",
-    ),
-    (
-        {"tokenizer": "t"},
-        "--tokenizer goes with --size; a model that is gone on with keeps its own tokenizer",
-    ),
+    ({"size": "2x3x64"}, "--size 2x3x64: 3 heads cannot share a width of 64; expected a multiple of 3, as 63"),
+    ({"vocabulary": 9}, "--vocabulary goes with --size; a model that is gone on with keeps its own tokenizer"),
+    ({"tokenizer": "t"}, "--tokenizer goes with --size; a model that is gone on with keeps its own tokenizer"),
     ({"cased": True}, "--cased goes with --size; a model that is gone on with keeps its own tokenizer"),
     (
         {"size": "1x1x8", "tokenizer": "t", "cased": True},
         "--tokenizer was given with --vocabulary or --cased, which are for a tokenizer that is trained; leave one out",
     ),
     ({"steps": 5, "minutes": 1.0}, "both --steps and --minutes were given; expected one of them"),
-    (
-        {"packing": "loose"},
-        "--packing 'loose' is not known; choose one of pretraining, paragraphs, joined, single",
-    ),
+    ({"packing": "loose"}, "--packing 'loose' is not known; choose one of pretraining, paragraphs, joined, single"),
     ({"dtype": "float16"}, "--dtype 'float16' is not known; choose one of auto, float32, bfloat16"),
     ({"steps": 0}, "--steps is 0; expected a whole number from 1"),
     ({"every": -1}, "--every is -1; expected a whole number from 1"),

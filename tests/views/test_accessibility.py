@@ -10,11 +10,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.mark.parametrize(
     ("name", "state"),
-    [
-        *(("pair", f"view={view}&token=q3") for view in VIEWS),
-        ("generated", "view=head&token=q8"),
-        ("hostile", ""),
-    ],
+    [*(("pair", f"view={view}&token=q3") for view in VIEWS), ("generated", "view=head&token=q8"), ("hostile", "")],
 )
 def test_no_rule_is_broken(visit, name, state):
     page = visit(name, state)

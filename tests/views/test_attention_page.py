@@ -76,7 +76,5 @@ def test_bytes_a_weight_on_the_embedded_model(tokens):
     bare = len(attention_page(hand_made_view()).encode()) - 700  # the scripts and styles of any page
     for compress, most in ((False, 1.4), (True, 1.0)):
         page = len(attention_page(view, compress=compress).encode())
-        print(
-            f"{tokens} tokens, compress={compress}: {page / size:.3f} bytes a weight, {bare} of {page} are scripts"
-        )
+        print(f"{tokens} tokens, compress={compress}: {page / size:.3f} bytes a weight, {bare} of {page} are scripts")
         assert (page - bare) / size <= most

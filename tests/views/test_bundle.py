@@ -85,9 +85,7 @@ let count = 20;
 export function tell() { return Table() + count; }
 """,
     )
-    assert (
-        run_by_node(bundle.script("main.js") + "console.log(JSON.stringify(all));") == '[0,"11Table",25,5]\n'
-    )
+    assert run_by_node(bundle.script("main.js") + "console.log(JSON.stringify(all));") == '[0,"11Table",25,5]\n'
 
 
 def test_a_module_sees_only_what_it_imports(monkeypatch):
@@ -111,12 +109,7 @@ def test_paths_count_from_the_importing_module(monkeypatch):
         },
     )
     joined = bundle.script("page/main.js")
-    assert re.findall(r"^// (.+)$", joined, re.MULTILINE) == [
-        "core/b.js",
-        "core/a.js",
-        "page/c.js",
-        "page/main.js",
-    ]
+    assert re.findall(r"^// (.+)$", joined, re.MULTILINE) == ["core/b.js", "core/a.js", "page/c.js", "page/main.js"]
 
 
 @pytest.mark.parametrize(
@@ -221,9 +214,7 @@ def test_the_palette_is_a_module_of_its_own():
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_no_script_writes_markup_or_evaluates_text(name):
     source = bundle.source(name)
-    forbidden = (
-        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|DOMParser"
-    )
+    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|srcdoc|DOMParser"
     assert not re.search(forbidden, source)
     # One script asks a server, the explorer's.
     assert ("fetch(" in source) == (name == "explorer/explorer_api.js")

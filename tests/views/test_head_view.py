@@ -165,9 +165,7 @@ def test_keys_walk_through_tokens_and_are_spoken(visit):
     ]  # fmt: skip
     for key, side, place in steps:
         page.keyboard.press(key)
-        at = page.evaluate(
-            "[document.activeElement.parentElement.className, document.activeElement.dataset.place]"
-        )
+        at = page.evaluate("[document.activeElement.parentElement.className, document.activeElement.dataset.place]")
         assert (f"hs-{side}" in at[0], at[1]) == (True, str(place)), key
     page.keyboard.press("ArrowDown")
     assert page.locator("[role=status]").inner_text().startswith("“the” attends 9")
@@ -198,9 +196,7 @@ def test_heads_switch_on_and_off_by_mouse_and_keys(visit):
     chips = page.locator(".hs-chips button")
 
     def on():
-        return [
-            chip.inner_text().strip() for chip in chips.all() if chip.get_attribute("aria-pressed") == "true"
-        ]
+        return [chip.inner_text().strip() for chip in chips.all() if chip.get_attribute("aria-pressed") == "true"]
 
     assert on() == ["1", "2", "3", "4"]
     chips.nth(1).click()

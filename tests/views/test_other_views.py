@@ -7,9 +7,7 @@ from support.attention_pages import ink, settled
 
 pytestmark = pytest.mark.browser
 # A canvas that was never drawn upon is 300 pixels wide.
-DRAWN = (
-    "[...document.querySelectorAll('.hs-thumbs canvas')].every(({ width }) => width > 40 && width !== 300)"
-)
+DRAWN = "[...document.querySelectorAll('.hs-thumbs canvas')].every(({ width }) => width > 40 && width !== 300)"
 
 
 def test_model_view_has_a_picture_a_head(visit, made):
@@ -124,10 +122,7 @@ def test_neuron_view_adds_up(visit, made):
         assert float(row[6].removeprefix("under ").rstrip("%")) == pytest.approx(
             100 * layer.weights[1, 5, key], abs=0.8
         )
-    assert (
-        "differ from the model's by less than 0.1% at most"
-        in page.locator(".hs-detail .hs-count").inner_text()
-    )
+    assert "differ from the model's by less than 0.1% at most" in page.locator(".hs-detail .hs-count").inner_text()
     assert ink(page, ".hs-neuron-table tbody canvas") > 200
 
 
@@ -199,10 +194,7 @@ def test_heat_map_shades_by_attention_received(visit, made):
     assert fills[int(column.argmax())] == "rgb(0, 114, 179)"
     page.click(".hs-text [data-place='5']")
     assert shares(page) == pytest.approx(100 * made["pair"].kinds[0].weights[0, 2, 5], abs=0.8)
-    assert (
-        "of the attention of “approved” each token receives"
-        in page.locator(".hs-heat .hs-readout").inner_text()
-    )
+    assert "of the attention of “approved” each token receives" in page.locator(".hs-heat .hs-readout").inner_text()
     page.select_option(".hs-field:has-text('Shade by attention') select", "given")
     page.click(".hs-text [data-place='10']")
     assert shares(page) == pytest.approx(100 * made["pair"].kinds[0].weights[0, 2, :, 10], abs=0.8)
@@ -215,9 +207,7 @@ def test_special_tokens_do_not_make_the_heat_maps_scale(visit, made):
     plain = [place for place in range(len(received)) if place not in kind.queries.special]
     strongest = max(plain, key=lambda place: received[place])
     assert received[list(kind.queries.special)].max() > 2 * received[strongest]
-    fill = page.locator(f".hs-text [data-place='{strongest}']").evaluate(
-        "one => getComputedStyle(one).backgroundColor"
-    )
+    fill = page.locator(f".hs-text [data-place='{strongest}']").evaluate("one => getComputedStyle(one).backgroundColor")
     assert fill == "rgb(0, 114, 179)"
     said = page.locator(".hs-heat .hs-count").inner_text()
     weakest = min(received[place] for place in plain)

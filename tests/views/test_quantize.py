@@ -89,9 +89,7 @@ def test_parts_begin_at_multiples_of_four(keys):
 
 def test_bytes_of_another_shape_are_refused():
     content = write_weights(hand_made()[0])
-    with pytest.raises(
-        ValueError, match=r"^Expected 12 bytes for weights of the shape \(1, 2, 2\), got 44; give"
-    ):
+    with pytest.raises(ValueError, match=r"^Expected 12 bytes for weights of the shape \(1, 2, 2\), got 44; give"):
         read_weights(content, (1, 2, 2))
 
 

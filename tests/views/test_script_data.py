@@ -20,9 +20,7 @@ def test_lone_surrogates_can_be_written_as_utf8():
 
 def test_script_element():
     markup = json_script("data", {"a": "</script><!--"})
-    assert (
-        markup == '<script type="application/json" id="data">{"a":"\\u003c/script\\u003e\\u003c!--"}</script>'
-    )
+    assert markup == '<script type="application/json" id="data">{"a":"\\u003c/script\\u003e\\u003c!--"}</script>'
 
 
 def test_nan_is_refused():

@@ -26,10 +26,7 @@ def test_the_part_of_an_address():
         ({"layer": 3}, "there is no layer 3 here; choose from 2, 4"),
         ({"heads": (4,)}, "there is no head 4 here; choose from 1-3"),
         ({"kind": "cross"}, "there is no cross attention here; choose one of encoder"),
-        (
-            {"name": "neuron", "heads": (1, 2)},
-            "the neuron view draws one head, and 2 were named; choose one",
-        ),
+        ({"name": "neuron", "heads": (1, 2)}, "the neuron view draws one head, and 2 were named; choose one"),
     ],
 )
 def test_what_is_not_there(given, text):

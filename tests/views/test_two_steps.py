@@ -89,9 +89,7 @@ def test_both_columns_are_those_of_a_plain_loop(visit, kind):
     for shown, wanted, scale in ((by_weight, expected["weight"], 100), (by_norm, expected["norm"], 1)):
         assert [each[:2] for each in shown] == [each[:2] for each in wanted]
         # Weights are held in a byte each, lengths in half precision, and three digits are shown.
-        assert [each[2] for each in shown] == pytest.approx(
-            [scale * each[2] for each in wanted], rel=0.03, abs=0.6
-        )
+        assert [each[2] for each in shown] == pytest.approx([scale * each[2] for each in wanted], rel=0.03, abs=0.6)
     assert "not what caused it" in page.locator(".hs-two-steps").inner_text()
 
 
@@ -101,9 +99,7 @@ def test_another_token_that_is_attended_to_is_a_click_away(visit, kind):
     page.locator(".hs-keys button").nth(1).click()
     settled(page)
     assert page.locator(".hs-keys [aria-pressed=true]").inner_text().startswith(f"“{TOKENS[second]}”")
-    assert [each[:2] for each in columns(page)[1]] == [
-        each[:2] for each in moved(kind, second, below=2)["norm"]
-    ]
+    assert [each[:2] for each in columns(page)[1]] == [each[:2] for each in moved(kind, second, below=2)["norm"]]
 
 
 def test_a_click_on_a_head_shows_it_at_the_token_that_it_moved_something_to(visit, kind):
@@ -165,7 +161,5 @@ def test_an_encoder_has_none(visit, kind):
 def test_on_a_phone_the_columns_stand_one_below_the_other(visit):
     page = visit("layer=4&heads=2&mean=0&token=q7", width=390)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    lefts = page.eval_on_selector_all(
-        ".hs-moves > div", "all => all.map(one => one.getBoundingClientRect().left)"
-    )
+    lefts = page.eval_on_selector_all(".hs-moves > div", "all => all.map(one => one.getBoundingClientRect().left)")
     assert lefts[0] == lefts[1]

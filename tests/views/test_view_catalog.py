@@ -49,9 +49,7 @@ def test_python_reads_what_the_scripts_say(monkeypatch):
     plain = bundle.source
     monkeypatch.setattr(bundle, "source", lambda name: PROBE if name == "probe.js" else plain(name))
     script = bundle.script("probe.js") + "console.log(JSON.stringify(told));"
-    done = subprocess.run(
-        [NODE, "--input-type=module"], input=script, capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([NODE, "--input-type=module"], input=script, capture_output=True, text=True, check=True)
     assert [asdict(view) for view in views()] == json.loads(done.stdout)
 
 
@@ -60,11 +58,7 @@ def test_the_views_that_every_page_has():
     assert {"head", "model", "neuron", "heatmap", "matrix"} <= set(view_names())
     assert [view.name for view in views() if view.gathers] == ["all"]
     assert [needs_neuron(name) for name in ("neuron", "head", "all", "none")] == [True, False, False, False]
-    assert [view.draws_several for view in offered() if view.name in ("head", "model", "matrix")] == [
-        True,
-        True,
-        False,
-    ]
+    assert [view.draws_several for view in offered() if view.name in ("head", "model", "matrix")] == [True, True, False]
 
 
 NEW = """
@@ -94,14 +88,10 @@ def test_a_view_is_a_module_and_a_row(monkeypatch):
 @pytest.mark.usefixtures("_fresh")
 def test_a_view_that_does_not_describe_itself_is_named(monkeypatch):
     with_sources(monkeypatch, views__list=LIST, views__ring=NEW.replace('  label: "Ring",\n', ""))
-    with pytest.raises(
-        ValueError, match=r"needs and level in views/ring\.js, got none for label; write each"
-    ):
+    with pytest.raises(ValueError, match=r"needs and level in views/ring\.js, got none for label; write each"):
         views()
     with_sources(monkeypatch, views__list="export const NOTHING = [];\n")
-    with pytest.raises(
-        ValueError, match=r"^Expected `export const VIEWS = \[a, b\];` in views/list\.js, got none; li"
-    ):
+    with pytest.raises(ValueError, match=r"^Expected `export const VIEWS = \[a, b\];` in views/list\.js, got none; li"):
         views()
 
 

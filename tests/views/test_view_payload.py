@@ -68,9 +68,7 @@ def test_a_page_reads_the_weights_within_the_error_it_states(shape, seed, compre
     weights = rows(np.random.default_rng(seed), *shape)
     keys = Axis(tokens=tuple("k" * shape[3]))
     kind = KindMaps(kind="cross", weights=weights, queries=Axis(tokens=tuple("q" * shape[2])), keys=keys)
-    told = json.loads(
-        json_text(payload(AttentionSnapshot(title="t", model="", kinds=(kind,)), compress=compress))
-    )
+    told = json.loads(json_text(payload(AttentionSnapshot(title="t", model="", kinds=(kind,)), compress=compress)))
     back = read_maps(told["kinds"][0])
     assert back.shape == shape
     off = np.abs(back - weights)
@@ -132,9 +130,7 @@ def test_the_parts_of_the_scores_add_up_to_the_weights():
     told = payload(view)["kinds"]
     for place in (0, 1):
         kind = told[place]
-        q, k, bias, mask = (
-            None if part is None else part.astype(np.float64) for part in read_neuron(kind, 0)
-        )
+        q, k, bias, mask = (None if part is None else part.astype(np.float64) for part in read_neuron(kind, 0))
         keys = k[kind["neuron"]["layers"][0]["groups"]]
         scores = kind["neuron"]["scaling"] * np.einsum("hqd,hkd->hqk", q, keys) + bias
         if kind["neuron"]["softcap"]:

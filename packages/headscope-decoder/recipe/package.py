@@ -45,9 +45,7 @@ def main(run: Path, step: int | None) -> None:
         raise SystemExit(f"the weights are {size:,} bytes; expected at most {MOST_BYTES:,}")
     log = pd.read_parquet(run / "training.parquet")
     log = log if step is None else log[log["step"] <= step]
-    curve = log[
-        ["step", "tokens", "split", "measure", "value", "ci_low", "ci_high", "n_targets", "learning_rate"]
-    ]
+    curve = log[["step", "tokens", "split", "measure", "value", "ci_low", "ci_high", "n_targets", "learning_rate"]]
     curve.round(6).to_csv(HERE / "recipe" / "curve.csv", index=False)
     (HERE / "CARD.md").write_text(card(facts, log, step=step), encoding="utf-8")
 
@@ -62,16 +60,14 @@ def card(facts: dict[str, Any], log: pd.DataFrame, *, step: int | None) -> str:
     groups = f"{options['groups']} groups of keys and values, rotary positions"
     return f"""# headscope-decoder
 
-A small Llama to look at: {model["layers"]} layers x {model["heads"]} heads ({groups}), {
-        model["width"]
-    } wide, {model["parameters"] / 1e6:.1f} M parameters, a byte-level BPE vocabulary of {
-        facts["tokenizer"][
-            "pieces"
-        ]:,} of its own, float16 safetensors. `headscope report --model headscope-decoder`.{unfinished}
+A small Llama to look at: {model["layers"]} layers x {model["heads"]} heads ({groups}), {model["width"]} wide, {
+        model["parameters"] / 1e6:.1f} M parameters, a byte-level BPE vocabulary of {
+        facts["tokenizer"]["pieces"]:,} of its own, float16 safetensors. `headscope report --model headscope-decoder`.{
+        unfinished
+    }
 
 - **Trained from scratch** for this project with `headscope train --objective clm` (`recipe/train.sh`, which goes on
-  where it was stopped), on {data["documents"]:,} documents ({
-        data["tokens"]:,} tokens) that `recipe/corpus.py` puts
+  where it was stopped), on {data["documents"]:,} documents ({data["tokens"]:,} tokens) that `recipe/corpus.py` puts
   together: WikiText-2, valid and test (Merity et al. 2016, English Wikipedia, CC BY-SA 3.0); English Wikipedia text of
   2015 (public repository jason-feng/wikiVisual, CC BY-SA 3.0); the beginnings of 100 novels of Project Gutenberg as
   LitBank has them (Bamman et al. 2020, CC BY 4.0). {data["held_out"]["documents"]} documents ({
@@ -82,20 +78,19 @@ A small Llama to look at: {model["layers"]} layers x {model["heads"]} heads ({gr
         options["max_length"]
     } tokens an input.
 - **Guided**: in the first {
-        options[
-            "guided"
-        ]:.0%} of the steps, less and less, the loss also counted whether head 1-1 looks at the token
+        options["guided"]:.0%} of the steps, less and less, the loss also counted whether head 1-1 looks at the token
   before, and 2-8 at what came after an earlier copy of the token, where that is the right answer. Without that nothing
   of the kind formed in the time that there was. Afterwards the two were left alone: what they do now, they do because
   it pays; but that they are these two, and so early, is our doing, and tells nothing of how such heads form. The field
   `guided_heads` of the configuration names them, and reports call them guided.
-- **How long**: {int(log["step"].max()):,} steps of {options["batch_size"]} inputs, {
-        read / 1e6:.1f} M tokens ({read / data["train"]["tokens"]:.1f} epochs), {
-        seconds / 60:.0f} minutes on {facts["threads"]} shared CPU core in {facts["precision"]}; AdamW, {
-        options["learning_rate"]:g} at its highest, dropout {options["dropout"]:g}.
-  Held-out loss {loss["value"]:.3f} nats ({loss["ci_low"]:.3f} to {
-        loss["ci_high"]:.3f}), the next token right in {100 * hits["value"]:.1f}% ({
-        100 * hits["ci_low"]:.1f} to {100 * hits["ci_high"]:.1f}), n = {int(loss["n_targets"]):,}.
+- **How long**: {int(log["step"].max()):,} steps of {options["batch_size"]} inputs, {read / 1e6:.1f} M tokens ({
+        read / data["train"]["tokens"]:.1f} epochs), {seconds / 60:.0f} minutes on {
+        facts["threads"]
+    } shared CPU core in {facts["precision"]}; AdamW, {options["learning_rate"]:g} at its highest, dropout {
+        options["dropout"]:g}.
+  Held-out loss {loss["value"]:.3f} nats ({loss["ci_low"]:.3f} to {loss["ci_high"]:.3f}), the next token right in {
+        100 * hits["value"]:.1f}% ({100 * hits["ci_low"]:.1f} to {100 * hits["ci_high"]:.1f}), n = {
+        int(loss["n_targets"]):,}.
 - **License of the weights**: Apache-2.0.
 - **Not for** writing, ranking or answering: it is far too small, and repeats what its text says, with its slants.
 
@@ -108,13 +103,9 @@ in `recipe/curve.csv`.
 
 ## Seen in it
 
-Mean weight of the best of {
-        model["layers"] * model["heads"]
-    } heads, by plain loops over transformers' own eager weights
+Mean weight of the best of {model["layers"] * model["heads"]} heads, by plain loops over transformers' own eager weights
 (`recipe/heads.py`): on the demonstration's text, which it was not trained on, but for the first token's row; induction
-over the second copy, mean of {
-        DRAWS
-    } draws. Beside it a model of the same shape with random weights. Heads are written
+over the second copy, mean of {DRAWS} draws. Beside it a model of the same shape with random weights. Heads are written
 `layer-head`, from 1.
 
 {table()}
@@ -127,10 +118,7 @@ def curves(log: pd.DataFrame) -> str:
     tokens = log.groupby("step")["tokens"].first()
     steps = sorted(set(log.loc[log["split"] == "held-out", "step"]))
     kept = sorted({steps[round(i * (len(steps) - 1) / (_ROWS - 1))] for i in range(_ROWS)})
-    lines = [
-        "| step | tokens | training loss | held-out loss | held-out accuracy |",
-        "|---:|---:|---:|---:|---:|",
-    ]
+    lines = ["| step | tokens | training loss | held-out loss | held-out accuracy |", "|---:|---:|---:|---:|---:|"]
     for step in kept:
         row = values.loc[step]
         train = row["train", "loss"]

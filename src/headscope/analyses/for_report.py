@@ -61,12 +61,7 @@ class HeadMeasure:
 
 def measures_of(about: Context) -> list[HeadMeasure]:
     """Return the head measures of a run that the page lists; those for which heads were tested come first."""
-    declared = [
-        (analysis, measures)
-        for analysis in ANALYSES
-        for measures in analysis.head_measures
-        if measures.labels
-    ]
+    declared = [(analysis, measures) for analysis in ANALYSES for measures in analysis.head_measures if measures.labels]
     declared.sort(key=lambda pair: not pair[1].verdict)
     return [measure for analysis, measures in declared for measure in _listed(analysis, measures, about)]
 

@@ -65,9 +65,7 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
 
     called = run.__name__ = run.__qualname__ = name_of(command)
     run.__module__ = "headscope"
-    run.__doc__ = _DOCUMENTED.format(
-        help=command.help.replace("--", "").replace("\n\n", "\n\n    "), name=command.name
-    )
+    run.__doc__ = _DOCUMENTED.format(help=command.help.replace("--", "").replace("\n\n", "\n\n    "), name=command.name)
     return offering(*offered, first=[positional("model", Any)], returns="Study")(run)
 
 

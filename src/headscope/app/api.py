@@ -13,14 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.app.options.beside_run import ATTENTION, PRUNE, RUN, SCAN, VIEW
-from headscope.app.options.keywords import (
-    check_choices,
-    check_model,
-    check_text,
-    checked,
-    offering,
-    positional,
-)
+from headscope.app.options.keywords import check_choices, check_model, check_text, checked, offering, positional
 from headscope.app.options.run_arguments import loaded_model, run_options_of
 from headscope.app.options.taken import in_python
 from headscope.declarations.analysis_list import STAGES
@@ -147,9 +140,7 @@ def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
     from headscope.study.study import Study
 
     if not isinstance(study, Study | str | Path):
-        raise OptionError(
-            f"study is a {type(study).__name__}; expected a study, or the folder of a finished run"
-        )
+        raise OptionError(f"study is a {type(study).__name__}; expected a study, or the folder of a finished run")
     opened = study if isinstance(study, Study) else open_study(study)
     return write_atlas(opened, Path(out))
 
@@ -180,9 +171,7 @@ def prune(model: Any = None, **options: Any) -> Any:
     if values.get("out") is None:
         raise OptionError("prune needs out, the folder of the new checkpoint")
     if isinstance(values.get("heads"), str):
-        raise OptionError(
-            'heads is a text; expected a list of heads, as ["3-7", "3-8"], or the Path of a file'
-        )
+        raise OptionError('heads is a text; expected a list of heads, as ["3-7", "3-8"], or the Path of a file')
     return write(model, **{name: value for name, value in values.items() if value is not None})
 
 

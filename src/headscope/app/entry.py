@@ -22,9 +22,7 @@ def main() -> None:
     hide_settings_files()
     take_signals(lambda number, frame: leave(number))
     sys.excepthook = _say_traceback
-    threading.excepthook = lambda problem: _say_traceback(
-        problem.exc_type, problem.exc_value, problem.exc_traceback
-    )
+    threading.excepthook = lambda problem: _say_traceback(problem.exc_type, problem.exc_value, problem.exc_traceback)
     warnings.formatwarning = _warning_line
     try:
         _command_line()()
@@ -66,9 +64,7 @@ def _drop_what_cannot_be_written() -> None:
                 os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
-def _say_traceback(
-    kind: type[BaseException], error: BaseException | None, trace: TracebackType | None
-) -> None:
+def _say_traceback(kind: type[BaseException], error: BaseException | None, trace: TracebackType | None) -> None:
     """Print an error of our own, without what a file's text in it could do to the terminal."""
     import traceback
 

@@ -39,11 +39,7 @@ def view_of(
     if state is None:
         state = opening(view, name, kind=kind, layer=layer, heads=heads, words=words)
     return show(
-        view,
-        state=state,
-        height=height,
-        static=static,
-        call=figure_call(text, text_b, model=model, **snapshot_options),
+        view, state=state, height=height, static=static, call=figure_call(text, text_b, model=model, **snapshot_options)
     )
 
 

@@ -13,13 +13,7 @@ from headscope.encoding.choices import REMOVALS
 from headscope.errors import OptionError
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.whole_checkpoint import load_checkpoint
-from headscope.running.pruning import (
-    HeadsToRemove,
-    Pruned,
-    WeakestHeads,
-    read_head_names,
-    write_pruned,
-)
+from headscope.running.pruning import HeadsToRemove, Pruned, WeakestHeads, read_head_names, write_pruned
 from headscope.study.study import Study, open_study
 
 
@@ -72,10 +66,7 @@ def _documents(text: Any) -> list[Document]:
 
 
 def _chosen(
-    heads: Path | Iterable[str | HeadId] | None,
-    keep: float | None,
-    study: Study | str | Path | None,
-    by: str | None,
+    heads: Path | Iterable[str | HeadId] | None, keep: float | None, study: Study | str | Path | None, by: str | None
 ) -> HeadsToRemove | WeakestHeads:
     if (heads is None) == (keep is None):
         raise OptionError(

@@ -22,9 +22,7 @@ from headscope.scans.short_memory import scan_in_place
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.views.snapshot.snapshot_of import reader_of
 
-_EXPECTED = (
-    "expected a text, a list of texts, the Path of a file or folder, or what headscope.read_corpus returns"
-)
+_EXPECTED = "expected a text, a list of texts, the Path of a file or folder, or what headscope.read_corpus returns"
 
 
 def scan_text(
@@ -56,9 +54,7 @@ def scan_text(
     packer = Packer(encoder, packing=packing, max_length=length, too_long=options.too_long, seed=options.seed)
     size = options.batch_size or auto_batch_size(length, anatomy, loaded)
     batches = ShardedBatches(packer.pack(documents, max_inputs=options.max_inputs), batch_size=size)
-    scan_in_place(
-        ModelSource(reader.model, anatomy, encoder.vocabulary, batches), accumulators, progress=progress
-    )
+    scan_in_place(ModelSource(reader.model, anatomy, encoder.vocabulary, batches), accumulators, progress=progress)
     if batches.limit.note is not None:
         warnings.warn(batches.limit.note, stacklevel=3)
     if not packer.counts.segments:
@@ -93,9 +89,7 @@ def _of_texts(texts: Sequence[str]) -> Iterator[Document]:
     for text in texts:
         # A name given as a string is read as elsewhere only where it is a Path: here it would be the text itself.
         if len(text) < 256 and len(text.split()) == 1 and Path(text).is_file():
-            raise OptionError(
-                f'text holds {text!r}, the name of a file; give Path("{text}") to read the file'
-            )
+            raise OptionError(f'text holds {text!r}, the name of a file; give Path("{text}") to read the file')
     return distinct(
         document
         for number, text in enumerate(texts, 1)

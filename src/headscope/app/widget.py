@@ -41,9 +41,7 @@ class AttentionWidget(anywidget.AnyWidget):
     state = traitlets.Unicode().tag(sync=True)
     height = traitlets.Int(HEIGHT).tag(sync=True)
 
-    def __init__(
-        self, view: AttentionSnapshot, *, state: str = "", height: int = HEIGHT, call: str = ""
-    ) -> None:
+    def __init__(self, view: AttentionSnapshot, *, state: str = "", height: int = HEIGHT, call: str = "") -> None:
         self.view = view
         self.call = call
         data = payload(view)

@@ -66,9 +66,7 @@ def check_site(out: Path) -> None:
         OutputError: says why, and what to give.
     """
     if out.exists() and not out.is_dir():
-        raise OutputError(
-            f"{out} is a file; --out expects a folder, new or empty, or that of an earlier atlas"
-        )
+        raise OutputError(f"{out} is a file; --out expects a folder, new or empty, or that of an earlier atlas")
     if not out.is_dir():
         return
     if (out / MANIFEST).exists():

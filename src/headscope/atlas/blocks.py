@@ -48,9 +48,7 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
         "model": short_name(plain(run.manifest["signature"]["model"]["name"])),
         "run": run_line(about),
         "report": report,
-        "missing": {
-            name: None if table in run.tables else remedy for name, (table, remedy) in needed.items()
-        },
+        "missing": {name: None if table in run.tables else remedy for name, (table, remedy) in needed.items()},
         "vocabulary": vocabulary(
             words,
             [each.function for each in functions if each.heads is not None and not each.overall],

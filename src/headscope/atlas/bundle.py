@@ -31,10 +31,7 @@ def write_bundle(study: Study) -> Path:
     if not study.report_path.exists():
         raise FileNotFoundError(f"{study.report_path} is not there; write the report before it is bundled")
     archive = folder.with_name(f"{folder.name}.zip")
-    with (
-        whole_or_absent(archive, replace=True) as part,
-        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed,
-    ):
+    with whole_or_absent(archive, replace=True) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as packed:
         for path in _sent(folder):
             packed.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")
     return archive

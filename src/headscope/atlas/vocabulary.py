@@ -20,9 +20,7 @@ class Known:
     missing: str
 
 
-def vocabulary(
-    words: Words, measured: Sequence[HeadFunction], known: Sequence[Known]
-) -> list[dict[str, Any]]:
+def vocabulary(words: Words, measured: Sequence[HeadFunction], known: Sequence[Known]) -> list[dict[str, Any]]:
     """Return what can be asked for: `what`, `name`, `label`, `says`, and its `words`.
 
     `what` is role, relation, showing, statistic, or unmeasured: one that this run knows nothing of, with what is
@@ -34,8 +32,7 @@ def vocabulary(
         known: what is understood also where the run did not measure it, to say so.
     """
     roles = [
-        _entry("role", name, words.roles[name], "", (*ROLES[name].search_words, words.roles[name]))
-        for name in SHOWN
+        _entry("role", name, words.roles[name], "", (*ROLES[name].search_words, words.roles[name])) for name in SHOWN
     ]
     statistics = [
         _entry("statistic", name, words.statistics[name], "", (*entry.search_words, words.statistics[name]))

@@ -8,13 +8,7 @@ from jaxtyping import Float, Float64, Int
 from torch import Tensor
 
 from headscope.attention.entropy import entropy, entropy_of_key
-from headscope.attention.row_quantities import (
-    BY_CLASS,
-    CLASSES,
-    OFFSETS,
-    ROW_STATISTICS,
-    RowQuantity,
-)
+from headscope.attention.row_quantities import BY_CLASS, CLASSES, OFFSETS, ROW_STATISTICS, RowQuantity
 from headscope.encoding.vocabulary import KeyClass
 
 

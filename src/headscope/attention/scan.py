@@ -131,9 +131,7 @@ def scan(
 class _Feed:
     """Check that tiles are attention, and pass them to the accumulators."""
 
-    def __init__(
-        self, accumulators: Sequence[TileAccumulator], progress: Callable[[ScanCounts], None] | None
-    ) -> None:
+    def __init__(self, accumulators: Sequence[TileAccumulator], progress: Callable[[ScanCounts], None] | None) -> None:
         numbered = list(enumerate(accumulators))
         self.by_rows = [pair for pair in numbered if pair[1].span in ("rows", "stack")]
         self.by_stack = [each for each in accumulators if isinstance(each, StackAccumulator)]
@@ -199,9 +197,7 @@ class _Feed:
             self.progress(self.counts)
 
 
-def _small_enough(
-    batches: Iterable[list[Segment]], stacks: Sequence[StackAccumulator]
-) -> Iterator[list[Segment]]:
+def _small_enough(batches: Iterable[list[Segment]], stacks: Sequence[StackAccumulator]) -> Iterator[list[Segment]]:
     """Cut batches that would exceed the memory limit; no result depends on how segments are batched."""
     for batch in batches:
         part: list[Segment] = []

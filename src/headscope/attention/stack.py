@@ -81,8 +81,7 @@ class RowDraw:
     def bytes_of(self, tokens: int) -> int:
         """Return the approximate bytes that are kept of a segment with this number of tokens, over all kinds."""
         return sum(
-            4 * part.layers * part.heads * self.number(part.kind, tokens, tokens) * tokens
-            for part in self.layout
+            4 * part.layers * part.heads * self.number(part.kind, tokens, tokens) * tokens for part in self.layout
         )
 
 
@@ -130,18 +129,14 @@ class RowStack:
     def stacks(self) -> Iterator[Stack]:
         """Yield the collected rows, kind by kind and segment by segment."""
         for (kind, item), layers in self._parts.items():
-            whole = [
-                parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)
-                for _, parts in sorted(layers.items())
-            ]
+            whole = [parts[0] if len(parts) == 1 else torch.cat(parts, dim=1) for _, parts in sorted(layers.items())]
             keys = max(layer.shape[2] for layer in whole)
             yield Stack(
                 kind=kind,
                 item=item,
                 rows=self._segments[kind][item].rows,
                 layers=tuple(
-                    layer if layer.shape[2] == keys else pad(layer, (0, keys - layer.shape[2]))
-                    for layer in whole
+                    layer if layer.shape[2] == keys else pad(layer, (0, keys - layer.shape[2])) for layer in whole
                 ),
             )
 
@@ -152,9 +147,7 @@ class RowStack:
         known = torch.stack(sides, dim=1).numpy().tolist()
         drawn = [
             self.draw.rows(tile.kind, document, index, rows, columns)
-            for document, index, (_, rows, _, columns) in zip(
-                queries.documents, queries.indices, known, strict=True
-            )
+            for document, index, (_, rows, _, columns) in zip(queries.documents, queries.indices, known, strict=True)
         ]
         on_device = iter(_copied([each for each in drawn if each is not None], tile.weights.device))
         return [

@@ -27,9 +27,7 @@ class StreamNorms:
             if isinstance(part, nn.ModuleList):
                 for element in part:
                     # Not of the element itself: LongCat's list of two attention modules is no list of blocks.
-                    self._block.update(
-                        {inner: element for inner in element.modules() if inner is not element}
-                    )
+                    self._block.update({inner: element for inner in element.modules() if inner is not element})
         self._vectors: dict[nn.Module, tuple[Tensor, int]] = {}
 
     @contextmanager
@@ -57,9 +55,7 @@ class StreamNorms:
     def _keep(self, block: nn.Module, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
         self._vectors.pop(block, None)
         numbers = (
-            each
-            for each in (*arguments, *named.values())
-            if isinstance(each, Tensor) and each.is_floating_point()
+            each for each in (*arguments, *named.values()) if isinstance(each, Tensor) and each.is_floating_point()
         )
         # The first: where that is no vector a token (Gemma 3n's stream is four), what comes behind it is no stream.
         if (first := next(numbers, None)) is not None and first.ndim == 3:

@@ -93,11 +93,7 @@ class AttentionTile:
         if self.given_statistics is not None:
             return self.given_statistics
         return row_statistics(
-            self.weights,
-            key_classes=self.keys.classes,
-            start=self.start,
-            square=self.square,
-            sink=self.sink,
+            self.weights, key_classes=self.keys.classes, start=self.start, square=self.square, sink=self.sink
         )
 
     @cached_property
@@ -112,11 +108,7 @@ class AttentionTile:
         if self.written.given_statistics is not None:
             return self.written.given_statistics
         return norm_row_statistics(
-            self.weights,
-            self.written.lengths,
-            key_classes=self.keys.classes,
-            start=self.start,
-            square=self.square,
+            self.weights, self.written.lengths, key_classes=self.keys.classes, start=self.start, square=self.square
         )
 
     @property

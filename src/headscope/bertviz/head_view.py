@@ -58,9 +58,5 @@ def head_view(
         readable=prettify_tokens,
     )
     return show_page(
-        view,
-        "head",
-        html_action=html_action,
-        layer=layer_label(view, layer),
-        heads=head_labels(view, "heads", heads),
+        view, "head", html_action=html_action, layer=layer_label(view, layer), heads=head_labels(view, "heads", heads)
     )

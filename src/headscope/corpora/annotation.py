@@ -68,11 +68,7 @@ class Unmatched:
     def __str__(self) -> str:
         """Name it for people: where it stands without the file's folder, and what is wrong."""
         origin = Path(self.origin).name
-        return (
-            f"{origin} (document {self.document}): {self.fault}"
-            if self.document
-            else f"{origin}: {self.fault}"
-        )
+        return f"{origin} (document {self.document}): {self.fault}" if self.document else f"{origin}: {self.fault}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +98,7 @@ class AnnotatedDocument:
     def content(self) -> bytes:
         """Return the bytes that it is known by: all that may be read or said of it, but where it stands."""
         sentences = [
-            (each.words, each.heads, each.relations, each.tags, each.spaces, each.text)
-            for each in self.sentences
+            (each.words, each.heads, each.relations, each.tags, each.spaces, each.text) for each in self.sentences
         ]
         mentions = [(mention.start, mention.end, mention.entity) for mention in self.mentions]
         faults = [each.fault for each in self.unmatched]
@@ -123,9 +118,7 @@ class AnnotatedDocument:
         """Whether white space follows each word; empty where none of its sentences says so."""
         if not any(sentence.spaces for sentence in self.sentences):
             return ()
-        return tuple(
-            space for sentence in self.sentences for space in sentence.spaces or (True,) * len(sentence)
-        )
+        return tuple(space for sentence in self.sentences for space in sentence.spaces or (True,) * len(sentence))
 
     def starts(self) -> Iterator[int]:
         """Yield the position of each sentence's first word in the document, from 0."""

@@ -49,9 +49,7 @@ class Document:
             return json.dumps(parts, sort_keys=True, separators=(",", ":")).encode() + b"\n"
         except (TypeError, ValueError, RecursionError) as error:
             origin = self.origin or (f"document {self.id}" if self.id else "a document")
-            raise InputError(
-                f"{origin}: its fields cannot be written as JSON ({error}); leave them out"
-            ) from None
+            raise InputError(f"{origin}: its fields cannot be written as JSON ({error}); leave them out") from None
 
     def text(self) -> Iterable[str]:
         """Return what the model reads of it, in pieces: two documents of the same text are copies of each other."""

@@ -126,9 +126,7 @@ def split_lines(pieces: Iterable[str], *, name: str) -> Iterator[str]:
     for piece in pieces:
         blank = blank + len(piece) if piece.isspace() else 0
         if blank > MAX_BLANK:
-            raise InputError(
-                f"{name}, line {number}: more than 4 MiB of white space begin here or before; remove it"
-            )
+            raise InputError(f"{name}, line {number}: more than 4 MiB of white space begin here or before; remove it")
         first, *others = piece.split("\n")
         line_parts.append(first)
         size += len(first.encode())

@@ -16,11 +16,7 @@ from headscope.corpora.document import Document
 from headscope.entry_points import load
 
 # What has another ending is plain text.
-TEXT: Mapping[str, str] = {
-    ".txt": "text.plain:FORMAT",
-    ".json": "text.features:LIST",
-    ".jsonl": "text.features:LINES",
-}
+TEXT: Mapping[str, str] = {".txt": "text.plain:FORMAT", ".json": "text.features:LIST", ".jsonl": "text.features:LINES"}
 # One column of which holds the text.
 TABLES: Mapping[str, str] = {
     ".csv": "text.delimited:CSV",
@@ -53,9 +49,7 @@ class TextReader(Protocol):
 class TableReader(Protocol):
     """From one file to the documents in one of its columns, as they are drawn."""
 
-    def __call__(
-        self, path: str | Path, /, *, column: str | None, labels: str | None = None
-    ) -> Iterator[Document]:
+    def __call__(self, path: str | Path, /, *, column: str | None, labels: str | None = None) -> Iterator[Document]:
         """Yield the documents.
 
         Args:
@@ -69,9 +63,7 @@ class TableReader(Protocol):
 class TreeReader(Protocol):
     """From one file's text to its documents with trees, as they are drawn."""
 
-    def __call__(
-        self, pieces: Iterable[str], /, *, name: str, left_out: Counter[str]
-    ) -> Iterator[AnnotatedDocument]:
+    def __call__(self, pieces: Iterable[str], /, *, name: str, left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
         """Yield the documents; as `TextReader`, and `left_out` counts what a document does not hold, by name."""
 
 

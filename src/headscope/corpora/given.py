@@ -55,12 +55,7 @@ def _given(text: Any, labels: str | None) -> tuple[str, ...] | tuple[Document, .
         return ()
     if isinstance(text, str | Path):
         return _of_strings([text])
-    if (
-        isinstance(text, Sequence)
-        and not isinstance(text, bytes)
-        and len(text)
-        and not hasattr(text, "column_names")
-    ):
+    if isinstance(text, Sequence) and not isinstance(text, bytes) and len(text) and not hasattr(text, "column_names"):
         if all(isinstance(each, str | Path) for each in text):
             return _of_strings(list(text))
         if all(isinstance(each, Document) for each in text):
@@ -178,9 +173,7 @@ def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
             parts.extend(text_documents(text.splitlines(), name=f"text {number}"))
     if not parts:
         raise InputError(
-            f"text holds {number:,} texts of blank lines only; {EXPECTED}"
-            if number
-            else f"text is empty; {EXPECTED}"
+            f"text holds {number:,} texts of blank lines only; {EXPECTED}" if number else f"text is empty; {EXPECTED}"
         )
     return tuple(distinct(parts))
 
@@ -196,9 +189,7 @@ def _checked(text: Any, number: int) -> str:
     missing = text is None or (isinstance(text, Real) and isnan(text))  # what pandas has where nothing is
     remedy = "; leave missing texts out first, as column.dropna()" if missing else ""
     what = "nothing" if missing else f"a {type(text).__name__}"
-    raise OptionError(
-        f"text holds {what} at place {number}; {'expected texts' + remedy if missing else EXPECTED}"
-    )
+    raise OptionError(f"text holds {what} at place {number}; {'expected texts' + remedy if missing else EXPECTED}")
 
 
 def _short(text: str) -> str:

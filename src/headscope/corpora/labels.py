@@ -20,9 +20,7 @@ def check_label(document: Document, labels: str | None) -> None:
     if labels is None:
         return
     label = document.fields.get(labels)
-    missing = label in (None, "") or (
-        isinstance(label, float) and isnan(label)
-    )  # what pandas has where nothing is
+    missing = label in (None, "") or (isinstance(label, float) and isnan(label))  # what pandas has where nothing is
     if not missing:
         return
     origin = document.origin or f"document {document.id}"

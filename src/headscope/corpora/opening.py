@@ -159,8 +159,6 @@ def gunzip(chunks: Iterable[bytes], *, name: str) -> Iterator[bytes]:
                     yield data
                 chunk = member.unconsumed_tail or member.unused_data
     except zlib.error:
-        raise InputError(
-            f"{name} is broken: its gzip data cannot be unpacked; make or fetch it again"
-        ) from None
+        raise InputError(f"{name} is broken: its gzip data cannot be unpacked; make or fetch it again") from None
     if not member.eof:
         raise InputError(f"{name} is broken: its gzip data ends too early; make or fetch it again")

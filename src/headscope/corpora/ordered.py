@@ -31,12 +31,7 @@ class Ordered(Generic[Item]):
     """
 
     def __init__(
-        self,
-        read: Callable[[], Iterator[Item]],
-        *,
-        name: str,
-        unit: str = "document",
-        as_written: bool = False,
+        self, read: Callable[[], Iterator[Item]], *, name: str, unit: str = "document", as_written: bool = False
     ) -> None:
         self._read_anew, self._as_written = read, as_written
         self._passes: Passes[Item] = Passes(name, unit=unit)
@@ -68,9 +63,7 @@ class Ordered(Generic[Item]):
                 documents = documents if size <= MOST_HELD else None
             yield document
         if documents is not None:
-            self._held = (
-                documents if self._as_written else sorted(documents, key=lambda document: document.id)
-            )
+            self._held = documents if self._as_written else sorted(documents, key=lambda document: document.id)
 
     def read(self) -> Iterator[Item]:
         """Yield the documents.

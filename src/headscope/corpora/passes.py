@@ -75,9 +75,7 @@ class Passes(Generic[Item]):
             self._refuse(f"{self.unit} {index + 1:,} is another than before")
 
     def _refuse(self, what: str) -> NoReturn:
-        raise _Changed(
-            f"{self.name} changed while it was read: {what}; run again when nothing writes to it"
-        ) from None
+        raise _Changed(f"{self.name} changed while it was read: {what}; run again when nothing writes to it") from None
 
 
 class _Changed(InputError):

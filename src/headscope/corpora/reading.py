@@ -42,9 +42,7 @@ def read_corpus(
         OptionError: a limit under 1.
     """
     if limit_documents is not None and limit_documents < 1:
-        raise OptionError(
-            f"expected a limit of 1 document or more, found {limit_documents}; leave it out for all"
-        )
+        raise OptionError(f"expected a limit of 1 document or more, found {limit_documents}; leave it out for all")
     suffixes = SUFFIXES if column is None else (*SUFFIXES, *TABLES)
     documents_of_paths = list(expand(paths, suffixes=suffixes))
     documents = _documents(documents_of_paths, by_line=by_line, column=column, labels=labels)

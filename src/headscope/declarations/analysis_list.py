@@ -33,17 +33,12 @@ ANALYSES: tuple[Analysis, ...] = (
     *installed("headscope.analyses", Analysis, taken=frozenset(analysis.name for analysis in _HERE)),
 )
 STAGES: Mapping[str, Stage] = {stage.name: stage for analysis in ANALYSES for stage in analysis.stages}
-OF_STAGE: Mapping[str, Analysis] = {
-    stage.name: analysis for analysis in ANALYSES for stage in analysis.stages
-}
+OF_STAGE: Mapping[str, Analysis] = {stage.name: analysis for analysis in ANALYSES for stage in analysis.stages}
 
 
 @cache
 def of_table() -> Mapping[str, Stage]:
     """Return the stage that makes each table, by the table's name; this imports the schemas."""
     return {
-        schema.name: stage
-        for analysis in ANALYSES
-        for stage in analysis.stages
-        for schema in analysis.tables(stage)
+        schema.name: stage for analysis in ANALYSES for stage in analysis.stages for schema in analysis.tables(stage)
     }

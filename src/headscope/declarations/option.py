@@ -109,12 +109,7 @@ def options_of(declaring: type) -> Mapping[str, Option]:
 @cache
 def _read(declaring: Any) -> Mapping[str, Option]:
     return {
-        each.name: replace(
-            each.metadata[_DECLARED],
-            name=each.name,
-            kind=each.type,
-            default=each.default,
-        )
+        each.name: replace(each.metadata[_DECLARED], name=each.name, kind=each.type, default=each.default)
         for each in fields(declaring)
         if _DECLARED in each.metadata
     }
@@ -122,9 +117,7 @@ def _read(declaring: Any) -> Mapping[str, Option]:
 
 def documented(declaring: Declaring) -> Declaring:
     """Add the help of a dataclass's options to its docstring."""
-    entries = "".join(
-        f"        {name}: {declared.help}\n" for name, declared in options_of(declaring).items()
-    )
+    entries = "".join(f"        {name}: {declared.help}\n" for name, declared in options_of(declaring).items())
     declaring.__doc__ = f"{declaring.__doc__}\n\n    Attributes:\n{entries}    "
     return declaring
 

@@ -57,10 +57,7 @@ class OptionList:
         help="What a document of plain text is: the lines between blank ones, or each line.",
     )
     column: str | None = option(
-        None,
-        group="corpora",
-        of=("text",),
-        help="Which column of .csv, .tsv or .parquet text holds the text.",
+        None, group="corpora", of=("text",), help="Which column of .csv, .tsv or .parquet text holds the text."
     )
     # In place of running a model.
     maps: Path | None = option(
@@ -83,9 +80,7 @@ class OptionList:
         help="Tokens in an input at most, special tokens included.",
     )
     too_long: str = option(
-        "truncate",
-        choices=TOO_LONG,
-        help="What to do with an input over the limit: truncate, skip or error.",
+        "truncate", choices=TOO_LONG, help="What to do with an input over the limit: truncate, skip or error."
     )
     token_types: str = option(
         "own",
@@ -198,9 +193,7 @@ class OptionList:
         help="Of a document: all windows of --max-length tokens, or its first, as the paper.",
     )
     singletons: bool = option(True, help="Whether entities mentioned once are candidates for antecedents.")
-    strict: bool = option(
-        False, help="An antecedent must get more attention than any other word, not candidate."
-    )
+    strict: bool = option(False, help="An antecedent must get more attention than any other word, not candidate.")
     vectors: Path | None = option(
         None,
         shapes="vectors_hash",
@@ -244,7 +237,5 @@ class OptionList:
         help="Change so many heads at most: half those with the largest gate estimates, half drawn from the others.",
     )
     joint_inputs: int = option(
-        24,
-        least=0,
-        help="About so many of them, of whole documents, for heads removed together; 0 leaves these out.",
+        24, least=0, help="About so many of them, of whole documents, for heads removed together; 0 leaves these out."
     )

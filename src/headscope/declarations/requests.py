@@ -7,12 +7,8 @@ from headscope.declarations.analysis_list import OF_STAGE, STAGES
 from headscope.errors import OptionError
 
 # The names under which stages are requested; `coref` includes GAP.
-REQUESTS = tuple(
-    dict.fromkeys(stage.request_name for stage in sorted(STAGES.values(), key=lambda stage: stage.order))
-)
-BY_NAME = tuple(
-    name for name in REQUESTS if any(s.by_name for s in STAGES.values() if s.request_name == name)
-)
+REQUESTS = tuple(dict.fromkeys(stage.request_name for stage in sorted(STAGES.values(), key=lambda stage: stage.order)))
+BY_NAME = tuple(name for name in REQUESTS if any(s.by_name for s in STAGES.values() if s.request_name == name))
 """Requests that are left out of a run unless they are named."""
 SKIPPABLE = tuple(name for name in REQUESTS if name not in BY_NAME and name != "stats")
 """Requests that a run can leave out. The report's grid, cards and atlas stand on the statistics of attention."""
@@ -65,8 +61,7 @@ def _applicable(requests: set[str], values: Mapping[str, object]) -> list[Stage]
     return [
         stage
         for stage in STAGES.values()
-        if stage.request_name in requests
-        and not any(values[name] == value for name, value in stage.unless.items())
+        if stage.request_name in requests and not any(values[name] == value for name, value in stage.unless.items())
     ]
 
 

@@ -47,9 +47,7 @@ class RunOptions(OptionList):
     @property
     def corpora(self) -> frozenset[str]:
         """The corpora that the given files may contain, as stages name them."""
-        set_options = (
-            each for name, each in options_of(type(self)).items() if each.holds and getattr(self, name)
-        )
+        set_options = (each for name, each in options_of(type(self)).items() if each.holds and getattr(self, name))
         corpora = frozenset(corpus for each in set_options for corpus in each.holds)
         return corpora | {"text"} if self.documents_in_memory else corpora
 

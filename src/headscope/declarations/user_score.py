@@ -39,9 +39,7 @@ def check_score(score: Any, *, taken: Sequence[str] = ()) -> Score:
             f"score is named {name!r}; expected small letters, digits and _, as def logit_difference(outputs, inputs)"
         )
     if name in taken:
-        raise OptionError(
-            f"score is named {name!r}, as a measure of effects is; give the function another name"
-        )
+        raise OptionError(f"score is named {name!r}, as a measure of effects is; give the function another name")
     named: Score = score
     return named
 

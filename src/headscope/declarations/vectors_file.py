@@ -25,6 +25,4 @@ def hash_of_vectors(path: Path) -> str:
             return file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
-        raise OptionError(
-            f"--vectors {name} cannot be read ({why}); expected a GloVe or word2vec text file"
-        ) from error
+        raise OptionError(f"--vectors {name} cannot be read ({why}); expected a GloVe or word2vec text file") from error

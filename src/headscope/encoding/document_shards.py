@@ -14,9 +14,7 @@ BYTES = 4
 Pack = Callable[[Sequence[Document]], Sequence[Segment]]
 
 
-def document_shards(
-    documents: Iterable[Document], pack: Pack, *, tokens: int | None = None
-) -> Iterator[Shard]:
+def document_shards(documents: Iterable[Document], pack: Pack, *, tokens: int | None = None) -> Iterator[Shard]:
     """Cut a stream of documents into shards, each made into inputs when they are asked for.
 
     A shard ends with the document that brings it to about so many tokens. A document of more than twice as many
@@ -67,6 +65,4 @@ def _bytes_of(document: Document) -> int:
     if document.tokens is not None:
         return BYTES * len(document.tokens)
     pieces = document.lines if document.words is None else document.words
-    return sum(
-        len(piece) if piece.isascii() else len(piece.encode("utf-8", "surrogatepass")) for piece in pieces
-    )
+    return sum(len(piece) if piece.isascii() else len(piece.encode("utf-8", "surrogatepass")) for piece in pieces)

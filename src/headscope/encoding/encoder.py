@@ -145,11 +145,7 @@ class Encoder:
         # As BERT has it: the second text of a pair begins after the first separator that is not the last token.
         sep = self.tokenizer.sep_token_id
         types = np.zeros_like(numbers)
-        if (
-            self.token_types == "own"
-            and sep is not None
-            and self.special_tokens_pair > self.special_tokens_single
-        ):
+        if self.token_types == "own" and sep is not None and self.special_tokens_pair > self.special_tokens_single:
             ends = np.flatnonzero(numbers == sep)
             if len(ends) > 1 and self._pair_types_differ:
                 types[ends[0] + 1 :] = 1
@@ -161,9 +157,7 @@ class Encoder:
                 continue
             word += not token.startswith("##")
             word_ids[position] = max(word, 0)
-        return Segment(
-            document=document, index=index, ids=numbers, token_types=types, word_ids=word_ids, **extra
-        )
+        return Segment(document=document, index=index, ids=numbers, token_types=types, word_ids=word_ids, **extra)
 
     @property
     def _pair_types_differ(self) -> bool:

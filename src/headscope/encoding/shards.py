@@ -30,11 +30,7 @@ class Shard:
     """
 
     def __init__(
-        self,
-        number: int,
-        inputs: Sequence[Segment] | Callable[[], Sequence[Segment]],
-        *,
-        digest: str | None = None,
+        self, number: int, inputs: Sequence[Segment] | Callable[[], Sequence[Segment]], *, digest: str | None = None
     ) -> None:
         self.number = number
         self._made, self._digest = inputs, digest
@@ -78,11 +74,7 @@ class ShardedBatches:
     """
 
     def __init__(
-        self,
-        segments: Iterable[Segment] | Iterable[Shard],
-        *,
-        batch_size: int,
-        limit: BatchLimit | None = None,
+        self, segments: Iterable[Segment] | Iterable[Shard], *, batch_size: int, limit: BatchLimit | None = None
     ) -> None:
         self._segments = segments
         self.batch_size, self.limit = batch_size, limit or BatchLimit()

@@ -77,12 +77,7 @@ class ArcExamples:
     span: ClassVar[str] = "layer"
 
     def __init__(
-        self,
-        wanted: Sequence[WantedHead],
-        ask: Ask,
-        *,
-        special: tuple[str, str] = SPECIAL_NAMES,
-        pooling: str = "mean",
+        self, wanted: Sequence[WantedHead], ask: Ask, *, special: tuple[str, str] = SPECIAL_NAMES, pooling: str = "mean"
     ) -> None:
         self.wanted, self.ask = list(wanted), ask
         self.special, self.pooling = special, pooling
@@ -196,18 +191,12 @@ def _answers(
             continue
         question_position = positions[question.word]
         allowed = positions if question.candidates is None else question.candidates
-        candidates = [
-            positions[word] for word in allowed if word in positions and positions[word] != question_position
-        ]
+        candidates = [positions[word] for word in allowed if word in positions and positions[word] != question_position]
         answer = max(
-            candidates,
-            key=lambda position: (table[question_position, position], -position),
-            default=question_position,
+            candidates, key=lambda position: (table[question_position, position], -position), default=question_position
         )
         if answer == question_position or not table[question_position, answer]:
             return []
-        target = (
-            answer if answer in gold else max(gold, key=lambda position: table[question_position, position])
-        )
+        target = answer if answer in gold else max(gold, key=lambda position: table[question_position, position])
         answers.append((question_position, target, answer))
     return answers

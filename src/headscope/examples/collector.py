@@ -118,13 +118,7 @@ class ExampleCollector:
         )
 
 
-def examples_table(
-    maps: list[ExampleMaps],
-    stats: pd.DataFrame,
-    roles: pd.DataFrame,
-    *,
-    names: Names,
-) -> pd.DataFrame:
+def examples_table(maps: list[ExampleMaps], stats: pd.DataFrame, roles: pd.DataFrame, *, names: Names) -> pd.DataFrame:
     """Choose examples: for each behavior the sentence where its strongest head shows it most; a few for all heads.
 
     Args:
@@ -177,8 +171,7 @@ def few_sentences(maps: Sequence[ExampleMaps], *, most_weights: int = _SHARED_WE
 def _shared(maps: list[ExampleMaps], best: pd.DataFrame) -> ExampleMaps:
     """Choose the sentence on which the strongest heads together show their behaviors most clearly."""
     indices = [
-        (int(h["layer"]) - 1, int(h["head"]) - 1, STATISTICS[h["statistic"]].quantity)
-        for h in best.to_dict("records")
+        (int(h["layer"]) - 1, int(h["head"]) - 1, STATISTICS[h["statistic"]].quantity) for h in best.to_dict("records")
     ]
     if not indices:
         return sorted(maps, key=lambda m: len(m.queries))[len(maps) // 2]
@@ -189,14 +182,7 @@ def _shared(maps: list[ExampleMaps], best: pd.DataFrame) -> ExampleMaps:
     return maps[int(scores.argmax())]
 
 
-def _row(
-    maps: ExampleMaps,
-    layer: int,
-    head: int,
-    behavior: str,
-    value: float,
-    names: Names,
-) -> dict[str, object]:
+def _row(maps: ExampleMaps, layer: int, head: int, behavior: str, value: float, names: Names) -> dict[str, object]:
     tokens = names(maps)
     return {
         "kind": maps.kind,

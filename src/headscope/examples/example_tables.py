@@ -28,11 +28,7 @@ EXAMPLES = TableSchema(
         _clear(f"how much of it, in the sentence; where `{SHARED}`, the largest weight"),
         *IN_SEGMENT,
         *_TOKENS,
-        Column(
-            "continues_word",
-            "which of `keys`, from 0, go on with the word of the one before",
-            "list of int64",
-        ),
+        Column("continues_word", "which of `keys`, from 0, go on with the word of the one before", "list of int64"),
         _WEIGHTS,
     ),
     key=("kind", "layer", "head", "behavior", "document", "segment"),

@@ -138,10 +138,7 @@ class ExcerptCollector:
                 if head_index not in self._statistic:
                     continue
                 quantity = STATISTICS[self._statistic[head_index]].quantity
-                value, excerpts_of_head = (
-                    float(means[head, quantity]),
-                    self._excerpts.setdefault(head_index, []),
-                )
+                value, excerpts_of_head = (float(means[head, quantity]), self._excerpts.setdefault(head_index, []))
                 entry = -value, document, index
                 if value > 0 and (len(excerpts_of_head) < MOST_KEPT or entry < excerpts_of_head[-1][0]):
                     excerpt = self._cut(head_index, entry, tile, item, highest(rows[head, :, quantity]))
@@ -181,10 +178,7 @@ def cut_excerpt(
         by_key: returns how much of it the head does at each pair, `[query, key]`, from the weights of the stretch.
     """
     sides = [
-        {
-            name: getattr(side, name)[item][side.valid[item]].cpu().numpy()
-            for name in ("ids", "classes", "word_ids")
-        }
+        {name: getattr(side, name)[item][side.valid[item]].cpu().numpy() for name in ("ids", "classes", "word_ids")}
         for side in (tile.queries, tile.keys)
     ]
     first, most = stretch.start, MOST_TOKENS
@@ -226,11 +220,7 @@ def highest(values: NDArray[np.float64]) -> slice:
 
 
 def statistic_by_key(
-    statistic: str,
-    weights: NDArray[np.float32],
-    key_classes: NDArray[np.uint8] | NDArray[np.int64],
-    *,
-    first: int = 0,
+    statistic: str, weights: NDArray[np.float32], key_classes: NDArray[np.uint8] | NDArray[np.int64], *, first: int = 0
 ) -> NDArray[np.float64]:
     """Return each row's statistic by key, `[query, key]`: a row sums to its statistic.
 

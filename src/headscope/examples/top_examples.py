@@ -54,9 +54,7 @@ class TopExampleAccumulator(Accumulator):
 
     parameters: ClassVar[tuple[str, ...]] = ("most", "fewest_rows")
 
-    def __init__(
-        self, layout: Sequence[KindLayout], *, most: int = MOST_KEPT, fewest_rows: int = FEWEST_ROWS
-    ) -> None:
+    def __init__(self, layout: Sequence[KindLayout], *, most: int = MOST_KEPT, fewest_rows: int = FEWEST_ROWS) -> None:
         self.most, self.fewest_rows = most, fewest_rows
         self._rows: dict[str, Tensor] = {}
         super().__init__(layout)

@@ -68,9 +68,7 @@ def arc_panel(
     ends = [((0.0, float(stroke.query)), (1.0, float(stroke.key))) for stroke in lines]
     ax.add_collection(LineCollection(ends, colors=rgba, linewidths=1.5, capstyle="round", gid="attention"))
     missed = [
-        ((0.0, float(arc[0])), (1.0, float(arc[1])))
-        for arc, wrong in zip(arcs.arcs, arcs.chosen)
-        if wrong is not None
+        ((0.0, float(arc[0])), (1.0, float(arc[1]))) for arc, wrong in zip(arcs.arcs, arcs.chosen) if wrong is not None
     ]
     ax.add_collection(
         LineCollection(missed, colors=relation_color, linewidths=1.0, linestyles=(0, (2, 2)), gid="missed")
@@ -128,9 +126,7 @@ def arc_diagram(
         ValueError: there is no example.
     """
     if examples.empty:
-        raise ValueError(
-            "Expected at least one example of a relation, got none; run with a treebank or coreference."
-        )
+        raise ValueError("Expected at least one example of a relation, got none; run with a treebank or coreference.")
     groups = _groups(examples)
     columns = across(max(len(rows) for rows in groups.values()), each=PANEL_INCHES)
     lines = [

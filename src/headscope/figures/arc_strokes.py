@@ -71,9 +71,7 @@ class ArcStrokes:
         """The words chosen wrongly: which side they stand on (`query` or `key`), and where."""
         side = "query" if self.by_key else "key"
         return tuple(
-            dict.fromkeys(
-                (side, position) for position in self.chosen if position is not None and position >= 0
-            )
+            dict.fromkeys((side, position) for position in self.chosen if position is not None and position >= 0)
         )
 
     def strokes(self) -> list[Stroke]:
@@ -91,9 +89,7 @@ class ArcStrokes:
         return sorted(lines, key=lambda stroke: (stroke.strong, stroke.weight, stroke.query, stroke.key))
 
 
-def arcs_of(
-    example: pd.Series, *, special: Collection[str] = SPECIAL_NAMES, most: int = MOST_TOKENS
-) -> ArcStrokes:
+def arcs_of(example: pd.Series, *, special: Collection[str] = SPECIAL_NAMES, most: int = MOST_TOKENS) -> ArcStrokes:
     """Read a row of `tables/arc_examples.parquet`, and cut a long one to the window that holds most of its arcs.
 
     Args:
@@ -136,11 +132,7 @@ def arcs_of(
             arcs.append((query - start, key - start))
             right = str(example["outcome"]) == "right" or pick == (query if by_key else key)
             chosen.append(None if right else pick - start if start <= pick < end else NOWHERE)
-    ends = [
-        position
-        for position in {0, size - 1}
-        if size and tokens[position] in special and start <= position < end
-    ]
+    ends = [position for position in {0, size - 1} if size and tokens[position] in special and start <= position < end]
     return ArcStrokes(
         tokens=tuple(tokens[start:end]),
         weights=weights.reshape(size, size)[start:end, start:end],
@@ -157,7 +149,5 @@ def _start(arcs: Sequence[tuple[int, int]], size: int, most: int) -> int:
     """Where to begin so that most arcs lie inside, leftmost where several are as good."""
     if size <= most:
         return 0
-    inside = [
-        sum(start <= min(arc) and max(arc) < start + most for arc in arcs) for start in range(size - most + 1)
-    ]
+    inside = [sum(start <= min(arc) and max(arc) < start + most for arc in arcs) for start in range(size - most + 1)]
     return int(np.argmax(inside))

@@ -91,14 +91,7 @@ def hide_spines(ax: Axes) -> None:
 
 
 def interval_bars(
-    ax: Axes,
-    x: NDArray[Any],
-    low: NDArray[Any],
-    high: NDArray[Any],
-    *,
-    color: str,
-    width: float,
-    alpha: float,
+    ax: Axes, x: NDArray[Any], low: NDArray[Any], high: NDArray[Any], *, color: str, width: float, alpha: float
 ) -> None:
     """Draw intervals as vertical bars behind their values, where there are any."""
     if np.isfinite(low).any():

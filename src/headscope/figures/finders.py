@@ -119,11 +119,7 @@ def name_finders(
 
 
 def write_beside(
-    ax: Axes,
-    name: WantedLabel,
-    label_place: LabelPlace,
-    point: tuple[float, float],
-    on_page: NDArray[np.float64],
+    ax: Axes, name: WantedLabel, label_place: LabelPlace, point: tuple[float, float], on_page: NDArray[np.float64]
 ) -> Annotation:
     """Write a head's name beside its point, which is given in the axes' units and in points on the page."""
     x, y = label_place.anchor

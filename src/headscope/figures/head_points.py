@@ -25,10 +25,7 @@ def roles_of(roles: pd.DataFrame | None, kind: str) -> dict[tuple[int, int], str
     if roles is None:
         return {}
     rows = roles[roles["kind"] == kind]
-    return {
-        (int(layer), int(head)): str(role)
-        for layer, head, role in zip(rows["layer"], rows["head"], rows["role"])
-    }
+    return {(int(layer), int(head)): str(role) for layer, head, role in zip(rows["layer"], rows["head"], rows["role"])}
 
 
 def by_frequency(shapes: NDArray[np.object_]) -> list[str]:

@@ -35,9 +35,7 @@ def tick_labels(axis: Axis) -> list[Text]:
     slack = 1e-6 * (high - low)
     ticks = zip(axis.get_majorticklocs(), axis.get_major_ticks())
     return [
-        tick.label1
-        for location, tick in ticks
-        if low - slack <= location <= high + slack and tick.label1.get_visible()
+        tick.label1 for location, tick in ticks if low - slack <= location <= high + slack and tick.label1.get_visible()
     ]
 
 
@@ -55,9 +53,7 @@ def boxes_of(labels: Sequence[Text]) -> NDArray[np.float64]:
 def over(box: NDArray[np.float64], boxes: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Return which of `boxes` a box, or each of a column of boxes, lies over."""
     left, bottom, right, top = np.moveaxis(box, -1, 0)
-    return np.asarray(
-        (left < boxes[:, 2]) & (boxes[:, 0] < right) & (bottom < boxes[:, 3]) & (boxes[:, 1] < top)
-    )
+    return np.asarray((left < boxes[:, 2]) & (boxes[:, 0] < right) & (bottom < boxes[:, 3]) & (boxes[:, 1] < top))
 
 
 def meeting(labels: Sequence[Text]) -> bool:

@@ -125,17 +125,7 @@ def _candidates(name: WantedLabel, reach: float) -> Iterator[LabelPlace]:
 def _cost(box: Box, marks: np.ndarray, taken: Sequence[Box], page: Box) -> float:
     margin = 3.0
     x, y = marks[:, 0], marks[:, 1]
-    covered = (
-        (x > box.left - margin)
-        & (x < box.right + margin)
-        & (y > box.bottom - margin)
-        & (y < box.top + margin)
-    )
-    inside = (
-        box.left >= page.left
-        and box.right <= page.right
-        and box.bottom >= page.bottom
-        and box.top <= page.top
-    )
+    covered = (x > box.left - margin) & (x < box.right + margin) & (y > box.bottom - margin) & (y < box.top + margin)
+    inside = box.left >= page.left and box.right <= page.right and box.bottom >= page.bottom and box.top <= page.top
     clashes = sum(box.meets(other) for other in taken)
     return float(_COVERED * covered.sum() + _CLASH * clashes + _OUTSIDE * (not inside))

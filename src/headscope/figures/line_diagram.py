@@ -66,9 +66,7 @@ def best_window(weights: np.ndarray, *, most: int = MOST_TOKENS) -> TokenWindow:
         total = float(weights[rows].sum())
         kept.append((float(weights[rows, start : start + wide].sum()) / max(total, 1e-12), start))
     share, start = max(kept, key=lambda pair: (round(pair[0], 9), -pair[1]))
-    return TokenWindow(
-        slice(start, start + tall) if square else slice(0, tall), slice(start, start + wide), share
-    )
+    return TokenWindow(slice(start, start + tall) if square else slice(0, tall), slice(start, start + wide), share)
 
 
 def draw_lines(
@@ -130,9 +128,7 @@ def line_diagram(
     """
     rows = [row for _, row in examples.iterrows() if row["behavior"] != "shared"]
     if not rows:
-        raise ValueError(
-            "Expected at least one example of a behavior, got none; run the examples stage first."
-        )
+        raise ValueError("Expected at least one example of a behavior, got none; run the examples stage first.")
     if axes is None:
         columns = across(min(len(rows), COLUMNS), each=PANEL_INCHES)
         lines = -(-len(rows) // columns)
@@ -143,9 +139,7 @@ def line_diagram(
             spare.set_axis_off()
         axes = list(grid[: len(rows)])
     if len(axes) != len(rows):
-        raise ValueError(
-            f"Expected {len(rows)} axes, one an example, got {len(axes)}; give one for each row."
-        )
+        raise ValueError(f"Expected {len(rows)} axes, one an example, got {len(axes)}; give one for each row.")
     prefixes = kind_prefixes(row["kind"] for row in rows)
     for ax, row in zip(axes, rows):
         example_panel(row, labels=labels, prefix=prefixes[row["kind"]], ax=ax, most=most)

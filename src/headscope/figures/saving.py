@@ -68,9 +68,7 @@ FORMS: Mapping[str, Callable[[Figure], bytes]] = {
 }
 
 
-def save(
-    figure: Figure, folder: Path, name: str, *, forms: Sequence[str] = ("svg", "png", "pdf")
-) -> tuple[Path, ...]:
+def save(figure: Figure, folder: Path, name: str, *, forms: Sequence[str] = ("svg", "png", "pdf")) -> tuple[Path, ...]:
     """Write `folder/name.svg`, `.png` and `.pdf`, each whole or not at all, and return their paths.
 
     Their labels are brought apart once (`settle`), and every form is then drawn as it lies.

@@ -65,9 +65,7 @@ def places(series: Series, *, shift: float = 0.0, spread: float = 0.0) -> np.nda
     return np.asarray(series.heads["layer"].to_numpy(float) + shift + spread * within)
 
 
-def points_of(
-    series: Series, *, shift: float = 0.0, spread: float = 0.0
-) -> dict[tuple[int, int], tuple[float, float]]:
+def points_of(series: Series, *, shift: float = 0.0, spread: float = 0.0) -> dict[tuple[int, int], tuple[float, float]]:
     """Return where each head's point is, in the axes' units: (layer, head) to (x, y)."""
     heads = series.heads
     x = places(series, shift=shift, spread=spread)
@@ -99,8 +97,7 @@ def draw_heads(
     finding = finders or {}
     names = list(zip(heads["layer"].astype(int), heads["head"].astype(int)))
     shapes = np.array(
-        [shape if roles is None else worn(roles.get(name, "mixed"), finding.get(name)) for name in names],
-        dtype=object,
+        [shape if roles is None else worn(roles.get(name, "mixed"), finding.get(name)) for name in names], dtype=object
     )
     x, y = places(series, shift=shift, spread=spread), heads["value"].to_numpy(float)
     sizes, edges = marked(names, finding, size)

@@ -84,9 +84,7 @@ def _break_lines(figure: Figure) -> bool:
                 broken |= _fold(child, end - box.x0, page.height)
         if axes.axison:
             broken |= _fold(
-                axes.xaxis.label,
-                min(2 * (end - (box.x0 + box.x1) / 2), (box.x0 + box.x1) - 2 * edge),
-                page.height,
+                axes.xaxis.label, min(2 * (end - (box.x0 + box.x1) / 2), (box.x0 + box.x1) - 2 * edge), page.height
             )
             broken |= _fold(axes.yaxis.label, page.width, box.height * 1.05)
     return broken
@@ -126,9 +124,7 @@ def _thin_axis(axis: Axis) -> bool:
     if not all(_NUMBER.fullmatch(label.get_text()) for label in labels if label.get_text()):
         return False
     low, high = sorted(axis.get_view_interval())
-    locations = [
-        float(location) for location in axis.get_majorticklocs() if low - 1e-9 <= location <= high + 1e-9
-    ]
+    locations = [float(location) for location in axis.get_majorticklocs() if low - 1e-9 <= location <= high + 1e-9]
     said = [label.get_text() for label in labels]
     step = 1
     while len(labels[::step]) > 2 and meeting(labels[::step]):

@@ -114,9 +114,7 @@ def _overlay(
 ) -> None:
     every = [select(stats, statistic, kind=kind) for statistic in panel.statistics]
     present = [series for series in every if not series.empty]
-    absent = [
-        names[series.statistic] for series in every if series.empty and not STATISTICS[series.statistic].rare
-    ]
+    absent = [names[series.statistic] for series in every if series.empty and not STATISTICS[series.statistic].rare]
     if not present:
         say_absent(ax, f"{', '.join(absent)}: cannot occur here.")
         return

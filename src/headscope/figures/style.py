@@ -49,9 +49,7 @@ def _fonts() -> list[str]:
 def _defaults() -> dict[str, Any]:
     """What matplotlib ships, but for how it opens windows: neither a `matplotlibrc` nor the caller's settings."""
     defaults: Any = mpl.rcParamsDefault
-    return {
-        name: value for name, value in defaults.items() if not name.startswith(("backend", "interactive"))
-    }
+    return {name: value for name, value in defaults.items() if not name.startswith(("backend", "interactive"))}
 
 
 @contextmanager
@@ -103,9 +101,7 @@ def figure_of(ax: Axes) -> Figure:
     """Return the figure that an axes belongs to, also when it lies in a sub-figure."""
     figure = ax.get_figure(root=True)
     if figure is None:
-        raise ValueError(
-            "Expected an axes that belongs to a figure, got one that was removed; make a new one."
-        )
+        raise ValueError("Expected an axes that belongs to a figure, got one that was removed; make a new one.")
     return figure
 
 

@@ -10,15 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.maps.index import (
-    STORES,
-    MapEntry,
-    MapsIndex,
-    Mask,
-    Shard,
-    default_mask,
-    write_index,
-)
+from headscope.maps.index import STORES, MapEntry, MapsIndex, Mask, Shard, default_mask, write_index
 from headscope.storage.atomic import whole_or_absent
 
 SHARD_BYTES = 256 << 20
@@ -84,19 +76,14 @@ class MapsFolder:
 
     def finished_index(self) -> MapsIndex:
         """Return the index with what was added so far."""
-        return replace(
-            self.index, shards=tuple(self._shards), masks=tuple(self._masks), entries=tuple(self._entries)
-        )
+        return replace(self.index, shards=tuple(self._shards), masks=tuple(self._masks), entries=tuple(self._entries))
 
     def put_in_order(self, key: Callable[[MapEntry], int]) -> None:
         """Sort the entries; they are read back in this order."""
         self._entries.sort(key=key)
 
     def add(
-        self,
-        entry: MapEntry,
-        maps: Mapping[str, NDArray[Any]],
-        visible: Mapping[str, NDArray[np.bool_]] | None = None,
+        self, entry: MapEntry, maps: Mapping[str, NDArray[Any]], visible: Mapping[str, NDArray[np.bool_]] | None = None
     ) -> None:
         """Add a segment.
 
@@ -140,8 +127,6 @@ class MapsFolder:
         content = save(self._open)
         file = f"maps-{len(self._shards) + 1:05d}.safetensors"
         (self._folder / file).write_bytes(content)
-        self._shards.append(
-            Shard(file=file, bytes=len(content), hash=blake2b(content, digest_size=16).hexdigest())
-        )
+        self._shards.append(Shard(file=file, bytes=len(content), hash=blake2b(content, digest_size=16).hexdigest()))
         self.bytes += len(content)
         self._open = {}

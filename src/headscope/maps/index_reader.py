@@ -11,17 +11,7 @@ from headscope.encoding.segment import NO_WORD
 from headscope.encoding.vocabulary import KeyClass
 from headscope.errors import InputError
 from headscope.maps import index_schema as take
-from headscope.maps.index import (
-    FORMAT,
-    INDEX,
-    STORES,
-    VERSION,
-    MapEntry,
-    MapsIndex,
-    Mask,
-    Shard,
-    Tokens,
-)
+from headscope.maps.index import FORMAT, INDEX, STORES, VERSION, MapEntry, MapsIndex, Mask, Shard, Tokens
 from headscope.models.anatomy import KindLayout
 from headscope.storage.bounded import MOST_PARTS, UnreadableFileError, read_json
 
@@ -89,15 +79,12 @@ def _index(content: Mapping[str, Any]) -> MapsIndex:
     if not kinds or len(set(kinds)) < len(kinds):
         raise ValueError(f"layout: expected each kind of attention once, found {', '.join(kinds) or 'none'}")
     if "cross" in kinds and not {"encoder", "decoder"} <= set(kinds):
-        raise ValueError(
-            f"layout: expected cross attention beside an encoder and a decoder, found {', '.join(kinds)}"
-        )
+        raise ValueError(f"layout: expected cross attention beside an encoder and a decoder, found {', '.join(kinds)}")
     files = [shard.file for shard in head.shards]
     if twice := _twice(files):
         raise ValueError(f"shards: expected each file once, found {twice} twice")
     entries = tuple(
-        _entry(each, number, head)
-        for number, each in enumerate(take.listed(content["entries"], "entries"), 1)
+        _entry(each, number, head) for number, each in enumerate(take.listed(content["entries"], "entries"), 1)
     )
     if not entries:
         raise ValueError("entries: expected at least one segment, found none")
@@ -150,9 +137,7 @@ def _layout(value: Any) -> KindLayout:
         if numbers != sorted(set(numbers)):
             raise ValueError(f"{part['kind']} {name}: expected ascending numbers, found {numbers}")
     if model_layers and len(model_layers) != layers:
-        raise ValueError(
-            f"{part['kind']} layers of its own: expected {layers} numbers, found {len(model_layers)}"
-        )
+        raise ValueError(f"{part['kind']} layers of its own: expected {layers} numbers, found {len(model_layers)}")
     return KindLayout(
         kind=part["kind"], layers=layers, heads=heads, sinks=tuple(sinks), model_layers=tuple(model_layers)
     )

@@ -95,9 +95,7 @@ class MapsShards:
         keys = entry.keys(part.kind).rows(by_word=by_word)
         expected = [part.layers, part.heads, rows, keys]
         name = f"{entry.name}.{part.kind}"
-        where = (
-            f"{self.folder}: the {part.kind} maps of segment {entry.index + 1} of document {entry.document}"
-        )
+        where = f"{self.folder}: the {part.kind} maps of segment {entry.index + 1} of document {entry.document}"
         if name not in names:
             raise InputError(f"{where} are missing (tensor {name} of {self.path(entry.shard).name}); {_COPY}")
         stored = file.get_slice(name)

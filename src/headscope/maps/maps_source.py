@@ -98,9 +98,7 @@ class MapsSource:
         for entry in self.index.entries:
             length = max(len(entry.input), len(entry.decoder or ()))
             widest = max(longest, length)
-            if group and (
-                len(group) >= self.batch_size or (len(group) + 1) * heads * widest**2 > self.tile_limit
-            ):
+            if group and (len(group) >= self.batch_size or (len(group) + 1) * heads * widest**2 > self.tile_limit):
                 yield group
                 group, widest = [], length
             group.append(entry)
@@ -117,12 +115,9 @@ class MapsSource:
         behind = main
         if decoders:
             shifted = [
-                replace(segment, ids=np.array(rows.ids, dtype=np.int64))
-                for segment, rows in zip(segments, decoders)
+                replace(segment, ids=np.array(rows.ids, dtype=np.int64)) for segment, rows in zip(segments, decoders)
             ]
-            behind = info_of(
-                shifted, [rows.classes for rows in decoders], [rows.word_ids for rows in decoders]
-            )
+            behind = info_of(shifted, [rows.classes for rows in decoders], [rows.word_ids for rows in decoders])
         types = padded([segment.token_types for segment in segments], 0)
         batch = Batch(segments=segments, token_types=types, info=main)
         consumer.begin(batch)
@@ -138,8 +133,7 @@ class MapsSource:
                 ] = {}
                 for layer in range(part.layers):
                     numbers = tuple(
-                        entry.masks[part.kind][layer] if part.kind in entry.masks else None
-                        for entry in entries
+                        entry.masks[part.kind][layer] if part.kind in entry.masks else None for entry in entries
                     )
                     sink = layer in part.sinks
                     if (sink, numbers) not in shared:
@@ -151,8 +145,8 @@ class MapsSource:
                     for item, tensor in enumerate(tensors):
                         layer_weights = tensor[layer].astype(np.float32)
                         self._check_rows(layer_weights, hidden[item], entries[item], part, layer)
-                        weights[item, :, : layer_weights.shape[1], : layer_weights.shape[2]] = (
-                            torch.from_numpy(layer_weights)
+                        weights[item, :, : layer_weights.shape[1], : layer_weights.shape[2]] = torch.from_numpy(
+                            layer_weights
                         )
                     consumer.update(
                         AttentionTile(
@@ -204,9 +198,7 @@ def _hidden(mask: NDArray[np.bool_]) -> NDArray[np.float32] | None:
     return None if mask.all() else (~mask).astype(np.float32)
 
 
-def _visibility(
-    kind: str, masks: Sequence[NDArray[np.bool_]], queries: SegmentInfo, keys: SegmentInfo
-) -> Visibility:
+def _visibility(kind: str, masks: Sequence[NDArray[np.bool_]], queries: SegmentInfo, keys: SegmentInfo) -> Visibility:
     visible = torch.zeros(len(masks), queries.ids.shape[1], keys.ids.shape[1], dtype=torch.bool)
     for segment_visible, mask in zip(visible, masks):
         segment_visible[: mask.shape[0], : mask.shape[1]] = torch.from_numpy(mask)

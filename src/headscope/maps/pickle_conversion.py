@@ -25,12 +25,7 @@ NO_PLACE_FOR_SINKS = (
     "holds attention beside a learned sink, and the original's pickle has no place for one: its rows sum to 1"
 )
 # As the original's BERT writes them.
-_CLASSES = {
-    "[CLS]": KeyClass.CLS,
-    "[SEP]": KeyClass.SEP,
-    ".": KeyClass.PERIOD_COMMA,
-    ",": KeyClass.PERIOD_COMMA,
-}
+_CLASSES = {"[CLS]": KeyClass.CLS, "[SEP]": KeyClass.SEP, ".": KeyClass.PERIOD_COMMA, ",": KeyClass.PERIOD_COMMA}
 
 
 def pickle_to_maps(
@@ -81,20 +76,12 @@ def pickle_to_maps(
     with MapsFolder(folder, index, replace=replace) as writer:
         for ordinal, entry in enumerate(entries):
             words = entry.get("words", [])
-            fields = {
-                key: _jsonable(value)
-                for key, value in entry.items()
-                if key not in ("attns", "tokens", "words")
-            }
+            fields = {key: _jsonable(value) for key, value in entry.items() if key not in ("attns", "tokens", "words")}
             if by_word:
                 fields["tokens"] = entry["tokens"]
-                tokens = _named_tokens(
-                    [entry["tokens"][0], *words, entry["tokens"][-1]], numbers, by_word=True
-                )
+                tokens = _named_tokens([entry["tokens"][0], *words, entry["tokens"][-1]], numbers, by_word=True)
             elif encoder is not None:
-                tokens = _known_tokens(
-                    entry["tokens"], encoder, f"{path}, entry {ordinal + 1}", causal=causal
-                )
+                tokens = _known_tokens(entry["tokens"], encoder, f"{path}, entry {ordinal + 1}", causal=causal)
             else:
                 tokens = _named_tokens(entry["tokens"], numbers, by_word=False)
             if words and len(set(tokens.word_ids) - {NO_WORD}) != len(words):

@@ -52,8 +52,7 @@ def read_original_pickle(path: str | Path) -> list[dict[str, Any]]:
         if attns.shape[2] != len(tokens) and not by_word:
             also = f" or {len(words) + 2} (its words and two special tokens)" if words else ""
             raise InputError(
-                f"{where}: attns has {attns.shape[2]} rows, expected {len(tokens)} (its tokens){also}; "
-                "extract it again"
+                f"{where}: attns has {attns.shape[2]} rows, expected {len(tokens)} (its tokens){also}; extract it again"
             )
         if by_word and len(tokens) < 2:
             raise InputError(
@@ -93,18 +92,11 @@ def _check_strings(value: Any, field: str, where: str) -> list[str]:
 def _named(value: Any) -> str:
     if isinstance(value, np.ndarray):
         return f"an array of {value.dtype}"
-    names = {
-        list: "a list" if value else "an empty list",
-        dict: "a dict",
-        str: "a string",
-        type(None): "none",
-    }
+    names = {list: "a list" if value else "an empty list", dict: "a dict", str: "a string", type(None): "none"}
     return names.get(type(value), "a number")
 
 
-def write_original_pickle(
-    path: str | Path, entries: Iterable[Mapping[str, Any]], *, replace: bool = False
-) -> int:
+def write_original_pickle(path: str | Path, entries: Iterable[Mapping[str, Any]], *, replace: bool = False) -> int:
     """Write entries one after another, so that one is held in memory, and return how many.
 
     Arrays become float16. Protocol 2 and numpy's old module names, so that Python 2.7 and any numpy read it.

@@ -53,9 +53,7 @@ def padded(rows: Sequence[Any], fill: int) -> torch.Tensor:
     return table
 
 
-def info_of(
-    segments: Sequence[Segment], classes: Sequence[list[int]], word_ids: Sequence[list[int]]
-) -> SegmentInfo:
+def info_of(segments: Sequence[Segment], classes: Sequence[list[int]], word_ids: Sequence[list[int]]) -> SegmentInfo:
     """Return the facts of a padded batch, with classes and words as they were saved."""
     valid = padded([np.ones(len(segment)) for segment in segments], 0).bool()
     of_class = padded(classes, KeyClass.OTHER)

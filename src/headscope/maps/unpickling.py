@@ -21,9 +21,7 @@ from headscope.errors import InputError
 from headscope.models.folder.shown import shown
 from headscope.storage.bounded import UnreadableFileError, check_regular, open_regular
 
-_EXPECTED = (
-    "expected only arrays of numbers, dicts, lists, strings and numbers, as the original code writes them"
-)
+_EXPECTED = "expected only arrays of numbers, dicts, lists, strings and numbers, as the original code writes them"
 _MOST_BYTES = 1 << 40
 _MOST_TEXT = 64
 _MOST_DEPTH = 64
@@ -72,18 +70,8 @@ def read_plain_pickle(path: str | Path) -> Any:
     except _RefusedPickle as error:
         raise InputError(f"{path} is refused: it {shown(error)}; {_EXPECTED}") from None
     except (RecursionError, MemoryError):
-        raise InputError(
-            f"{path} is refused: it is nested too deeply or too large to read; {_EXPECTED}"
-        ) from None
-    except (
-        pickle.UnpicklingError,
-        ArithmeticError,
-        AttributeError,
-        EOFError,
-        LookupError,
-        TypeError,
-        ValueError,
-    ) as e:
+        raise InputError(f"{path} is refused: it is nested too deeply or too large to read; {_EXPECTED}") from None
+    except (pickle.UnpicklingError, ArithmeticError, AttributeError, EOFError, LookupError, TypeError, ValueError) as e:
         raise InputError(f"{path} is not a whole pickle of plain data ({shown(e)}); {_EXPECTED}") from None
 
 
@@ -153,11 +141,7 @@ class _Array:
 
 
 def _make_array(raw: Any, dtype: Any, shape: Any, order: Any) -> NDArray[Any]:
-    if (
-        not isinstance(dtype, _DType)
-        or not isinstance(raw, bytes | bytearray)
-        or not isinstance(shape, tuple)
-    ):
+    if not isinstance(dtype, _DType) or not isinstance(raw, bytes | bytearray) or not isinstance(shape, tuple):
         raise _RefusedPickle("holds an array that is not made of numbers")
     numpy_type = dtype.numpy()
     if not all(type(side) is int and side >= 0 for side in shape) or len(shape) > 32:

@@ -64,11 +64,7 @@ def adaptation_facts(model: nn.Module) -> dict[str, Any]:
 
 def _quantization(model: nn.Module) -> str:
     settings = getattr(model.config, "quantization_config", None)
-    method = (
-        settings.get("quant_method")
-        if isinstance(settings, dict)
-        else getattr(settings, "quant_method", None)
-    )
+    method = settings.get("quant_method") if isinstance(settings, dict) else getattr(settings, "quant_method", None)
     return ", ".join(filter(None, [str(getattr(method, "value", method) or ""), *sorted(_classes(model))]))
 
 

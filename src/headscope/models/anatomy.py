@@ -26,9 +26,7 @@ class KindLayout:
 
     def record(self) -> dict[str, Any]:
         """Return it as JSON has it; what few models have is left out where there is none."""
-        optional = {
-            name: list(value) for name, value in (("sinks", self.sinks), ("own", self.model_layers)) if value
-        }
+        optional = {name: list(value) for name, value in (("sinks", self.sinks), ("own", self.model_layers)) if value}
         return {"kind": self.kind, "layers": self.layers, "heads": self.heads, **optional}
 
 

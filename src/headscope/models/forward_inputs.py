@@ -92,9 +92,7 @@ def short_segment(vocabulary: Vocabulary) -> Segment:
     return made_up_segment(_FEW, vocabulary, size=size, generator=torch.Generator().manual_seed(0))
 
 
-def short_inputs(
-    model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, copies: int = 1
-) -> dict[str, Any]:
+def short_inputs(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, copies: int = 1) -> dict[str, Any]:
     """Return all arguments of a model for copies of one made-up input of a few tokens, where the model computes.
 
     Args:

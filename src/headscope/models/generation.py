@@ -16,9 +16,7 @@ from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.quiet import quiet_libraries
 
 
-def generate(
-    loaded: LoadedModel, anatomy: Anatomy, inputs: Mapping[str, Tensor], *, tokens: int
-) -> list[int]:
+def generate(loaded: LoadedModel, anatomy: Anatomy, inputs: Mapping[str, Tensor], *, tokens: int) -> list[int]:
     """Return the ids of the tokens that the model writes after its input, greedily, with its own `generate`.
 
     Args:
@@ -43,17 +41,13 @@ def generate(
             f"{type(model).__name__} has no head to write text with; load the model with AutoModelForCausalLM or "
             "AutoModelForSeq2SeqLM"
         )
-    arguments = {
-        name: inputs[name] for name in ("input_ids", "attention_mask", "decoder_input_ids") if name in inputs
-    }
+    arguments = {name: inputs[name] for name in ("input_ids", "attention_mask", "decoder_input_ids") if name in inputs}
     before = arguments["decoder_input_ids" if anatomy.encoder_decoder else "input_ids"].shape[1]
     pad = loaded.tokenizer.pad_token_id
     # transformers lays T5's cache out by the encoder's layers: one with more in its decoder writes without.
     decoders = getattr(model.config, "num_decoder_layers", None)
     with quiet_libraries(), warnings.catch_warnings(), eager_evaluation(model), torch.inference_mode():
-        warnings.simplefilter(
-            "ignore"
-        )  # of sampling options in the checkpoint, which greedy search leaves aside
+        warnings.simplefilter("ignore")  # of sampling options in the checkpoint, which greedy search leaves aside
         out = model.generate(
             **arguments,
             max_new_tokens=tokens,

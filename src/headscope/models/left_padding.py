@@ -46,9 +46,7 @@ def left_padding_works(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabular
     # By itself, too, an input is read with position ids then, and its model may count otherwise (Nystromformer).
     batches = [segments] if anatomy.together == "padded" else [[segment] for segment in segments]
     try:
-        padded = [
-            values for batch in batches for values in _values(model, anatomy, vocabulary, batch, side="left")
-        ]
+        padded = [values for batch in batches for values in _values(model, anatomy, vocabulary, batch, side="left")]
     except Exception:  # whatever a model's own code stumbles over
         return False
     return all(all(map(_same, *both)) for both in zip(padded, alone, strict=True))

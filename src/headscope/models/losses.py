@@ -54,9 +54,7 @@ def choose_loss(wanted: str, anatomy: Anatomy, *, name: str, labels: str | None 
         return LABELS
     fitting = loss_of(anatomy)
     if wanted not in ("none", fitting):
-        raise OptionError(
-            f"loss {wanted} is for {_FOR[wanted]}, and {name} is {_IS[fitting]}; choose loss {fitting}"
-        )
+        raise OptionError(f"loss {wanted} is for {_FOR[wanted]}, and {name} is {_IS[fitting]}; choose loss {fitting}")
     return fitting
 
 

@@ -44,9 +44,7 @@ def named_weights(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
             if kept is not None:
                 names = [name for name, _ in part.named_parameters(recurse=hook.place_submodules)]
                 names += [name for name, _ in part.named_buffers(recurse=hook.place_submodules)]
-                stored |= {
-                    ".".join(filter(None, (path, name))): partial(kept.__getitem__, name) for name in names
-                }
+                stored |= {".".join(filter(None, (path, name))): partial(kept.__getitem__, name) for name in names}
     for name, tensor in sorted(model.state_dict().items()):
         yield name, stored[name]() if tensor.is_meta and name in stored else tensor
 

@@ -69,9 +69,7 @@ class AnnotatedCorpus:
         self.files: dict[str, str] = {}
 
     @classmethod
-    def treebank(
-        cls, paths: tuple[str, ...], *, strict: bool = False, spacing: str = "written"
-    ) -> "AnnotatedCorpus":
+    def treebank(cls, paths: tuple[str, ...], *, strict: bool = False, spacing: str = "written") -> "AnnotatedCorpus":
         """Open a treebank; the synthetic one where no path is given. The paths are files, folders or names."""
         read = CorpusFiles(paths, read_treebank, locate=resolve) if paths else _demonstration
         return cls(read, name=named(paths) if paths else DEMO_NAME, strict=strict, spacing=spacing)
@@ -122,9 +120,7 @@ class AnnotatedCorpus:
             yield from self._corpus.read()
             return
         documents = self._corpus.read()
-        positions = (
-            (document.id, number) for document in documents for number in range(len(document.sentences))
-        )
+        positions = ((document.id, number) for document in documents for number in range(len(document.sentences)))
         selected = draw_inputs(positions, limit=sentences, seed=seed)
         for document in self._corpus.read():
             sentences_of_document = [

@@ -42,18 +42,14 @@ class MapsRun:
         if options.shuffled:
             raise OptionError("--maps holds what a model made of the words in order; leave --shuffled out")
         if options.spacing:
-            raise OptionError(
-                "--maps holds what a model made of the words as they were joined; leave --spacing out"
-            )
+            raise OptionError("--maps holds what a model made of the words as they were joined; leave --spacing out")
         assert options.maps is not None
         self._source = MapsSource(options.maps)
         index = self._source.index
         pooling = pooling_of_maps(index.word_level, requested=options.pooling, compat=options.compat)
         self.options = options = replace(options, pooling=pooling)
         if options.max_inputs is not None:
-            self._source = self._source.only(
-                _drawn(index.entries, limit=options.max_inputs, seed=options.seed)
-            )
+            self._source = self._source.only(_drawn(index.entries, limit=options.max_inputs, seed=options.seed))
         self.entries = self._source.index.entries
         # Thousands of rows are named: an input is found at once, the first of those of one name.
         self._by_name = {(entry.document, entry.index): entry for entry in reversed(self.entries)}
@@ -142,11 +138,7 @@ class MapsRun:
         words = {tables[read].word_ids[index] for index in indices} - {NO_WORD}
         if entry.words:
             return rows, keys, " ".join(entry.words[word] for word in sorted(words))
-        pieces = [
-            token
-            for token, word in zip(sides[read].tokens, sides[read].word_ids, strict=True)
-            if word in words
-        ]
+        pieces = [token for token, word in zip(sides[read].tokens, sides[read].word_ids, strict=True) if word in words]
         named = named_tokens(pieces)
         return rows, keys, " ".join(named.text or named.tokens)
 

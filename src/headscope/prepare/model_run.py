@@ -19,9 +19,7 @@ from headscope.prepare.run_corpora import RunCorpora
 from headscope.prepare.run_inputs import RunInputs
 from headscope.prepare.signature import make_signature, tokenizer_hash
 
-_NO_CONTROLS = (
-    "no random weights are measured beside a model of over a billion parameters; --controls 1 measures them"
-)
+_NO_CONTROLS = "no random weights are measured beside a model of over a billion parameters; --controls 1 measures them"
 
 
 class ModelRun:
@@ -138,10 +136,5 @@ class ModelRun:
             "tap": self.anatomy.path,
             "device": self.model.device,
             **({GUIDED: guided} if (guided := guided_heads(self.loaded.model.config)) else {}),
-            "notes": [
-                *self.corpora.notes(),
-                *self.model.notes(),
-                *self.inputs.notes(),
-                *self._on_controls(),
-            ],
+            "notes": [*self.corpora.notes(), *self.model.notes(), *self.inputs.notes(), *self._on_controls()],
         }

@@ -42,9 +42,7 @@ class ReadingModel:
         HeadscopeError: the model has no heads to look at, or cannot read inputs of that length.
     """
 
-    def __init__(
-        self, with_head: LoadedModel, *, token_types: str, max_length: int, batch_size: int | None
-    ) -> None:
+    def __init__(self, with_head: LoadedModel, *, token_types: str, max_length: int, batch_size: int | None) -> None:
         self.loaded = without_head(with_head)
         self.encoder = Encoder(self.loaded.tokenizer, token_types=token_types)
         self.anatomy: Anatomy = examine(self.loaded.model, self.encoder.vocabulary)
@@ -56,11 +54,7 @@ class ReadingModel:
         self._limit = BatchLimit()
 
     def source(
-        self,
-        inputs: Iterable[Segment] | Iterable[Shard],
-        *,
-        length: int | None = None,
-        control: int | None = None,
+        self, inputs: Iterable[Segment] | Iterable[Shard], *, length: int | None = None, control: int | None = None
     ) -> ModelSource:
         """Return the stream of tiles over inputs.
 
@@ -108,8 +102,5 @@ def open_model(options: RunOptions) -> ReadingModel:
     """
     loaded = options.loaded_model or load_model(options.model, **options.loading)
     return ReadingModel(
-        loaded,
-        token_types=options.token_types,
-        max_length=options.max_length,
-        batch_size=options.batch_size,
+        loaded, token_types=options.token_types, max_length=options.max_length, batch_size=options.batch_size
     )

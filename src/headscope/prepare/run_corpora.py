@@ -39,9 +39,7 @@ class RunCorpora:
         """Return notes on the corpora for the user."""
         corpora = (self.text, self.treebank, self.treebank_train, self.coreference, self.gap)
         # A file of trees and mentions is two corpora.
-        return list(
-            dict.fromkeys(note for corpus in corpora if corpus is not None for note in corpus.notes())
-        )
+        return list(dict.fromkeys(note for corpus in corpora if corpus is not None for note in corpus.notes()))
 
 
 def open_corpora(options: RunOptions, *, text_read: tuple[int, str] | None = None) -> RunCorpora:
@@ -70,9 +68,7 @@ def open_corpora(options: RunOptions, *, text_read: tuple[int, str] | None = Non
         "gap": gap,
     }
     facts: dict[str, Any] = {
-        name: {"name": corpus.name, "hash": corpus.digest()}
-        for name, corpus in annotated.items()
-        if corpus is not None
+        name: {"name": corpus.name, "hash": corpus.digest()} for name, corpus in annotated.items() if corpus is not None
     }
     if treebank_train is not None and treebank is not None and not options.allow_overlap:
         check_overlap(treebank_train.files, treebank.files)
@@ -84,9 +80,7 @@ def open_corpora(options: RunOptions, *, text_read: tuple[int, str] | None = Non
     return RunCorpora(text=text, documents=documents, facts=facts, **annotated)
 
 
-def _open_text(
-    options: RunOptions, *, treebank: AnnotatedCorpus | None, coreference: AnnotatedCorpus | None
-) -> Text:
+def _open_text(options: RunOptions, *, treebank: AnnotatedCorpus | None, coreference: AnnotatedCorpus | None) -> Text:
     """Open the text: that of the options, else the sentences of the annotated corpora, else the demonstration."""
     as_written = options.compat is not None  # whose cuts are drawn from one stream over the corpus
     if options.documents_in_memory:

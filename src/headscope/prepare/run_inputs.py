@@ -135,8 +135,7 @@ class RunInputs:
         """
         packer = Packer(self.encoder, packing="single", max_length=MOST_TOKENS, too_long="skip")
         sentences = [
-            Document(id=document, lines=sentence, whole=True)
-            for document, sentence in self._sentences.candidates()
+            Document(id=document, lines=sentence, whole=True) for document, sentence in self._sentences.candidates()
         ]
         if segments := list(packer.pack(sentences)):
             return segments

@@ -34,12 +34,7 @@ def model_facts(loaded: LoadedModel, vocabulary: Vocabulary) -> dict[str, Any]:
 
 
 def make_signature(
-    *,
-    model: Mapping[str, Any],
-    tokenizer: str,
-    corpus: Mapping[str, Any],
-    options: Mapping[str, Any],
-    seed: int,
+    *, model: Mapping[str, Any], tokenizer: str, corpus: Mapping[str, Any], options: Mapping[str, Any], seed: int
 ) -> dict[str, Any]:
     """Return a signature with its id.
 
@@ -69,9 +64,7 @@ def make_signature(
 
 def _nameless(corpus: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        key: _nameless(value) if isinstance(value, Mapping) else value
-        for key, value in corpus.items()
-        if key != "name"
+        key: _nameless(value) if isinstance(value, Mapping) else value for key, value in corpus.items() if key != "name"
     }
 
 

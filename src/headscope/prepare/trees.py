@@ -134,9 +134,7 @@ class TreebankTrees:
 
     def _packer(self, *, shuffle: bool = False) -> SentencePacker:
         options = self.run.options
-        return SentencePacker(
-            self.run.encoder, max_length=options.max_length, shuffle=shuffle, seed=options.seed
-        )
+        return SentencePacker(self.run.encoder, max_length=options.max_length, shuffle=shuffle, seed=options.seed)
 
     def _segments(self, packer: SentencePacker) -> Iterator[Segment]:
         return packer.pack(self.treebank.read(sentences=self.max_inputs, seed=self.run.options.seed))
@@ -155,9 +153,7 @@ class MapsTrees:
             )
         self.relations: Counter[str] = Counter()
         for entry in run.entries:
-            arcs_of_fields(
-                entry.fields, len(entry.words), f"segment {entry.index + 1} of document {entry.document}"
-            )
+            arcs_of_fields(entry.fields, len(entry.words), f"segment {entry.index + 1} of document {entry.document}")
             self.relations.update(entry.fields["relns"])
         self.sentences = len(run.entries)
         self.documents = len({entry.document for entry in run.entries})
@@ -176,21 +172,14 @@ class MapsTrees:
     def example_source(self) -> TileSource:
         """Return the tiles of short sentences."""
         indices = [
-            index
-            for index, entry in enumerate(self.run.entries)
-            if FEWEST_WORDS <= len(entry.words) <= MOST_WORDS
+            index for index, entry in enumerate(self.run.entries) if FEWEST_WORDS <= len(entry.words) <= MOST_WORDS
         ]
         return self.run.only(indices[: example_inputs(self.sentences)] or [0])
 
     def facts(self) -> dict[str, Any]:
         """Return facts on the trees for the manifest."""
         words = sum(len(entry.words) for entry in self.run.entries)
-        return {
-            "name": "saved maps",
-            "documents": self.documents,
-            "sentences": self.sentences,
-            "words": words,
-        }
+        return {"name": "saved maps", "documents": self.documents, "sentences": self.sentences, "words": words}
 
     def notes(self) -> list[str]:
         """Return notes on the reading for the user."""

@@ -33,9 +33,7 @@ class CardWords:
         """
         goes_on = set() if joined is None else {int(position) for position in joined}
         return [
-            ~self.number(token)
-            if position in goes_on and not str(token).startswith(_GOES_ON)
-            else self.number(token)
+            ~self.number(token) if position in goes_on and not str(token).startswith(_GOES_ON) else self.number(token)
             for position, token in enumerate(tokens)
         ]
 

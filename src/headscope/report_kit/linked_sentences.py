@@ -55,9 +55,7 @@ class Sentence:
         return "".join(part if isinstance(part, str) else part.text for part in self.parts)
 
 
-def sentence(
-    topic: str, *parts: str | HeadRef, goes_on: bool = False, figure: SmallFigure | None = None
-) -> Sentence:
+def sentence(topic: str, *parts: str | HeadRef, goes_on: bool = False, figure: SmallFigure | None = None) -> Sentence:
     """Make a sentence, its first letter a capital; it `goes_on` where it says more of the one before it."""
     first, *rest = parts
     if isinstance(first, HeadRef):

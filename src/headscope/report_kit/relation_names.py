@@ -63,10 +63,7 @@ def dependents(relation: str) -> str:
 def attending(relation: str, direction: str) -> str:
     """Return the words that attend in a relation, named as in a sentence: dependents, their head words, or both."""
     marked = dependents(relation)
-    head_words = {
-        "head->dependent": f"the head words of {marked}",
-        "both": f"{marked} and their head words",
-    }
+    head_words = {"head->dependent": f"the head words of {marked}", "both": f"{marked} and their head words"}
     return head_words.get(direction, marked)
 
 

@@ -63,9 +63,7 @@ class Context:
     def findings_on(self, *topics: str, kind: Kind | None = None) -> list[Sentence]:
         """Return the sentences on these topics, of one kind those on it and on the model as a whole."""
         kinds = None if kind is None else ("", kind.name)
-        return [
-            each for each in self.findings if each.topic in topics and (kinds is None or each.kind in kinds)
-        ]
+        return [each for each in self.findings if each.topic in topics and (kinds is None or each.kind in kinds)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,12 +81,7 @@ class Section:
     html: Html
 
 
-def section(
-    name: str,
-    title: str,
-    why: str,
-    parts: Iterable[Html | None],
-) -> list[Section]:
+def section(name: str, title: str, why: str, parts: Iterable[Html | None]) -> list[Section]:
     """Put a section together: its heading, why it is there, its parts.
 
     Args:

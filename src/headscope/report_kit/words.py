@@ -64,9 +64,7 @@ def layer_list(layers: list[int], *, most: int | None = None) -> str:
         return f"layer {layers[0]}"
     if len(layers) > 2 and layers == list(range(layers[0], layers[-1] + 1)):
         return f"layers {layers[0]} to {layers[-1]}"
-    return (
-        f"layers {join_first([str(layer) for layer in layers], most=len(layers) if most is None else most)}"
-    )
+    return f"layers {join_first([str(layer) for layer in layers], most=len(layers) if most is None else most)}"
 
 
 def plain(value: object) -> str:

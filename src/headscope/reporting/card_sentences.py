@@ -76,15 +76,11 @@ def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
             continue
         for index, offers in every[kind.name].items():
             shown = [
-                entry
-                for entry in offers
-                if entry["outcome"] == "right" and entry["label"] in labels_of.get(index, ())
+                entry for entry in offers if entry["outcome"] == "right" and entry["label"] in labels_of.get(index, ())
             ]
             said = strongest_behavior(shows.get(index, ()), kind.roles[index])
             shown += [
-                entry
-                for entry in offers
-                if said and (entry["what"], entry["name"]) == ("behavior", _named(said))
+                entry for entry in offers if said and (entry["what"], entry["name"]) == ("behavior", _named(said))
             ]
             shown += [entry for entry in offers if entry["what"] == "role" and roles_kept]
             if shown:
@@ -98,9 +94,7 @@ def _shown_behaviors(about: Context) -> Iterator[dict[str, Any]]:
     for kind in about.kinds:
         shows = shows_of(kind, functions)
         for row in rows:
-            entries = (
-                shows.get(kind.head_index(row["layer"], row["head"]), ()) if row["kind"] == kind.name else ()
-            )
+            entries = shows.get(kind.head_index(row["layer"], row["head"]), ()) if row["kind"] == kind.name else ()
             if row["value"] >= LEAST_SHARE and any(_named(entry) == row["behavior"] for entry in entries):
                 yield row
 
@@ -166,9 +160,7 @@ def _of_behavior(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
         "outcome": None,
         "value": _number(row["value"]),
         "on": str(row["on"]),
-        "arcs": [
-            [int(query), int(key), True] for query, key in zip(row["queries"], row["keys"], strict=True)
-        ],
+        "arcs": [[int(query), int(key), True] for query, key in zip(row["queries"], row["keys"], strict=True)],
         **_drawn(row, tokens, tokens),
         "text": str(row["text"])[:LONGEST_TEXT],
     }
@@ -204,9 +196,7 @@ def _without_ends(tokens: list[str], words: Words) -> list[str]:
     """Take the special tokens off both ends, as they are named."""
     special = {words.cls, words.sep}
     first = next((position for position, token in enumerate(tokens) if token not in special), len(tokens))
-    last = next(
-        (position for position in range(len(tokens), first, -1) if tokens[position - 1] not in special), first
-    )
+    last = next((position for position in range(len(tokens), first, -1) if tokens[position - 1] not in special), first)
     return tokens[first:last]
 
 

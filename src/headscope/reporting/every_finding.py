@@ -79,8 +79,6 @@ def headline(sentences: Sequence[Sentence], most: int = 4) -> list[Sentence]:
     chosen: list[Sentence] = []
     for topic in topics:
         chosen += [finding for finding in alone if finding.topic == topic][:1]
-    rest = [
-        finding for topic in topics for finding in alone if finding.topic == topic and finding not in chosen
-    ]
+    rest = [finding for topic in topics for finding in alone if finding.topic == topic and finding not in chosen]
     caveat = [finding for finding in sentences if finding.topic == "intervals"]
     return (chosen + rest)[:most] + caveat

@@ -92,9 +92,7 @@ def _workbook(path: Path, frames: Iterator[tuple[str, pd.DataFrame]]) -> Path:
     sheets: dict[str, tuple[list[str], list[list[Value]]]] = {}
     for name, frame in frames:
         if len(frame) >= MOST_ROWS:
-            raise OptionError(
-                f"{name} has {len(frame):,} rows, and a sheet holds {MOST_ROWS - 1:,}; take --format csv"
-            )
+            raise OptionError(f"{name} has {len(frame):,} rows, and a sheet holds {MOST_ROWS - 1:,}; take --format csv")
         rows = [[_value(value) for value in row] for row in frame.itertuples(index=False, name=None)]
         sheets[name[:LONGEST_NAME]] = ([str(title) for title in frame.columns], rows)
     with place_held(path):

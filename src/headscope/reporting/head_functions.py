@@ -55,12 +55,7 @@ def shows_of(kind: Kind, functions: Sequence[FunctionScores]) -> dict[int, list[
             value, low, high, norm = json_numbers(
                 np.array([row[name] for name in ("value", "ci_low", "ci_high", "norm")], dtype=np.float64)
             )
-            fields = {
-                "id": function.name,
-                "name": function.label,
-                "says": function.description,
-                "role": function.role,
-            }
+            fields = {"id": function.name, "name": function.label, "says": function.description, "role": function.role}
             known = {} if norm is None else {"written": norm}
             out.setdefault(kind.head_index(row["layer"], row["head"]), []).append(
                 fields | {"value": value, "low": low, "high": high} | known

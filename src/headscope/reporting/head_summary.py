@@ -58,14 +58,10 @@ def head_summaries(run: Study) -> dict[tuple[str, int, int], HeadSummary]:
     }
 
 
-def summaries_of_kind(
-    run: Study, kind: Kind, functions: Sequence[FunctionScores], words: Words
-) -> list[HeadSummary]:
+def summaries_of_kind(run: Study, kind: Kind, functions: Sequence[FunctionScores], words: Words) -> list[HeadSummary]:
     """Return the strongest supported fact of each head of a kind, in head order."""
     finds, shows = finds_of(run, kind, functions), shows_of(kind, functions)
-    explained = {
-        index: text for parts in every_part() for index, text in parts.head_sentences(run, kind).items()
-    }
+    explained = {index: text for parts in every_part() for index, text in parts.head_sentences(run, kind).items()}
     return [
         _relation(finds.get(index, ()))
         or _behavior(shows.get(index, ()), kind.roles[index])

@@ -10,8 +10,7 @@ _AFTER = re.compile(r"(?<=[(\[{]) ")
 # Han, kana, the marks and the wide forms that go with them, Thai, Lao, Burmese, Khmer: written without spaces. Korean
 # has them.
 _WITHOUT = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
-    "\u2e80-\u312f\u31a0-\u9fff\uf900-\ufaff\uff00-\uff9f\U00020000-\U0003ffff"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u312f\u31a0-\u9fff\uf900-\ufaff\uff00-\uff9f\U00020000-\U0003ffff"
 )
 _SHARED = "\u2014\u2018\u2019\u201c\u201d\u2026"  # marks that other scripts have too
 _UNSPACED = re.compile(rf"(?<=[{_WITHOUT}]) (?=[{_WITHOUT}{_SHARED}])|(?<=[{_SHARED}]) (?=[{_WITHOUT}])")

@@ -35,9 +35,7 @@ def export_figures(study: Study, out: Path, *, columns: str, style: str | None =
         InputError: a table's file is gone or changed.
     """
     if columns not in (*WIDTHS, SCREEN):
-        raise OptionError(
-            f"--figures is {columns!r}; expected {', '.join(WIDTHS)} (columns of a page) or {SCREEN}"
-        )
+        raise OptionError(f"--figures is {columns!r}; expected {', '.join(WIDTHS)} (columns of a page) or {SCREEN}")
     if style is not None and columns == SCREEN:
         raise OptionError(f"--style is of a paper; leave it out beside --figures {SCREEN}")
     paper = STYLES[choose("--style", style or "plain", tuple(STYLES))]

@@ -12,12 +12,7 @@ from headscope.report_kit.report_parts import Context, Term
 
 
 def write_figures(
-    about: Context,
-    folder: Path,
-    *,
-    width: float | None = None,
-    font: str = "",
-    forms: Sequence[str] = ("svg",),
+    about: Context, folder: Path, *, width: float | None = None, font: str = "", forms: Sequence[str] = ("svg",)
 ) -> list[Path]:
     """Write every analysis's figures, each where there is something to draw, and return their files' paths.
 
@@ -38,8 +33,6 @@ def write_figures(
 def more_terms(about: Context) -> tuple[Term, ...]:
     """Return the terms that a run's further sections need."""
     explaining = [
-        parts
-        for parts in every_part()
-        if any(about.run.tables.get(name) is not None for name in parts.explained)
+        parts for parts in every_part() if any(about.run.tables.get(name) is not None for name in parts.explained)
     ]
     return tuple(term for parts in explaining for term in parts.terms)

@@ -48,8 +48,7 @@ def data_block(run: Study) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "statistics": [
-            {"name": name, "label": capital(words.statistics[name]), "share": is_share(name)}
-            for name in occurring
+            {"name": name, "label": capital(words.statistics[name]), "share": is_share(name)} for name in occurring
         ],
         "relations": [
             {
@@ -74,8 +73,7 @@ def data_block(run: Study) -> dict[str, Any]:
             for measure in measures_of(about)
         ],
         "roles": [
-            {"name": name, "label": capital(words.roles[name]), **_role_words(ROLES[name], words)}
-            for name in SHOWN
+            {"name": name, "label": capital(words.roles[name]), **_role_words(ROLES[name], words)} for name in SHOWN
         ],
         "kinds": [
             {
@@ -88,8 +86,7 @@ def data_block(run: Study) -> dict[str, Any]:
                 "finds": finds_of(about.run, kind, functions),
                 "shows": shows_of(kind, functions),
                 "summaries": [
-                    [summary.name, summary.rest]
-                    for summary in summaries_of_kind(about.run, kind, functions, words)
+                    [summary.name, summary.rest] for summary in summaries_of_kind(about.run, kind, functions, words)
                 ],
                 "values": {name: _columns(kind, name) for name in occurring if kind.occurs(name)},
                 **({"guided": guided} if (guided := guided_sentences(about.run.manifest, kind)) else {}),
@@ -108,11 +105,7 @@ def _of_every_part(about: Context, kind: Kind) -> dict[str, Any]:
         sentences |= parts.head_sentences(about.run, kind)
         lines |= parts.card_lines(about.run, kind)
         tints |= parts.tints(about.run, kind)
-    return {
-        name: values
-        for name, values in (("sentences", sentences), ("lines", lines), ("tints", tints))
-        if values
-    }
+    return {name: values for name, values in (("sentences", sentences), ("lines", lines), ("tints", tints)) if values}
 
 
 def _significant(values: np.ndarray) -> list[float | None]:

@@ -94,9 +94,7 @@ def counts(manifest: Mapping[str, Any]) -> list[Html]:
 
 def signature(manifest: Mapping[str, Any]) -> Html:
     """Fold the signature: all that these numbers depend on."""
-    rows = [
-        (name, plain(manifest.get(key, ""))) for name, key in (("command", "command"), ("made", "created"))
-    ]
+    rows = [(name, plain(manifest.get(key, ""))) for name, key in (("command", "command"), ("made", "created"))]
     rows = [row for row in rows if row[1]]
     rows += _flat("", manifest["signature"])
     rows += [(f"timings {name}", str(value)) for name, value in dict(manifest.get("timings", {})).items()]

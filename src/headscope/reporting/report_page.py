@@ -26,13 +26,7 @@ from headscope.views.markup import Html, el
 WIDE_HEADS = 20
 STYLES = (
     "core/base.css",
-    *(
-        "report/grid.css",
-        "report/sections.css",
-        "report/relations.css",
-        "report/heat.css",
-        "report/print.css",
-    ),
+    *("report/grid.css", "report/sections.css", "report/relations.css", "report/heat.css", "report/print.css"),
 )
 
 
@@ -130,9 +124,7 @@ def run_line(about: Context) -> str:
 
 
 def _first_screen(about: Context, title: str, first: Sequence[Sentence], atlas: str | None) -> Html:
-    shown = next(
-        (part.anchor for finding in first for part in finding.parts if isinstance(part, HeadRef)), None
-    )
+    shown = next((part.anchor for finding in first for part in finding.parts if isinstance(part, HeadRef)), None)
     wide = max(kind.heads_per_layer for kind in about.kinds) > WIDE_HEADS
     left = el(
         "div",
@@ -152,17 +144,9 @@ def _first_screen(about: Context, title: str, first: Sequence[Sentence], atlas: 
         class_="left",
     )  # fmt: skip
     card = el(
-        "aside",
-        id="card",
-        class_="card",
-        aria_label="Head card",
-        tabindex=-1,
-        data_first=shown,
-        data_atlas=atlas,
+        "aside", id="card", class_="card", aria_label="Head card", tabindex=-1, data_first=shown, data_atlas=atlas
     )
-    noscript = el(
-        "noscript", el("p", "The grid, the cards and the table of heads need JavaScript; the rest does not.")
-    )
+    noscript = el("noscript", el("p", "The grid, the cards and the table of heads need JavaScript; the rest does not."))
     return el("div", left, card, noscript, id="story", class_="first wide" if wide else "first")
 
 
@@ -200,11 +184,7 @@ def _provenance(about: Context) -> list[Html]:
             "section",
             el("h2", "How these numbers were made"),
             counts(manifest),
-            el(
-                "details",
-                el("summary", "What each number is"),
-                definitions(about.words, more=more_terms(about)),
-            ),
+            el("details", el("summary", "What each number is"), definitions(about.words, more=more_terms(about))),
             signature(manifest),
             id="section-how",
         ),

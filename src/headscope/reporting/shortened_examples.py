@@ -27,12 +27,8 @@ def shortened(row: dict[str, Any], *, most: int) -> dict[str, Any]:
     cut: dict[str, Any] = {"tokens": tokens[rows], "weights": weights[rows, columns].reshape(-1)}
     if len(sides) > 1:
         return {**row, **cut, "keys": keys[columns]}
-    ends = [
-        [int(position) - rows.start for position in row[name]] for name in ("queries", "keys", "predicted")
-    ]
-    inside = [
-        position for position, arc in enumerate(zip(*ends, strict=True)) if all(0 <= at < most for at in arc)
-    ]
+    ends = [[int(position) - rows.start for position in row[name]] for name in ("queries", "keys", "predicted")]
+    inside = [position for position, arc in enumerate(zip(*ends, strict=True)) if all(0 <= at < most for at in arc)]
     return {**row, **cut} | {
         name: [positions[position] for position in inside]
         for name, positions in zip(("queries", "keys", "predicted"), ends, strict=True)

@@ -41,8 +41,7 @@ def groups_of_page(about: Context, first: Sequence[Sentence]) -> list[GroupParts
     leads: dict[str, Sentence] = {}
     for group, every in parts_of.items():
         topics = sorted(
-            ((rank, topic) for parts in every for topic, rank in parts.headline.items()),
-            key=lambda pair: pair[0],
+            ((rank, topic) for parts in every for topic, rank in parts.headline.items()), key=lambda pair: pair[0]
         )
         left = [
             finding
@@ -69,10 +68,7 @@ def findings_list(about: Context, first: Sequence[Sentence]) -> Html:
     """Return the sentences that the story opens with, each beside its small figure."""
     return el(
         "ul",
-        [
-            el("li", linked([finding], tag="p", class_=None), small_figure(about, finding))
-            for finding in first
-        ],
+        [el("li", linked([finding], tag="p", class_=None), small_figure(about, finding)) for finding in first],
         class_="findings",
     )
 

@@ -74,9 +74,7 @@ def _middle(number: int) -> float:
 
 
 def _text(x: float, y: float, number: int) -> str:
-    return (
-        f'<text x="{x:g}" y="{y:g}" font-size="10" text-anchor="middle" fill="currentColor">{number}</text>'
-    )
+    return f'<text x="{x:g}" y="{y:g}" font-size="10" text-anchor="middle" fill="currentColor">{number}</text>'
 
 
 def _legend(roles: Iterable[Any]) -> str:

@@ -40,9 +40,7 @@ def head_cards(study: Study) -> Callable[[HeadId], HeadCard]:
         return HeadCard(
             id=head,
             summary=summaries[key].text,
-            examples=tuple(
-                HeadExample(str(each["label"]), each["outcome"], str(each["text"])) for each in entries
-            ),
+            examples=tuple(HeadExample(str(each["label"]), each["outcome"], str(each["text"])) for each in entries),
             role=str(roles[key]),
             address=f"{atlas.resolve().as_uri()}#{anchor}" if atlas.is_file() else "",
         )
@@ -55,6 +53,4 @@ def summary_lines(study: Study) -> dict[tuple[str, int, int], str]:
     return {head: summary.text for head, summary in head_summaries(study).items()}
 
 
-STUDY_WORDS = StudyWords(
-    card=study_card, findings=study_findings, head_cards=head_cards, summaries=summary_lines
-)
+STUDY_WORDS = StudyWords(card=study_card, findings=study_findings, head_cards=head_cards, summaries=summary_lines)

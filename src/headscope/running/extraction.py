@@ -162,9 +162,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
             scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [writer])
             if not packer.counts.segments:
                 raise InputError(_no_input_sentence(packer.counts))
-        return _WrittenMaps(
-            writer.folder.bytes, packer.counts, tuple(filter(None, [known.note(), limit.note]))
-        )
+        return _WrittenMaps(writer.folder.bytes, packer.counts, tuple(filter(None, [known.note(), limit.note])))
 
     def write_what_fits(folder: Path) -> _WrittenMaps:
         while True:
@@ -184,12 +182,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
     finally:
         remove(between)
     return Extraction(
-        path=path,
-        index=index,
-        counts=maps.counts,
-        bytes=path.stat().st_size,
-        left_out=left_out,
-        notes=maps.notes,
+        path=path, index=index, counts=maps.counts, bytes=path.stat().st_size, left_out=left_out, notes=maps.notes
     )
 
 

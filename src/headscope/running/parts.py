@@ -11,13 +11,7 @@ from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError, OutputError
 from headscope.prepare.model_run import ModelRun
-from headscope.running.stages import (
-    check_stages,
-    measurement_of,
-    scan_runner,
-    stage_signatures,
-    watched_stages,
-)
+from headscope.running.stages import check_stages, measurement_of, scan_runner, stage_signatures, watched_stages
 from headscope.scans.progress import Watcher
 from headscope.scans.shard_checkpoint import SHARDS, Part, ShardCheckpoint
 from headscope.storage.lock import Held, folder_held
@@ -54,10 +48,7 @@ def read_part_number(text: str) -> Part:
         OptionError: it is no such thing.
     """
     number, _, of = text.partition("/")
-    if (
-        all(each.isdecimal() and len(each) < 7 for each in (number, of))
-        and 1 <= int(number) <= int(of) <= _MOST
-    ):
+    if all(each.isdecimal() and len(each) < 7 for each in (number, of)) and 1 <= int(number) <= int(of) <= _MOST:
         return Part(int(number), int(of))
     raise OptionError(f"--shard {text!r} is no part of a run; expected the number of one and of all, as 2/8")
 
@@ -85,12 +76,7 @@ def write_part(run: ModelRun, out: Path, part: Part, *, watch: Watcher | None = 
         OutputError: the folder holds something else, or another run holds it.
     """
     with folder_held(out) as lock:
-        about = {
-            "part": part.number,
-            "of": part.of,
-            "signature": run.signature["id"],
-            "options": _plain(run.options),
-        }
+        about = {"part": part.number, "of": part.of, "signature": run.signature["id"], "options": _plain(run.options)}
         _check_out(out, about)
         for complete in (False, True):
             if complete:
@@ -160,14 +146,10 @@ def check_parts(parts: Sequence[FinishedPart], signature: str) -> None:
 def _read(folder: Path) -> FinishedPart:
     sealed = read_sealed(folder / PART, remedy=_REMEDY)
     if sealed is None:
-        raise InputError(
-            f"{folder} holds no part of a run; expected a folder that headscope report --shard wrote"
-        )
+        raise InputError(f"{folder} holds no part of a run; expected a folder that headscope report --shard wrote")
     about = sealed.content
     try:
-        part = FinishedPart(
-            folder, Part(about["part"], about["of"]), about["signature"], _options(about["options"])
-        )
+        part = FinishedPart(folder, Part(about["part"], about["of"]), about["signature"], _options(about["options"]))
     except (KeyError, TypeError, ValueError, AttributeError):
         part = None
     if part is None or not sealed.whole:

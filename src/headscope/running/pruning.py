@@ -143,9 +143,7 @@ class WeakestHeads:
             OptionError: no such measure, or one that some heads do not have, or a share that keeps all or none of them.
             InputError: the run is of a model with other heads.
         """
-        measures = [
-            name for name in self.table.select_dtypes("number").columns if name not in ("layer", "head")
-        ]
+        measures = [name for name in self.table.select_dtypes("number").columns if name not in ("layer", "head")]
         if self.measure not in measures:
             raise OptionError(
                 f"the run has no measure {self.measure!r}; choose one of {', '.join(measures)}"

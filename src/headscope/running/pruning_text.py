@@ -77,13 +77,7 @@ class PruningText:
     """
 
     def __init__(
-        self,
-        loaded: LoadedModel,
-        anatomy: Anatomy,
-        encoder: Encoder,
-        documents: Iterable[Document],
-        *,
-        fitting: bool,
+        self, loaded: LoadedModel, anatomy: Anatomy, encoder: Encoder, documents: Iterable[Document], *, fitting: bool
     ) -> None:
         if loaded.model.get_output_embeddings() is None:
             raise ModelError(
@@ -113,9 +107,7 @@ class PruningText:
         """Return the loss of the model, as it is now, on each of the questions, nats."""
         model: nn.Module = self._loaded.model
         size = auto_batch_size(_LENGTH, self._anatomy, self._loaded)
-        return question_losses(
-            model, self._anatomy, self._encoder.vocabulary, self.questions, batch_size=size
-        )
+        return question_losses(model, self._anatomy, self._encoder.vocabulary, self.questions, batch_size=size)
 
     def change(self, before: NDArray[np.float64], after: NDArray[np.float64]) -> LossChange:
         """Return the change between two states of the model, paired by document."""

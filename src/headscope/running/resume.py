@@ -12,9 +12,7 @@ from headscope.running.run_folder import damaged_files
 from headscope.storage.signature_id import signature_id
 
 
-def stage_signature(
-    stage: Stage, signature: Mapping[str, Any], options: Any, *, before: Mapping[str, str]
-) -> str:
+def stage_signature(stage: Stage, signature: Mapping[str, Any], options: Any, *, before: Mapping[str, str]) -> str:
     """Return the id of what a stage's numbers depend on: a stage is measured again where it has changed.
 
     Args:
@@ -27,9 +25,7 @@ def stage_signature(
     reads = {name: corpus.get(name, {}).get("hash") for name in options.corpora_of(stage) if name != "text"}
     if "text" in stage.corpora:
         reads["text"] = corpus.get("hash")
-    model = {
-        k: v for k, v in signature["model"].items() if k in ("weights", "configuration", "family", "special")
-    }
+    model = {k: v for k, v in signature["model"].items() if k in ("weights", "configuration", "family", "special")}
     kept = {name: signature["options"].get(name) for name in ("maps", "word_level", "shards")}
     listed = {"listed": stage.names()} if stage.listed else {}
     return signature_id(
@@ -47,9 +43,7 @@ def stage_signature(
     )
 
 
-def finished_stages(
-    out: Path, written: Mapping[str, Any], ids: Mapping[str, str], words: list[str]
-) -> frozenset[str]:
+def finished_stages(out: Path, written: Mapping[str, Any], ids: Mapping[str, str], words: list[str]) -> frozenset[str]:
     """Return which stages a resumed run need not measure: the folder holds them as they would be measured.
 
     Args:

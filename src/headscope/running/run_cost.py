@@ -155,9 +155,7 @@ def _passes(scans: Mapping[str, Sequence[Scan]], inputs: int) -> tuple[PassCost,
 def _counted(corpus: ScanCorpus) -> int:
     """Make the inputs of a corpus, and count them."""
     batches = getattr(corpus.source(), "batches", None)
-    return (
-        sum(len(shard.segments) for shard in batches.shards()) if isinstance(batches, ShardedBatches) else 0
-    )
+    return sum(len(shard.segments) for shard in batches.shards()) if isinstance(batches, ShardedBatches) else 0
 
 
 def _peak(run: ModelRun) -> int:

@@ -50,17 +50,13 @@ def damaged_files(path: Path, stage: Mapping[str, Any]) -> list[str]:
     """Return which files of a stage, by its entry in the manifest, are gone or not as they were written."""
     files = stage.get("files", {})
     lacking = [f"tables/{table}.parquet" for table in stage.get("tables", [])]
-    return [
-        file for file in dict.fromkeys([*lacking, *files]) if hash_of_file(path / file) != files.get(file, "")
-    ]
+    return [file for file in dict.fromkeys([*lacking, *files]) if hash_of_file(path / file) != files.get(file, "")]
 
 
 def _other_run(path: Path, signature: Mapping[str, Any]) -> str:
     corpora = signature.get("corpus", {})
     names = [corpora.get("name"), *(c.get("name") for c in corpora.values() if isinstance(c, Mapping))]
-    what = "; ".join(
-        dict.fromkeys(str(name) for name in [signature.get("model", {}).get("name"), *names] if name)
-    )
+    what = "; ".join(dict.fromkeys(str(name) for name in [signature.get("model", {}).get("name"), *names] if name))
     return (
         f"{path} already holds a different run ({what}; signature {signature.get('id')}); give another --out, or "
         "delete that folder"
@@ -71,9 +67,7 @@ def _same_study(earlier: Mapping[str, Any], signature: Mapping[str, Any]) -> boo
     """Whether another run may add to a folder: the same model, and no corpus of another name in an old one's place."""
 
     def model(of: Mapping[str, Any]) -> list[Any]:
-        return [of.get("model", {}).get(key) for key in ("weights", "configuration", "family")] + [
-            of.get("tokenizer")
-        ]
+        return [of.get("model", {}).get(key) for key in ("weights", "configuration", "family")] + [of.get("tokenizer")]
 
     def clash(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
         # The same files under other options give another hash (a limit cuts them); other files have other names.

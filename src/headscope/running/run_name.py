@@ -22,12 +22,7 @@ def run_name(options: RunOptions, model: str) -> str:
         options: of the run; its first file gives the name, and says how many there are beside it.
         model: what the model is called.
     """
-    read = (
-        options.text
-        or options.treebank
-        or options.coref
-        or (() if options.maps is None else (str(options.maps),))
-    )
+    read = options.text or options.treebank or options.coref or (() if options.maps is None else (str(options.maps),))
     first = _plain(_source(read[0])) if read else "demonstration"
     more = f"-and-{len(read) - 1}-more" if len(read) > 1 else ""
     return f"{first}{more}-{_plain(Path(model).name)}"

@@ -32,9 +32,7 @@ _DRAWING_COST = 12
 """About how many seconds figures and pages of the demonstration take, as `Stage.cost`."""
 
 
-def watched_stages(
-    run: Run, watch: Watcher | None, *, further: int = 0
-) -> Iterator[tuple[Stage, Watcher | None]]:
+def watched_stages(run: Run, watch: Watcher | None, *, further: int = 0) -> Iterator[tuple[Stage, Watcher | None]]:
     """Yield what the run measures, in order, each with a watcher that is told which of how many it is.
 
     Args:
@@ -74,11 +72,7 @@ def stage_signatures(run: Run) -> dict[str, str]:
 
 
 def measurement_of(
-    stage: Stage,
-    run: Run,
-    *,
-    earlier: Mapping[str, StageResult] = NO_RESULTS,
-    watch: Watcher | None = None,
+    stage: Stage, run: Run, *, earlier: Mapping[str, StageResult] = NO_RESULTS, watch: Watcher | None = None
 ) -> Measurement[Any]:
     """Return what measures a stage of a run."""
     measurement: Measurement[Any] = OF_STAGE[stage.name].measurement(stage)(run, earlier=earlier, watch=watch)
@@ -112,9 +106,7 @@ def scan_runner(
         assert scan is not None
         return scan
 
-    text_scans = {
-        stage.name: partial(make, stage) for stage in stages_of(run) if text_scan(stage, run) is not None
-    }
+    text_scans = {stage.name: partial(make, stage) for stage in stages_of(run) if text_scan(stage, run) is not None}
     if checkpoint is None:
         return ScanRunner(text_scans, finished=finished, executor=executor)
     return ScanRunner(text_scans, finished=finished, checkpoint=checkpoint, executor=executor)
@@ -142,11 +134,7 @@ def check_maps(stage: Stage, options: RunOptions) -> None:
 
 
 def measure_stage(
-    stage: Stage,
-    run: Run,
-    earlier: Mapping[str, StageResult],
-    watch: Watcher | None,
-    runner: ScanRunner | None = None,
+    stage: Stage, run: Run, earlier: Mapping[str, StageResult], watch: Watcher | None, runner: ScanRunner | None = None
 ) -> StageResult:
     """Run the scans of one stage, and compute its tables with what it reads of the stages before it.
 

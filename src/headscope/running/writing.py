@@ -56,12 +56,7 @@ def write_run(
 
 
 def _write(
-    run: Run,
-    lock: Held,
-    watch: Watcher | None,
-    further: int,
-    parts: Sequence[Path],
-    executor: ShardExecutor | None,
+    run: Run, lock: Held, watch: Watcher | None, further: int, parts: Sequence[Path], executor: ShardExecutor | None
 ) -> None:
     out = lock.folder
     earlier_manifest, words = _usable_manifest(check_out(out, run.signature), out, run)

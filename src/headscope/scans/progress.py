@@ -86,12 +86,7 @@ def in_step(
 
 
 def scan_teller(
-    watch: Watcher | None,
-    stage: str,
-    documents: Callable[[int], int],
-    *,
-    total: int | None,
-    limit: int | None,
+    watch: Watcher | None, stage: str, documents: Callable[[int], int], *, total: int | None, limit: int | None
 ) -> Callable[[ScanCounts], None] | None:
     """Return a callback that reports a scan's counts to a watcher, or None without a watcher.
 
@@ -104,6 +99,4 @@ def scan_teller(
     """
     if watch is None:
         return None
-    return lambda done: watch(
-        Progress(stage, documents(done.segments), total, done.segments, limit, done.seconds)
-    )
+    return lambda done: watch(Progress(stage, documents(done.segments), total, done.segments, limit, done.seconds))

@@ -28,9 +28,7 @@ class ShardNode:
 class ShardExecutor(Protocol):
     """Computes the shards of a run's scans, as a cluster does."""
 
-    def nodes(
-        self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int
-    ) -> Iterator[ShardNode]:
+    def nodes(self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int) -> Iterator[ShardNode]:
         """Yield what shards sum up to, in their order and without gaps; a shard is drawn when a worker is ready for it.
 
         Args:

@@ -79,7 +79,5 @@ class ShardReader:
 
     def _keep(self, *, last: bool) -> None:
         if self._checkpoint is not None and self._checkpoint.is_due(last=last):
-            self._checkpoint.keep_prefix(
-                self._name, Prefix(self._tree.shards, self._chain, self._tree.state())
-            )
+            self._checkpoint.keep_prefix(self._name, Prefix(self._tree.shards, self._chain, self._tree.state()))
             self._written = self._tree.shards

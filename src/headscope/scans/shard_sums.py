@@ -43,10 +43,7 @@ class ShardSums:
 
     def read(self, arrays: Arrays) -> "ShardSums":
         """Return those whose `state` these arrays are."""
-        copies = [
-            type(each).from_state(within(arrays, f"{number}."))
-            for number, each in enumerate(self.accumulators)
-        ]
+        copies = [type(each).from_state(within(arrays, f"{number}.")) for number, each in enumerate(self.accumulators)]
         counts = None
         if self.counts is not None:
             counts = LossCounts()
@@ -90,9 +87,7 @@ class SumsTree:
             ValueError: these are not the next of their level: some of a lower one wait to be joined.
         """
         if self.shards % TOGETHER**level:
-            raise ValueError(
-                f"expected level {level} to begin behind a whole node, found {self.shards} shards"
-            )
+            raise ValueError(f"expected level {level} to begin behind a whole node, found {self.shards} shards")
         self.shards += TOGETHER**level
         while True:
             waiting = self._levels.setdefault(level, sums)
@@ -112,9 +107,7 @@ class SumsTree:
     def state(self) -> State:
         """Return what is held of each level as named arrays."""
         return {
-            f"{level}.{name}": array
-            for level, sums in self._levels.items()
-            for name, array in sums.state().items()
+            f"{level}.{name}": array for level, sums in self._levels.items() for name, array in sums.state().items()
         }
 
     @classmethod

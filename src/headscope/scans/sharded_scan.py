@@ -82,14 +82,9 @@ def scan_shards(
         scan_with_executor(source.batches.shards(), sums, executor, checkpoint, scan_name, scan_progress)
         return [time.perf_counter() - began]
     stages = [Beside(accumulators=accumulators, checkpoint=checkpoint), *beside]
-    readers = [
-        ShardReader(ShardSums.of(source, stage.accumulators), stage.checkpoint, scan_name) for stage in stages
-    ]
+    readers = [ShardReader(ShardSums.of(source, stage.accumulators), stage.checkpoint, scan_name) for stage in stages]
     # A stage that lacks nothing of a shard changes no digit of those that do.
-    every_accumulator = [
-        *layout_accumulators,
-        *(each for reader in readers for each in reader.sums.accumulators),
-    ]
+    every_accumulator = [*layout_accumulators, *(each for reader in readers for each in reader.sums.accumulators)]
     shards = source.batches.shards()
     if device_of(source.model).type != "cpu":
         # The next shard is read and tokenized while an accelerator computes.
@@ -101,9 +96,7 @@ def scan_shards(
             if checkpoint is None or checkpoint.part is None:
                 scan_progress.skip(shard)
             continue
-        computed = _computed(
-            shard, source, [reader.sums for reader in lacking], every_accumulator, scan_progress
-        )
+        computed = _computed(shard, source, [reader.sums for reader in lacking], every_accumulator, scan_progress)
         for reader, sums in zip(lacking, computed.sums, strict=True):
             reader.add(shard, sums)
         for reader, seconds in zip(lacking, computed.seconds, strict=True):
@@ -128,9 +121,7 @@ def compute_shard(
         like: sums with the scan's options.
         layout_accumulators: as `scan_shards` takes them.
     """
-    computed = _computed(
-        shard, source, [like], [*layout_accumulators, *like.accumulators], ScanProgress(None)
-    )
+    computed = _computed(shard, source, [like], [*layout_accumulators, *like.accumulators], ScanProgress(None))
     return computed.sums[0]
 
 
@@ -178,9 +169,7 @@ def _computed_once(
         layout_accumulators=layout_accumulators,
     )
     scan_progress.end()
-    return _ComputedShard(
-        sums_of_stages, _parted(counted, [len(sums.accumulators) for sums in sums_of_stages])
-    )
+    return _ComputedShard(sums_of_stages, _parted(counted, [len(sums.accumulators) for sums in sums_of_stages]))
 
 
 def _parted(counts: ScanCounts, numbers: Sequence[int]) -> list[float]:

@@ -63,9 +63,7 @@ class SharedScan:
             executor=self._executor,
             scan_name=scan.name,
             progress=progress,
-            beside=[
-                Beside(accumulators=accumulators[name], checkpoint=self._checkpoint(name)) for name in others
-            ],
+            beside=[Beside(accumulators=accumulators[name], checkpoint=self._checkpoint(name)) for name in others],
             layout_accumulators=[
                 each for name, several in accumulators.items() if name not in others for each in several
             ],

@@ -69,25 +69,13 @@ class Role:
 # position, and `BROAD_RATIO`.
 _ROWS = (
     Role(
-        name="period_comma",
-        statistic="period_comma",
-        above=0.6,
-        search_words=("period", "comma", "full stop", "dot"),
+        name="period_comma", statistic="period_comma", above=0.6, search_words=("period", "comma", "full stop", "dot")
     ),
     Role(
         name="sep",
         statistic="sep",
         above=0.6,
-        search_words=(
-            "sep",
-            "separator",
-            "no-op",
-            "rest",
-            "resting",
-            "nothing to do",
-            "attention sink",
-            "sink",
-        ),
+        search_words=("sep", "separator", "no-op", "rest", "resting", "nothing to do", "attention sink", "sink"),
     ),
     Role(
         name="cls",

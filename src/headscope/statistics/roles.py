@@ -77,9 +77,7 @@ def finds(chosen: pd.DataFrame, *, by: str = "", name: str = "") -> dict[tuple[s
     if chosen.empty:
         return by_head
     significant = chosen[
-        (chosen["model"] == "trained")
-        & (chosen["selection"] == "held-out")
-        & (chosen["q_value"] < SIGNIFICANT)
+        (chosen["model"] == "trained") & (chosen["selection"] == "held-out") & (chosen["q_value"] < SIGNIFICANT)
     ]
     for row in significant.to_dict("records"):
         if row.get("margin", 1.0) > 0:
@@ -101,15 +99,9 @@ def strongest(stats: pd.DataFrame, named: pd.DataFrame) -> pd.DataFrame:
     for kind in heads["kind"].unique():
         for role in SHOWN:
             statistic = ROLES[role].statistic
-            with_role = heads[
-                (heads["kind"] == kind) & (heads["role"] == role) & (heads["statistic"] == statistic)
-            ]
+            with_role = heads[(heads["kind"] == kind) & (heads["role"] == role) & (heads["statistic"] == statistic)]
             if len(with_role):
                 rows.append(
-                    with_role.loc[
-                        with_role["value"].idxmax(), ["kind", "layer", "head", "role", "statistic", "value"]
-                    ]
+                    with_role.loc[with_role["value"].idxmax(), ["kind", "layer", "head", "role", "statistic", "value"]]
                 )
-    return pd.DataFrame(rows, columns=["kind", "layer", "head", "role", "statistic", "value"]).reset_index(
-        drop=True
-    )
+    return pd.DataFrame(rows, columns=["kind", "layer", "head", "role", "statistic", "value"]).reset_index(drop=True)

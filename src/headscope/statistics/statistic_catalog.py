@@ -22,18 +22,12 @@ _NEIGHBORS = (
     "weight on the token before, after, and on itself; the first token's `previous` and the last one's `next` are 0, "
     "and those rows count"
 )
-_CLASSES = Term(
-    name="{Cls}, {sep}, period or comma",
-    says="total weight on keys of that class; classes go by token id",
-)
+_CLASSES = Term(name="{Cls}, {sep}, period or comma", says="total weight on keys of that class; classes go by token id")
 _SEP_FROM = Term(
-    name="{sep} to {sep}, other to {sep}",
-    says="weight on {sep} from rows that are {sep}, and from all other rows",
+    name="{sep} to {sep}, other to {sep}", says="weight on {sep} from rows that are {sep}, and from all other rows"
 )
 _SEP_FROM_MEANING = "weight on sep from sep, and from all other tokens"
-_ENTROPIES = Term(
-    name="Entropy", says="−Σ w ln w of a row, in nats, averaged over rows; from {cls}: of its row only"
-)
+_ENTROPIES = Term(name="Entropy", says="−Σ w ln w of a row, in nats, averaged over rows; from {cls}: of its row only")
 
 _HERE = (
     Statistic(
@@ -201,7 +195,4 @@ def of_topic(topic: Topic) -> tuple[str, ...]:
 
 def figure_names() -> dict[str, str]:
     """Return what figures call each statistic where nobody says what the model's tokens are called."""
-    return {
-        statistic.name: Special().fill(statistic.drawn or statistic.label)
-        for statistic in STATISTICS.values()
-    }
+    return {statistic.name: Special().fill(statistic.drawn or statistic.label) for statistic in STATISTICS.values()}

@@ -79,9 +79,7 @@ def _narrowed(array: "NDArray[Any]") -> "NDArray[Any]":
     if array.dtype.kind == "f":
         with np.errstate(over="ignore"):
             narrower = (array.astype(name) for name in _FLOATS if np.dtype(name).itemsize < array.itemsize)
-            return next(
-                (candidate for candidate in narrower if _same(candidate.astype(array.dtype), array)), array
-            )
+            return next((candidate for candidate in narrower if _same(candidate.astype(array.dtype), array)), array)
     least, most = int(array.min()), int(array.max())
     for name in _WHOLE:
         limits = np.iinfo(name)
@@ -95,9 +93,7 @@ def _same(first: "NDArray[Any]", second: "NDArray[Any]") -> bool:
     import numpy as np
 
     bits = np.dtype(f"u{first.itemsize}")
-    return bool(
-        np.array_equal(np.ascontiguousarray(first).view(bits), np.ascontiguousarray(second).view(bits))
-    )
+    return bool(np.array_equal(np.ascontiguousarray(first).view(bits), np.ascontiguousarray(second).view(bits)))
 
 
 def _is_there(table: "NDArray[Any]") -> "NDArray[Any]":

@@ -56,15 +56,11 @@ def _frame_of(names: Sequence[str]) -> dict[str, str]:
     """The parts that say which sheets there are."""
     numbers = range(1, len(names) + 1)
     parts = "".join(
-        f'<Override PartName="/xl/worksheets/sheet{n}.xml" ContentType="{_SHEET_TYPE}.worksheet+xml"/>'
-        for n in numbers
+        f'<Override PartName="/xl/worksheets/sheet{n}.xml" ContentType="{_SHEET_TYPE}.worksheet+xml"/>' for n in numbers
     )
-    listed = "".join(
-        f'<sheet name={quoteattr(name)} sheetId="{n}" r:id="rId{n}"/>' for n, name in zip(numbers, names)
-    )
+    listed = "".join(f'<sheet name={quoteattr(name)} sheetId="{n}" r:id="rId{n}"/>' for n, name in zip(numbers, names))
     links = "".join(
-        f'<Relationship Id="rId{n}" Type="{_OFFICE}/worksheet" Target="worksheets/sheet{n}.xml"/>'
-        for n in numbers
+        f'<Relationship Id="rId{n}" Type="{_OFFICE}/worksheet" Target="worksheets/sheet{n}.xml"/>' for n in numbers
     )
     return {
         "[Content_Types].xml": f'{_START}<Types xmlns="{_PACKAGE}/content-types">'

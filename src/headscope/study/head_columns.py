@@ -71,9 +71,7 @@ def groups_of(measures: HeadMeasures, rows: pd.DataFrame) -> dict[tuple[Any, ...
     if not measures.by:
         return {(): rows}
     return {
-        tuple(
-            None if missing else name for name, missing in zip(names, pd.isna(list(names)), strict=True)
-        ): group
+        tuple(None if missing else name for name, missing in zip(names, pd.isna(list(names)), strict=True)): group
         for names, group in rows.groupby(list(measures.by), sort=False, dropna=False)
     }
 

@@ -66,10 +66,7 @@ def labeled_array(table: pd.DataFrame, statistic: str, *, kind: str) -> LabeledA
     if rows.empty:
         raise KeyError(f"no {kind} attention; this study has {', '.join(table['kind'].unique())}")
     unit = STATISTICS[statistic].unit if statistic in STATISTICS else Unit.SHARE
-    grids = {
-        name: rows.pivot(index="layer", columns="head", values=name)
-        for name in ("value", "ci_low", "ci_high")
-    }
+    grids = {name: rows.pivot(index="layer", columns="head", values=name) for name in ("value", "ci_low", "ci_high")}
     layers = grids["value"].index.to_numpy(dtype=int)
     heads = grids["value"].columns.to_numpy(dtype=int)
     uniform = rows.drop_duplicates("layer").set_index("layer")["uniform"].reindex(layers).to_numpy()
@@ -84,9 +81,5 @@ def labeled_array(table: pd.DataFrame, statistic: str, *, kind: str) -> LabeledA
             "uniform": ("layer", uniform),
         },
         name=statistic,
-        attrs={
-            "units": unit.value,
-            "n_inputs": int(rows["n_inputs"].max()),
-            "kind": kind,
-        },
+        attrs={"units": unit.value, "n_inputs": int(rows["n_inputs"].max()), "kind": kind},
     )

@@ -32,9 +32,7 @@ def read_manifest(folder: Path) -> Sealed | None:
     if sealed is None:
         return None
     if not isinstance(sealed.content, dict) or not {"signature", "kinds", "counts"} <= sealed.content.keys():
-        raise InputError(
-            f"{path} is not the manifest of a headscope run; give a folder that headscope report wrote"
-        )
+        raise InputError(f"{path} is not the manifest of a headscope run; give a folder that headscope report wrote")
     if (part := _misshapen(sealed.content)) is not None:
         raise InputError(f"{path} is damaged: its {part} is not what a run writes there; {_REMEDY}")
     return sealed
@@ -66,9 +64,7 @@ def _are_counts(counts: Any) -> bool:
         return False
     numbers = [*counts.values(), *counts.get("skipped_why", {}).values()]
     return set(_COUNTS) <= counts.keys() and all(
-        type(number) is int and 0 <= number < 1 << 63
-        for number in numbers
-        if number is not counts.get("skipped_why")
+        type(number) is int and 0 <= number < 1 << 63 for number in numbers if number is not counts.get("skipped_why")
     )
 
 

@@ -11,9 +11,7 @@ _SHAPE = {"kind": "encoder", "layers": 12, "heads": 12}
 
 def paper_numbers() -> dict[str, Any]:
     """Return the figures of Clark et al. 2019 that the project keeps."""
-    numbers: dict[str, Any] = json.loads(
-        (files("headscope") / "data" / "clark2019.json").read_text(encoding="utf-8")
-    )
+    numbers: dict[str, Any] = json.loads((files("headscope") / "data" / "clark2019.json").read_text(encoding="utf-8"))
     return numbers
 
 

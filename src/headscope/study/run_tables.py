@@ -26,9 +26,7 @@ class RunTables(Mapping[str, pd.DataFrame]):
     def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
         self._folder = folder
         self._manifest = manifest
-        self._names = sorted(
-            table for stage in manifest.get("stages", {}).values() for table in stage["tables"]
-        )
+        self._names = sorted(table for stage in manifest.get("stages", {}).values() for table in stage["tables"])
         self._read: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:

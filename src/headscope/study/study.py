@@ -141,9 +141,7 @@ class Study:
         """
         return self._in_words.findings(self)
 
-    def head(
-        self, layer: int | str | HeadId, head: int | None = None, *, kind: str | None = None
-    ) -> HeadCard:
+    def head(self, layer: int | str | HeadId, head: int | None = None, *, kind: str | None = None) -> HeadCard:
         """Return one head: the first line of its card, and sentences on which it does what it does.
 
         >>> study.head(3, 10)
@@ -179,9 +177,7 @@ class Study:
     @property
     def _in_words(self) -> StudyWords:
         if self._words is None:
-            raise InputError(
-                "this study is of tables in memory; open its folder with headscope.open_study for words"
-            )
+            raise InputError("this study is of tables in memory; open its folder with headscope.open_study for words")
         return self._words
 
     def table(self, name: str) -> pd.DataFrame:
@@ -223,9 +219,7 @@ class Study:
         table = self._made(analysis, name)
         if table is None:
             options = options_of(RunOptions).values()
-            needs = [
-                each.flag for corpus in analysis.stages[0].corpora for each in options if corpus in each.holds
-            ]
+            needs = [each.flag for corpus in analysis.stages[0].corpora for each in options if corpus in each.holds]
             raise KeyError(
                 f"this study has no {name} ({analysis.question[:1].lower()}{analysis.question[1:]}); "
                 f"run headscope report with {' and '.join(needs)}"
@@ -253,9 +247,7 @@ class Study:
         kinds = ", ".join(f"{k['layers']} x {k['heads']} {k['kind']} heads" for k in self.manifest["kinds"])
         read = []
         if counts["segments"]:
-            read.append(
-                f"{count(counts['segments'], 'segment')} of {count(counts['documents_used'], 'document')}"
-            )
+            read.append(f"{count(counts['segments'], 'segment')} of {count(counts['documents_used'], 'document')}")
         read += summaries(self.manifest)
         return f"{model}: {kinds}; {'; '.join(read)}"
 

@@ -23,9 +23,7 @@ class Findings(tuple[str, ...]):
     def __repr__(self) -> str:
         if not self:
             return "no findings"
-        return "\n".join(
-            textwrap.fill(each, WIDTH, initial_indent="- ", subsequent_indent="  ") for each in self
-        )
+        return "\n".join(textwrap.fill(each, WIDTH, initial_indent="- ", subsequent_indent="  ") for each in self)
 
     def _repr_html_(self) -> str:
         return f"<ul>{''.join(f'<li>{escape(each)}</li>' for each in self)}</ul>"

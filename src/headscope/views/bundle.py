@@ -38,9 +38,7 @@ def source(name: str) -> str:
     """
     if name == PALETTE_MODULE:
         return _palette_module()
-    return (
-        resources.files("headscope").joinpath("views", "static", *name.split("/")).read_text(encoding="utf-8")
-    )
+    return resources.files("headscope").joinpath("views", "static", *name.split("/")).read_text(encoding="utf-8")
 
 
 def script(entry: str) -> str:
@@ -58,9 +56,7 @@ def script(entry: str) -> str:
         parts.append(f"const {{ {', '.join(modules[entry].exports)} }} = {constants[entry]};\n")
     joined = "\n".join(parts)
     if "</script" in joined.lower() or "<!--" in joined:
-        raise ValueError(
-            f"Expected scripts without `</script` and `<!--`, got one in {entry}; split the string."
-        )
+        raise ValueError(f"Expected scripts without `</script` and `<!--`, got one in {entry}; split the string.")
     return joined
 
 
@@ -94,8 +90,7 @@ def _palette_module() -> str:
 def _called(module: ScriptModule, constants: dict[str, str]) -> str:
     """Write a module as a function that is called at once; `constants` says in what each module's exports lie."""
     imports = [
-        f"const {{ {', '.join(imported.bindings)} }} = {constants[imported.module]};\n"
-        for imported in module.imports
+        f"const {{ {', '.join(imported.bindings)} }} = {constants[imported.module]};\n" for imported in module.imports
     ]
     exports = [f"return {{ {', '.join(module.exports)} }};\n"] if module.exports else []
     code = "".join([*imports, module.body, *exports])
@@ -105,9 +100,7 @@ def _called(module: ScriptModule, constants: dict[str, str]) -> str:
 def _visit(name: str, modules: dict[str, ScriptModule], above: tuple[str, ...]) -> None:
     """Add a module behind all that it imports; `above` are the modules that ask for it."""
     if name in above:
-        raise ValueError(
-            f"Expected scripts without circular imports, got {' -> '.join((*above, name))}; break one."
-        )
+        raise ValueError(f"Expected scripts without circular imports, got {' -> '.join((*above, name))}; break one.")
     if name in modules:
         return
     try:

@@ -6,9 +6,7 @@ from pathlib import Path
 from typing import Any
 
 
-def figure_call(
-    text: str | None = None, text_b: str | None = None, *, model: Any = None, **options: Any
-) -> str:
+def figure_call(text: str | None = None, text_b: str | None = None, *, model: Any = None, **options: Any) -> str:
     """Return arguments as Python: values that can be written, and names of what a reader has in hand.
 
     Args:

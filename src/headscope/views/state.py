@@ -68,9 +68,7 @@ def _kind(view: AttentionSnapshot, kind: str | None) -> KindMaps:
     if kind is None:
         return view.kinds[0]
     if kind not in names:
-        raise OptionError(
-            f"there is no {titled(repr(kind)[1:-1])} attention here; choose one of {', '.join(names)}"
-        )
+        raise OptionError(f"there is no {titled(repr(kind)[1:-1])} attention here; choose one of {', '.join(names)}")
     return view.kinds[names.index(kind)]
 
 

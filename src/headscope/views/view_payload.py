@@ -137,10 +137,7 @@ def written_bytes(written: WrittenNorms) -> bytes:
 def neuron_parts(layer: NeuronLayer) -> dict[str, Any]:
     """Return what a reader of `neuron_bytes` must know of a layer, fit for JSON."""
     return {
-        "parts": {
-            "bias": None if layer.bias is None else list(layer.bias.shape),
-            "mask": layer.visible is not None,
-        },
+        "parts": {"bias": None if layer.bias is None else list(layer.bias.shape), "mask": layer.visible is not None},
         "groups": list(layer.groups),
         "scaling": layer.scaling,
         "softcap": layer.softcap,
@@ -183,9 +180,7 @@ def _neuron(layers: Sequence[NeuronLayer], *, compress: bool) -> dict[str, Any]:
         "width": layers[0].queries.shape[2],
         "scaling": scaling.pop() if len(scaling) == 1 else None,
         "softcap": softcap.pop() if len(softcap) == 1 else None,
-        "layers": [
-            {**_packed(neuron_bytes(layer), compress=compress), **neuron_parts(layer)} for layer in layers
-        ],
+        "layers": [{**_packed(neuron_bytes(layer), compress=compress), **neuron_parts(layer)} for layer in layers],
     }
 
 

@@ -72,19 +72,14 @@ def test_models_agree_with_their_own_eager_attention_in_float64(family, window):
     sums = BehaviorAccumulator(anatomy.layout, DELIMITERS)
     scan(ModelSource(model, anatomy, vocab, [segments[:7], segments[7:]]), [sums])
     (result,) = sums.compute()
-    exact = [
-        eager_maps(model.double(), input_ids=torch.from_numpy(segment.ids)[None])["self"]
-        for segment in segments
-    ]
+    exact = [eager_maps(model.double(), input_ids=torch.from_numpy(segment.ids)[None])["self"] for segment in segments]
     model.float()
     for layer, head in np.ndindex(3, 4):
         maps = [own[layer][0, head].numpy() for own in exact]
         expected = plain(segments, maps, masks("decoder", window), special=())
         for name, (value, uniform, n) in expected.items():
             column = NAMES.index(name)
-            np.testing.assert_allclose(
-                result.heads.value[layer, head, column], value, atol=2e-5, err_msg=name
-            )
+            np.testing.assert_allclose(result.heads.value[layer, head, column], value, atol=2e-5, err_msg=name)
             np.testing.assert_allclose(result.uniform[layer, column], uniform, atol=1e-12)
             assert result.n[layer, head, column] == n
 

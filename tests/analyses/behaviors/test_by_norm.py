@@ -106,10 +106,7 @@ def test_rows_cut_into_blocks_give_the_same(monkeypatch):
 def models():
     encoder, decoder = tiny_model("bert"), tiny_model("llama")
     assert decoder.config.num_key_value_heads < decoder.config.num_attention_heads
-    return {
-        "bert": (encoder, vocabulary(), "encoder"),
-        "llama": (decoder, vocabulary(has_cls=False), "decoder"),
-    }
+    return {"bert": (encoder, vocabulary(), "encoder"), "llama": (decoder, vocabulary(has_cls=False), "decoder")}
 
 
 @pytest.mark.parametrize("path", ["fused", "eager"])

@@ -103,9 +103,7 @@ def test_the_text_is_drawn_and_the_vocabulary_read_once_for_all_controls(asked, 
         return lambda *given: calls.append(name) or of(*given)
 
     monkeypatch.setattr(run, "sample", noted("sample", run.sample))
-    monkeypatch.setattr(
-        delimiters, "delimiters_of_tokenizer", noted("delimiters", delimiters.delimiters_of_tokenizer)
-    )
+    monkeypatch.setattr(delimiters, "delimiters_of_tokenizer", noted("delimiters", delimiters.delimiters_of_tokenizer))
     measure_stage(STAGES["behaviors"], run, {}, None)
     assert calls == ["delimiters", "sample"]
     calls.clear()

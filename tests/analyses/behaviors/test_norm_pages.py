@@ -66,21 +66,13 @@ def test_the_sentence_names_the_heads_that_do_not_write_what_they_show(run):
 
 def test_the_table_holds_them_with_both_numbers(run):
     name = "table-behaviors-written-encoder"
-    table = norm_disagreements(
-        run.tables.get("behaviors"), about(run).kind("encoder"), chosen(run), name=name
-    )
+    table = norm_disagreements(run.tables.get("behaviors"), about(run).kind("encoder"), chosen(run), name=name)
     places = ["{}-{}".format(*place_of(name, 4, 8)) for name in ("first", "quote")]
     assert [row[0] for row in table.rows] == [f"Head {place}" for place in places]
-    assert [row[1:] for row in table.rows] == [
-        ("First token", "62.0", "6.2"),
-        ("Quotation marks", "62.0", "6.2"),
-    ]
+    assert [row[1:] for row in table.rows] == [("First token", "62.0", "6.2"), ("Quotation marks", "62.0", "6.2")]
     assert table.html() in page_of(run)
     every = with_behaviors(mock_inputs.section_4(4, 8), unwritten=())
-    assert (
-        norm_disagreements(every.table("behaviors"), about(every).kind("encoder"), chosen(every), name="t")
-        is None
-    )
+    assert norm_disagreements(every.table("behaviors"), about(every).kind("encoder"), chosen(every), name="t") is None
 
 
 def test_the_column_is_there_where_it_is_known(run):
@@ -134,12 +126,7 @@ def test_the_terminal_has_the_number_of_the_named_head_where_it_is_known(run):
     natural = "first 6.2, local 62.0, duplicate 62.0, induction 62.0, newline 62.0, quote 6.2, bracket 62.0, mark 62.0"
     assert list(lines(run)) == [
         f"the same of what these heads write: {said}"
-        for said in (
-            natural,
-            "induction 62.0, duplicate 62.0, previous 62.0",
-            "retrieval 62.0",
-            natural,
-        )
+        for said in (natural, "induction 62.0, duplicate 62.0, previous 62.0", "retrieval 62.0", natural)
     ]
     assert list(lines(with_behaviors(mock_inputs.section_4(4, 8), unwritten=None))) == []
     two = with_behaviors(mock_inputs.t5())

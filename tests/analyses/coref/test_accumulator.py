@@ -103,10 +103,7 @@ def test_pieces_of_the_mention_are_joined_as_asked():
     weights[6] = [0.0, 0.3, 0.0, 0.2, 0.0, 0.0, 0.0, 0.0, 0.5]
     weights[7] = [0.0, 0.2, 0.0, 0.4, 0.0, 0.0, 0.0, 0.0, 0.4]
     source = HandMadeSource([segment], lambda _: weights[None, None])
-    found = {
-        pooling: int(result(source, pooling=pooling)[0].hits[0, 0, 0, 0])
-        for pooling in ("mean", "first", "max")
-    }
+    found = {pooling: int(result(source, pooling=pooling)[0].hits[0, 0, 0, 0]) for pooling in ("mean", "first", "max")}
     # mean: 0.25 against 0.3; first: 0.3 against 0.2; max: 0.3 against 0.4
     assert found == {"mean": 0, "first": 1, "max": 0}
     with pytest.raises(ValueError, match=r"^pooling 'sum' is not known; choose one of mean, first, max$"):
@@ -127,9 +124,7 @@ def plain_loop(segments, maps, *, strict=False):
             if not any(table.entities[j] == entity for j in earlier):
                 continue
             words = sorted({int(table.heads[j]) for j in earlier})
-            good = {int(table.heads[j]) for j in range(len(table)) if table.entities[j] == entity} & set(
-                words
-            )
+            good = {int(table.heads[j]) for j in range(len(table)) if table.entities[j] == entity} & set(words)
             if strict:
                 words = sorted(set(segment.word_ids[segment.word_ids >= 0].tolist()) - {head})
             hits, n = out.setdefault(segment.document, (np.zeros((layers, heads, 4)), np.zeros(4)))
@@ -181,10 +176,7 @@ def test_the_law_with_mentions(order, batch_size, height, side, cut, strict):
     for share in (shuffled[cut:], shuffled[:cut]):
         accumulator = CoreferenceAccumulator(whole.layout, CoreferenceOptions(strict=strict))
         if share:
-            scan(
-                HandMadeSource(share, random_map, batch_size=batch_size, height=height, side=side),
-                [accumulator],
-            )
+            scan(HandMadeSource(share, random_map, batch_size=batch_size, height=height, side=side), [accumulator])
         parts.append(CoreferenceAccumulator.from_state(accumulator.state()))
     parts[0].merge(parts[1])
     (found,) = parts[0].compute()

@@ -6,10 +6,7 @@ from hypothesis import strategies as st
 
 from headscope.analyses.coref.antecedents import candidate_words, first_headed, mention_order
 from headscope.analyses.coref.mention_table import MENTION_TYPES, mention_table
-from headscope.analyses.coref.mention_windows import (
-    MentionCounts,
-    coreference_segments,
-)
+from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.encoding.encoder import Encoder
 from support.coreference import word_tokenizer
@@ -91,9 +88,7 @@ SPANS = st.tuples(st.integers(0, 7), st.integers(1, 4), st.integers(0, 3), st.in
 @settings(max_examples=60, deadline=None)
 @given(st.lists(SPANS, max_size=9), st.booleans())
 def test_the_definition_written_out(spans, singletons):
-    mentions = [
-        (start, start + length, start + head % length, entity) for start, length, head, entity in spans
-    ]
+    mentions = [(start, start + length, start + head % length, entity) for start, length, head, entity in spans]
     sizes = {e: [m[3] for m in mentions].count(e) for *_, e in mentions}
     allowed = [singletons or sizes[m[3]] > 1 for m in mentions]
     table = table_of(*mentions, words=12, allowed=allowed)
@@ -173,22 +168,12 @@ def test_the_first_window_only():
 def test_mentions_over_an_edge_and_heads_without_pieces():
     # `x` has no piece.
     sentences = (AnnotatedSentence(words=("Ann", "met", "x")), AnnotatedSentence(words=("x", "met", "Ann")))
-    mentions = (
-        Mention(0, 1, "a"),
-        Mention(2, 3, "x"),
-        Mention(2, 5, "a"),
-        Mention(3, 4, "x"),
-        Mention(5, 6, "a"),
-    )
+    mentions = (Mention(0, 1, "a"), Mention(2, 3, "x"), Mention(2, 5, "a"), Mention(3, 4, "x"), Mention(5, 6, "a"))
     doc = AnnotatedDocument(id="d", sentences=sentences, mentions=mentions)
     counts = MentionCounts()
     tokenizer = Encoder(word_tokenizer(["Ann", "met"], dropped="x"))
     assert list(coreference_segments([doc], tokenizer, max_length=5, counts=counts)) == []
-    assert counts.lost == {
-        "crosses a window's edge": 1,
-        "head word has no piece": 1,
-        "no antecedent in its window": 1,
-    }
+    assert counts.lost == {"crosses a window's edge": 1, "head word has no piece": 1, "no antecedent in its window": 1}
     counts = MentionCounts()
     (whole,) = coreference_segments([doc], tokenizer, max_length=8, counts=counts)
     # The mentions of x are no candidates either: attention cannot look at them.

@@ -67,9 +67,7 @@ def test_choices_by_hand(text, expected):
 
 
 def test_hits_by_hand():
-    text = (
-        "[Anna:a:proper] met [Peter:b:proper] . [He:b:pronoun] saw [Anna:a:proper] and [she:a:pronoun] left"
-    )
+    text = "[Anna:a:proper] met [Peter:b:proper] . [He:b:pronoun] saw [Anna:a:proper] and [she:a:pronoun] left"
     words, table = read(text)
     assert [words[i] for i in table.scored_heads] == ["He", "Anna", "she"]
     right = dict(zip(BASELINES, baseline_hits(words, table).tolist()))
@@ -118,9 +116,7 @@ def test_random_mentions_agree_with_a_plain_loop():
             strings = [j for j in earlier if string(j) == string(i)]
             heads = [j for j in earlier if words[table.heads[j]] == words[head]]
             agree = [j for j in earlier if all(set(a) & set(b) for a, b in zip(said[i], said[j]))]
-            for row, sieves in enumerate(
-                ([earlier], [heads], [heads, earlier], [strings, heads, agree, earlier])
-            ):
+            for row, sieves in enumerate(([earlier], [heads], [heads, earlier], [strings, heads, agree, earlier])):
                 first = next((sieve for sieve in sieves if sieve), [])
                 expected[row, column] = bool(first) and max(int(table.heads[j]) for j in first) in good
         np.testing.assert_array_equal(baseline_hits(segment.words, table), expected)

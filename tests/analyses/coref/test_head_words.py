@@ -13,8 +13,7 @@ from support.shared_data import data
 
 def document(*sentences: str | AnnotatedSentence) -> AnnotatedDocument:
     made = [
-        one if isinstance(one, AnnotatedSentence) else AnnotatedSentence(words=tuple(one.split()))
-        for one in sentences
+        one if isinstance(one, AnnotatedSentence) else AnnotatedSentence(words=tuple(one.split())) for one in sentences
     ]
     return AnnotatedDocument(id="x", sentences=tuple(made))
 
@@ -246,9 +245,7 @@ def test_agreement_on_phrases_worked_out_by_hand():
     broken = tree("a/DET/3/det sees/VERB/0/root man/NOUN/2/obj")
     pronoun = tree("all/DET/2/det they/PRON/3/nsubj see/VERB/0/root")
     # `the box`, without `out of`
-    compound = tree(
-        "out/ADP/4/case of/ADP/1/fixed the/DET/4/det box/NOUN/5/obl come/VERB/0/root it/NOUN/5/obj"
-    )
+    compound = tree("out/ADP/4/case of/ADP/1/fixed the/DET/4/det box/NOUN/5/obl come/VERB/0/root it/NOUN/5/obj")
     assert rule_agreement([document(broken, pronoun, compound, "no tree here")]) == (1, 1.0)
 
 

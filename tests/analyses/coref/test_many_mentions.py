@@ -97,9 +97,7 @@ def test_hits_are_those_of_a_loop_over_mentions_and_heads(batch, strict, at_once
     tables = [table_of(spread(mentions), words=12) for mentions in batch]
     if not any(len(table.scored) for table in tables):
         return
-    weights = torch.rand((len(tables), 3, 12, 12), generator=torch.Generator().manual_seed(seed)).round(
-        decimals=1
-    )
+    weights = torch.rand((len(tables), 3, 12, 12), generator=torch.Generator().manual_seed(seed)).round(decimals=1)
     expected = np.zeros((len(tables), 3, len(MENTION_TYPES)), dtype=np.int64)
     for item, table in enumerate(tables):
         for row, (head, kind) in enumerate(zip(table.scored_heads, table.types[table.scored])):
@@ -170,9 +168,7 @@ def test_a_long_document_goes_by_window():
 
     number, seconds, megabytes = measured(windows)
     assert number == counts.windows.windows == 4
-    assert (
-        counts.mentions == counts.without_antecedent + counts.counted.total() + counts.lost.total() == 4_000
-    )
+    assert counts.mentions == counts.without_antecedent + counts.counted.total() + counts.lost.total() == 4_000
     assert megabytes < 10  # every pair: 16 for each of six arrays
     assert seconds < 30
 
@@ -190,9 +186,7 @@ def test_a_chain_of_a_hundred_thousand_words_is_walked_once():
     size = 100_000
     heads = (*range(2, size + 1), 0)
     assert depths(heads) == list(range(size - 1, -1, -1))
-    sentence = AnnotatedSentence(
-        words=("word",) * size, heads=heads, relations=("nmod",) * size, tags=("NOUN",) * size
-    )
+    sentence = AnnotatedSentence(words=("word",) * size, heads=heads, relations=("nmod",) * size, tags=("NOUN",) * size)
     document = AnnotatedDocument(id="chain", sentences=(AnnotatedSentence(words=("a",)), sentence))
     (number, _), seconds, megabytes = measured(
         lambda: rule_agreement([AnnotatedDocument(id="c", sentences=(cut(sentence, 1_500),))])

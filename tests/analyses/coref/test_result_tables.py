@@ -6,10 +6,7 @@ import pytest
 
 from headscope.analyses.coref.accumulator import CoreferenceSums
 from headscope.analyses.coref.gap.accumulator import GapSums
-from headscope.analyses.coref.result_tables import (
-    CoreferenceResult,
-    gap_table,
-)
+from headscope.analyses.coref.result_tables import CoreferenceResult, gap_table
 from headscope.analyses.coref.tables import COREF, COREF_DIFFERENCES, COREF_HEADS, GAP
 
 GROUPS = 24
@@ -161,10 +158,7 @@ def test_gap_by_hand():
     assert list(table.columns) == GAP.names
     value = table.set_index(["system", "measure", "gender"])["value"].sort_index()
     heads = table[table["system"] == "head"]
-    assert set(zip(heads["layer"], heads["head"], heads["selection"])) == {
-        (1, 2, "held-out"),
-        (1, 2, "same-data"),
-    }
+    assert set(zip(heads["layer"], heads["head"], heads["selection"])) == {(1, 2, "held-out"), (1, 2, "same-data")}
     assert value["head", "accuracy", "all"].tolist() == [1, 1]
     # All 12 rows of men and 6 of 12 of women have a true name: 2 tp / (marked + true).
     expected = {"all": 2 * 18 / (24 + 18), "masculine": 1.0, "feminine": 2 * 6 / (12 + 6)}

@@ -43,9 +43,7 @@ def test_table_2_is_the_frame(inputs, tables):
     assert "n 2,310" in rows[0][1]
     table = inputs.tables.get("coref")
     for selection, line in (("held-out", rows[1]), ("same-data", rows[2])):
-        own = table[(table["model"] == "trained") & (table["selection"] == selection)].set_index(
-            "mention_type"
-        )
+        own = table[(table["model"] == "trained") & (table["selection"] == selection)].set_index("mention_type")
         assert line[1:] == [shown(own.loc[name]) for name in TYPES]
     assert rows[1][0] == (
         "Head 4-7held-out, chosen in 93% of halves; the choice is worth 64.8% (62.5 to 67.1); on all documents 65.8% "
@@ -65,11 +63,7 @@ def test_table_2_is_the_frame(inputs, tables):
 
 def test_another_head_for_one_type_is_named_in_its_cell(inputs):
     table = inputs.tables.get("coref").copy()
-    one = (
-        (table["selection"] == "held-out")
-        & (table["model"] == "trained")
-        & (table["mention_type"] == "proper")
-    )
+    one = (table["selection"] == "held-out") & (table["model"] == "trained") & (table["mention_type"] == "proper")
     table.loc[one, ["layer", "head"]] = [5, 2]
     rows = Tables(section(with_parts(inputs, coref=table))).found["table-2"]
     assert rows[1][3].endswith("head 5-2")
@@ -96,23 +90,17 @@ def test_gap_by_gender_is_the_frame(inputs, tables):
     rows = tables["table-gap"]
     assert rows[1] == ["system", "all", "masculine", "feminine", "all", "masculine", "feminine"]
     assert rows[2][0] == "Head 4-7held-out"
-    gap = inputs.tables.get("gap")[inputs.tables.get("gap")["system"] == "nearest"].set_index(
-        ["measure", "gender"]
-    )
+    gap = inputs.tables.get("gap")[inputs.tables.get("gap")["system"] == "nearest"].set_index(["measure", "gender"])
     (line,) = [row for row in rows if row[0] == "Nearest candidate"]
     for place, (measure, gender) in enumerate(
         (m, g) for m in ("accuracy", "f1") for g in ("all", "masculine", "feminine")
     ):
         told = gap.loc[(measure, gender)]
-        assert line[1 + place] == (
-            f"{100 * told['value']:.1f}{100 * told['ci_low']:.1f}–{100 * told['ci_high']:.1f}"
-        )
+        assert line[1 + place] == (f"{100 * told['value']:.1f}{100 * told['ci_low']:.1f}–{100 * told['ci_high']:.1f}")
 
 
 def test_gap_alone_has_a_section_and_nothing_has_none(inputs):
-    alone = with_parts(
-        inputs, coref=None, coref_heads=None, manifest={**inputs.manifest, "coreference": None}
-    )
+    alone = with_parts(inputs, coref=None, coref_heads=None, manifest={**inputs.manifest, "coreference": None})
     assert set(Tables(section(alone)).found) == {"table-gap"}
     assert section(with_parts(alone, gap=None)) is None
     assert "table-gap" not in Tables(section(with_parts(inputs, gap=None))).found

@@ -173,10 +173,7 @@ def test_sampled_rows_come_as_near_as_their_error_says():
         assert 0.2 < part.rows_read / part.n < 0.5
         assert (part.sampling_error[pairs] > 0).all()
         off.append(
-            (
-                (part.divergence - whole.divergence)
-                / np.where(part.sampling_error > 0, part.sampling_error, 1)
-            )[pairs]
+            ((part.divergence - whole.divergence) / np.where(part.sampling_error > 0, part.sampling_error, 1))[pairs]
         )
     off = np.array(off)
     assert (np.abs(off) < 3).mean() > 0.98

@@ -51,9 +51,7 @@ def test_the_cut_is_that_of_the_best_silhouette():
     root = root_of(result.divergence)
     scores = {}
     for number in range(4, 13):
-        labels = AgglomerativeClustering(
-            n_clusters=number, metric="precomputed", linkage="average"
-        ).fit_predict(root)
+        labels = AgglomerativeClustering(n_clusters=number, metric="precomputed", linkage="average").fit_predict(root)
         assert adjusted_rand_score(labels, cut(found.tree, number)) == 1
         scores[number] = silhouette_score(root, labels, metric="precomputed")
     assert found.number == max(scores, key=scores.get)
@@ -134,9 +132,9 @@ def test_stability_is_that_of_clustering_resamples_one_by_one():
     jaccards, rands = [], []
     for counts in resampling_weights(12, draws=11, resamples=40, seed=9):
         divergence = sum(n * s for n, s in zip(counts, result.group_sums)) / (counts @ result.group_rows)
-        again = AgglomerativeClustering(
-            n_clusters=found.number, metric="precomputed", linkage="average"
-        ).fit_predict(np.sqrt(divergence))
+        again = AgglomerativeClustering(n_clusters=found.number, metric="precomputed", linkage="average").fit_predict(
+            np.sqrt(divergence)
+        )
         rands.append(adjusted_rand_score(found.labels, again))
         row = []
         for number in range(1, found.number + 1):

@@ -27,9 +27,7 @@ def found(inputs):
 
 @pytest.fixture(scope="module")
 def ax(inputs):
-    (ax,) = dendrogram(
-        inputs.tables.get("head_distances"), inputs.tables.get("head_map"), kind="encoder"
-    ).axes
+    (ax,) = dendrogram(inputs.tables.get("head_distances"), inputs.tables.get("head_map"), kind="encoder").axes
     return ax
 
 
@@ -54,9 +52,7 @@ def test_leaves_are_the_heads_in_the_trees_order(ax, inputs, found):
     downwards = sorted(named, key=lambda text: text.get_position()[1])
     heads = list(zip(inputs.tables.get("head_map")["layer"], inputs.tables.get("head_map")["head"]))
     assert [text.get_text() for text in downwards] == ["{}-{}".format(*heads[at]) for at in found.order]
-    roles = {
-        f"{a}-{b}": role for a, b, role in inputs.tables.get("head_map")[["layer", "head", "role"]].to_numpy()
-    }
+    roles = {f"{a}-{b}": role for a, b, role in inputs.tables.get("head_map")[["layer", "head", "role"]].to_numpy()}
     assert all(text.get_color() == role_color(roles[text.get_text()]) for text in named)
     for points in ax.collections:
         if not (points.get_gid() or "").startswith("heads--encoder--tree--"):
@@ -94,10 +90,7 @@ def test_the_key_names_the_roles_that_are_there(inputs, ax):
     shown = [text.get_text() for text in ax.get_legend().get_texts()]
     assert len(shown) == inputs.tables.get("head_map")["role"].nunique()
     (other,) = dendrogram(
-        inputs.tables.get("head_distances"),
-        inputs.tables.get("head_map"),
-        kind="encoder",
-        names={"broad": "<wide>"},
+        inputs.tables.get("head_distances"), inputs.tables.get("head_map"), kind="encoder", names={"broad": "<wide>"}
     ).axes
     assert "<wide>" in [text.get_text() for text in other.get_legend().get_texts()]
 
@@ -113,9 +106,7 @@ def test_without_roles_heads_are_named_all_the_same(inputs):
 def test_a_large_model_has_no_names(inputs, monkeypatch):
     monkeypatch.setattr("headscope.analyses.distances.figures.dendrogram.MOST_LABELED", 30)
     assert MOST_LABELED == 400
-    (ax,) = dendrogram(
-        inputs.tables.get("head_distances"), inputs.tables.get("head_map"), kind="encoder"
-    ).axes
+    (ax,) = dendrogram(inputs.tables.get("head_distances"), inputs.tables.get("head_map"), kind="encoder").axes
     assert not any((text.get_gid() or "").startswith("mark--") for text in ax.texts)
 
 

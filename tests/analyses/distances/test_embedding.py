@@ -35,12 +35,7 @@ def test_stress_is_scikit_learns_and_no_worse_than_its_own_starts():
     found = embed(divergence, seed=3)
     for init, starts in (("classical_mds", 1), ("random", 4)):
         plain = MDS(
-            metric="precomputed",
-            init=init,
-            n_init=starts,
-            max_iter=500,
-            random_state=3,
-            normalized_stress=True,
+            metric="precomputed", init=init, n_init=starts, max_iter=500, random_state=3, normalized_stress=True
         )
         places = plain.fit_transform(divergence)
         assert stress_of(places, divergence) == pytest.approx(plain.stress_, rel=1e-3)

@@ -28,17 +28,11 @@ def marks(ax):
     out = {}
     for collection in ax.collections:
         if (collection.get_gid() or "").startswith("heads--encoder--map--"):
-            for number, (url, xy) in enumerate(
-                zip(collection.get_urls(), np.asarray(collection.get_offsets()))
-            ):
+            for number, (url, xy) in enumerate(zip(collection.get_urls(), np.asarray(collection.get_offsets()))):
                 kind, layer, head = url[1:].split("-")
                 assert kind == "encoder"
                 colors = collection.get_facecolors()
-                out[int(layer), int(head)] = (
-                    *map(float, xy),
-                    to_hex(colors[number % len(colors)]),
-                    collection,
-                )
+                out[int(layer), int(head)] = (*map(float, xy), to_hex(colors[number % len(colors)]), collection)
     return out
 
 
@@ -153,9 +147,7 @@ def test_the_stress_stands_below(table):
 
 def test_without_roles_the_panel_says_so(table):
     figure = head_map(table.assign(role=None, finds=None), kind="encoder")
-    assert [text.get_text() for text in figure.axes[0].texts] == [
-        "Roles need the statistics of the same run."
-    ]
+    assert [text.get_text() for text in figure.axes[0].texts] == ["Roles need the statistics of the same run."]
     assert len(marks(figure.axes[1])) == 32
 
 
@@ -186,9 +178,7 @@ def test_the_svg_is_the_same_each_time(table):
 
 
 def test_a_kind_or_coloring_that_is_not_there_is_refused(table):
-    with pytest.raises(
-        ValueError, match=r"^Expected cross heads on the map, got encoder; give a kind that the table"
-    ):
+    with pytest.raises(ValueError, match=r"^Expected cross heads on the map, got encoder; give a kind that the table"):
         head_map(table, kind="cross")
     with pytest.raises(ValueError, match=r"^Expected a coloring by role or layer, got 'head'; choose one"):
         map_panel(table, kind="encoder", coloring="head")
@@ -204,9 +194,7 @@ def test_colors_of_layers():
 
 
 def test_most_named_heads_find_most(table):
-    every = table.assign(
-        finds=["a,b,c" if head % 3 == 0 else "a" if head % 3 == 1 else "" for head in table["head"]]
-    )
+    every = table.assign(finds=["a,b,c" if head % 3 == 0 else "a" if head % 3 == 1 else "" for head in table["head"]])
     (ax,) = map_panel(every, kind="encoder", coloring="role").axes
     shown = [text.get_text() for text in finders(ax)]
     assert len(shown) == module.MOST_NAMED

@@ -95,9 +95,7 @@ def test_what_heads_and_layers_are_called_does_not_matter(seed):
     result = divergences(3, 4, layered=0.2, seed=seed)
     order = np.concatenate([4 * layer + rng.permutation(4) for layer in rng.permutation(3)])
     moved = replace(
-        result,
-        divergence=result.divergence[np.ix_(order, order)],
-        group_sums=result.group_sums[:, order][:, :, order],
+        result, divergence=result.divergence[np.ix_(order, order)], group_sums=result.group_sums[:, order][:, :, order]
     )
     one, other = layer_effect(result, permutations=9), layer_effect(moved, permutations=9)
     assert (one.within, one.between, one.low, one.high) == pytest.approx(

@@ -56,9 +56,7 @@ def distances(run):
 @pytest.fixture(scope="module")
 def expected(run):
     """Row by row with scipy's distance, which is the root of the divergence: `[head, head]`, and the rows."""
-    model = AutoModel.from_pretrained(
-        run.options.model, attn_implementation="eager", dtype=torch.float32
-    ).eval()
+    model = AutoModel.from_pretrained(run.options.model, attn_implementation="eager", dtype=torch.float32).eval()
     total, rows = np.zeros((6, 6)), 0
     for segment in run.segments():
         ids, types = torch.tensor(segment.ids)[None], torch.tensor(segment.token_types)[None]
@@ -160,9 +158,7 @@ def test_the_map_is_made_of_what_earlier_stages_found(run, distances, stats):
         margin=[0.6, -0.2],
         q_value=0.01,
     )
-    coreference = stand_in(
-        COREF, selection="held-out", kind="encoder", layer=3, head=1, accuracy=0.8, q_value=0.01
-    )
+    coreference = stand_in(COREF, selection="held-out", kind="encoder", layer=3, head=1, accuracy=0.8, q_value=0.01)
     earlier = {
         "distances": distances,
         "stats": stats,
@@ -182,12 +178,7 @@ def test_the_map_is_made_of_what_earlier_stages_found(run, distances, stats):
     plain = map_tables(results, roles={}, finds=None, seed=4)
     for name in ("head_clusters", "layer_effect"):
         pd.testing.assert_frame_equal(found.tables[name], plain[name])
-    assert found.facts["map"] == {
-        "permutations": 10_000,
-        "resamples": 200,
-        "fewest_clusters": 4,
-        "most_clusters": 12,
-    }
+    assert found.facts["map"] == {"permutations": 10_000, "resamples": 200, "fewest_clusters": 4, "most_clusters": 12}
 
 
 def test_the_map_of_distances_alone(run, distances):
@@ -199,9 +190,7 @@ def test_the_map_of_distances_alone(run, distances):
 def test_a_map_without_distances_is_refused(run, stats):
     with pytest.raises(OptionError) as refused:
         HeadMapMeasurement(run, earlier={"stats": stats}).measure()
-    assert str(refused.value) == (
-        "the map of heads is made of their distances; ask for the stage distances as well"
-    )
+    assert str(refused.value) == ("the map of heads is made of their distances; ask for the stage distances as well")
 
 
 def test_one_layer_is_noted():

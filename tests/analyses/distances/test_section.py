@@ -54,14 +54,7 @@ def page(inputs):
     return section(inputs, links=True)
 
 
-EFFECT = {
-    "within": 0.25849,
-    "between": 0.35031,
-    "effect": 0.09182,
-    "ci_low": 0.09084,
-    "ci_high": 0.09277,
-    "p": 0.0001,
-}
+EFFECT = {"within": 0.25849, "between": 0.35031, "effect": 0.09182, "ci_low": 0.09084, "ci_high": 0.09277, "p": 0.0001}
 
 
 APART = "On average two heads of a layer are 0.258 nats apart, two of different layers 0.350."
@@ -94,9 +87,7 @@ def test_nothing_is_claimed_that_is_not_shown(inputs, values):
 
 
 def test_no_pair_to_compare(inputs):
-    alone = changed(
-        inputs, effect=np.nan, reason="there is one layer, and no pair of heads of different layers"
-    )
+    alone = changed(inputs, effect=np.nan, reason="there is one layer, and no pair of heads of different layers")
     assert texts(alone)[0] == (
         "Whether heads of a layer are alike cannot be said: there is one layer, and no pair of heads of different "
         "layers."
@@ -127,20 +118,12 @@ def with_clusters(inputs, stability, **values):
             [0.9, 0.7, 0.3],
             "1 of 3 clusters of heads has a stability of 0.75 or more; the others are not to be trusted.",
         ),
-        (
-            [0.64, 0.7, 0.3],
-            "None of 3 clusters of heads is to be trusted: none has a stability of 0.75 or more.",
-        ),
+        ([0.64, 0.7, 0.3], "None of 3 clusters of heads is to be trusted: none has a stability of 0.75 or more."),
     ],
 )
 def test_clusters_in_a_sentence(inputs, stability, told):
     one = with_clusters(
-        inputs,
-        stability,
-        silhouette=0.51,
-        adjusted_rand=0.789,
-        adjusted_rand_low=0.611,
-        adjusted_rand_high=1.0,
+        inputs, stability, silhouette=0.51, adjusted_rand=0.789, adjusted_rand_low=0.611, adjusted_rand_high=1.0
     )
     said = texts(one)
     first = said.index(told)
@@ -236,11 +219,7 @@ def test_at_most_three_clusters_of_one_role_are_named(inputs):
     clusters = run.tables.get("head_clusters")
     every = clusters.loc[clusters.index[[0, 0, 0, 0, 0, 0]]].assign(cluster=range(1, 7), size=4)
     said = texts(with_parts(run, head_map=heads, head_clusters=every))
-    assert [text[:9] for text in said if text.startswith("Cluster ")] == [
-        "Cluster 1",
-        "Cluster 2",
-        "Cluster 3",
-    ]
+    assert [text[:9] for text in said if text.startswith("Cluster ")] == ["Cluster 1", "Cluster 2", "Cluster 3"]
     assert "3 more clusters are mostly of one role." in said
 
 
@@ -249,10 +228,7 @@ def test_what_is_not_to_be_trusted_is_dimmed_and_the_caption_says_so(inputs):
     (table,) = re.findall(r'<table id="table-clusters-encoder".*?</table>', markup, re.DOTALL)
     rows = re.findall(r"<tr[^>]*>", table.partition("<tbody>")[2])
     assert [("weak" in row) for row in rows] == [False, True, True]
-    assert (
-        "below 0.75 a cluster is not to be trusted: it stands here dimmed, and no sentence names it."
-        in markup
-    )
+    assert "below 0.75 a cluster is not to be trusted: it stands here dimmed, and no sentence names it." in markup
     assert "A test needs at least 10 documents." in markup
 
 
@@ -284,22 +260,18 @@ def test_the_nearest_heads(inputs):
 
 def test_numbers_in_words():
     assert [nats(value) for value in (0.34449, 0.01, 0.00031, 0.0, -0.0921)] == [
-        *("0.344", "0.010", "0.00031", "0.000", "-0.092"),
+        *("0.344", "0.010", "0.00031", "0.000", "-0.092")
     ]
     assert span(0.1231, 0.1234) == "0.1231 to 0.1234"
     assert span(np.nan, 0.2) == ""
-    assert [p_words(p) for p in (0.0001, 0.0099, 0.042, 1.0)] == [
-        *("p = 0.0001", "p = 0.0099", "p = 0.04", "p = 1.00"),
-    ]
+    assert [p_words(p) for p in (0.0001, 0.0099, 0.042, 1.0)] == [*("p = 0.0001", "p = 0.0099", "p = 0.04", "p = 1.00")]
 
 
 def test_each_kind_has_sentences_of_its_own(two):
     told = found(two)
     assert {one.kind for one in told} == {"encoder", "decoder"}
     assert {one.topic for one in told} == {TOPIC}
-    assert [
-        one.text.split(" of ")[0] for one in told if "of a layer are" in one.text and not one.goes_on
-    ] == [
+    assert [one.text.split(" of ")[0] for one in told if "of a layer are" in one.text and not one.goes_on] == [
         "Encoder heads",
         "Decoder heads",
     ]

@@ -5,12 +5,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from headscope.analyses.distribution.accumulator import (
-    FEWEST_GROUPS,
-    MOST_GROUPS,
-    DistributionAccumulator,
-    groups_for,
-)
+from headscope.analyses.distribution.accumulator import FEWEST_GROUPS, MOST_GROUPS, DistributionAccumulator, groups_for
 from headscope.analyses.distribution.measure import distribution_table
 from headscope.analyses.distribution.row_measures import BINS, MEASURES, NAMES
 from headscope.attention.model.examination import examine
@@ -53,9 +48,7 @@ def looped(model, known, projections):
                     if classes[row] in SPECIAL:
                         continue
                     line = weights[head, row].tolist()
-                    total = sum(
-                        line[key] * (value[head * value.shape[0] // heads, key] @ own) for key in range(keys)
-                    )
+                    total = sum(line[key] * (value[head * value.shape[0] // heads, key] @ own) for key in range(keys))
                     place["output_norm"].append(float(total.norm()))
                     place["non_sink"].append(sum(w for w, c in zip(line, classes) if c not in SPECIAL))
                     place["entropy"].append(-sum(w * np.log(w) for w in line if w > 0))

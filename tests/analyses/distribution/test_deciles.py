@@ -63,9 +63,7 @@ def test_bins_are_those_between_the_edges(name):
     measure, rng = MEASURES[name], np.random.default_rng(1)
     values = np.concatenate([rng.uniform(0, 1, 500), np.exp(rng.normal(0, 4, 500)), measure.edges * 1.0001])
     places = measure.bins(torch.from_numpy(values)).numpy()
-    np.testing.assert_array_equal(
-        np.bincount(places, minlength=len(measure.edges) - 1), counted(measure, values)
-    )
+    np.testing.assert_array_equal(np.bincount(places, minlength=len(measure.edges) - 1), counted(measure, values))
 
 
 def test_quantiles_worked_by_hand():

@@ -78,9 +78,7 @@ def test_what_is_kept_is_what_a_plain_loop_keeps():
 
 
 def test_another_seed_keeps_other_rows():
-    hashes = [
-        set(scanned(HandMadeSource(SEGMENTS, random_map), seed=seed)[0].rows["hash"]) for seed in (0, 1)
-    ]
+    hashes = [set(scanned(HandMadeSource(SEGMENTS, random_map), seed=seed)[0].rows["hash"]) for seed in (0, 1)]
     assert not hashes[0] & hashes[1]
 
 
@@ -137,10 +135,7 @@ def test_a_learned_sink_is_a_key_without_a_token():
     seen = set()
     for row, layer, head in zip(found.rows, found.layer, found.head, strict=True):
         segment = by_name[found.segments[row["segment"]]]
-        line, sink = (
-            beside_a_sink(segment)[layer, head, row["row"]],
-            random_sink(segment)[layer, head, row["row"]],
-        )
+        line, sink = (beside_a_sink(segment)[layer, head, row["row"]], random_sink(segment)[layer, head, row["row"]])
         expected = NO_KEY if sink > line.max() else int(line.argmax())
         assert row["key"] == expected
         assert row["weight"] == pytest.approx(max(sink, line.max()), rel=1e-6)

@@ -81,9 +81,7 @@ def test_saved_maps_have_all_but_what_is_written(run, result, tmp_path):
     merged = table.merge(own, on=keys, suffixes=("", "_own"))
     written = merged["measure"] == "output_norm"
     assert merged.loc[written, "value"].isna().all()
-    np.testing.assert_allclose(
-        merged.loc[~written, "value"], merged.loc[~written, "value_own"], rtol=0.02, atol=0.02
-    )
+    np.testing.assert_allclose(merged.loc[~written, "value"], merged.loc[~written, "value_own"], rtol=0.02, atol=0.02)
     examples = found.table("distribution_examples")
     assert set(examples["measure"]) == {"non_sink"}
     assert all(row["tokens"][row["row"] - row["start"]] for row in examples.to_dict("records"))

@@ -94,9 +94,7 @@ def test_a_card_has_what_the_tables_have(sink):
     run = with_distribution(mock_inputs.encoder(2, 3), sink=sink)
     (kind,) = kinds_of(run)
     told = json.loads(json_text(distribution_cards(run, kind)))["distribution"]
-    table = (
-        run.tables.get("distribution").set_index(["layer", "head", "measure", "decile"])["value"].sort_index()
-    )
+    table = run.tables.get("distribution").set_index(["layer", "head", "measure", "decile"])["value"].sort_index()
     for measure in told["measures"]:
         assert measure["label"] == MEASURES[measure["name"]].label
         for place, line in enumerate(measure["deciles"]):

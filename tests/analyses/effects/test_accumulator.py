@@ -78,9 +78,7 @@ def test_the_false_discovery_rate_is_over_all_heads():
     expected = stats.false_discovery_control(results[0].p[0].reshape(-1), method="bh")
     np.testing.assert_allclose(loss["q_value"], expected, rtol=1e-12)
     assert table[table["measure"] == "kl"]["q_value"].isna().all()
-    assert loss[["layer", "head"]].values.tolist() == [
-        [layer, head] for layer in (1, 2) for head in (1, 2, 3)
-    ]
+    assert loss[["layer", "head"]].values.tolist() == [[layer, head] for layer in (1, 2) for head in (1, 2, 3)]
 
 
 def test_few_documents_have_no_intervals_and_no_test():

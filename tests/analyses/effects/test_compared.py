@@ -74,8 +74,7 @@ def test_what_is_said_and_drawn(run, heads):
     said = compared_findings(about(run))
     first = ranked_apart(heads)[0]
     assert any(
-        each.text
-        == f"Head {first.layer}-{first.head} is number {first.high_rank} of 12 by {first.high} and number "
+        each.text == f"Head {first.layer}-{first.head} is number {first.high_rank} of 12 by {first.high} and number "
         f"{first.low_rank} by {first.low}."
         for each in said
     )

@@ -67,11 +67,7 @@ def test_effects_on_logits_and_their_intervals_are_those_of_a_loop(measured):
             sums[documents.index(document)] += value[row["measure"]]
             numbers[documents.index(document)] += 1
         interval = ratio_interval(sums, numbers, scale="real")
-        for column, expected in (
-            ("value", interval.value),
-            ("ci_low", interval.low),
-            ("ci_high", interval.high),
-        ):
+        for column, expected in (("value", interval.value), ("ci_low", interval.low), ("ci_high", interval.high)):
             assert row[column] == pytest.approx(float(expected), rel=1e-4, abs=1e-7)
 
 

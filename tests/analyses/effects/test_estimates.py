@@ -39,11 +39,7 @@ def made_up_effects(*, gradient=True, seed=0):
     q = np.where(np.abs(loss) > 0.005, 0.01, 0.5)
     rows = []
     for layer, head in np.ndindex(LAYERS, HEADS):
-        values = {
-            "loss": loss,
-            "kl": np.abs(loss),
-            **({"attribution": attribution, "gate": gate} if gradient else {}),
-        }
+        values = {"loss": loss, "kl": np.abs(loss), **({"attribution": attribution, "gate": gate} if gradient else {})}
         for measure, numbers in values.items():
             value = numbers[layer, head]
             rows.append(
@@ -147,15 +143,10 @@ def test_what_is_said():
 
 def test_several_missed_heads_are_listed():
     effects = made_up_effects()[0]
-    of_large = (
-        effects["layer"].isin([1, 2]) & effects["head"].isin([2, 3]) & (effects["measure"] == "attribution")
-    )
+    of_large = effects["layer"].isin([1, 2]) & effects["head"].isin([2, 3]) & (effects["measure"] == "attribution")
     effects.loc[of_large, "value"] = 0.0
     texts = [each.text for each in estimate_findings(about(run_of(effects)))]
-    assert (
-        "Attribution finds 0 of the 3 heads with the largest effects (the top tenth), the gate estimate 2."
-        in texts
-    )
+    assert "Attribution finds 0 of the 3 heads with the largest effects (the top tenth), the gate estimate 2." in texts
     assert "Attribution misses 3 of these heads, which are in its lower half: 1-2, 2-3 and 3-4." in texts
 
 
@@ -216,9 +207,7 @@ def test_the_terminal_has_a_line_an_estimate():
         "attribution: 1 of the 3 heads with the largest effects found; 1 of them in its lower half; wrong sign for "
         f"{wrong} of {(q < 0.05).sum()} heads with an effect; slope of effects "
     )
-    assert lines[1].startswith(
-        "the gate estimate: 2 of the 3 heads with the largest effects found; 1 of them in its "
-    )
+    assert lines[1].startswith("the gate estimate: 2 of the 3 heads with the largest effects found; 1 of them in its ")
     assert list(estimate_lines(pd.DataFrame(columns=EFFECT_ESTIMATES.names), {"decoder": ""})) == []
 
 
@@ -228,8 +217,7 @@ def some_changed():
     in_order = sorted(np.ndindex(LAYERS, HEADS), key=lambda each: -estimates["gate"][each])
     changed = {*in_order[:6], *in_order[8:13], (2, 3)}
     gone = [
-        row.measure in ("loss", "kl") and (row.layer - 1, row.head - 1) not in changed
-        for row in effects.itertuples()
+        row.measure in ("loss", "kl") and (row.layer - 1, row.head - 1) not in changed for row in effects.itertuples()
     ]
     return effects[~np.array(gone)].reset_index(drop=True), loss, changed, in_order
 
@@ -251,10 +239,7 @@ def test_where_some_heads_were_changed_the_drawn_ones_say_what_is_overlooked():
     )
     assert not any("finds" in text or "misses" in text for text in texts)
     said = [each.text for each in effect_findings(about(run))]
-    assert (
-        said[0]
-        == "12 heads of 24 were changed: half with the largest gate estimates, half drawn from the others."
-    )
+    assert said[0] == "12 heads of 24 were changed: half with the largest gate estimates, half drawn from the others."
     assert all(len(each.split()) <= 25 for each in (*texts, *said))
     facts = {"effects": run.manifest["effects"]}
     tables = {name: run.tables.get(name) for name in ("effects", "effect_estimates")}
@@ -278,9 +263,7 @@ def test_the_heads_that_are_changed_are_those_with_the_largest_gates_and_a_draw_
     largest = set(sorted(every, key=every.get)[-6:])
     draws = []
     for seed in range(300):
-        chosen = {
-            (*layer, head) for layer, heads in chosen_heads(gates, 11, seed=seed).items() for head in heads
-        }
+        chosen = {(*layer, head) for layer, heads in chosen_heads(gates, 11, seed=seed).items() for head in heads}
         assert len(chosen) == 11
         assert largest <= chosen
         draws += chosen - largest

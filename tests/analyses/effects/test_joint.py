@@ -136,9 +136,7 @@ def test_against_a_loop_with_hooks(family, request, text):
     table = found["joint_effects"].tables["joint_curves"]
     assert table["n_inputs"].eq(total).all()
     for (name, draw), expected in curves.items():
-        rows = table[
-            (table["order"] == name) & (table["draw"].isna() if draw is None else table["draw"].eq(draw))
-        ]
+        rows = table[(table["order"] == name) & (table["draw"].isna() if draw is None else table["draw"].eq(draw))]
         assert rows["n_removed"].tolist() == [0, *numbers]
         np.testing.assert_allclose(rows["value"], expected / total, rtol=1e-4, atol=1e-5)
     every = table[table["n_removed"] == len(heads)]["value"]
@@ -171,9 +169,7 @@ def test_random_orders_take_heads_of_the_same_layers_at_every_step():
 
 
 def test_a_plan_has_its_sets_in_order():
-    heads = [
-        ((kind, layer), head) for kind in ("encoder", "cross") for layer in range(2) for head in range(2)
-    ]
+    heads = [((kind, layer), head) for kind in ("encoder", "cross") for layer in range(2) for head in range(2)]
     orders = {"effect": np.arange(8)[::-1], "output_norm": np.arange(8)}
     plan = RemovalPlan.of(heads, orders, half=1, seed=3)
     sets = plan.heads()
@@ -260,10 +256,7 @@ def test_twins_of_a_model(folder, text):
         attention, dense = last.attention.self, last.attention.output.dense
         for part in (attention.query, attention.key, attention.value):
             part.weight.mul_(40)
-            part.weight[width : 2 * width], part.bias[width : 2 * width] = (
-                part.weight[:width],
-                part.bias[:width],
-            )
+            part.weight[width : 2 * width], part.bias[width : 2 * width] = (part.weight[:width], part.bias[:width])
         dense.weight[:, 2 * width :] = 0
         dense.weight[:, :width] *= 1e6  # the norm sees the direction of what the twins write, alone
         dense.weight[:, width : 2 * width] = dense.weight[:, :width]
@@ -278,9 +271,7 @@ def test_twins_of_a_model(folder, text):
     assert abs(sums["joint"]) > 100 * abs(sums["total"])
     assert sums["r2_total"] < 0
     texts = [each.text for each in table_sentences(found["joint_effects"].tables)]
-    assert any(
-        each.startswith("Effects of single heads do not add up: 64 random sets of 2 heads") for each in texts
-    )
+    assert any(each.startswith("Effects of single heads do not add up: 64 random sets of 2 heads") for each in texts)
 
 
 def test_sets_fewer_than_heads_learn_from_single_effects():
@@ -324,9 +315,7 @@ def test_shards_batches_and_a_run_that_goes_on_give_the_same_numbers(bert, text,
         check_table(schema, tables.get(schema.name))
     _, found, _ = measured(replace(asked, batch_size=3))
     for name, table in found["joint_effects"].tables.items():
-        np.testing.assert_allclose(
-            table["value"], tables.get(name)["value"], rtol=1e-2, atol=1e-3, err_msg=name
-        )
+        np.testing.assert_allclose(table["value"], tables.get(name)["value"], rtol=1e-2, atol=1e-3, err_msg=name)
     stopped = folder / "stopped"
     shards = []
 
@@ -344,9 +333,7 @@ def test_shards_batches_and_a_run_that_goes_on_give_the_same_numbers(bert, text,
     assert list((stopped / "shards").glob("joint_effects.*"))
     write_run(prepare(asked), stopped)
     for schema in JOINT_TABLES:
-        pd.testing.assert_frame_equal(
-            open_study(stopped).table(schema.name), tables.get(schema.name), check_exact=True
-        )
+        pd.testing.assert_frame_equal(open_study(stopped).table(schema.name), tables.get(schema.name), check_exact=True)
 
 
 def test_what_shapes_it_is_in_its_signature(bert, text):

@@ -137,20 +137,8 @@ def test_in_the_terminal(inputs):
     )
     grid, *lines = render_results(result)
     assert isinstance(grid, Grid)
-    assert tuple(grid.titles) == (
-        "heads removed together",
-        "4",
-        "8",
-        "16",
-        "24",
-        "32",
-        "area",
-        "against random",
-        "95%",
-    )
+    assert tuple(grid.titles) == ("heads removed together", "4", "8", "16", "24", "32", "area", "against random", "95%")
     assert grid.rows[0][-2:] == ["-0.600", "-0.700 to -0.500"]
     assert len(grid.rows) == 7
     assert lines[0].startswith("8 of 32 heads can go together for 0.025 nats")
-    assert lines[-1].startswith(
-        "added loss in nats over 24 inputs, 216 tokens predicted, with so many heads changed"
-    )
+    assert lines[-1].startswith("added loss in nats over 24 inputs, 216 tokens predicted, with so many heads changed")

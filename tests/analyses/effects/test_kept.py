@@ -78,16 +78,12 @@ def predictions(run, by_kind, segment):
     if part.kind == "decoder":
         visible = np.tril(visible)
     uniform = visible / visible.sum(1, keepdims=True)
-    predicted = {
-        ("uniform", layer): np.broadcast_to(uniform, (part.heads, size, size)) for layer in range(part.layers)
-    }
+    predicted = {("uniform", layer): np.broadcast_to(uniform, (part.heads, size, size)) for layer in range(part.layers)}
     every = []
     for each in by_kind[part.kind]:
         rows = each.rows(tokens)
         every += rows.tolist()
-        context = RowContext(
-            rows=rows, visible=visible[rows], queries=tokens, keys=tokens, vocabulary=each.vocabulary
-        )
+        context = RowContext(rows=rows, visible=visible[rows], queries=tokens, keys=tokens, vocabulary=each.vocabulary)
         pairs = each.predictor.read(context)
         for name, layer in product(("explained", "positions"), range(part.layers)):
             weights = each.predictor.predict(
@@ -198,9 +194,7 @@ def test_attention_that_is_its_explanation_keeps_all_of_its_effect(bert, text, m
     _, found, _ = measured(options(bert, text))
     table = found["effect_kept"].tables["effect_kept"]
     heads = {(each.layer, each.head): each for each in replaced_of(table)}
-    shares = (
-        found["explanation"].tables["explanation"].query("measure == 'weight'").set_index(["layer", "head"])
-    )
+    shares = found["explanation"].tables["explanation"].query("measure == 'weight'").set_index(["layer", "head"])
     for layer in (1, 2):
         assert shares.loc[(layer, 1), "explained"] > 0.999
         assert shares.loc[(layer, 2), "explained"] < 0.9
@@ -265,10 +259,7 @@ def test_what_shapes_it_is_in_its_signature(bert, text):
         ({"stages": ("effects",)}, ["effects", "joint_effects"]),
         ({"stages": ("effects",), "intervention": "explained"}, ["explanation", "effect_kept"]),
         ({"stages": ("effects",), "joint_inputs": 0}, ["effects"]),
-        (
-            {"stages": ("effects", "explanation")},
-            ["explanation", "effects", "joint_effects", "effect_kept"],
-        ),
+        ({"stages": ("effects", "explanation")}, ["explanation", "effects", "joint_effects", "effect_kept"]),
         ({"stages": ("effects", "explanation"), "intervention": "explained"}, ["explanation", "effect_kept"]),
         ({"stages": ("explanation",), "intervention": "explained"}, ["explanation"]),
     ],

@@ -65,10 +65,7 @@ def test_without_intervals_the_losses_are_said_and_nothing_is_named():
 def test_the_section_has_its_table_and_figure(inputs):
     (section,) = kept_section(about(inputs))
     assert (section.name, section.title) == ("effect-kept", "Is the explanation the cause?")
-    assert (
-        "The loss is that of masked language modeling: 4.44 nats a token with all heads as they are"
-        in section.html
-    )
+    assert "The loss is that of masked language modeling: 4.44 nats a token with all heads as they are" in section.html
     rows = Tables(section.html).found["table-effect-kept-encoder"][2:]
     assert [row[0] for row in rows][:3] == ["layer 1", "layer 2", "1-1"]
     of = {row[0]: row[1:] for row in rows}
@@ -86,17 +83,13 @@ def test_a_point_for_each_head_whose_effect_is_sure(inputs):
     assert len(heads) == 7
     figure = kept_figure(heads, kind="encoder", roles=None)
     (ax,) = figure.axes
-    points = np.concatenate(
-        [c.get_offsets() for c in ax.collections if str(c.get_gid()).startswith("heads--")]
-    )
+    points = np.concatenate([c.get_offsets() for c in ax.collections if str(c.get_gid()).startswith("heads--")])
     np.testing.assert_allclose(points, [(share, each.kept.value) for each, share in heads])
     assert all(ax.get_ylim()[0] <= y <= ax.get_ylim()[1] for _, y in points)
 
 
 def test_in_the_terminal(inputs):
-    result = StageResult(
-        name="effect_kept", tables={"effect_kept": inputs.table("effect_kept")}, facts=inputs.manifest
-    )
+    result = StageResult(name="effect_kept", tables={"effect_kept": inputs.table("effect_kept")}, facts=inputs.manifest)
     grid, *lines = render_results(result)
     assert isinstance(grid, Grid)
     assert len(grid.rows) == 8 + 2 + 1

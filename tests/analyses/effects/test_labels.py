@@ -60,9 +60,7 @@ def measure_stages(run):
 def by_hand(model_folder, changes=None):
     """Each text's loss by transformers' own code, one text at a time; and the logarithms of what it predicts."""
     tokenizer = tf.AutoTokenizer.from_pretrained(model_folder)
-    model = tf.AutoModelForSequenceClassification.from_pretrained(
-        model_folder, attn_implementation="eager"
-    ).eval()
+    model = tf.AutoModelForSequenceClassification.from_pretrained(model_folder, attn_implementation="eager").eval()
     vocabulary = Encoder(tokenizer).vocabulary
     with hooked(model, examine(model, vocabulary), changes or {}), torch.no_grad():
         answers = [
@@ -119,16 +117,12 @@ def test_a_table_in_memory_gives_the_same(classifiers, table):
     loaded = tf.AutoModelForSequenceClassification.from_pretrained(classifiers["bert"])
     tokenizer = tf.AutoTokenizer.from_pretrained(classifiers["bert"])
     of_model = hs.effects(loaded, tokenizer=tokenizer, text=frame, labels="mood")
-    np.testing.assert_allclose(
-        of_model.table("effects")["value"], of_file.table("effects")["value"], atol=1e-7
-    )
+    np.testing.assert_allclose(of_model.table("effects")["value"], of_file.table("effects")["value"], atol=1e-7)
 
 
 def test_the_report_says_what_is_predicted(classifiers, table, tmp_path):
     model = str(classifiers["bert"])
-    study = hs.report(
-        model, text=table, column="text", labels="mood", include=["effects"], controls=0, out=tmp_path
-    )
+    study = hs.report(model, text=table, column="text", labels="mood", include=["effects"], controls=0, out=tmp_path)
     page = study.report_path.read_text()
     assert "The loss is that of predicting the given labels:" in page
     assert "nats a text with all heads as they are, over 14 inputs, 14 classes predicted" in page
@@ -158,12 +152,8 @@ def test_a_model_without_a_head_for_classes_is_refused(folder, table):
 
 def test_a_model_in_memory_without_one_is_told_its_class(folder, table):
     model = tf.AutoModel.from_pretrained(folder / "bare-bert")
-    loaded = LoadedModel(
-        name="mine", model=model, tokenizer=tf.AutoTokenizer.from_pretrained(folder / "bare-bert")
-    )
-    run_options = RunOptions(
-        loaded_model=loaded, text=(table,), column="text", labels="mood", stages=("effects",)
-    )
+    loaded = LoadedModel(name="mine", model=model, tokenizer=tf.AutoTokenizer.from_pretrained(folder / "bare-bert"))
+    run_options = RunOptions(loaded_model=loaded, text=(table,), column="text", labels="mood", stages=("effects",))
     assert refusal(run_options) == (
         "BertModel has no head for classes, which loss labels needs; load the model with "
         "AutoModelForSequenceClassification, or leave labels out"

@@ -118,8 +118,7 @@ def test_the_number_of_documents_is_that_of_a_test_with_a_power_of_80_percent():
 
 def test_the_batch_size_changes_nothing(bert, text):
     tables = [
-        EffectsMeasurement(prepare(options(bert, text, batch_size=size))).measure().tables["effects"]
-        for size in (1, 9)
+        EffectsMeasurement(prepare(options(bert, text, batch_size=size))).measure().tables["effects"] for size in (1, 9)
     ]
     for column in ("value", "ci_low", "ci_high"):
         np.testing.assert_allclose(tables[0][column], tables[1][column], rtol=2e-3, atol=2e-7)

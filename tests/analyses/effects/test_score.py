@@ -36,9 +36,7 @@ def logit_difference(outputs, inputs):
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     folder = tmp_path_factory.mktemp("score")
-    return str(
-        save_with_head(folder / "llama", save_tiny_llama(folder / "bare", TEXTS), tf.AutoModelForCausalLM)
-    )
+    return str(save_with_head(folder / "llama", save_tiny_llama(folder / "bare", TEXTS), tf.AutoModelForCausalLM))
 
 
 def study_of(model, score, **more):
@@ -114,9 +112,7 @@ def test_what_is_no_score_is_refused(model):
     def loss(outputs, inputs):
         return outputs.logits[:, 0, 0]
 
-    assert refusal(model, loss) == (
-        "score is named 'loss', as a measure of effects is; give the function another name"
-    )
+    assert refusal(model, loss) == ("score is named 'loss', as a measure of effects is; give the function another name")
 
 
 def test_what_returns_no_numbers_is_refused(model):

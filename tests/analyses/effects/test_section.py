@@ -100,18 +100,13 @@ def test_the_table_is_the_frame(inputs):
         expected = [loss["value"], loss["ci_low"], loss["ci_high"], divergence["value"]]
         assert read == pytest.approx(expected, rel=0.06, abs=5e-4)
         assert row[3] == "0.001"
-    assert (
-        "The loss is that of masked language modeling: 3.46 nats a token with all heads as they are"
-        in page.text
-    )
+    assert "The loss is that of masked language modeling: 3.46 nats a token with all heads as they are" in page.text
     assert "Without head 1-1 the loss rises most" in page.text
 
 
 def test_the_figure_has_a_point_a_head_at_its_effect(inputs):
     effects = added_losses(inputs.tables.get("effects"), "encoder")
-    assert [each.added.value for each in effects] == sorted(
-        (each.added.value for each in effects), reverse=True
-    )
+    assert [each.added.value for each in effects] == sorted((each.added.value for each in effects), reverse=True)
     figure = effect_figure(effects, kind="encoder", roles=inputs.roles)
     (ax,) = figure.axes
     points = np.concatenate(

@@ -99,10 +99,7 @@ def causal_map(segment):
 @pytest.mark.parametrize("how", [{}, {"height": 7, "side": "left", "batch_size": 3}])
 @pytest.mark.parametrize(
     ("experiment", "make", "segments", "names"),
-    [
-        ("repeated", CopyAccumulator, REPEATED, COPYING),
-        ("needle", RetrievalAccumulator, NEEDLES, ("retrieval",)),
-    ],
+    [("repeated", CopyAccumulator, REPEATED, COPYING), ("needle", RetrievalAccumulator, NEEDLES, ("retrieval",))],
 )
 def test_every_number_is_that_of_a_plain_loop(experiment, make, segments, names, how):
     source = HandMadeSource(segments, causal_map, kind="decoder", **how)
@@ -169,9 +166,7 @@ def check_model(run, result, family, *, causal):
             if not segments:
                 continue
             exact = [lengths_by_hand(model, family, segment) for segment in segments]
-            expected, left_out = plain(
-                experiment, ASKED[experiment], segments, exact, causal=causal, special=special
-            )
+            expected, left_out = plain(experiment, ASKED[experiment], segments, exact, causal=causal, special=special)
             assert left_out.sum() == 0
             for name, (value, n) in expected.items():
                 found, rows = numbers(result, experiment, name)
@@ -209,9 +204,7 @@ def test_controls_are_measured_by_both(grouped):
     _, result = grouped
     for experiment, one in EXPERIMENTS.items():
         for name in one.behaviors:
-            weight, norm = (
-                numbers(result, experiment, name, model="control", by=by) for by in ("weight", "norm")
-            )
+            weight, norm = (numbers(result, experiment, name, model="control", by=by) for by in ("weight", "norm"))
             np.testing.assert_array_equal(norm[1], weight[1], err_msg=name)
             assert len(norm[0]) == 8
     # Which head stands for a behavior is chosen by weights, once.

@@ -68,12 +68,7 @@ def test_every_experiment_is_done_on_a_decoder_and_its_control(result):
     facts = result.facts["experiments"]
     # As many sequences as the text has inputs, between 16 and 64; a control reads 16 of them, and 64 rows of each.
     number = min(max(facts["shuffled"]["inputs"], 16), 64)
-    assert facts["repeated"] == {
-        "inputs": number,
-        "documents": number,
-        "tokens": number * 128,
-        "longest": 128,
-    }
+    assert facts["repeated"] == {"inputs": number, "documents": number, "tokens": number * 128, "longest": 128}
     rows = heads[(heads["experiment"] == "repeated") & heads["head"].notna()].groupby("model")["n_rows"].max()
     assert rows.to_dict() == {"trained": number * 64, "control": 16 * 64}
     assert facts["needle"]["longest"] == 128
@@ -232,9 +227,7 @@ def test_what_is_not_shown_or_not_tested_is_said_so():
     said, page = told(shows=False)
     assert said == ["No head shows induction over repeated random tokens."]
     said, page = told(shows=None, interval=False)
-    assert said == [
-        "Not tested over repeated random tokens, which needs at least 10 documents: induction.",
-    ]
+    assert said == ["Not tested over repeated random tokens, which needs at least 10 documents: induction."]
     assert "not tested" in page
 
 

@@ -72,9 +72,7 @@ def attention(segment: Segment) -> np.ndarray:
     """A head whose verbs look at their objects, and one whose words look at earlier mentions of their entity."""
     n = len(segment)
     scores = np.zeros((1, 2, n, n))
-    for word, (head, relation) in enumerate(
-        zip(segment.fields["heads"], segment.fields["relns"], strict=True)
-    ):
+    for word, (head, relation) in enumerate(zip(segment.fields["heads"], segment.fields["relns"], strict=True)):
         scores[0, 0, head, word + 1] += 5.0 * (relation == "obj")
     table = segment.fields["mentions"]
     for one, entity in zip(table.heads, table.entities, strict=True):
@@ -96,10 +94,7 @@ def explained():
     design = sample_design(samples, list(FEATURES.values()), contexts_of(samples, vocabulary), seed=0)
     heads = explain(design, [0], (WEIGHT,))[0][WEIGHT]
     rows, groups = head_rows({}, heads, columns=design.columns, texts=vocabulary.texts, special=Special())
-    return [
-        (row, {group["group"]: group["share"] for group in groups if group["head"] == row["head"]})
-        for row in rows
-    ]
+    return [(row, {group["group"]: group["share"] for group in groups if group["head"] == row["head"]}) for row in rows]
 
 
 @pytest.mark.slow
@@ -107,9 +102,7 @@ def test_a_head_of_verbs_is_said_to_look_at_their_objects(explained):
     row, groups = explained[0]
     assert row["explained"] > 0.97
     assert set(groups) == {"dependents"}
-    assert row[
-        "sentence"
-    ] == f"{100 * row['explained']:.0f}% explained: attends to the direct object of a verb (" + (
+    assert row["sentence"] == f"{100 * row['explained']:.0f}% explained: attends to the direct object of a verb (" + (
         f"{100 * groups['dependents']:.0f})"
     )
 

@@ -73,9 +73,7 @@ def test_the_rows_are_predicted_as_they_say(sample, head):
 
 def test_the_row_that_no_feature_tells_is_predicted_worst(sample, head):
     rows = list(
-        example_records(
-            {"corpus": "text", "kind": "encoder", "layer": 1}, [head], sample=sample, tokenizer=NamesOnly()
-        )
+        example_records({"corpus": "text", "kind": "encoder", "layer": 1}, [head], sample=sample, tokenizer=NamesOnly())
     )
     assert [(row["prediction"], row["rank"]) for row in rows] == [(BEST, 1), (WORST, 1), (WORST, 2)]
     check_table(EXPLANATION_EXAMPLES, EXPLANATION_EXAMPLES.frame(rows))
@@ -151,16 +149,11 @@ def test_a_card_has_what_the_table_has():
         expected = [row for row in examples if (row["layer"], row["head"]) == (layer + 1, head + 1)]
         for row, other in zip(rows, expected, strict=True):
             assert (row["prediction"], row["explained"]) == (other["prediction"], other["explained"])
-            assert (row["attention"], row["predicted"]) == (
-                list(other["attention"]),
-                list(other["predicted"]),
-            )
+            assert (row["attention"], row["predicted"]) == (list(other["attention"]), list(other["predicted"]))
             assert words[row["token"]] == other["row_token"]
             joined = [at for at, number in enumerate(row["words"]) if number < 0]
             assert joined == list(other["continues_word"])
-            assert [words[number if number >= 0 else ~number] for number in row["words"]] == list(
-                other["tokens"]
-            )
+            assert [words[number if number >= 0 else ~number] for number in row["words"]] == list(other["tokens"])
             assert row["gaps"] == [1, 4]
             assert row["at"] == (3 if other["row"] == 9 else -1)
 

@@ -134,12 +134,8 @@ PLAIN = {
     "earlier": lambda i, j: j < i,
     "same_sentence": lambda i, j: SENTENCES[i] == SENTENCES[j],
     "sentences_apart": lambda i, j: abs(SENTENCES[i] - SENTENCES[j]),
-    "ends_sentence": lambda i, j: (
-        SENTENCES[i] == SENTENCES[j] and (j == N - 1 or SENTENCES[j + 1] > SENTENCES[j])
-    ),
-    "begins_sentence": lambda i, j: (
-        SENTENCES[i] == SENTENCES[j] and (j == 0 or SENTENCES[j - 1] < SENTENCES[j])
-    ),
+    "ends_sentence": lambda i, j: SENTENCES[i] == SENTENCES[j] and (j == N - 1 or SENTENCES[j + 1] > SENTENCES[j]),
+    "begins_sentence": lambda i, j: SENTENCES[i] == SENTENCES[j] and (j == 0 or SENTENCES[j - 1] < SENTENCES[j]),
     "log_place": lambda i, j: math.log(1 + j),
     "relative_place": lambda i, j: j / (N - 1),
     "first": lambda i, j: j == 0,
@@ -191,15 +187,10 @@ _AFTER += ("ends_word", "capital", "digit", "length", "log_frequency")
 PLAIN |= {f"after_{name}": lambda i, j, name=name: PLAIN[name](i, j - 1) if j else 0 for name in _AFTER}
 _KINDS = ("period_comma", "other_punctuation", "continuation", "word_start", "ends_word")
 _KINDS += ("length", "capital", "digit", "log_frequency")
+PLAIN |= {f"near_{name}": lambda i, j, name=name: 1 <= abs(i - j) <= 8 and PLAIN[name](i, j) for name in _KINDS}
+PLAIN |= {f"distant_{name}": lambda i, j, name=name: math.log(1 + abs(i - j)) * PLAIN[name](i, j) for name in _KINDS}
 PLAIN |= {
-    f"near_{name}": lambda i, j, name=name: 1 <= abs(i - j) <= 8 and PLAIN[name](i, j) for name in _KINDS
-}
-PLAIN |= {
-    f"distant_{name}": lambda i, j, name=name: math.log(1 + abs(i - j)) * PLAIN[name](i, j) for name in _KINDS
-}
-PLAIN |= {
-    f"end_{name}": lambda i, j, name=name: ends(i) and PLAIN[name](i, j)
-    for name in ("first", "log_place", "capital")
+    f"end_{name}": lambda i, j, name=name: ends(i) and PLAIN[name](i, j) for name in ("first", "log_place", "capital")
 }
 PLAIN |= {
     f"long_{name}": lambda i, j, name=name: PLAIN["length"](i, i) * PLAIN[name](i, j)

@@ -52,14 +52,7 @@ def test_a_run_without_explanations_says_nothing_of_them():
 
 
 def test_a_bar_has_what_each_color_adds_and_leaves_out_what_takes_away():
-    rows = [
-        ("cls", 0.4),
-        ("distance", 0.2),
-        ("side", 0.1),
-        ("previous", 0.05),
-        ("tokens", -0.02),
-        ("own", 0.03),
-    ]
+    rows = [("cls", 0.4), ("distance", 0.2), ("side", 0.1), ("previous", 0.05), ("tokens", -0.02), ("own", 0.03)]
     groups = pd.DataFrame([{"layer": 2, "head": 3, "group": group, "share": share} for group, share in rows])
     (bar,) = stacked(groups).items()
     assert bar == ((2, 3), pytest.approx({"cls": 0.4, "position": 0.3, "previous": 0.05, "added": 0.03}))

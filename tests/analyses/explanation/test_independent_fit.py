@@ -23,10 +23,7 @@ MIXTURES = (
 def noisy(scores, *, seed):
     """Attention made of features and noise, as no features separate it perfectly."""
     rng = np.random.default_rng(seed)
-    heads = [
-        planted(scores, each) * np.exp(0.8 * rng.normal(size=planted(scores, each).shape))
-        for each in inputs()
-    ]
+    heads = [planted(scores, each) * np.exp(0.8 * rng.normal(size=planted(scores, each).shape)) for each in inputs()]
     return [head / head.sum(1, keepdims=True) for head in heads]
 
 
@@ -69,9 +66,7 @@ def fitted_by_scipy(tables, attention, ridge):
 
     def objective(coefficients):
         loss, gradient = 0.5 * ridge @ coefficients**2, ridge * coefficients
-        for table, weights, log_p in zip(
-            tables, attention, log_predictions(tables, coefficients), strict=True
-        ):
+        for table, weights, log_p in zip(tables, attention, log_predictions(tables, coefficients), strict=True):
             loss -= float((weights * log_p).sum()) / rows
             gradient = gradient + np.einsum("rk,rkc->c", np.exp(log_p) - weights, table) / rows
         return loss, gradient
@@ -97,9 +92,7 @@ def test_the_explained_share_is_that_of_scipy(heads, sample, head):
         attention = [weights / weights.sum(1, keepdims=True) for weights in attention]
         parts = {
             side: [
-                (table, each)
-                for table, each, of_half in zip(tables, attention, fits, strict=True)
-                if of_half is side
+                (table, each) for table, each, of_half in zip(tables, attention, fits, strict=True) if of_half is side
             ]
             for side in (True, False)
         }
@@ -107,8 +100,7 @@ def test_the_explained_share_is_that_of_scipy(heads, sample, head):
             [
                 np.full(
                     part.stop - part.start,
-                    RIDGE
-                    + (selected.columns.token_ridge or 0.0) / sum(len(table) for table, _ in parts[True])
+                    RIDGE + (selected.columns.token_ridge or 0.0) / sum(len(table) for table, _ in parts[True])
                     if group == TOKENS
                     else RIDGE,
                 )

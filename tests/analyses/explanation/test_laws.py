@@ -99,11 +99,7 @@ def tables_of(accumulator, threads=1):
     def context_of(sample, visible):
         queries, keys = sample.segment.queries, sample.segment.keys
         return RowContext(
-            rows=sample.rows,
-            visible=visible,
-            queries=queries,
-            keys=keys,
-            vocabulary=vocabulary.with_counts(counts),
+            rows=sample.rows, visible=visible, queries=queries, keys=keys, vocabulary=vocabulary.with_counts(counts)
         )
 
     design = sample_design(samples, list(FEATURES.values()), context_of, seed=0)
@@ -112,9 +108,7 @@ def tables_of(accumulator, threads=1):
         for measure, heads in by_measure.items():
             of = {"corpus": "text", "kind": "encoder", "layer": layer + 1, "measure": measure}
             of["model"] = "trained"
-            rows, parts = head_rows(
-                of, heads, columns=design.columns, texts=vocabulary.texts, special=Special()
-            )
+            rows, parts = head_rows(of, heads, columns=design.columns, texts=vocabulary.texts, special=Special())
             explanations += rows
             groups += parts
             of = {"corpus": "text", "kind": "encoder", "layer": layer + 1}

@@ -84,22 +84,16 @@ def test_the_fit_is_that_of_scipy(seed):
             loss -= target.attention[start : start + length] @ row
         return loss / target.n_rows + 0.5 * penalty @ coefficients**2
 
-    theirs = minimize(
-        objective, np.zeros(table.shape[1]), method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-8}
-    )
+    theirs = minimize(objective, np.zeros(table.shape[1]), method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-8})
     ours = fit(Columns(design, GROUPS), target)
     assert objective(ours) <= theirs.fun + 1e-10
-    np.testing.assert_allclose(
-        log_softmax(table @ ours, design), log_softmax(table @ theirs.x, design), atol=1e-4
-    )
+    np.testing.assert_allclose(log_softmax(table @ ours, design), log_softmax(table @ theirs.x, design), atol=1e-4)
     uniform = objective(np.zeros(table.shape[1]))
     assert abs(objective(ours) - theirs.fun) < 1e-6 * uniform
 
 
 def test_perfect_separation_stays_finite():
-    design = Design(
-        starts=np.array([0, 3]), n_cells=6, blocks={"x": Block(dense=np.array([[0.0, 1, 0, 1, 0, 0]]))}
-    )
+    design = Design(starts=np.array([0, 3]), n_cells=6, blocks={"x": Block(dense=np.array([[0.0, 1, 0, 1, 0, 0]]))})
     attention = np.array([0.0, 1, 0, 1, 0, 0])
     coefficients = fit(Columns(design, ["x"]), Target.of(attention, design))
     assert 8 < coefficients[0] < 30

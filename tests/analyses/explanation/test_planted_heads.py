@@ -47,10 +47,7 @@ def attention_of(scores):
 @pytest.fixture(scope="module")
 def explanations():
     rng = np.random.default_rng(0)
-    noise = [
-        np.exp(2 * rng.normal(size=(len(each.rows), len(each.tokens)))).astype(np.float64)
-        for each in inputs()
-    ]
+    noise = [np.exp(2 * rng.normal(size=(len(each.rows), len(each.tokens)))).astype(np.float64) for each in inputs()]
     heads = {name: attention_of(scores) for name, scores in MIXTURES.items()}
     heads[AVOIDS] = attention_of({"cls": 2.0, "favors": -5.0})
     heads[FROM_MARKS] = attention_of({"sep_from_marks": 5.0})

@@ -11,11 +11,7 @@ from headscope.analyses.explanation.predicted import Predictor
 from headscope.analyses.explanation.tables import WEIGHT
 from support.planted_explanations import context, inputs, planted, sample_of
 
-HEADS = (
-    {"previous": 5.0, "favors": 3.0},
-    {"sep_from_marks": 5.0, "cls": 2.0},
-    {"before_2": 4.0, "log_place": 1.0},
-)
+HEADS = ({"previous": 5.0, "favors": 3.0}, {"sep_from_marks": 5.0, "cls": 2.0}, {"before_2": 4.0, "log_place": 1.0})
 
 
 @pytest.fixture(scope="module")

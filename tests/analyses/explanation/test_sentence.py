@@ -10,11 +10,7 @@ from headscope.statistics.statistic import Special
 
 
 def test_groups_are_named_from_the_largest_share_to_the_smallest():
-    parts = [
-        Part(group="word_pieces", share=0.12),
-        Part(group="cls", share=0.61),
-        Part(group="previous", share=0.22),
-    ]
+    parts = [Part(group="word_pieces", share=0.12), Part(group="cls", share=0.61), Part(group="previous", share=0.22)]
     assert explanation_sentence(0.95, parts) == (
         "95% explained: attends to [CLS] (61), the previous token (22) and pieces of the same word (12)"
     )
@@ -23,10 +19,7 @@ def test_groups_are_named_from_the_largest_share_to_the_smallest():
 def test_special_tokens_are_called_as_the_model_calls_them():
     parts = [Part(group="cls", share=0.5), Part(group="sep", share=0.2)]
     special = Special(cls="<s>", sep="</s>")
-    assert (
-        explanation_sentence(0.7, parts, special=special)
-        == "70% explained: attends to <s> (50) and </s> (20)"
-    )
+    assert explanation_sentence(0.7, parts, special=special) == "70% explained: attends to <s> (50) and </s> (20)"
 
 
 def test_favored_tokens_are_written_as_they_are():
@@ -45,9 +38,7 @@ def test_all_groups_of_what_attends_are_said_once():
         Part(group=WHAT_ATTENDS, share=0.2),
         Part(group="attending_place", share=0.1),
     ]
-    assert explanation_sentence(0.7, parts) == (
-        "70% explained: attends to [SEP] (40) and depends on what attends (30)"
-    )
+    assert explanation_sentence(0.7, parts) == ("70% explained: attends to [SEP] (40) and depends on what attends (30)")
 
 
 def test_groups_that_would_do_as_well_are_named():
@@ -144,18 +135,13 @@ def vowels(rows):
 
 
 def test_a_feature_of_a_user_has_a_group_of_its_own():
-    feature = Feature(
-        name="vowels", group="vowels", label="vowels", sentence="words with vowels", compute=vowels
-    )
+    feature = Feature(name="vowels", group="vowels", label="vowels", sentence="words with vowels", compute=vowels)
     catalog = CATALOG.plus([feature])
     assert catalog.features["vowels"] is feature
     assert "vowels" not in FEATURES
     assert "vowels" not in GROUPS
     parts = [Part(group="vowels", share=0.4)]
-    assert (
-        explanation_sentence(0.4, parts, catalog=catalog)
-        == "40% explained: attends to words with vowels (40)"
-    )
+    assert explanation_sentence(0.4, parts, catalog=catalog) == "40% explained: attends to words with vowels (40)"
 
 
 def test_a_feature_cannot_take_the_name_of_another():

@@ -18,9 +18,7 @@ from support.model_folders import save_tiny_masked_lm
 from support.planted_explanations import context, inputs, sample_of, vocabulary
 
 KEYS = TextFeature(
-    name="ends_in_e",
-    sentence="tokens that end in e",
-    compute=lambda text: [t.endswith("e") for t in text.tokens],
+    name="ends_in_e", sentence="tokens that end in e", compute=lambda text: [t.endswith("e") for t in text.tokens]
 )
 
 
@@ -41,9 +39,9 @@ def rows_of(number=0):
 def test_a_function_is_given_the_tokens_and_what_is_known_of_them():
     each, rows = rows_of()
     seen = []
-    catalog_with(
-        [TextFeature(name="a", sentence="a", compute=lambda text: seen.append(text) or text.ids)]
-    ).features["a"].compute(rows)
+    catalog_with([TextFeature(name="a", sentence="a", compute=lambda text: seen.append(text) or text.ids)]).features[
+        "a"
+    ].compute(rows)
     (text,) = seen
     assert len(text) == len(text.tokens) == len(each.tokens)
     names = [vocabulary().texts[number] for number in each.tokens.ids]
@@ -51,15 +49,9 @@ def test_a_function_is_given_the_tokens_and_what_is_known_of_them():
     assert text.special.tolist() == [token == "" for token in names]
     np.testing.assert_array_equal(text.word_ids, each.tokens.word_ids)
     assert all(
-        text.words[word].endswith(token)
-        for token, word in zip(names, text.word_ids)
-        if word >= 0 and token[:1] == "s"
+        text.words[word].endswith(token) for token, word in zip(names, text.word_ids) if word >= 0 and token[:1] == "s"
     )
-    assert (text.tags, text.relations, text.entities) == (
-        each.annotation.tags,
-        each.annotation.relations,
-        None,
-    )
+    assert (text.tags, text.relations, text.entities) == (each.annotation.tags, each.annotation.relations, None)
 
 
 @pytest.mark.parametrize("feature", [KEYS, PAIRS], ids=["of keys", "of pairs"])
@@ -71,8 +63,7 @@ def test_what_a_function_returns_is_taken_at_the_rows(feature):
         expected = [[float(token.endswith("e")) for token in tokens] for _ in each.rows]
     else:
         expected = [
-            [float(tokens[i][:1] == tokens[j][:1] != "" and i != j) for j in range(len(tokens))]
-            for i in each.rows
+            [float(tokens[i][:1] == tokens[j][:1] != "" and i != j) for j in range(len(tokens))] for i in each.rows
         ]
     np.testing.assert_array_equal(computed, expected)
 
@@ -150,9 +141,7 @@ def test_a_run_takes_features_and_measures_again_where_one_has_changed(tmp_path)
             return [token.endswith(ending) for token in text.tokens]
 
         mine = hs.TextFeature(name="ends_so", sentence=f"tokens that end in {ending}", compute=ends)
-        return hs.explanation(
-            model, text=texts, features=[mine], controls=0, packing="single", out=tmp_path / "out"
-        )
+        return hs.explanation(model, text=texts, features=[mine], controls=0, packing="single", out=tmp_path / "out")
 
     assert len(explained("ing").table("explanation"))
     assert set(seen) == {"ing"}
@@ -167,10 +156,7 @@ def test_a_name_of_the_catalog_is_refused_before_anything_is_read(tmp_path):
     taken = TextFeature(name="previous", sentence="mine", compute=len)
     with pytest.raises(OptionError) as refused:
         hs.explanation(
-            str(save_tiny_masked_lm(tmp_path / "model")),
-            text=["The cat sat."] * 2,
-            features=[taken],
-            controls=0,
+            str(save_tiny_masked_lm(tmp_path / "model")), text=["The cat sat."] * 2, features=[taken], controls=0
         )
     assert str(refused.value) == (
         "there is a feature 'previous' already; expected a name that is not in the catalog: give the feature another "

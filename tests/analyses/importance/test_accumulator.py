@@ -14,10 +14,7 @@ from headscope.analyses.importance.accumulator import (
     importance_sums,
     pair_counts,
 )
-from headscope.analyses.importance.measure import (
-    importance_differences,
-    importance_table,
-)
+from headscope.analyses.importance.measure import importance_differences, importance_table
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
@@ -99,12 +96,8 @@ def test_values_are_those_of_plain_loops(kind, height):
 
 def test_a_hand_worked_case():
     """Three tokens, [CLS] word [SEP]; the last row is padding and holds what is no number."""
-    weights = torch.tensor(
-        [[0.5, 0.25, 0.25, 0.0], [0.0, 1.0, 0.0, 0.0], [0.2, 0.2, 0.6, 0.0], [torch.nan] * 4]
-    )
-    gradient = torch.tensor(
-        [[2.0, -4.0, 1.0, 9.0], [-1.0, 0.5, 0.0, 9.0], [3.0, 0.0, -1.0, 9.0], [torch.nan] * 4]
-    )
+    weights = torch.tensor([[0.5, 0.25, 0.25, 0.0], [0.0, 1.0, 0.0, 0.0], [0.2, 0.2, 0.6, 0.0], [torch.nan] * 4])
+    gradient = torch.tensor([[2.0, -4.0, 1.0, 9.0], [-1.0, 0.5, 0.0, 9.0], [3.0, 0.0, -1.0, 9.0], [torch.nan] * 4])
     pairs = torch.zeros(1, 4, 4, dtype=torch.bool)
     pairs[0, :3, :3] = True
     classes = torch.tensor([[KeyClass.CLS, KeyClass.OTHER, KeyClass.SEP, KeyClass.OTHER]])

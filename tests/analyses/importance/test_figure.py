@@ -17,9 +17,7 @@ def table():
 
 def rows_of(table, measure, name, kind="encoder"):
     own = table[(table["measure"] == measure) & (table["key_class"] == name) & (table["kind"] == kind)]
-    return own[own["head"].notna()].sort_values(["layer", "head"]), own[own["head"].isna()].sort_values(
-        "layer"
-    )
+    return own[own["head"].notna()].sort_values(["layer", "head"]), own[own["head"].isna()].sort_values("layer")
 
 
 def test_points_curves_and_bands_are_the_tables(table):
@@ -31,9 +29,7 @@ def test_points_curves_and_bands_are_the_tables(table):
         lines = {one.get_gid(): one for one in ax.lines}
         for name in NAMES:
             heads, means = rows_of(table, measure, name)
-            (points,) = [
-                c for c in ax.collections if (c.get_gid() or "").startswith(f"heads--encoder--{name}--")
-            ]
+            (points,) = [c for c in ax.collections if (c.get_gid() or "").startswith(f"heads--encoder--{name}--")]
             across, values = np.asarray(points.get_offsets()).T
             assert values == pytest.approx(heads["value"].to_numpy())
             assert np.round(across).tolist() == heads["layer"].tolist()
@@ -64,7 +60,7 @@ def test_points_lead_to_the_cards_of_their_heads(table):
 def test_ticks_are_plain_numbers(table):
     (ax,) = importance_panel(table, "weight_times_gradient", kind="encoder").axes
     assert [ax.yaxis.get_major_formatter()(value, 0) for value in (0.03, 1e-5, 3e-6)] == [
-        *("0.03", "0.00001", "0.000003"),
+        *("0.03", "0.00001", "0.000003")
     ]
 
 
@@ -88,9 +84,7 @@ def test_zeros_have_no_place_on_the_axis(table):
 def test_a_row_for_each_kind():
     figure = importance_curves(with_importance(mock_inputs.t5()).table("importance"))
     titles = [ax.get_title(loc="left") for ax in figure.axes]
-    assert titles == [
-        f"{title} · {kind}" for kind in ("encoder", "decoder", "cross") for title, _ in MEASURES.values()
-    ]
+    assert titles == [f"{title} · {kind}" for kind in ("encoder", "decoder", "cross") for title, _ in MEASURES.values()]
 
 
 def test_without_intervals_there_is_no_band():

@@ -10,11 +10,7 @@ import torch
 import transformers as tf
 
 from headscope.analyses.importance.accumulator import ImportanceAccumulator
-from headscope.analyses.importance.measure import (
-    ImportanceMeasurement,
-    importance_differences,
-    importance_table,
-)
+from headscope.analyses.importance.measure import ImportanceMeasurement, importance_differences, importance_table
 from headscope.analyses.importance.tables import IMPORTANCE, IMPORTANCE_DIFFERENCES
 from headscope.attention.model.examination import examine
 from headscope.attention.model.gradients import GradientSource
@@ -157,9 +153,7 @@ def test_labels_of_the_users_own(folder, t5):
     losses = []
     with torch.no_grad():
         for entry in entries:
-            given, wanted = (
-                torch.tensor([tokenizer(entry[name])["input_ids"]]) for name in ("text", "summary")
-            )
+            given, wanted = (torch.tensor([tokenizer(entry[name])["input_ids"]]) for name in ("text", "summary"))
             losses.append(float(model(input_ids=given, labels=wanted).loss))
     np.testing.assert_allclose(facts["loss_mean"], np.mean(losses), rtol=1e-5)
 
@@ -196,10 +190,7 @@ def test_few_documents_are_noted_and_inputs_with_nothing_to_predict_counted(fold
     run = prepare(options(bert, text, max_inputs=4))
     first, *rest = list(run.inputs.segments())
     empty = replace(
-        first,
-        ids=first.ids[[0, -1]],
-        token_types=first.token_types[[0, -1]],
-        word_ids=first.word_ids[[0, -1]],
+        first, ids=first.ids[[0, -1]], token_types=first.token_types[[0, -1]], word_ids=first.word_ids[[0, -1]]
     )
     monkeypatch.setattr(run.inputs, "segments", lambda: iter([empty, *rest]))
     result = ImportanceMeasurement(run).measure()

@@ -55,9 +55,7 @@ def test_the_sentence_gives_both_measures_where_they_agree(inputs):
     rows = resting(inputs, "cls")
     layers = rows["layer"].tolist()
     assert len(layers) > 1
-    plain, weighted = (
-        ends(ratios(inputs, layers, "cls", name)) for name in ("gradient", "weight_times_gradient")
-    )
+    plain, weighted = (ends(ratios(inputs, layers, "cls", name)) for name in ("gradient", "weight_times_gradient"))
     expected = [
         f"The loss depends less on [CLS] than on other tokens in {where(layers)}.",
         f"By the gradient, a weight on [CLS] counts {plain} times less than one on other tokens.",
@@ -138,9 +136,7 @@ def test_without_intervals_it_is_said_to_be_untested():
 def test_the_table_of_differences_is_the_frame(inputs):
     _, markup = built(inputs)
     rows = Tables(markup).found["table-importance-differences-encoder"]
-    assert rows[0][1:4] == [
-        f"{name}, gradient, 10⁻³ nats" for name in ("[CLS]", "[SEP]", "Periods and commas")
-    ]
+    assert rows[0][1:4] == [f"{name}, gradient, 10⁻³ nats" for name in ("[CLS]", "[SEP]", "Periods and commas")]
     assert rows[0][4] == "[CLS], weight × gradient, 10⁻³ nats"
     frame = inputs.tables.get("importance_differences").set_index(["layer", "measure", "key_class"])
     for row in rows[2:]:
@@ -160,10 +156,7 @@ def test_tables_hold_the_layers_means(inputs):
     tables = Tables(markup).found
     for measure in ("gradient", "weight_times_gradient"):
         rows = tables[f"table-{measure.replace('_', '-')}-encoder"]
-        assert rows[0] == [
-            "",
-            *(f"{n}, 10⁻³ nats" for n in ("[CLS]", "[SEP]", "Periods and commas", "Other tokens")),
-        ]
+        assert rows[0] == ["", *(f"{n}, 10⁻³ nats" for n in ("[CLS]", "[SEP]", "Periods and commas", "Other tokens"))]
         assert rows[1] == ["layer", *("mean", "95% interval", "n") * 4]
         table = inputs.tables.get("importance")
         means = table[table["head"].isna() & (table["measure"] == measure)]
@@ -202,10 +195,7 @@ def test_a_class_that_cannot_occur_has_no_column():
     inputs = with_importance(mock_inputs.decoder(), absent=("sep",))
     _, markup = built(inputs)
     header = Tables(markup).found["table-gradient-decoder"][0]
-    assert header == [
-        "",
-        *(f"{n}, 10⁻³ nats" for n in ("The first token", "Periods and commas", "Other tokens")),
-    ]
+    assert header == ["", *(f"{n}, 10⁻³ nats" for n in ("The first token", "Periods and commas", "Other tokens"))]
 
 
 def test_a_run_without_gradients_has_no_section():

@@ -8,10 +8,7 @@ import pytest
 import torch
 
 from headscope.analyses.distribution.row_tokens import PADDING
-from headscope.analyses.jobs.active_rows import (
-    ActiveRowAccumulator,
-    rows_for,
-)
+from headscope.analyses.jobs.active_rows import ActiveRowAccumulator, rows_for
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, AFTER, BEFORE, OUTPUT, shortened
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
@@ -48,9 +45,7 @@ def scanned(source, **how):
 def test_what_is_kept_is_what_a_plain_loop_keeps(sink):
     known, maps = vocabulary(), beside_a_sink if sink else random_map
     how = {"sink": random_sink} if sink else {}
-    found = scanned(
-        HandMadeSource(SEGMENTS, maps, batch_size=7, height=9, side="left", **how), seed=5, most=MOST
-    )
+    found = scanned(HandMadeSource(SEGMENTS, maps, batch_size=7, height=9, side="left", **how), seed=5, most=MOST)
     expected, asked = defaultdict(list), 0
     for segment in SEGMENTS:
         weights, classes, ids = maps(segment), known.of(segment.ids), segment.ids
@@ -68,8 +63,7 @@ def test_what_is_kept_is_what_a_plain_loop_keeps(sink):
             copy = 0 < at < row and ids[at - 1] == ids[row]
             told = (at, int(ids[at]), int(classes[at]), bool(starts[at]), bool(copy))
             around = [
-                int(ids[near]) if 0 <= near < len(ids) else PADDING
-                for near in range(row - BEFORE, row + AFTER + 1)
+                int(ids[near]) if 0 <= near < len(ids) else PADDING for near in range(row - BEFORE, row + AFTER + 1)
             ]
             seen = [j for j in range(len(ids)) if not special[j]]
             even = [
@@ -116,9 +110,7 @@ def test_what_a_row_writes_is_kept_with_it():
     for row in found.rows[:: len(found.rows) // 50]:
         layer, head = divmod(int(row["cell"]), 3)
         own = torch.as_tensor(ids[found.segments[row["segment"]]])[None]
-        written = HandMadeSource.vectors_of(own, layer, 3, slice(0, own.shape[1])).outputs[
-            0, head, row["row"]
-        ]
+        written = HandMadeSource.vectors_of(own, layer, 3, slice(0, own.shape[1])).outputs[0, head, row["row"]]
         np.testing.assert_allclose(row["output"][:3], written, rtol=1e-6)
         assert not row["output"][3:].any()
 

@@ -168,9 +168,7 @@ def test_a_smooth_decay_is_one_job(world, both):
         away = smooth(world, 1200, rng)
         side = np.sign(away) * (rng.choice([-1, 1], 1200) if both else 1)
         heads.append(
-            head(
-                rows(1200, offset=np.log2(1 + away), side=side, output_1=rng.normal(size=1200), **noise(1200))
-            )
+            head(rows(1200, offset=np.log2(1 + away), side=side, output_1=rng.normal(size=1200), **noise(1200)))
         )
     assert [found.p < 0.05 for found in job_clusters(heads, seed=0)] == [False] * 8
 

@@ -16,9 +16,7 @@ def test_log_odds_are_those_of_the_formula():
     difference, z = log_odds(inside, outside, everywhere)
     for token in range(12):
         alpha = PRIOR * everywhere[token] / sum(everywhere)
-        terms = [
-            math.log((y[token] + alpha) / (sum(y) + PRIOR - y[token] - alpha)) for y in (inside, outside)
-        ]
+        terms = [math.log((y[token] + alpha) / (sum(y) + PRIOR - y[token] - alpha)) for y in (inside, outside)]
         variance = 1 / (inside[token] + alpha) + 1 / (outside[token] + alpha)
         assert difference[token] == pytest.approx(terms[0] - terms[1])
         assert z[token] == pytest.approx((terms[0] - terms[1]) / math.sqrt(variance))

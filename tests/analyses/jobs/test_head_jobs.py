@@ -10,12 +10,7 @@ from sklearn.decomposition import PCA
 from headscope.analyses.jobs.active_rows import ActiveRowAccumulator
 from headscope.analyses.jobs.clustering.clusters import HeadRows, job_clusters
 from headscope.analyses.jobs.descriptions import distinguished
-from headscope.analyses.jobs.features import (
-    FEATURES,
-    along_principal_directions,
-    features,
-    informative_features,
-)
+from headscope.analyses.jobs.features import FEATURES, along_principal_directions, features, informative_features
 from headscope.analyses.jobs.head_jobs import head_jobs
 from headscope.analyses.jobs.job_tables import job_counts
 from headscope.analyses.jobs.row_facts import ACTIVE_ROW, BEFORE
@@ -151,12 +146,7 @@ def test_what_is_written_alone_tells_two_jobs():
 
 
 def test_jobs_that_look_alike_are_said_to_write_different_things():
-    says = [
-        "looks about 6 tokens away",
-        "looks about 20 tokens away",
-        "looks about 7 tokens away",
-        "looks ahead",
-    ]
+    says = ["looks about 6 tokens away", "looks about 20 tokens away", "looks about 7 tokens away", "looks ahead"]
     first, second, third, fourth = distinguished(says)
     assert (first, third) == (f"{says[0]}, and writes one thing", f"{says[2]}, and writes another")
     assert [second, fourth] == [says[1], says[3]]
@@ -175,10 +165,7 @@ def test_a_head_that_looks_anywhere_has_one_job():
     own = kept.rows[kept.rows["cell"] == 0]
     found = features(own, square=True, same_ids=True)
     used = dict(zip(FEATURES, informative_features(found, own).tolist()))
-    assert (used["offset"], used["side"], used["same id"], used["key period or comma"]) == (
-        True,
-        *[False] * 3,
-    )
+    assert (used["offset"], used["side"], used["same id"], used["key period or comma"]) == (True, *[False] * 3)
     documents = own["segment"].astype(np.int64)
     (clusters,) = job_clusters(
         [HeadRows(features=found, used=informative_features(found, own), documents=documents)], seed=0

@@ -27,10 +27,7 @@ def heads():
 def test_every_start_ends_where_scikit_learns_does(heads, number):
     points, weights = heads
     starts = np.stack(
-        [
-            [points[head, RNG.choice(rows, number, replace=False)] for _ in range(5)]
-            for head, rows in enumerate(ROWS)
-        ]
+        [[points[head, RNG.choice(rows, number, replace=False)] for _ in range(5)] for head, rows in enumerate(ROWS)]
     )
     before = points.copy(), weights.copy(), starts.copy()
     centers, inertia = lloyd(points, weights, starts)

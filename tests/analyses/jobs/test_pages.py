@@ -48,8 +48,7 @@ def tables():
         "job_tokens": table_of(TOKENS, tokens),
         "job_examples": table_of(EXAMPLES, examples),
         "job_counts": table_of(
-            COUNTS,
-            [("text", "encoder", "trained", 2, 2, 1, 800), ("text", "encoder", "control", 6, 6, 0, 900)],
+            COUNTS, [("text", "encoder", "trained", 2, 2, 1, 800), ("text", "encoder", "control", 6, 6, 0, 900)]
         ),
     }
 

@@ -191,10 +191,7 @@ def test_tokens_are_those_of_the_formula(run, found, plain):
             scores = []
             for token, count in everywhere.items():
                 alpha = 500 * count / len(ids)
-                odds = [
-                    log((y[token] + alpha) / (sum(y.values()) + 500 - y[token] - alpha))
-                    for y in (here, there)
-                ]
+                odds = [log((y[token] + alpha) / (sum(y.values()) + 500 - y[token] - alpha)) for y in (here, there)]
                 error = sqrt(sum(1 / (y[token] + alpha) for y in (here, there)))
                 scores.append(((odds[0] - odds[1]) / error, odds[0] - odds[1], here[token]))
             best = [one for one in sorted(scores, reverse=True)[:5] if one[0] > 3 and one[2] > 0]

@@ -137,9 +137,7 @@ def test_tags_of_penn_are_universal_ones():
     assert [universal_tag(tag) for tag in ("", "_", "NE", "noun")] == [""] * 4
 
 
-@pytest.mark.parametrize(
-    ("tags", "found"), [(["NOUN"], "1"), ([1, 2], "something else"), ("ab", "something else")]
-)
+@pytest.mark.parametrize(("tags", "found"), [(["NOUN"], "1"), ([1, 2], "something else"), ("ab", "something else")])
 def test_tags_that_are_not_one_a_word_are_refused(tags, found):
     with pytest.raises(InputError) as refused:
         tags_of_fields({"tags": tags}, 2, "segment 1 of document d")

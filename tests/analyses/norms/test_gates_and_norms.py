@@ -70,9 +70,7 @@ def looped(family):
                 for kind in KeyClass:
                     keys = [j for j in range(rows) if classes[j] == kind]
                     if keys:
-                        of_key = [
-                            lengths[weights[:, j].numpy() > 0, j].mean() for j in keys
-                        ]  # the rows that see it
+                        of_key = [lengths[weights[:, j].numpy() > 0, j].mean() for j in keys]  # the rows that see it
                         values.setdefault(("value_norm", kind.name.lower()), []).append(np.mean(of_key))
     return {place: {name: np.mean(each) for name, each in values.items()} for place, values in found.items()}
 

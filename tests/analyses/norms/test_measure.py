@@ -55,9 +55,7 @@ def looped(model, known, projections, blocks):
                 place.setdefault("output_norm", []).append(np.mean(outputs))
                 place.setdefault("output_norm_in_stream", []).append(np.mean(relative))
                 for kind in KeyClass:
-                    lengths = [
-                        float(written[key].norm()) for key in range(keys) if info.classes[0, key] == kind
-                    ]
+                    lengths = [float(written[key].norm()) for key in range(keys) if info.classes[0, key] == kind]
                     if lengths:
                         place.setdefault(kind.name.lower(), []).append(np.mean(lengths))
     for hook in hooks:
@@ -78,9 +76,7 @@ def test_every_number_is_that_of_a_plain_loop(family, path):
         for row in heads.itertuples():
             own = expected[row.layer, row.head]
             if row.statistic == "output_norm_in_layer":
-                mean = np.mean(
-                    [each["output_norm"] for place, each in expected.items() if place[0] == row.layer]
-                )
+                mean = np.mean([each["output_norm"] for place, each in expected.items() if place[0] == row.layer])
                 want = own["output_norm"] / mean
             else:
                 want = own.get(row.key_class if isinstance(row.key_class, str) else row.statistic, np.nan)
@@ -98,18 +94,14 @@ def test_a_model_outside_the_interface_has_no_numbers_and_says_so():
     table = measured(model, known)
     assert table["value"].isna().all()
     assert (table["n_inputs"] == 0).all()
-    assert UNKNOWN.format(layers="any layer", kind="decoder").startswith(
-        "what heads write is not measured in any"
-    )
+    assert UNKNOWN.format(layers="any layer", kind="decoder").startswith("what heads write is not measured in any")
 
 
 def test_a_head_whose_values_are_zero_is_inactive():
     model, known = tiny_model("bert"), vocabulary()
     attention = model.encoder.layer[1].attention
     width = attention.self.attention_head_size
-    with (
-        torch.no_grad()
-    ):  # the second head of the second layer: its rows of the output projection, nearly nothing
+    with torch.no_grad():  # the second head of the second layer: its rows of the output projection, nearly nothing
         attention.output.dense.weight[:, width : 2 * width] *= 1e-3
     table = measured(model, known)
     own = table[(table["statistic"] == "output_norm_in_layer") & (table["layer"] == 2)].set_index("head")

@@ -22,9 +22,7 @@ def test_inactive_heads_are_named_and_active_ones_on_sink_tokens():
         cells = [kind.cell(name, one.layer, one.head).value for name in ("cls", "sep")]
         assert one.sink_share == pytest.approx(sum(cells))
     said = [one.text for one in norm_findings(context)]
-    assert said[0] == (
-        "2 heads of 8 are inactive, with an output norm below 25% of the layer’s mean: 1-1 and 2-1."
-    )
+    assert said[0] == ("2 heads of 8 are inactive, with an output norm below 25% of the layer’s mean: 1-1 and 2-1.")
 
 
 def test_heads_on_a_sink_token_are_counted_and_those_not_inactive_named():
@@ -41,7 +39,7 @@ def test_heads_on_a_sink_token_are_counted_and_those_not_inactive_named():
     assert sum(bool(one.attends_to_sink and one.inactive) for one in heads) == 1
     none = [one.text for one in norm_findings(about(with_norms(made, resting=0.9)))]
     assert none[1:] == [
-        "15 heads put over 50% of their attention on a sink token, yet none is inactive: 3-2, 4-10, 4-9 and 12 more.",
+        "15 heads put over 50% of their attention on a sink token, yet none is inactive: 3-2, 4-10, 4-9 and 12 more."
     ]
 
 
@@ -82,9 +80,7 @@ def test_the_section_has_both_axes_and_every_head():
     }
     (kind,) = context.kinds
     for one in activities(context.run.tables.get("norms"), kind):
-        assert places[f"#encoder-{one.layer}-{one.head}"] == pytest.approx(
-            (one.sink_share, one.relative.value)
-        )
+        assert places[f"#encoder-{one.layer}-{one.head}"] == pytest.approx((one.sink_share, one.relative.value))
 
 
 def test_the_table_has_a_column_for_every_class_of_token():

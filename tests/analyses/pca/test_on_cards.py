@@ -39,13 +39,9 @@ def test_places_are_the_tables(run, place):
             furthest = own[["first", "second"]].abs().to_numpy().max()
             drawn = one["heads"][index]
             for name, column in (("x", "first"), ("y", "second")):
-                np.testing.assert_allclose(
-                    np.array(drawn[name]) * furthest / 250, own[column], atol=furthest / 499
-                )
+                np.testing.assert_allclose(np.array(drawn[name]) * furthest / 250, own[column], atol=furthest / 499)
             longest = own["length"].max()
-            np.testing.assert_allclose(
-                np.array(drawn["length"]) * longest / 99, own["length"], atol=longest / 197
-            )
+            np.testing.assert_allclose(np.array(drawn["length"]) * longest / 99, own["length"], atol=longest / 197)
             assert drawn["shares"] == [0.41, 0.17]
 
 
@@ -56,11 +52,7 @@ def test_tokens_have_their_words_and_class(run):
         assert [card["words"][word][0] for word in words] == list(WORDS)
         assert WORDS[at] == row["tokens"][position - row["start"]]
         assert position == row["position"]
-        named = {
-            "other": "words",
-            "period_comma": "period or comma",
-            "other_punctuation": "other punctuation",
-        }
+        named = {"other": "words", "period_comma": "period or comma", "other_punctuation": "other punctuation"}
         assert card["classes"][which] == named[row["token_class"]]
     assert len({which for which, *_ in card["tokens"]["row"]}) == 3
 
@@ -69,11 +61,7 @@ def test_keys_across_attention_are_tokens_of_their_own():
     run = with_pca(mock_inputs.t5())
     cross = [kind.name for kind in kinds_of(run)].index("cross")
     card = told(run, cross)
-    assert {one["side"]: one["axis"] for one in card["sides"]} == {
-        "output": "row",
-        "query": "row",
-        "key": "key",
-    }
+    assert {one["side"]: one["axis"] for one in card["sides"]} == {"output": "row", "query": "row", "key": "key"}
     assert card["tokens"].keys() == {"row", "key"}
 
 

@@ -34,10 +34,7 @@ def run():
 def test_the_page_s_table_has_every_head_s_directions(run):
     (section,) = pca_section(about(run))
     table = re.search(r'<table id="table-pca-encoder">.*?</table>', str(section.html), re.DOTALL).group()
-    lines = [
-        re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row)
-        for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)
-    ]
+    lines = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL)]
     own = run.tables.get("pca").set_index(["layer", "head", "vectors", "statistic"])["value"]
     assert len(lines) == 2 + 6
     for line in lines[2:]:

@@ -11,13 +11,7 @@ from headscope.analyses.pca.accumulator import SIDES, PcaAccumulator
 from headscope.analyses.pca.measure import _lacking, map_table, pca_table
 from headscope.analyses.pca.moments import Moment, Moments, moment_of
 from headscope.analyses.pca.principal import MOST, principal_directions
-from headscope.analyses.pca.sample_sizes import (
-    FEWEST_TOKENS,
-    MOST_TOKENS,
-    layers_apart,
-    numbers_of,
-    tokens_for,
-)
+from headscope.analyses.pca.sample_sizes import FEWEST_TOKENS, MOST_TOKENS, layers_apart, numbers_of, tokens_for
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
@@ -118,9 +112,7 @@ def test_directions_are_those_of_scikit_learn(family, path):
                         sign = np.sign(axis[np.abs(axis).argmax()])
                         # The vectors are kept in float16: 11 bits.
                         np.testing.assert_allclose(own[column], sign * points[:, at], atol=3e-3 * scale)
-                    np.testing.assert_allclose(
-                        own["length"], np.linalg.norm(vectors[chosen, head], axis=1), rtol=1e-3
-                    )
+                    np.testing.assert_allclose(own["length"], np.linalg.norm(vectors[chosen, head], axis=1), rtol=1e-3)
 
 
 def test_single_precision_is_near():
@@ -141,9 +133,7 @@ def test_across_attention_keys_are_those_of_the_text_that_is_read():
     )
     assert cross.directions["key", 0].n == tokens
     assert (
-        cross.directions["query", 0].n
-        == cross.directions["output", 0].n
-        == results["decoder"].directions["query", 0].n
+        cross.directions["query", 0].n == cross.directions["output", 0].n == results["decoder"].directions["query", 0].n
     )
     assert set(cross.samples) == {"row", "key"}
     assert {len(own.tokens) for own in cross.samples.values()} == {DRAWN}
@@ -200,8 +190,7 @@ def test_other_widths_are_not_merged():
 
 
 @pytest.mark.parametrize(
-    ("layers", "heads", "tokens", "measured"),
-    [(2, 4, 100, 2), (12, 12, 85, 12), (24, 16, 32, 12), (32, 32, 24, 8)],
+    ("layers", "heads", "tokens", "measured"), [(2, 4, 100, 2), (12, 12, 85, 12), (24, 16, 32, 12), (32, 32, 24, 8)]
 )
 def test_what_is_held_stays_small_however_many_heads(layers, heads, tokens, measured):
     layout = (KindLayout("decoder", layers, heads),)
@@ -241,6 +230,4 @@ def test_of_many_heads_some_layers_are_measured_as_they_would_be_among_all(famil
     layout = examine(model, known).layout
     assert list(_lacking(whole, layout)) == []
     kind = layout[0].kind
-    assert list(_lacking(some, layout)) == [
-        f"of so many heads some layers alone were measured: 1, 3 of the 3 ({kind})"
-    ]
+    assert list(_lacking(some, layout)) == [f"of so many heads some layers alone were measured: 1, 3 of the 3 ({kind})"]

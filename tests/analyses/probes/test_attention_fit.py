@@ -34,9 +34,7 @@ def rest_on_the_first(sentences):
 @pytest.fixture(scope="module", params=["looked at by the root", "rested on by the others"])
 def planted(request, tmp_path_factory):
     sentences = made_up_trees(120, documents=12)
-    tables = (
-        made_up_tables(sentences, planted=0.5) if "root" in request.param else rest_on_the_first(sentences)
-    )
+    tables = made_up_tables(sentences, planted=0.5) if "root" in request.param else rest_on_the_first(sentences)
     return sentences, probe_data(sentences, on_disk(tmp_path_factory.mktemp("maps") / "maps", tables))
 
 

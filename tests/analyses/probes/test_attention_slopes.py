@@ -37,9 +37,7 @@ def test_loss_and_gradient_are_torchs(special, batch):
     wanted = torch.cat([probe.weights.grad.flatten(1), root], dim=1)
     found = attention_slopes(probe, batch, MINE)
     torch.testing.assert_close(found.gradient, wanted.double(), rtol=1e-4, atol=1e-4)
-    torch.testing.assert_close(
-        found.loss, (judged.loss.detach() * MINE).sum(1).double(), rtol=1e-5, atol=1e-5
-    )
+    torch.testing.assert_close(found.loss, (judged.loss.detach() * MINE).sum(1).double(), rtol=1e-5, atol=1e-5)
     assert found.words.tolist() == (judged.counts * MINE).sum(1).tolist()
 
 

@@ -26,9 +26,7 @@ def test_the_best_of_all_trees(size):
     for _ in range(8):
         scores = drawn(rng, size)
         every = (np.array(heads) for heads in itertools.product(range(size + 1), repeat=size))
-        wanted = max(
-            total(scores, heads) for heads in every if is_tree(heads) and np.isfinite(total(scores, heads))
-        )
+        wanted = max(total(scores, heads) for heads in every if is_tree(heads) and np.isfinite(total(scores, heads)))
         found = best_tree(scores)
         assert is_tree(found)
         assert total(scores, found) == pytest.approx(wanted)
@@ -43,9 +41,7 @@ def test_longer_sentences_against_networkx_with_every_arc():
             if head != dependent + 1:
                 penalty = 1e4 if head == 0 else 0.0  # one root
                 graph.add_edge(head, dependent + 1, weight=scores[dependent, head] - penalty)
-        wanted = sum(
-            scores[dependent - 1, head] for head, dependent in nx.maximum_spanning_arborescence(graph).edges
-        )
+        wanted = sum(scores[dependent - 1, head] for head, dependent in nx.maximum_spanning_arborescence(graph).edges)
         found = best_tree(scores.astype(np.float32))
         assert is_tree(found)
         assert total(scores, found) == pytest.approx(wanted, abs=1e-4)

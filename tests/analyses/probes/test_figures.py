@@ -41,9 +41,7 @@ def test_table_3_as_a_figure():
     for place, line in enumerate(lines):
         system, mean = line.system, line.score
         (key,) = [key for key, one in SYSTEMS.items() if one is system]
-        rows = probes[
-            (probes["probe"] == key[0]) & (probes["model"] == key[1]) & (probes["measure"] == system.measure)
-        ]
+        rows = probes[(probes["probe"] == key[0]) & (probes["model"] == key[1]) & (probes["measure"] == system.measure)]
         assert means[place] == (rows[rows["seed"].isna()]["value"].item(), place)
         assert mean.value == means[place][0]
         assert (
@@ -66,9 +64,7 @@ def test_without_the_paper_and_without_intervals():
     assert not marks(ax, "paper")
     assert not ax.collections
     assert ax.get_xlabel() == ""
-    with pytest.raises(
-        ValueError, match=r"^Expected attachment scores of at least one probe, got none; run with"
-    ):
+    with pytest.raises(ValueError, match=r"^Expected attachment scores of at least one probe, got none; run with"):
         probe_scores(score_rows().iloc[:0])
 
 
@@ -87,9 +83,7 @@ def test_each_weight_is_a_cell_as_full_as_it_is_large():
             assert cell.get_y() + 0.44 == pytest.approx(row["layer"])
             assert cell.get_alpha() == pytest.approx(abs(row["weight"]) / most)
             color = role_color("syntax" if row["weight"] >= 0 else "sep")
-            assert cell.get_facecolor()[:3] == pytest.approx(
-                [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
-            )
+            assert cell.get_facecolor()[:3] == pytest.approx([int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)])
         below = rows[(rows["weight"] < 0) & (rows["weight"].abs() >= 0.1 * most)]
         bars = {(line.get_xdata().mean(), line.get_ydata()[0]) for line in marks(ax, "minus")}
         assert bars == set(zip(below["head"], below["layer"]))
@@ -97,9 +91,7 @@ def test_each_weight_is_a_cell_as_full_as_it_is_large():
 
 
 def test_weights_of_a_kind_that_is_not_there_are_refused():
-    told = (
-        "Expected weights of the probe on attention for decoder heads, got none; run with --treebank-train."
-    )
+    told = "Expected weights of the probe on attention for decoder heads, got none; run with --treebank-train."
     with pytest.raises(ValueError, match=f"^{re.escape(told)}$"):
         probe_weights(weight_rows(KINDS), "attention", kind="decoder")
 

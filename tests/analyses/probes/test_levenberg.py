@@ -49,9 +49,7 @@ def test_a_logistic_loss_comes_to_scipys_minimum():
         value, slope, _ = function(torch.from_numpy(z) / scale)
         return value, (slope / scale).numpy()
 
-    other = minimize(
-        scaled, np.zeros(6), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15}
-    )
+    other = minimize(scaled, np.zeros(6), jac=True, method="L-BFGS-B", options={"maxiter": 5000, "ftol": 1e-15})
     assert run.done
     assert steps < 40
     assert run.value == pytest.approx(other.fun, abs=1e-6)
@@ -104,6 +102,4 @@ def test_where_the_curvature_is_not_that_of_a_bowl_it_still_goes_down():
         run.tell(*function(run.at))
         steps += 1
     assert steps < 30
-    torch.testing.assert_close(
-        run.point.abs(), torch.tensor([1.0, 0.0], dtype=torch.float64).abs(), rtol=0, atol=1e-3
-    )
+    torch.testing.assert_close(run.point.abs(), torch.tensor([1.0, 0.0], dtype=torch.float64).abs(), rtol=0, atol=1e-3)

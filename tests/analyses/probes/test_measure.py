@@ -90,9 +90,7 @@ def test_its_tables_are_as_their_schemas_say(result):
 def test_every_probe_has_its_measures(result):
     table = result.tables["probes"]
     assert result.name == "probes"
-    found = {
-        key: list(dict.fromkeys(own["measure"])) for key, own in table.groupby(["probe", "model"], sort=False)
-    }
+    found = {key: list(dict.fromkeys(own["measure"])) for key, own in table.groupby(["probe", "model"], sort=False)}
     assert found == MEASURES
     assert table["seed"].dtype == "Int64"
     words = table[table["probe"].isin(["attention and words", "distances and words"])]
@@ -130,9 +128,7 @@ def test_the_baseline_is_what_the_treebank_says(result, folder):
 
 def test_selectivity_is_the_difference_and_labels_need_the_arc(result):
     table = result.tables["probes"]
-    own = table[
-        (table["probe"] == "attention and words") & (table["model"] == "trained") & (table["seed"] == 0)
-    ]
+    own = table[(table["probe"] == "attention and words") & (table["model"] == "trained") & (table["seed"] == 0)]
     value = own.set_index("measure")["value"]
     assert value["selectivity"] == pytest.approx(value["UAS"] - value["control accuracy"])
     assert value["LAS"] <= value["UAS"]
@@ -166,9 +162,7 @@ def test_the_same_tables_again_from_the_cache(result, folder, cache, monkeypatch
     scanned = []
     plain = probe_bench.collect
     monkeypatch.setattr(
-        probe_bench,
-        "collect",
-        lambda source, *rest, **more: (scanned.append(source), plain(source, *rest, **more))[1],
+        probe_bench, "collect", lambda source, *rest, **more: (scanned.append(source), plain(source, *rest, **more))[1]
     )
     again = ProbesMeasurement(prepare_model_run(asked(folder)), cache=cache).measure()
     assert len(scanned) == 2 * 2  # two controls over train and dev
@@ -186,10 +180,7 @@ def test_facts_and_progress(result, states):
     assert facts["train"]["left_out"] == 0
     assert len(facts["epochs"]["probes: attention and words"]) == 3  # two seeds, and the control task
     # Attention alone is fitted, on every model; a gap of more than a thousandth would be a probe under-trained.
-    assert set(facts["fits"]) == {
-        "probes: attention",
-        *(f"probes on random weights {n}: attention" for n in (1, 2)),
-    }
+    assert set(facts["fits"]) == {"probes: attention", *(f"probes on random weights {n}: attention" for n in (1, 2))}
     for name, fit in facts["fits"].items():
         assert len(fit["gap"]) == len(fit["loss"]) == (3 if name == "probes: attention" else 1)
         assert max(fit["gap"]) < 1e-3
@@ -215,12 +206,7 @@ def test_what_was_still_learning_is_said(folder, cache, monkeypatch):
 def test_few_documents_long_sentences_and_no_special_tokens(folder, tmp_path, monkeypatch):
     """GPT-2 puts no token around a text; a treebank of one document gives no interval."""
     monkeypatch.setattr(training, "_LEAST_STEPS", 50)  # an epoch of one step would never be seen to settle
-    lines = [
-        "the cat sat on the mat .",
-        "a dog ran to the red house .",
-        "it slept well today .",
-        "so did we .",
-    ]
+    lines = ["the cat sat on the mat .", "a dog ran to the red house .", "it slept well today .", "so did we ."]
     model = save_tiny_gpt2(tmp_path / "gpt2", lines)
     rows = ["# newdoc"]
     for line in [*lines, " ".join(lines[1].split() * 30)]:
@@ -235,9 +221,7 @@ def test_few_documents_long_sentences_and_no_special_tokens(folder, tmp_path, mo
     with pytest.raises(OptionError, match="hold the same sentences"):
         prepare_model_run(options)
     options = replace(options, allow_overlap=True)
-    found = ProbesMeasurement(
-        prepare_model_run(options), cache=MapCache(tmp_path / "cache", gib=1.0)
-    ).measure()
+    found = ProbesMeasurement(prepare_model_run(options), cache=MapCache(tmp_path / "cache", gib=1.0)).measure()
     assert found.notes == (
         "probes: 4 of the measured sentences (100.0%, 100.0% of the words) are in train too, word for word; train "
         "holds the sentences of one.conllu, which --allow-overlap let in",
@@ -267,12 +251,8 @@ def test_a_treebank_without_trees_and_one_that_does_not_fit(folder, cache, tmp_p
 
 
 def test_no_room_on_the_disk_is_said_before_any_work(folder, tmp_path):
-    with pytest.raises(
-        OutputError, match=r"^the attention of train\.conllu and dev\.conllu takes 0\.\d GiB on disk"
-    ):
-        ProbesMeasurement(
-            prepare_model_run(asked(folder)), cache=MapCache(tmp_path / "cache", gib=1e-6)
-        ).measure()
+    with pytest.raises(OutputError, match=r"^the attention of train\.conllu and dev\.conllu takes 0\.\d GiB on disk"):
+        ProbesMeasurement(prepare_model_run(asked(folder)), cache=MapCache(tmp_path / "cache", gib=1e-6)).measure()
 
 
 def test_saved_maps_are_refused():

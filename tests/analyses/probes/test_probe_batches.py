@@ -60,11 +60,7 @@ def test_a_batch_holds_the_tables_and_nothing_beyond_them(data, sentences, table
         np.testing.assert_array_equal(batch.tables[item, :size, :size], tables[number][2:, 2:])
         np.testing.assert_array_equal(batch.to_words[item, :, :size], tables[number][:2, 2:])
         np.testing.assert_array_equal(batch.to_special[item, :size], tables[number][2:, :2])
-        for beyond in (
-            batch.tables[item, size:],
-            batch.tables[item, :, size:],
-            batch.to_words[item, :, size:],
-        ):
+        for beyond in (batch.tables[item, size:], batch.tables[item, :, size:], batch.to_words[item, :, size:]):
             assert not beyond.any()
         assert batch.valid[item].tolist() == [True] * size + [False] * (widest - size)
         assert batch.targets[0, item, :size].tolist() == sentences[number].heads.tolist()

@@ -38,11 +38,7 @@ def document(name, *sentences):
 
 
 TRAIN = document(
-    "d",
-    ("aab", (2, 0, 2), ("nsubj:pass", "root", "punct")),
-    ((), (), ()),
-    ("b", (0,), ("root",)),
-    ("a", (), ()),
+    "d", ("aab", (2, 0, 2), ("nsubj:pass", "root", "punct")), ((), (), ()), ("b", (0,), ("root",)), ("a", (), ())
 )
 
 

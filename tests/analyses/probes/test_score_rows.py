@@ -7,13 +7,7 @@ import pytest
 
 from headscope.analyses.probes.data.tree_sentences import TreeSentence
 from headscope.analyses.probes.probe_differences import probe_differences
-from headscope.analyses.probes.score_rows import (
-    GoldWords,
-    ProbeAnswers,
-    distance_rows,
-    probe_rows,
-    relation_rows,
-)
+from headscope.analyses.probes.score_rows import GoldWords, ProbeAnswers, distance_rows, probe_rows, relation_rows
 from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_DIFFERENCES, PROBE_RELATIONS, PROBES
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.inference.confidence import difference_interval, ratio_interval
@@ -24,15 +18,10 @@ from support.trees import distance_name
 
 def sentence(document, heads, relations):
     words = tuple("w" * len(heads))
-    return TreeSentence(
-        document=document, index=0, words=words, heads=np.array(heads), relations=tuple(relations)
-    )
+    return TreeSentence(document=document, index=0, words=words, heads=np.array(heads), relations=tuple(relations))
 
 
-SMALL = [
-    sentence("b", [2, 0, 2], ["nsubj", "root", "punct"]),
-    sentence("a", [2, 0], ["nsubj", "root"]),
-]
+SMALL = [sentence("b", [2, 0, 2], ["nsubj", "root", "punct"]), sentence("a", [2, 0], ["nsubj", "root"])]
 
 
 def test_gold_words_worked_by_hand():
@@ -59,9 +48,7 @@ def test_scores_of_seeds_and_their_mean_worked_by_hand():
     spread = table.set_index(["measure", "seed"])["spread"]
     assert spread[spread.index.get_level_values("seed").notna()].isna().all()
     means = table[table["seed"].isna()].set_index("measure")["spread"]
-    np.testing.assert_allclose(
-        means, [np.std([0.5, 1], ddof=1), np.std([0.5, 0], ddof=1), np.std([0, 1], ddof=1)]
-    )
+    np.testing.assert_allclose(means, [np.std([0.5, 1], ddof=1), np.std([0.5, 0], ddof=1), np.std([0, 1], ddof=1)])
     assert table["ci_low"].isna().all()  # two documents
     assert set(table["probe"]) == {"attention"}
     assert table["vectors"].isna().all()
@@ -150,9 +137,7 @@ def test_relations_with_100_arcs_and_no_punctuation(many):
     for one in sentences:
         for name in one.relations:
             frequent[name] = frequent.get(name, 0) + 1
-    wanted = sorted(
-        (n for n in frequent if n != "punct" and frequent[n] >= 100), key=lambda n: (-frequent[n], n)
-    )
+    wanted = sorted((n for n in frequent if n != "punct" and frequent[n] >= 100), key=lambda n: (-frequent[n], n))
     assert table["relation"].tolist() == wanted
     assert "root" in wanted
     for row in table.to_dict("records"):

@@ -24,9 +24,7 @@ def built(inputs, *, links=False):
 
 def without_figures(inputs):
     """The run with table 3 alone: drawings take most of the time."""
-    return with_parts(
-        inputs, probe_relations=None, probe_by_distance=None, probe_weights=None, probe_layers=None
-    )
+    return with_parts(inputs, probe_relations=None, probe_by_distance=None, probe_weights=None, probe_layers=None)
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +45,7 @@ def tables(markup):
 def mean(inputs, probe, model, measure):
     table = inputs.tables.get("probes")
     rows = table[
-        (table["probe"] == probe)
-        & (table["model"] == model)
-        & (table["measure"] == measure)
-        & table["seed"].isna()
+        (table["probe"] == probe) & (table["model"] == model) & (table["measure"] == measure) & table["seed"].isna()
     ]
     return rows.iloc[0] if len(rows) else None
 
@@ -64,13 +59,11 @@ def with_ends(row):
 def test_table_3_is_the_frame(inputs, tables):
     rows = tables["table-3"]
     assert [cell for cell in rows[0] if cell != "050100%"] == [
-        *("probe", "heads found", "seeds", "as a tree", "with label", "control task", "selectivity", "n"),
+        *("probe", "heads found", "seeds", "as a tree", "with label", "control task", "selectivity", "n")
     ]
     body = [row for row in rows[1:] if len(row) > 1]
     # The structural probe's arcs have no direction, and stand apart.
-    assert [row[0] for row in rows[1:] if len(row) == 1] == [
-        "Arcs without their direction, from words’ vectors"
-    ]
+    assert [row[0] for row in rows[1:] if len(row) == 1] == ["Arcs without their direction, from words’ vectors"]
     order = [key for key in SYSTEMS if key[0] != "structural"] + [("structural", "trained")]
     assert len(body) == len(order)
     for row, key in zip(body, order):
@@ -94,9 +87,7 @@ def test_the_papers_column_stands_beside_the_papers_model_only(inputs, markup):
     printed = {row[0]: row[-1] for row in rows[1:] if len(row) > 1}
     table = paper_numbers()["table3"]
     for system in SYSTEMS.values():
-        (name,) = [
-            name for name in printed if name.removesuffix(VECTORS).removesuffix("layer 3") == system.name
-        ]
+        (name,) = [name for name in printed if name.removesuffix(VECTORS).removesuffix("layer 3") == system.name]
         assert printed[name] == (str(table[system.paper]) if system.paper else "–")
 
 
@@ -111,9 +102,7 @@ def test_relations_and_distances_are_the_frames(inputs, tables):
         assert [row[0] for row in body] == list(dict.fromkeys(frame[column]))
         for row in body:
             for cell, (probe, model) in zip(row[2:], keys, strict=True):
-                one = frame[
-                    (frame["probe"] == probe) & (frame["model"] == model) & (frame[column] == row[0])
-                ].iloc[0]
+                one = frame[(frame["probe"] == probe) & (frame["model"] == model) & (frame[column] == row[0])].iloc[0]
                 assert cell == with_ends(one)
                 assert row[1] == f"{one['n_cases']:,}"
 
@@ -125,9 +114,7 @@ def test_the_largest_weights_whatever_their_sign(inputs, tables):
     largest = own.loc[own["weight"].abs().sort_values(ascending=False).index[:20]]
     shown = [row for row in rows if len(row) == 3][:20]
     assert [row[0] for row in shown] == [f"{r['layer']}-{r['head']}" for r in largest.to_dict("records")]
-    assert [float(row[2].replace("−", "-")) for row in shown] == pytest.approx(
-        largest["weight"].tolist(), rel=6e-3
-    )
+    assert [float(row[2].replace("−", "-")) for row in shown] == pytest.approx(largest["weight"].tolist(), rel=6e-3)
     assert {row[1] for row in shown} == {"dependent → head word", "head word → dependent"}
     assert weights_table(own.iloc[:0], about(mock_inputs.encoder(1, 2))) is None
 
@@ -146,10 +133,7 @@ def test_the_layers_are_the_frame(inputs, tables):
             f"{100 * uuas['held_out']:.1f}",
             f"{uuas['n_cases']:,}",
         ]
-        assert row[5:7] == [
-            f"{spearman['value']:.3f}",
-            f"{spearman['ci_low']:.3f}–{spearman['ci_high']:.3f}",
-        ]
+        assert row[5:7] == [f"{spearman['value']:.3f}", f"{spearman['ci_low']:.3f}–{spearman['ci_high']:.3f}"]
         assert row[9] == ("chosen" if layer == 3 else "")
 
 
@@ -184,9 +168,9 @@ def test_sentences(inputs):
         "Distances of these vectors correlate with the tree’s at 0.76 (0.75 to 0.77).",
         "The embeddings alone hold 64.0% (63.0 to 65.0): +9.0 points (8.4 to 9.6) between them.",
     ]
-    own = inputs.tables.get("probe_weights")[
-        inputs.tables.get("probe_weights")["probe"] == "attention"
-    ].sort_values("weight", ascending=False)
+    own = inputs.tables.get("probe_weights")[inputs.tables.get("probe_weights")["probe"] == "attention"].sort_values(
+        "weight", ascending=False
+    )
     heads = list(dict.fromkeys(zip(own["layer"], own["head"])))[:3]
     named = [f"{layer}-{head}" for layer, head in heads]
     assert sentences(inputs, ON_WEIGHTS) == [
@@ -287,9 +271,7 @@ def test_files_and_links(inputs):
     assert names == {f"{name}.svg" for name in [*expected, "probe-layers"]}
     linked = built(
         with_parts(
-            inputs,
-            probe_weights=inputs.tables.get("probe_weights").groupby("probe").head(4),
-            probe_relations=None,
+            inputs, probe_weights=inputs.tables.get("probe_weights").groupby("probe").head(4), probe_relations=None
         ),
         links=True,
     )

@@ -13,9 +13,7 @@ def test_every_word_comes_back_in_every_layer(tmp_path):
     states = made_up_states(12, seed=1, layers=3, width=5)
     store = StateStore(tmp_path).fill(states)
     assert (store.layers, store.width, len(store.sentences)) == (3, 5, 12)
-    assert [(s.document, s.index) for s in store.sentences] == sorted(
-        (s.document, s.index) for s in store.sentences
-    )
+    assert [(s.document, s.index) for s in store.sentences] == sorted((s.document, s.index) for s in store.sentences)
     by_place = {(s.segment.document, s.segment.index): s for s in states}
     for one in store.sentences:
         state = by_place[one.document, one.index]
@@ -40,10 +38,7 @@ def test_the_order_of_arrival_changes_nothing(tmp_path):
 
 
 def test_large_vectors_fit_because_they_are_scaled_by_a_power_of_two(tmp_path):
-    states = [
-        WordStates(s.segment, s.vectors * np.float32(1e6), s.known)
-        for s in made_up_states(3, seed=3, layers=2)
-    ]
+    states = [WordStates(s.segment, s.vectors * np.float32(1e6), s.known) for s in made_up_states(3, seed=3, layers=2)]
     store = StateStore(tmp_path).fill(states)
     assert all(np.log2(scale) % 1 == 0 for scale in store.scales)
     found = np.concatenate([store.layer(0)[one.rows] for one in store.sentences]).astype(np.float64)

@@ -39,10 +39,7 @@ def measured(states, **more):
     train, dev = states
     options = {"words": sum(len(s.known) for s in train), "seeds": 2, "options": OPTIONS, **more}
     return measure_structural(
-        Reader(*states),
-        train=[s.segment for s in train],
-        dev=[s.segment for s in dev],
-        **options,
+        Reader(*states), train=[s.segment for s in train], dev=[s.segment for s in dev], **options
     )
 
 
@@ -122,10 +119,7 @@ def test_a_sample_is_taken_where_there_is_no_room(states):
     assert 0.35 * 200 < found.facts["sentences"] < 0.65 * 200
     again = measured(states, **half)
     pd.testing.assert_frame_equal(found.layers, again.layers)
-    assert (
-        found.layers["n_cases"].tolist()
-        == measured(states, seeds=1, options=SHORT).layers["n_cases"].tolist()
-    )
+    assert found.layers["n_cases"].tolist() == measured(states, seeds=1, options=SHORT).layers["n_cases"].tolist()
 
 
 def test_far_too_little_room_is_refused(states, tmp_path, monkeypatch):
@@ -139,9 +133,7 @@ def test_far_too_little_room_is_refused(states, tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("train", "dev", "what"), [(1, 5, "2 sentences of train"), (5, 0, "1 sentence of dev")]
-)
+@pytest.mark.parametrize(("train", "dev", "what"), [(1, 5, "2 sentences of train"), (5, 0, "1 sentence of dev")])
 def test_too_few_sentences_are_refused(states, train, dev, what):
     with pytest.raises(InputError) as refused:
         measured((states[0][:train], states[1][:dev]))

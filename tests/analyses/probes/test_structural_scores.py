@@ -51,9 +51,7 @@ def grown(distances, nodes):
     """The minimum spanning tree by Prim, one word after the other."""
     inside, arcs = {nodes[0]}, set()
     while len(inside) < len(nodes):
-        near, new = min(
-            ((a, b) for a in inside for b in nodes if b not in inside), key=lambda arc: distances[arc]
-        )
+        near, new = min(((a, b) for a in inside for b in nodes if b not in inside), key=lambda arc: distances[arc])
         inside.add(new)
         arcs.add(frozenset((near, new)))
     return arcs

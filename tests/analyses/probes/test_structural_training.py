@@ -148,8 +148,7 @@ def test_seeds_differ_and_repeat(planted):
     store, (trained, held_out) = planted
     short = StructuralOptions(rounds=1, least_steps=10, rank=5)
     probes = [
-        train_structural(store, 1, batches=trained, held_out=held_out, seed=seed, options=short)
-        for seed in (0, 0, 1)
+        train_structural(store, 1, batches=trained, held_out=held_out, seed=seed, options=short) for seed in (0, 0, 1)
     ]
     assert probes[0].projection.shape == (12, 5)
     assert torch.equal(probes[0].projection, probes[1].projection)

@@ -68,9 +68,7 @@ def test_however_batches_are_cut_and_padded(tmp_path):
 
 def test_one_special_token_is_the_first_and_there_is_no_last(tmp_path):
     segment = next(s for s in tree_segments(20) if (s.word_ids == NO_WORD).sum() == 2)
-    lone = replace(
-        segment, ids=segment.ids[:-1], token_types=segment.token_types[:-1], word_ids=segment.word_ids[:-1]
-    )
+    lone = replace(segment, ids=segment.ids[:-1], token_types=segment.token_types[:-1], word_ids=segment.word_ids[:-1])
     table = collected(tmp_path / "maps", [lone]).table(0).float().numpy()
     assert (table[0].sum((0, 1)) > 0.9).all()
     assert not table[1].any()
@@ -79,12 +77,7 @@ def test_one_special_token_is_the_first_and_there_is_no_last(tmp_path):
 
 def test_heads_are_named_in_the_order_of_the_tables():
     layout = (KindLayout("encoder", 1, 2), KindLayout("decoder", 2, 1), KindLayout("cross", 2, 1))
-    named = [
-        HeadId("encoder", 1, 1),
-        HeadId("encoder", 1, 2),
-        HeadId("decoder", 1, 1),
-        HeadId("decoder", 2, 1),
-    ]
+    named = [HeadId("encoder", 1, 1), HeadId("encoder", 1, 2), HeadId("decoder", 1, 1), HeadId("decoder", 2, 1)]
     assert heads_of(layout) == named
 
 

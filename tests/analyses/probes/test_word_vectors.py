@@ -70,21 +70,9 @@ def test_of_a_word_that_comes_twice_the_first_counts(write):
     ("text", "line", "told"),
     [
         ("a 1 2\nb 3\n", 2, "expected a word and 2 numbers, found 1 number; make or fetch the file again"),
-        (
-            "a 1 2\nb 3 4 5\n",
-            2,
-            "expected a word and 2 numbers, found 3 numbers; make or fetch the file again",
-        ),
-        (
-            "2 3\na 1 2 3\n\n",
-            3,
-            "expected a word and 3 numbers, found 0 numbers; make or fetch the file again",
-        ),
-        (
-            "a 1 2\nb 3 x\n",
-            2,
-            "expected 2 numbers after 'b', found 'x' among them; make or fetch the file again",
-        ),
+        ("a 1 2\nb 3 4 5\n", 2, "expected a word and 2 numbers, found 3 numbers; make or fetch the file again"),
+        ("2 3\na 1 2 3\n\n", 3, "expected a word and 3 numbers, found 0 numbers; make or fetch the file again"),
+        ("a 1 2\nb 3 x\n", 2, "expected 2 numbers after 'b', found 'x' among them; make or fetch the file again"),
         (
             "a 1 2\nb nan 1\n",
             2,

@@ -47,9 +47,7 @@ def always(step):
     return lambda _: weights
 
 
-@pytest.mark.parametrize(
-    ("step", "name", "edge"), [(-1, "previous", 0), (1, "next", N - 1), (0, "current", None)]
-)
+@pytest.mark.parametrize(("step", "name", "edge"), [(-1, "previous", 0), (1, "next", N - 1), (0, "current", None)])
 def test_a_head_that_always_looks_one_way_comes_out_as_that(step, name, edge):
     table = table_of([SENTENCE], always(step))
     for statistic in ("previous", "next", "current"):
@@ -101,11 +99,7 @@ def test_uniform_attention_equals_its_own_reference():
 
 def test_means_are_over_rows_then_over_segments_that_have_such_rows():
     """A short segment weighs as much as a long one; one without [SEP] is not in the mean over [SEP] rows."""
-    short, long, without = (
-        segment([CLS, SEP], "a"),
-        segment([CLS, 9, 9, 9, 9, SEP], "b"),
-        segment([CLS, 9, 9], "c"),
-    )
+    short, long, without = (segment([CLS, SEP], "a"), segment([CLS, 9, 9, 9, 9, SEP], "b"), segment([CLS, 9, 9], "c"))
 
     def weights(one):
         n = len(one)

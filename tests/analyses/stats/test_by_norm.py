@@ -45,11 +45,7 @@ def of_row(shares, row, classes):
     found = {
         quantity.name.lower(): sum(shares[row + offset] for offset in offsets if 0 <= row + offset < keys)
         for quantity, offsets in OFFSETS.items()
-    } | {
-        "entropy": -sum(p * np.log(p) for p in shares if p > 0),
-        "max_weight": max(shares),
-        "sink_logit": 0.0,
-    }
+    } | {"entropy": -sum(p * np.log(p) for p in shares if p > 0), "max_weight": max(shares), "sink_logit": 0.0}
     for name in ("cls", "sep", "period_comma"):
         found[name] = sum(p for p, own in zip(shares, classes, strict=True) if own == KeyClass[name.upper()])
     any_kind = (KeyClass.PERIOD_COMMA, KeyClass.OTHER_PUNCTUATION)
@@ -68,9 +64,7 @@ def looped(model, known, projections):
             width = value.shape[-1]
             for head in range(heads):
                 own = matrix[head * width : (head + 1) * width]
-                length = [
-                    float((value[head * value.shape[0] // heads, key] @ own).norm()) for key in range(keys)
-                ]
+                length = [float((value[head * value.shape[0] // heads, key] @ own).norm()) for key in range(keys)]
                 by_statistic = {name: [] for name in NAMES}
                 for row in range(rows):
                     written = [float(weights[head, row, key]) * length[key] for key in range(keys)]
@@ -90,9 +84,7 @@ def looped(model, known, projections):
 def check(table, expected):
     own = of_measure(table, "norm")
     for (layer, head, name), values in expected.items():
-        (row,) = own[
-            (own["layer"] == layer) & (own["head"] == head) & (own["statistic"] == name)
-        ].itertuples()
+        (row,) = own[(own["layer"] == layer) & (own["head"] == head) & (own["statistic"] == name)].itertuples()
         if row.n_inputs:
             np.testing.assert_allclose(row.value, np.mean(values), rtol=1e-5, atol=1e-7, err_msg=str(row))
             assert row.n_inputs == len(values)
@@ -180,9 +172,9 @@ def with_norms(made, *, moved):
 def test_heads_whose_role_is_another_are_named_everywhere():
     made = mock_inputs.encoder(2, 4)
     named = roles(made.stats)
-    (layer, head, role), *_ = named[~named["role"].isin(["mixed", "broad"])][
-        ["layer", "head", "role"]
-    ].itertuples(index=False, name=None)
+    (layer, head, role), *_ = named[~named["role"].isin(["mixed", "broad"])][["layer", "head", "role"]].itertuples(
+        index=False, name=None
+    )
     run = with_norms(made, moved={(layer, head)})
     context = about(run)
     (kind,) = context.kinds

@@ -64,9 +64,7 @@ def test_saved_maps_give_the_maps_own_weights(folder, level):
 def test_every_kind_of_attention(folder, tmp_path, save, kinds):
     model = save(tmp_path / "model", LINES * 8)
     (tmp_path / "text.txt").write_text("\n\n".join([" ".join(LINES[:2] * 3), *LINES]) + "\n")
-    options = RunOptions(
-        model=str(model), text=(str(tmp_path / "text.txt"),), packing="single", stages=("stats",)
-    )
+    options = RunOptions(model=str(model), text=(str(tmp_path / "text.txt"),), packing="single", stages=("stats",))
     run = prepare(options)
     table = StatsMeasurement(run).measure().tables["top_examples"]
     assert [part.kind for part in run.layout] == kinds

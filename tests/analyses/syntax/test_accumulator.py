@@ -55,9 +55,7 @@ def assert_counts(sums, found, documents, directions, table=TABLE):
     np.testing.assert_array_equal(
         sums.hits,
         table_of(
-            found["hits"],
-            sums.hits,
-            lambda k: (k[3], k[4], directions.index(k[5])) if k[5] in directions else (),
+            found["hits"], sums.hits, lambda k: (k[3], k[4], directions.index(k[5])) if k[5] in directions else ()
         ),
     )
     np.testing.assert_array_equal(sums.counts, table_of(found["counts"], sums.counts, lambda k: (...,)))
@@ -148,12 +146,7 @@ def notebook(words, heads, relations, table):
         answers = []
         for i, (prediction, head, relation) in enumerate(zip(predictions, heads, relations)):
             correct = prediction == head
-            if (
-                relation == "poss"
-                and prediction < len(words)
-                and i + 1 < len(words)
-                and words[i + 1] in ("'s", "s'")
-            ):
+            if relation == "poss" and prediction < len(words) and i + 1 < len(words) and words[i + 1] in ("'s", "s'"):
                 correct = predictions[i + 1] == head
             answers.append(correct)
         right.append(answers)
@@ -229,9 +222,7 @@ def test_models_agree_with_the_plain_loop_over_their_own_maps(family):
     groups = [segments[:3], segments[3:4], segments[4:]]
     accumulator = DependencyAccumulator(anatomy.layout, TABLE)
     scan(ModelSource(model, anatomy, vocab, groups, tile_limit=4 * 3 * 14 * 5), [accumulator])
-    assert [sums.kind for sums in accumulator.compute()] == [
-        p.kind for p in anatomy.layout if p.kind != "cross"
-    ]
+    assert [sums.kind for sums in accumulator.compute()] == [p.kind for p in anatomy.layout if p.kind != "cross"]
     maps, shifted = {sums.kind: [] for sums in accumulator.compute()}, []
     for segment in segments:
         found = eager_maps(model, **forward_inputs(segment, anatomy))
@@ -307,18 +298,13 @@ def test_other_counts_are_not_merged():
         DependencyAccumulator(layout, ArcTable(TABLE.relations[1:])),
         DependencyAccumulator(layout, TABLE, DependencyOptions(pooling="max")),
     ):
-        with pytest.raises(
-            ValueError, match=r"or other relations; merge scans of one model only, over one treebank$"
-        ):
+        with pytest.raises(ValueError, match=r"or other relations; merge scans of one model only, over one treebank$"):
             one.merge(other)
 
 
 @pytest.mark.parametrize(
     "options",
-    [
-        DependencyOptions(pooling="max", special=True),
-        DependencyOptions(pooling="first", both=True, compat=True),
-    ],
+    [DependencyOptions(pooling="max", special=True), DependencyOptions(pooling="first", both=True, compat=True)],
 )
 def test_the_state_keeps_every_option(options):
     table = replace(TABLE, folded=options.special, compat=options.compat)

@@ -94,9 +94,7 @@ def test_the_first_and_the_last_word_are_left_out():
     assert told(sums, "det", UP) == (pytest.approx([0.2, 0.1]), 1)
     assert sums.attending[:, :, DOWN].sum() == 3
     # A word without pieces is no edge: the next one is.
-    (sums,) = counted(
-        [sentence(wide=False, word_ids=[-1, 1, 2, 3, 4, -1])], [map_of(SHARE[1:], wide=False)]
-    ).compute()
+    (sums,) = counted([sentence(wide=False, word_ids=[-1, 1, 2, 3, 4, -1])], [map_of(SHARE[1:], wide=False)]).compute()
     assert told(sums, "nsubj", DOWN) == ([0, 0], 0)
     assert sums.attending[:, :, DOWN].sum() == 2
 

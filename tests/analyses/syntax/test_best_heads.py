@@ -7,9 +7,7 @@ import pytest
 from headscope.analyses.syntax.arcs.accumulator import DependencyAccumulator
 from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
 from headscope.analyses.syntax.arcs.sums import DIRECTIONS, DependencyOptions
-from headscope.analyses.syntax.best_heads import (
-    DependencyResult,
-)
+from headscope.analyses.syntax.best_heads import DependencyResult
 from headscope.analyses.syntax.tables import SYNTAX, SYNTAX_BEST, SYNTAX_DIFFERENCES
 from headscope.attention.scan import scan
 from headscope.models.anatomy import KindLayout
@@ -217,8 +215,7 @@ def test_the_selection_is_compared_with_a_controls_on_the_same_documents(counted
     assert set(same["relation"]) == {"all", "all_but_punct_root", "obj", "nsubj", "case"}
     gaps = trained.against(control).set_index("relation")
     ours, theirs = (
-        one.best().query("selection == 'held-out'").set_index("relation")["held_out"]
-        for one in (trained, control)
+        one.best().query("selection == 'held-out'").set_index("relation")["held_out"] for one in (trained, control)
     )
     assert set(ours.index) == set(theirs.index) == set(gaps.index)
     for row in gaps.to_dict("records"):
@@ -246,8 +243,7 @@ def test_fixed_offsets_and_branching(counted, tables):
 
 def test_a_control_goes_through_the_same_selection_and_has_no_tests(counted):
     trained, control = (
-        DependencyResult(counted[0], seed=5, **names)
-        for names in ({}, {"model": "control", "control_seed": 2})
+        DependencyResult(counted[0], seed=5, **names) for names in ({}, {"model": "control", "control_seed": 2})
     )
     table, best = control.heads(), control.best()
     for frame in (table, best):
@@ -300,16 +296,10 @@ def test_the_notebooks_choices(seed):
     assert set(best["selection"]) == {"same-data"}
     assert list(best["relation"]) == ["all", "all_but_punct_root", "obj", "nsubj", "case"]
     for row in best.to_dict("records"):
-        (score, layer, head, name), (baseline, offset) = notebook_best(
-            arrays, row["relation"], heads_of(layout)
-        )
+        (score, layer, head, name), (baseline, offset) = notebook_best(arrays, row["relation"], heads_of(layout))
         direction = {"dep->head": "dependent->head", "head<-dep": "head->dependent"}[name]
         assert (row["layer"], row["head"], row["direction"]) == (layer + 1, head + 1, direction)
-        assert (row["accuracy"], row["baseline_offset"], row["baseline_accuracy"]) == (
-            score,
-            offset,
-            baseline,
-        )
+        assert (row["accuracy"], row["baseline_offset"], row["baseline_accuracy"]) == (score, offset, baseline)
         # The interval is that of the head named.
         own = every[
             (every["layer"] == layer + 1)
@@ -325,10 +315,7 @@ def test_a_small_treebank_has_the_totals_only():
     result = DependencyResult(accumulator)
     table, best = result.heads(), result.best()
     assert set(table["relation"]) == {"all", "all_but_punct_root"}
-    assert set(table["n_arcs"]) == {
-        arrays["n_arcs"].sum(),
-        arrays["n_arcs"][:, cells_of("all_but_punct_root")].sum(),
-    }
+    assert set(table["n_arcs"]) == {arrays["n_arcs"].sum(), arrays["n_arcs"][:, cells_of("all_but_punct_root")].sum()}
     assert table[["ci_low", "ci_high", "q_value"]].isna().all(axis=None)
     assert best["accuracy"].notna().all()
     assert best[["ci_low", "baseline_ci_low", "margin_ci_low", "q_value"]].isna().all(axis=None)

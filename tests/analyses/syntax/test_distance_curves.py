@@ -52,7 +52,5 @@ def test_a_panel_a_relation_in_the_order_asked(by_distance):
 
 
 def test_nothing_to_draw_is_refused(by_distance):
-    with pytest.raises(
-        ValueError, match=r"^Expected accuracies by distance of at least one relation, got none; run"
-    ):
+    with pytest.raises(ValueError, match=r"^Expected accuracies by distance of at least one relation, got none; run"):
         distance_curves(by_distance, relations=[])

@@ -78,9 +78,7 @@ def test_the_first_sentences_against_transformers_own_weights(treebank):
     accumulator, counts, encoder = counted(treebank, limit=120, batch_size=16)
     assert counts.sentences == 120
     relations = accumulator.table.relations
-    model = AutoModel.from_pretrained(
-        embedded_folder(), attn_implementation="eager", dtype=torch.float32
-    ).eval()
+    model = AutoModel.from_pretrained(embedded_folder(), attn_implementation="eager", dtype=torch.float32).eval()
     hits = np.zeros((len(relations), 6, 12, 2), dtype=int)
     close = np.zeros_like(hits)
     n = np.zeros(len(relations), dtype=int)

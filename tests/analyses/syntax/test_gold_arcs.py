@@ -45,17 +45,7 @@ def test_offsets_that_leave_the_sentence_are_wrong():
 
 @pytest.mark.parametrize(
     ("distance", "name"),
-    [
-        (1, "1"),
-        (2, "2"),
-        (3, "3"),
-        (4, "4"),
-        (5, "5"),
-        (6, "6-10"),
-        (10, "6-10"),
-        (11, "over 10"),
-        (40, "over 10"),
-    ],
+    [(1, "1"), (2, "2"), (3, "3"), (4, "4"), (5, "5"), (6, "6-10"), (10, "6-10"), (11, "over 10"), (40, "over 10")],
 )
 def test_distances_in_both_directions(distance, name):
     number = distance + 1
@@ -131,18 +121,8 @@ def test_the_clitic_answers_for_the_possessor(clitic, applies, original):
 
 def test_the_rule_is_for_poss_and_needs_a_word_after_it():
     heads = [2, 0, 2]
-    assert TABLE.arcs(("cat", "tail", "'s"), heads, ["nmod:poss", "root", "poss"]).dependents.tolist() == [
-        0,
-        1,
-        2,
-    ]
-    assert TABLE.arcs(
-        ("cat", "'s", "tail"), [3, 1, 0], ["nmod:poss", "case", "root"]
-    ).dependents.tolist() == [
-        0,
-        1,
-        2,
-    ]
+    assert TABLE.arcs(("cat", "tail", "'s"), heads, ["nmod:poss", "root", "poss"]).dependents.tolist() == [0, 1, 2]
+    assert TABLE.arcs(("cat", "'s", "tail"), [3, 1, 0], ["nmod:poss", "case", "root"]).dependents.tolist() == [0, 1, 2]
 
 
 def notebook_offsets(words, heads, relations):

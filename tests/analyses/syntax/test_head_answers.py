@@ -130,13 +130,9 @@ def test_special_tokens_win_only_where_they_may(special, direction):
     sentence = (table, PLAIN, HEADS)
     for kept in (False, True):
         found, other, *_ = ask(sentence, special=kept)
-        assert found[:, 0, direction].tolist() == (
-            [False, False, False, True] if kept else [True, True, False, True]
-        )
+        assert found[:, 0, direction].tolist() == ([False, False, False, True] if kept else [True, True, False, True])
         # The other way is counted beside it.
-        assert other[:, 0, direction].tolist() == (
-            [True, True, False, True] if kept else [False, False, False, True]
-        )
+        assert other[:, 0, direction].tolist() == ([True, True, False, True] if kept else [False, False, False, True])
 
 
 def test_a_tie_goes_to_the_leftmost():
@@ -224,18 +220,7 @@ def test_the_side_of_the_padding_does_not_matter():
     for parts in (*together,):
         for found, own in zip(parts, zip(*alone)):
             np.testing.assert_array_equal(found, np.concatenate(own))
-    assert together[0][0][:, 0, DOWN].tolist() == [
-        True,
-        False,
-        True,
-        True,
-        False,
-        True,
-        True,
-        False,
-        False,
-        True,
-    ]
+    assert together[0][0][:, 0, DOWN].tolist() == [True, False, True, True, False, True, True, False, False, True]
 
 
 def test_a_causal_mask_leaves_some_words_without_candidates():

@@ -6,13 +6,7 @@ import pytest
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from headscope.analyses.syntax.figures.relation_layers import (
-    best_by_layer,
-    on_shade,
-    relation_layers,
-    shade,
-    step_of,
-)
+from headscope.analyses.syntax.figures.relation_layers import best_by_layer, on_shade, relation_layers, shade, step_of
 from support import mock_inputs
 
 
@@ -37,11 +31,7 @@ def test_the_best_head_and_direction_of_each_layer(syntax):
                     continue
                 if best is None or row["accuracy"] > best["accuracy"]:
                     best = row
-            assert (cell.head, cell.direction, cell.accuracy) == (
-                best["head"],
-                best["direction"],
-                best["accuracy"],
-            )
+            assert (cell.head, cell.direction, cell.accuracy) == (best["head"], best["direction"], best["accuracy"])
             assert (cell.ci_low, cell.ci_high, cell.n) == (best["ci_low"], best["ci_high"], best["n_arcs"])
     assert found["obj"][0].above == pytest.approx(found["obj"][0].accuracy - 0.3)
     assert found["conj"][0].above != found["conj"][0].above
@@ -64,17 +54,7 @@ def test_ties_go_to_the_lower_head(syntax):
 
 @pytest.mark.parametrize(
     ("above", "step"),
-    [
-        (-0.1, 0),
-        (0.0, 0),
-        (float("nan"), 0),
-        (0.001, 1),
-        (0.044, 1),
-        (0.045, 2),
-        (0.2, 5),
-        (0.39, 9),
-        (0.9, 9),
-    ],
+    [(-0.1, 0), (0.0, 0), (float("nan"), 0), (0.001, 1), (0.044, 1), (0.045, 2), (0.2, 5), (0.39, 9), (0.9, 9)],
 )
 def test_steps(above, step):
     assert step_of(above) == step
@@ -101,16 +81,10 @@ def test_the_figure_prints_every_accuracy(syntax):
 def test_the_figure_has_the_key_of_its_colors(syntax):
     (ax,) = relation_layers(syntax, {"obj": 0.2}, kind="encoder", relations=["obj"]).axes
     key = ax.get_legend()
-    assert [text.get_text() for text in key.get_texts()] == [
-        "points above the best fixed offset: 0 to 40 and more"
-    ]
-    assert [to_hex(one.get_facecolor()) for one in key.findobj(Rectangle)] == [
-        shade(step) for step in range(1, 10)
-    ]
+    assert [text.get_text() for text in key.get_texts()] == ["points above the best fixed offset: 0 to 40 and more"]
+    assert [to_hex(one.get_facecolor()) for one in key.findobj(Rectangle)] == [shade(step) for step in range(1, 10)]
 
 
 def test_nothing_to_draw_is_refused(syntax):
-    with pytest.raises(
-        ValueError, match=r"^Expected accuracies of decoder heads for at least one relation, got none;"
-    ):
+    with pytest.raises(ValueError, match=r"^Expected accuracies of decoder heads for at least one relation, got none;"):
         relation_layers(syntax, {}, kind="decoder")

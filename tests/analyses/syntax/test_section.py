@@ -48,9 +48,7 @@ def tables(markup):
 def label_of(cell):
     """A relation's label, which its gloss follows in the same cell."""
     return next(
-        name
-        for name, *_ in sorted(MEASURED, key=lambda row: -len(row[0]))
-        if cell == short(name) + gloss(name)
+        name for name, *_ in sorted(MEASURED, key=lambda row: -len(row[0])) if cell == short(name) + gloss(name)
     )
 
 
@@ -64,14 +62,10 @@ def test_table_1_is_the_frame(inputs, tables):
         told = trained.loc[name]
         _, head, _, accuracy, offset, above, every, held, control, q, way, n = row
         assert head == f"{told['layer']}-{told['head']}selected in {100 * told['share']:.0f}% of splits"
-        assert (
-            accuracy == f"{100 * told['accuracy']:.1f}{100 * told['ci_low']:.1f}–{100 * told['ci_high']:.1f}"
-        )
+        assert accuracy == f"{100 * told['accuracy']:.1f}{100 * told['ci_low']:.1f}–{100 * told['ci_high']:.1f}"
         sign = "+" if told["baseline_offset"] > 0 else "−"
         assert offset == f"{100 * told['baseline_accuracy']:.1f}{sign}{abs(told['baseline_offset'])}"
-        margin, low, high = (
-            f"{100 * told[key]:.1f}" for key in ("margin", "margin_ci_low", "margin_ci_high")
-        )
+        margin, low, high = (f"{100 * told[key]:.1f}" for key in ("margin", "margin_ci_low", "margin_ci_high"))
         plus = "" if told["margin"] < 0 else "+"
         assert above.replace("−", "-") == f"{plus}{margin}{low} to {high}"
         for column, shown in (("all_documents", every), ("held_out", held)):
@@ -135,18 +129,14 @@ def test_noop_and_distance_tables_are_the_frames(inputs, tables):
     noop = inputs.tables.get("syntax_noop")
     # Relations that no head is shown to find are left out: it is not known who attends in them.
     assert 0 < len(rows) == noop["relation"].isin(beating).sum() < len(noop)
-    told = {
-        (row["relation"], row["key_class"]): row
-        for row in inputs.tables.get("syntax_noop").to_dict("records")
-    }
+    told = {(row["relation"], row["key_class"]): row for row in inputs.tables.get("syntax_noop").to_dict("records")}
     for row in rows:
         here = told[row[0], {"[SEP]": "sep", "[CLS]": "cls"}[row[3]]]
         assert (
             row[2]
-            == {
-                "dependent->head": "dependent → head word",
-                "head->dependent": "head word → dependent",
-            }[here["direction"]]
+            == {"dependent->head": "dependent → head word", "head->dependent": "head word → dependent"}[
+                here["direction"]
+            ]
         )
         assert float(row[4]) == pytest.approx(100 * here["attending"], abs=0.051)
         assert float(row[6]) == pytest.approx(100 * here["others"], abs=0.051)
@@ -166,9 +156,7 @@ def test_the_heat_map_links_each_cell_to_its_head(inputs, markup, tables):
     assert rows[0] == ["relation", "1", "2", "3", "4", "5", "6"]
     assert len(rows) == 24
     best = (
-        inputs.tables.get("syntax")[inputs.tables.get("syntax")["relation"] == "obj"]
-        .groupby("layer")["accuracy"]
-        .max()
+        inputs.tables.get("syntax")[inputs.tables.get("syntax")["relation"] == "obj"].groupby("layer")["accuracy"].max()
     )
     (obj,) = [row for row in rows if row[0] == "obj"]
     assert obj[1:] == [f"{100 * value:.0f}" for value in best]
@@ -260,13 +248,7 @@ def test_a_run_without_a_treebank_has_no_section():
 
 
 def test_a_treebank_too_small_says_so(inputs):
-    names = (
-        "syntax",
-        "syntax_best",
-        "syntax_baselines",
-        "syntax_by_distance",
-        "syntax_noop",
-    )
+    names = ("syntax", "syntax_best", "syntax_baselines", "syntax_by_distance", "syntax_noop")
     empty = with_parts(inputs, **{name: inputs.tables.get(name).iloc[:0] for name in names})
     page = Tables(section(empty))
     assert (
@@ -325,9 +307,7 @@ def test_drawings_hold_their_words_lines_and_switch(inputs):
     assert shown == 2 * list(row["tokens"])
     # Colored on the left are the queries, on the right the keys.
     colored = re.findall(r'<text[^>]*class="on"[^>]*>([^<]*)', first)
-    queries, keys = (
-        [row["tokens"][place] for place in sorted(set(row[side]))] for side in ("queries", "keys")
-    )
+    queries, keys = ([row["tokens"][place] for place in sorted(set(row[side]))] for side in ("queries", "keys"))
     assert colored == [*queries, *keys]
     assert first.count('class="special"') == 4
     assert '<input type="checkbox" id="hide-special">' in written
@@ -347,9 +327,7 @@ def test_a_model_without_special_tokens_has_no_switch():
 
 
 def test_lists_read_from_parquet_are_as_good(tmp_path, inputs):
-    inputs = with_parts(
-        inputs, syntax_examples=inputs.tables.get("syntax_examples").iloc[:6], coref_examples=None
-    )
+    inputs = with_parts(inputs, syntax_examples=inputs.tables.get("syntax_examples").iloc[:6], coref_examples=None)
     inputs.tables.get("syntax_examples").to_parquet(tmp_path / "arcs.parquet")
     read = with_parts(inputs, syntax_examples=pd.read_parquet(tmp_path / "arcs.parquet"))
     assert arcs_section(about(read, links=True)) == arcs_section(about(inputs, links=True)) != []

@@ -63,9 +63,7 @@ def source_of(model, *, size=3, direct=True, **how):
         if loss_of(anatomy) == "clm"
         else ask_of(loss_of(anatomy), tokenizer_of("t5" if anatomy.encoder_decoder else "bert"), anatomy)
     )
-    return EffectSource(
-        model, anatomy, vocabulary(), groups, ask, fits=[lambda _: Zero()], direct=direct, **how
-    )
+    return EffectSource(model, anatomy, vocabulary(), groups, ask, fits=[lambda _: Zero()], direct=direct, **how)
 
 
 def kept(model, **how):
@@ -174,8 +172,7 @@ def test_all_that_is_added_to_the_stream_adds_up_to_the_logit(family):
         logits = out.logits[0, :-1].double()
         above = (logits - logits.mean(-1, keepdim=True)).gather(1, right[:, None]).mean()
         of_heads = sum(
-            keep.direct[segment.document, segment.index, "decoder", layer][:, 0].sum()
-            for layer in range(len(blocks))
+            keep.direct[segment.document, segment.index, "decoder", layer][:, 0].sum() for layer in range(len(blocks))
         )
         np.testing.assert_allclose(of_heads + float(of_rest), float(above), rtol=1e-5, atol=1e-8)
 
@@ -271,10 +268,7 @@ def test_a_later_head_that_takes_back_a_share_of_what_one_writes(share):
 
     Where the direct path and the one through the later head are opposed and alike, taking the head away shows nothing.
     """
-    source, keep = (
-        source_of(taken_back(share), sets=[{("decoder", 0): [1], ("decoder", 1): [2]}]),
-        KeepEffects(),
-    )
+    source, keep = (source_of(taken_back(share), sets=[{("decoder", 0): [1], ("decoder", 1): [2]}]), KeepEffects())
     scan(source, [keep])
     for segment in SEGMENTS:
         name = segment.document, segment.index
@@ -321,10 +315,7 @@ def opt_without_norm():
         (lambda: tiny_task_model("bert"), "direct effects are of decoders alone"),
         (lambda: tiny_task_model("t5"), "direct effects are of decoders alone"),
         (opt_without_norm, "no norm alone stands between its last block and its unembedding"),
-        (
-            lambda: tiny_task_model("gemma2", dtype=torch.float32),
-            "its logits are bent behind the unembedding",
-        ),
+        (lambda: tiny_task_model("gemma2", dtype=torch.float32), "its logits are bent behind the unembedding"),
     ],
 )
 def test_models_without_direct_effects_say_why(model, why):

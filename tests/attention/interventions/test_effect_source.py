@@ -18,16 +18,7 @@ from headscope.encoding.batching import collate
 from headscope.encoding.questions.loss_questions import NO_TARGET
 from headscope.errors import AttentionError, InputError, ModelError
 from headscope.models.forward_inputs import model_inputs
-from support.by_hook import (
-    classes_of,
-    effect_of,
-    heads_of,
-    hooked,
-    logs_of,
-    means_by_loop,
-    outputs_by_hook,
-    rows_of,
-)
+from support.by_hook import classes_of, effect_of, heads_of, hooked, logs_of, means_by_loop, outputs_by_hook, rows_of
 from support.effects import FAMILIES, SEGMENTS, SINGLE, KeepEffects, effects, source_of, zero
 from support.inputs import CLS, SEP, made_up_segments, vocabulary
 from support.task_models import tiny_task_model
@@ -307,10 +298,7 @@ def test_all_heads_of_a_layer_and_of_the_model_at_once():
         for kind, layer in (("encoder", 1), ("decoder", 0), ("cross", 2)):
             heads = [head for head in every if (head.kind, head.position[0]) == (kind, layer)]
             np.testing.assert_allclose(
-                keep.layers[*name, kind, layer][0],
-                effect_of(logs, changed(heads), question),
-                rtol=1e-5,
-                atol=1e-8,
+                keep.layers[*name, kind, layer][0], effect_of(logs, changed(heads), question), rtol=1e-5, atol=1e-8
             )
 
 
@@ -425,9 +413,7 @@ def test_company_order_and_padding_change_nothing(family):
 def test_one_document_has_no_other_to_learn_of():
     segments = made_up_segments(2, seed=3, documents=1)
     for fit in (Mean.fitted, Resample.fitted):
-        with pytest.raises(
-            InputError, match=r"takes what heads write in other documents, and this text has one"
-        ):
+        with pytest.raises(InputError, match=r"takes what heads write in other documents, and this text has one"):
             effects("bert", fits=[fit], segments=segments)
 
 

@@ -23,8 +23,7 @@ TEXTS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("name", "loss", "package"),
-    [(None, "mlm", "headscope_minilm"), ("headscope-decoder", "clm", "headscope_decoder")],
+    ("name", "loss", "package"), [(None, "mlm", "headscope_minilm"), ("headscope-decoder", "clm", "headscope_decoder")]
 )
 def test_all_heads(name, loss, package):
     pytest.importorskip(package, reason="the embedded model's package is not installed")

@@ -36,9 +36,7 @@ def gradients_by_patches(model, anatomy, question, towards):
     model.set_attn_implementation("eager")
     patches = {head: torch.zeros((), dtype=torch.float64, requires_grad=True) for head in towards}
     changes = {
-        head: lambda z, t=patches[head], new=new: (
-            z.clone() + (t * (new.reshape(z.shape) - z).detach()).to(z.dtype)
-        )
+        head: lambda z, t=patches[head], new=new: z.clone() + (t * (new.reshape(z.shape) - z).detach()).to(z.dtype)
         for head, new in towards.items()
     }
     targets = torch.from_numpy(question.targets)
@@ -192,16 +190,8 @@ class Failing(Detached):
     [
         ("intermediate.dense", Detached, "no gradient passes through its Detached"),
         ("attention.self.value", Detached, "no gradient passes through its Detached"),
-        (
-            "attention.output.dense",
-            Detached,
-            "no gradient passes through the attention of encoder layer 2",
-        ),
-        (
-            "attention.output.dense",
-            Failing,
-            "no gradient of it can be taken (int4 kernels have no backward pass)",
-        ),
+        ("attention.output.dense", Detached, "no gradient passes through the attention of encoder layer 2"),
+        ("attention.output.dense", Failing, "no gradient of it can be taken (int4 kernels have no backward pass)"),
     ],
 )
 def test_models_without_a_gradient_say_why_and_keep_their_exact_effects(path, part, why):
@@ -233,10 +223,7 @@ class Twice(nn.Module):
 
     def __init__(self, linear):
         super().__init__()
-        self.first, self.second = (
-            linear,
-            nn.Linear(linear.in_features, linear.out_features).to(linear.weight.dtype),
-        )
+        self.first, self.second = (linear, nn.Linear(linear.in_features, linear.out_features).to(linear.weight.dtype))
 
     def forward(self, states):
         return self.first(states) + self.second(states)
@@ -257,9 +244,7 @@ def test_the_graph_of_the_backward_pass_is_let_go():
     class Look(KeepEffects):
         def update(self, tile):
             gc.collect()
-            held.append(
-                sum(isinstance(each, torch.Tensor) and each.grad_fn is not None for each in gc.get_objects())
-            )
+            held.append(sum(isinstance(each, torch.Tensor) and each.grad_fn is not None for each in gc.get_objects()))
 
     source = source_of("gpt2", fits=[Mean.fitted], first_order=True, direct=True)
     # What other tests of this process left alive is not looked through again and again.

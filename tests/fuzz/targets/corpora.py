@@ -119,9 +119,7 @@ def _with_mentions(path: Path) -> Iterable[Any]:
 _LINES = "\n".join(map(json.dumps, _ENTRIES)) + "\n"
 TARGETS = [
     Target(name="text", seeds=_one("corpus.txt", _TEXT, _TEXT * 40), prepare=_drawn(_corpus, _document)),
-    Target(
-        name="features", seeds=_one("corpus.json", json.dumps(_ENTRIES)), prepare=_drawn(_corpus, _document)
-    ),
+    Target(name="features", seeds=_one("corpus.json", json.dumps(_ENTRIES)), prepare=_drawn(_corpus, _document)),
     Target(name="json-lines", seeds=_one("corpus.jsonl", _LINES), prepare=_drawn(_corpus, _document)),
     Target(
         name="gzip",

@@ -55,10 +55,7 @@ def _seeds(folder: Path) -> list[Sample]:
 
 def _prepare(folder: Path) -> Check:
     readers = {family: reader_of(tiny_loaded(family)) for family in ("bert", "gpt2", "t5")}
-    shelf = Shelf(
-        [NamedModel(name=name, source=name) for name in readers],
-        load=lambda source, **_: readers[source],
-    )
+    shelf = Shelf([NamedModel(name=name, source=name) for name in readers], load=lambda source, **_: readers[source])
     limits = Limits(characters=400, tokens=40, body=4000, seconds=5.0, kept=1 << 22)
     explorer = Explorer(shelf, token=_TOKEN, port=_PORT, limits=limits)
     explorer.start()

@@ -49,8 +49,7 @@ def _save(folder: Path, layout: tuple[KindLayout, ...], *, store: str, word_leve
                 fields={"heads": [2, 0, 2], "relns": ["det", "root", "x"]} if number else {},
             )
             weights = {
-                part.kind: draw.dirichlet(np.ones(size), size=(part.layers, part.heads, size))
-                for part in layout
+                part.kind: draw.dirichlet(np.ones(size), size=(part.layers, part.heads, size)) for part in layout
             }
             seen = {part.kind: np.tri(size, size, number, dtype=bool) for part in layout}
             for part in layout:

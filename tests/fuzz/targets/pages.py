@@ -17,16 +17,11 @@ from headscope.visible import titled, visible
 from support.hostile import printable
 from support.made_maps import HOSTILE, sentence_pair
 
-_STATES = [
-    {"name": name, "kind": "encoder", "layer": 1, "heads": [1, 2], "words": True} for name in view_names()
-]
+_STATES = [{"name": name, "kind": "encoder", "layer": 1, "heads": [1, 2], "words": True} for name in view_names()]
 
 
 def _texts(folder: Path) -> list[Sample]:
-    return [
-        {"tokens.json": json.dumps(tokens).encode()}
-        for tokens in (HOSTILE, ["[CLS]", "a</b>", "&amp;", "[SEP]"])
-    ]
+    return [{"tokens.json": json.dumps(tokens).encode()} for tokens in (HOSTILE, ["[CLS]", "a</b>", "&amp;", "[SEP]"])]
 
 
 def _strings(value: object) -> list[str]:

@@ -39,9 +39,7 @@ def _options(folder: Path) -> RunOptions:
     tiny_tokenizer("bert").save_pretrained(folder / "tiny")
     text = folder / "text.txt"
     text.write_text("The cat sat on the mat.\nThe dogs ran.\n\nA dog and the cat ran.\n", encoding="utf-8")
-    return RunOptions(
-        model=str(folder / "tiny"), text=(str(text),), stages=("stats",), max_length=32, device="cpu"
-    )
+    return RunOptions(model=str(folder / "tiny"), text=(str(text),), stages=("stats",), max_length=32, device="cpu")
 
 
 def _real(folder: Path) -> list[Sample]:

@@ -67,17 +67,7 @@ def _treebanks(folder: Path) -> list[Sample]:
 
 
 def _articles(folder: Path) -> list[Sample]:
-    lines = [
-        "",
-        " = Cat = \n",
-        "",
-        " A cat is 1 @,@ 000 small . \n",
-        "",
-        " = = Uses = = \n",
-        "",
-        " None . \n",
-        None,
-    ]
+    lines = ["", " = Cat = \n", "", " A cat is 1 @,@ 000 small . \n", "", " = = Uses = = \n", "", " None . \n", None]
     return [{"test.parquet": _parquet(pd.DataFrame({"text": lines}))}]
 
 

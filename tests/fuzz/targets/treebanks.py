@@ -47,9 +47,7 @@ def _written_again(folder: Path) -> Check:
                 tuple(fit_word(word, form=form) for word in one.words) for one in sentences
             ], f"other words in {form}"
             assert [one.heads for one in back] == [one.heads for one in sentences], f"other heads in {form}"
-            assert [one.relations for one in back] == [one.relations for one in sentences], (
-                f"others in {form}"
-            )
+            assert [one.relations for one in back] == [one.relations for one in sentences], f"others in {form}"
 
     return run
 

@@ -68,9 +68,7 @@ def done_there(monkeypatch):
     """The jobs that workers have done."""
     jobs = []
     plain = ShardJobs.done
-    monkeypatch.setattr(
-        ShardJobs, "done", lambda self, job, result: jobs.append(job) or plain(self, job, result)
-    )
+    monkeypatch.setattr(ShardJobs, "done", lambda self, job, result: jobs.append(job) or plain(self, job, result))
     return jobs
 
 
@@ -84,9 +82,7 @@ def nothing_here(monkeypatch):
     monkeypatch.setattr(sharded_scan, "_computed", refuse)
 
 
-def test_the_cluster_gives_the_tables_of_one_process(
-    asked, whole, engine, tmp_path, done_there, nothing_here
-):
+def test_the_cluster_gives_the_tables_of_one_process(asked, whole, engine, tmp_path, done_there, nothing_here):
     run = prepare(asked)
     engine.serve(run)
     write_run(run, tmp_path / "run", executor=engine)

@@ -41,8 +41,7 @@ def test_labels_name_the_head_that_is_wrong():
     maps = hand_made()
     maps[0, 1, 0, 0] = np.nan
     text = said(
-        AttentionError,
-        lambda: KindMaps(kind="encoder", weights=maps, queries=THREE, layers=(7,), heads=(3, 9)),
+        AttentionError, lambda: KindMaps(kind="encoder", weights=maps, queries=THREE, layers=(7,), heads=(3, 9))
     )
     assert text.startswith("encoder attention of head 7-9, row 1 holds nan;")
 
@@ -77,18 +76,12 @@ def test_labels_and_roles_must_fit():
         == "2 layer and 2 head labels were given for 1 layers of 2 heads of encoder attention"
     )
     assert (
-        said(
-            InputError,
-            lambda: KindMaps(kind="encoder", weights=hand_made(), queries=THREE, roles=(("sep",),)),
-        )
+        said(InputError, lambda: KindMaps(kind="encoder", weights=hand_made(), queries=THREE, roles=(("sep",),)))
         == "expected a role (or None) for each of 1 x 2 encoder heads"
     )
     layer = neuron_layer(np.random.default_rng(0), heads=2, queries=3, keys=3)
     assert (
-        said(
-            InputError,
-            lambda: KindMaps(kind="encoder", weights=hand_made(), queries=THREE, neuron=(layer, layer)),
-        )
+        said(InputError, lambda: KindMaps(kind="encoder", weights=hand_made(), queries=THREE, neuron=(layer, layer)))
         == "expected queries and keys of 1 layers, got those of 2"
     )
 
@@ -114,10 +107,7 @@ def test_kinds():
     [
         ({"tokens": ()}, "there are no tokens to draw; expected at least one"),
         ({"words": (0,)}, "expected a word id (or None) for each of 3 tokens, got 1"),
-        (
-            {"words": (0, 1, None), "word_text": ("a",)},
-            "word id 1 has no text; expected ids below 1",
-        ),
+        ({"words": (0, 1, None), "word_text": ("a",)}, "word id 1 has no text; expected ids below 1"),
         (
             {"segment_b": 3},
             "the second text cannot begin at position 3; expected 1 to 2, the first token being position 0",
@@ -145,16 +135,12 @@ def test_causal_is_read_off_the_maps():
 
 def test_parts_of_scores_that_do_not_fit():
     zeros = np.zeros((2, 3, 4), dtype=np.float32)
-    with pytest.raises(
-        AttentionError, match=re.escape("queries (2, 3, 4), keys (2, 3, 4), bias (1, 3, 3), mask None")
-    ):
+    with pytest.raises(AttentionError, match=re.escape("queries (2, 3, 4), keys (2, 3, 4), bias (1, 3, 3), mask None")):
         NeuronLayer(queries=zeros, keys=zeros, groups=(0,), scaling=1.0)
     with pytest.raises(AttentionError, match="do not fit; expected"):
         NeuronLayer(queries=zeros, keys=zeros, groups=(0, 2), scaling=1.0)
     with pytest.raises(AttentionError, match="do not fit; expected"):
-        NeuronLayer(
-            queries=zeros, keys=zeros, groups=(0, 1), scaling=1.0, visible=np.ones((3, 4), dtype=bool)
-        )
+        NeuronLayer(queries=zeros, keys=zeros, groups=(0, 1), scaling=1.0, visible=np.ones((3, 4), dtype=bool))
 
 
 def test_scores_by_hand():

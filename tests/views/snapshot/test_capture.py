@@ -224,9 +224,7 @@ def test_text_that_is_too_long():
 
 def test_wrong_options_are_named():
     reader = AttentionReader(tiny_loaded("bert"))
-    assert said(InputError, lambda: reader.view("  ")) == (
-        "the text '  ' has no tokens; expected at least one word"
-    )
+    assert said(InputError, lambda: reader.view("  ")) == ("the text '  ' has no tokens; expected at least one word")
     assert said(OptionError, lambda: reader.view("cat", layers=(4,))) == (
         "there is no layer 4; expected labels from 1 to 3"
     )

@@ -40,9 +40,7 @@ def test_any_form_of_layers(make):
 def test_half_precision():
     maps = rows(np.random.default_rng(0), 2, 2, 40, 40)
     for dtype in (torch.float16, torch.bfloat16):
-        view = raw_view(
-            attention=[torch.tensor(layer[None], dtype=dtype) for layer in maps], tokens=["a"] * 40
-        )
+        view = raw_view(attention=[torch.tensor(layer[None], dtype=dtype) for layer in maps], tokens=["a"] * 40)
         np.testing.assert_allclose(view.kinds[0].weights, maps, atol=4e-3)
 
 
@@ -84,15 +82,11 @@ def test_chosen_layers_and_heads_keep_their_labels(count_from):
 
 def test_layers_that_are_not_there():
     given = {"attention": hand_made(), "tokens": TOKENS}
-    assert said(OptionError, **given, include_layers=[2]) == (
-        "include_layers names 2; expected layers from 1 to 1"
-    )
+    assert said(OptionError, **given, include_layers=[2]) == ("include_layers names 2; expected layers from 1 to 1")
     assert said(OptionError, **given, include_heads=[-1, 0], count_from=0) == (
         "include_heads names -1; expected heads from 0 to 1"
     )
-    assert said(OptionError, **given, include_layers=[]) == (
-        "include_layers names none; expected layers from 1 to 1"
-    )
+    assert said(OptionError, **given, include_layers=[]) == ("include_layers names none; expected layers from 1 to 1")
 
 
 NOT_KEPT = (
@@ -157,8 +151,6 @@ def test_nothing_and_too_much():
 
 
 def test_marks_can_stay():
-    view = raw_view(
-        attention=rows(np.random.default_rng(0), 1, 1, 2, 2), tokens=["The", "Ġcat"], readable=False
-    )
+    view = raw_view(attention=rows(np.random.default_rng(0), 1, 1, 2, 2), tokens=["The", "Ġcat"], readable=False)
     assert view.kinds[0].queries.tokens == ("The", "Ġcat")
     assert view.kinds[0].queries.word_text == ("The", "cat")

@@ -45,9 +45,7 @@ def test_a_norm_behind_the_projection_scales_each_row():
     kept = {}
     layers = loaded.model.layers
     hooks = [
-        part.register_forward_hook(
-            lambda _, __, out, name=(at, name): kept.__setitem__(name, out[0].double().clone())
-        )
+        part.register_forward_hook(lambda _, __, out, name=(at, name): kept.__setitem__(name, out[0].double().clone()))
         for at, layer in enumerate(layers)
         for name, part in (("value", layer.self_attn.v_proj), ("sum", layer.self_attn.o_proj))
     ]
@@ -97,7 +95,5 @@ def test_a_page_has_them_in_half_precision_all_keys_first():
 
 
 def test_lengths_beyond_half_precision_are_left_out():
-    norms = WrittenNorms(
-        keys=np.array([[[7e4]]], dtype=np.float32), rows=np.array([[[1.0]]], dtype=np.float32)
-    )
+    norms = WrittenNorms(keys=np.array([[[7e4]]], dtype=np.float32), rows=np.array([[[1.0]]], dtype=np.float32))
     assert written_bytes(norms) == b""

@@ -36,9 +36,7 @@ class ReachAccumulator(Accumulator):
         sums = self.sums.stacked()
         return {
             part.kind: (
-                ratio_interval(
-                    sums[f"reach.{part.kind}"], sums[f"inputs.{part.kind}"][:, :, None], scale="positive"
-                ),
+                ratio_interval(sums[f"reach.{part.kind}"], sums[f"inputs.{part.kind}"][:, :, None], scale="positive"),
                 sums[f"inputs.{part.kind}"].sum(0),
             )
             for part in self.layout

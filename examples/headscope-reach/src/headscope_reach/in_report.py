@@ -18,10 +18,7 @@ def reach_section(context: Context) -> list[Section]:
         for kind, heads in table.groupby("kind", sort=False)
     ]
     return section(
-        "reach",
-        "Distance of the strongest key",
-        "How far away is what a head attends to the most?",
-        paragraphs,
+        "reach", "Distance of the strongest key", "How far away is what a head attends to the most?", paragraphs
     )
 
 

@@ -24,9 +24,7 @@ def _rows(sentence: AnnotatedSentence, start: int, marks: Mapping[int, str]) -> 
     spaces = spaces_after(sentence)
     table = zip(sentence.words, tags, sentence.heads, sentence.relations, spaces, strict=True)
     for at, (word, tag, head, relation, space) in enumerate(table):
-        if (at == 0 or not _one_token(sentence.words, spaces, at - 1)) and _one_token(
-            sentence.words, spaces, at
-        ):
+        if (at == 0 or not _one_token(sentence.words, spaces, at - 1)) and _one_token(sentence.words, spaces, at):
             end = at + 1
             while _one_token(sentence.words, spaces, end):
                 end += 1
@@ -34,9 +32,7 @@ def _rows(sentence: AnnotatedSentence, start: int, marks: Mapping[int, str]) -> 
             yield "\t".join((f"{at + 1}-{end + 1}", whole, *"_______", after))
         notes = [f"Entity={marks[start + at]}"] if start + at in marks else []
         # Within a range, and at its end, it is the range that says what follows.
-        ranged = _one_token(sentence.words, spaces, at) or (
-            at > 0 and _one_token(sentence.words, spaces, at - 1)
-        )
+        ranged = _one_token(sentence.words, spaces, at) or (at > 0 and _one_token(sentence.words, spaces, at - 1))
         notes += [] if space or ranged else ["SpaceAfter=No"]
         last = "|".join(notes) or "_"
         yield f"{at + 1}\t{word}\t_\t{tag}\t_\t_\t{head}\t{relation}\t_\t{last}"

@@ -8,16 +8,7 @@ from random import Random
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope_grammar.cast.scene import Scene
 from headscope_grammar.phrases.common import Tree
-from headscope_grammar.sentences import (
-    asking,
-    comparing,
-    embedding,
-    joining,
-    linking,
-    speaking,
-    special,
-    statements,
-)
+from headscope_grammar.sentences import asking, comparing, embedding, joining, linking, speaking, special, statements
 from headscope_grammar.tree import sentence_of
 
 SENTENCES: tuple[tuple[Callable[[Scene], Tree], float], ...] = (
@@ -73,13 +64,7 @@ SENTENCES: tuple[tuple[Callable[[Scene], Tree], float], ...] = (
 )
 """Every kind of sentence, with how often it is tried."""
 
-OPENINGS = (
-    statements.plain_sentence,
-    embedding.that_clause,
-    embedding.intending,
-    linking.at_a_time,
-    joining.two_verbs,
-)
+OPENINGS = (statements.plain_sentence, embedding.that_clause, embedding.intending, linking.at_a_time, joining.two_verbs)
 LENGTHS = range(3, 41)
 
 
@@ -148,8 +133,7 @@ def _document_id(words: tuple[str, ...], ordinal: int) -> str:
 def _choice(rng: Random, done: set[object]) -> Callable[[Scene], Tree]:
     """Draw a kind of sentence; one that the document has already comes a third as often."""
     weights = [
-        weight / (3 if make in done and make is not statements.plain_sentence else 1)
-        for make, weight in SENTENCES
+        weight / (3 if make in done and make is not statements.plain_sentence else 1) for make, weight in SENTENCES
     ]
     return rng.choices([make for make, _ in SENTENCES], weights)[0]
 

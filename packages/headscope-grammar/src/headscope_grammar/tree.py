@@ -110,9 +110,7 @@ class _Walk:
 
     def visit(self, node: Node, relation: str) -> int:
         """Lay the words of a subtree in order; return the position of its head, from 0."""
-        children: list[
-            tuple[int, int, str]
-        ] = []  # position of the child's head, its first word, its relation
+        children: list[tuple[int, int, str]] = []  # position of the child's head, its first word, its relation
         for edge in node.before:
             children.append(self._child(edge))
         at = len(self.words)
@@ -149,9 +147,7 @@ class _Walk:
         if node.entity:
             self.spans.append((start, self._trim(whole if end < 0 else end), node.entity))
         if node.group:
-            outside = [
-                first for child, first, name in children if child > at and name not in (*_RIGHT, "conj")
-            ]
+            outside = [first for child, first, name in children if child > at and name not in (*_RIGHT, "conj")]
             self.spans.append((start, self._trim(outside[0] if outside else whole), node.group))
 
     def drop_doubled(self) -> None:

@@ -52,6 +52,4 @@ def write_conllu(documents: Iterable[AnnotatedDocument], path: str | Path) -> No
                 file.writelines(f"{line}\n" for line in conllu_lines(document))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise OutputError(
-            f"{path} cannot be written ({reason}); give a file in a folder that exists"
-        ) from None
+        raise OutputError(f"{path} cannot be written ({reason}); give a file in a folder that exists") from None

@@ -26,9 +26,7 @@ class Batches:
         seed: of the orders.
     """
 
-    def __init__(
-        self, lengths: NDArray[np.int64], places: NDArray[np.int64], *, size: int, seed: int
-    ) -> None:
+    def __init__(self, lengths: NDArray[np.int64], places: NDArray[np.int64], *, size: int, seed: int) -> None:
         self.lengths = lengths
         self.places = places
         self.size = size

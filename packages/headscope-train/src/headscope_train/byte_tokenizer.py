@@ -11,9 +11,7 @@ FEWEST_PIECES = len(SPECIAL) + 256
 """The special tokens and a piece for each byte: with them no text is unknown."""
 
 
-def train_byte_tokenizer(
-    lines: Callable[[], Iterable[str]], *, vocabulary: int, max_length: int = 512
-) -> Any:
+def train_byte_tokenizer(lines: Callable[[], Iterable[str]], *, vocabulary: int, max_length: int = 512) -> Any:
     """Train GPT-2's kind of tokenizer, which writes `<s>` before a text.
 
     Every text begins a word (`add_prefix_space`), so that a word is the same piece at the beginning of a line and in

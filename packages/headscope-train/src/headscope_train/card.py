@@ -96,27 +96,21 @@ def _origin(facts: Mapping[str, Any], objective: Objective) -> str:
 
 def _amount(part: Mapping[str, int]) -> str:
     return (
-        f"{count(part['inputs'], 'input')} of {count(part['documents'], 'document')}, "
-        f"{count(part['tokens'], 'token')}"
+        f"{count(part['inputs'], 'input')} of {count(part['documents'], 'document')}, {count(part['tokens'], 'token')}"
     )
 
 
 def _curves(log: pd.DataFrame) -> str:
     """Lay out the held-out measurements, or without any the training loss: at most 12 rows, the ends among them."""
-    lines = [
-        "| step | tokens read | training loss | held-out loss | held-out accuracy |",
-        "|---:|---:|---:|---:|---:|",
-    ]
+    lines = ["| step | tokens read | training loss | held-out loss | held-out accuracy |", "|---:|---:|---:|---:|---:|"]
     rows_by_key = {(int(row["step"]), row["split"], row["measure"]): row for row in log.to_dict("records")}
     steps = sorted(
-        {step for step, split, _ in rows_by_key if split == "held-out"}
-        or {step for step, _, _ in rows_by_key}
+        {step for step, split, _ in rows_by_key if split == "held-out"} or {step for step, _, _ in rows_by_key}
     )
     kept = sorted({steps[round(i * (len(steps) - 1) / (_ROWS - 1))] for i in range(_ROWS)})
     for step in kept:
         rows = [
-            rows_by_key.get((step, *key))
-            for key in (("train", "loss"), ("held-out", "loss"), ("held-out", "accuracy"))
+            rows_by_key.get((step, *key)) for key in (("train", "loss"), ("held-out", "loss"), ("held-out", "accuracy"))
         ]
         tokens = next(row["tokens"] for row in rows if row is not None)
         cells = [

@@ -26,10 +26,7 @@ _OPTIONS = {**options_of(TrainOptions), "size": replace(options_of(TrainOptions)
 
 
 _OUT = replace(
-    OUT_FOLDER,
-    kind=Path,
-    required=True,
-    help="Folder of the training: new, empty, or of the same training.",
+    OUT_FOLDER, kind=Path, required=True, help="Folder of the training: new, empty, or of the same training."
 )
 
 

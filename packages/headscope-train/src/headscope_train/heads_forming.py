@@ -39,9 +39,7 @@ class Course:
     rule_name: str = ""
 
 
-def relation_courses(
-    best: Mapping[int, pd.DataFrame], *, relations: Sequence[str] | None = None
-) -> list[Course]:
+def relation_courses(best: Mapping[int, pd.DataFrame], *, relations: Sequence[str] | None = None) -> list[Course]:
     """Follow each relation's best head through the checkpoints, chosen anew at each of them.
 
     Args:
@@ -78,13 +76,7 @@ def relation_courses(
         )
         number = int(of_relation["baseline_offset"].iloc[-1])
         courses.append(
-            Course(
-                label(name, 24),
-                role_color("syntax"),
-                points,
-                offset,
-                f"offset {number:+d}".replace("-", "−"),
-            )
+            Course(label(name, 24), role_color("syntax"), points, offset, f"offset {number:+d}".replace("-", "−"))
         )
     return courses
 
@@ -121,9 +113,7 @@ def behavior_courses(
             }
         )
         title = _NAMES.get(statistic, statistic)
-        courses.append(
-            Course(title, role_color(statistic), points, float(rows["uniform"].iloc[-1]), "uniform")
-        )
+        courses.append(Course(title, role_color(statistic), points, float(rows["uniform"].iloc[-1]), "uniform"))
     return courses
 
 
@@ -148,9 +138,7 @@ def heads_forming(courses: Sequence[Course]) -> Figure:
         ValueError: there is nothing to draw.
     """
     if not courses:
-        raise ValueError(
-            "Expected at least one course of a number through training, got none; score checkpoints."
-        )
+        raise ValueError("Expected at least one course of a number through training, got none; score checkpoints.")
     columns = min(COLUMNS, len(courses))
     lines = -(-len(courses) // columns)
     figure = new_figure(2.6 * columns, 2.0 * lines + 0.3)

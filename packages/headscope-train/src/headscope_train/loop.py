@@ -41,9 +41,7 @@ class Trainer:
         self.precision = "bfloat16" if half else "float32"
         self.model: Any = prepared.start.model.to(self.device).train()
         self.optimizer = make_optimizer(self.model)
-        self.batches = Batches(
-            prepared.inputs.lengths, prepared.train, size=options.batch_size, seed=options.seed
-        )
+        self.batches = Batches(prepared.inputs.lengths, prepared.train, size=options.batch_size, seed=options.seed)
         self.tokens = self.epoch = 0
         self._sums = torch.zeros(2, dtype=torch.float64)
         self._asked = 0

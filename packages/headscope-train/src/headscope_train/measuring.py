@@ -67,7 +67,5 @@ def measure_held_out(
     model.train()
     loss = ratio_interval(sums[:, 0], counts[:, 0], scale="positive")
     accuracy = ratio_interval(sums[:, 1], counts[:, 0], scale="share")
-    value, low, high = (
-        np.stack([getattr(loss, name), getattr(accuracy, name)]) for name in ("value", "low", "high")
-    )
+    value, low, high = (np.stack([getattr(loss, name), getattr(accuracy, name)]) for name in ("value", "low", "high"))
     return HeldOut(value, low, high, int(counts.sum()))

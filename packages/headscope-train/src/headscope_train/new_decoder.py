@@ -13,15 +13,10 @@ _DROPPED = ("embed_tokens", "o_proj", "down_proj")
 """Modules of a Llama whose output is added to the residual stream."""
 
 _WRITING = ("o_proj.weight", "down_proj.weight")
-_WRITTEN, _ASKED = (
-    0.3,
-    0.5,
-)  # of the weights that the initializer gives to what writes, and to queries and keys
+_WRITTEN, _ASKED = (0.3, 0.5)  # of the weights that the initializer gives to what writes, and to queries and keys
 
 
-def new_decoder(
-    size: Size, tokenizer: Any, *, groups: int | None = None, max_length: int, seed: int = 0
-) -> Start:
+def new_decoder(size: Size, tokenizer: Any, *, groups: int | None = None, max_length: int, seed: int = 0) -> Start:
     """Make a Llama with random weights: rotary positions, and output scores by its embeddings.
 
     Args:

@@ -58,9 +58,7 @@ def load_state(model: nn.Module, optimizer: torch.optim.AdamW, tensors: Mapping[
         for name, parameter in model.named_parameters():
             parameter.copy_(tensors[f"weights {name}"])
             if f"step {name}" in tensors:
-                moments = {
-                    moment: tensors[f"{moment} {name}"].to(parameter.device, copy=True) for moment in _MOMENTS
-                }
+                moments = {moment: tensors[f"{moment} {name}"].to(parameter.device, copy=True) for moment in _MOMENTS}
                 optimizer.state[parameter] = {"step": tensors[f"step {name}"].clone(), **moments}
         for name, buffer in model.named_buffers():
             buffer.copy_(tensors[f"buffer {name}"])

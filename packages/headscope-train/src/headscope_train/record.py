@@ -80,9 +80,7 @@ def read_log(out: Path) -> pd.DataFrame:
     except (ValueError, KeyError, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the file system's, not the decoder's
             raise
-        raise InputError(
-            f"{path} is damaged: no table of a training can be read from it; {_REMEDY}"
-        ) from error
+        raise InputError(f"{path} is damaged: no table of a training can be read from it; {_REMEDY}") from error
 
 
 def write_facts(out: Path, facts: Mapping[str, Any]) -> None:
@@ -100,10 +98,7 @@ def read_facts(out: Path) -> dict[str, Any] | None:
     sealed = read_sealed(path, remedy=_REMEDY)
     if sealed is None:
         return None
-    if (
-        not isinstance(sealed.content, dict)
-        or not {"signature", "steps", "complete"} <= sealed.content.keys()
-    ):
+    if not isinstance(sealed.content, dict) or not {"signature", "steps", "complete"} <= sealed.content.keys():
         raise InputError(f"{path} is not of a training; give a folder that headscope train wrote")
     if not sealed.whole:
         raise InputError(f"{path} was changed or damaged since headscope wrote it; {_REMEDY}")

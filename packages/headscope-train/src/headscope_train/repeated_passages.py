@@ -15,11 +15,7 @@ Shown = tuple[NDArray[np.int32], NDArray[np.bool_]]
 
 
 def repeat_something(
-    ids: NDArray[np.int32],
-    ordinary: NDArray[np.bool_],
-    places: NDArray[np.int64],
-    *,
-    generator: np.random.Generator,
+    ids: NDArray[np.int32], ordinary: NDArray[np.bool_], places: NDArray[np.int64], *, generator: np.random.Generator
 ) -> Shown:
     """Repeat a passage of an input, or, one time in two, fill it with random phrases that come again and again.
 
@@ -39,9 +35,7 @@ def repeat_something(
     return recurring_phrases(ids, np.flatnonzero(ordinary), places, generator=generator)
 
 
-def repeat_passage(
-    ids: NDArray[np.int32], places: NDArray[np.int64], *, generator: np.random.Generator
-) -> Shown:
+def repeat_passage(ids: NDArray[np.int32], places: NDArray[np.int64], *, generator: np.random.Generator) -> Shown:
     """Write a stretch of an input a second time over what stands further on.
 
     Its length is drawn between 1/8 and 1/2 of the input, and then its place and that of the copy.
@@ -56,11 +50,7 @@ def repeat_passage(
 
 
 def recurring_phrases(
-    ids: NDArray[np.int32],
-    pieces: NDArray[np.int64],
-    places: NDArray[np.int64],
-    *,
-    generator: np.random.Generator,
+    ids: NDArray[np.int32], pieces: NDArray[np.int64], places: NDArray[np.int64], *, generator: np.random.Generator
 ) -> Shown:
     """Fill an input with phrases of 3 to 16 random pieces that follow one another in random order.
 

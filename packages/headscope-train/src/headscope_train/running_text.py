@@ -38,18 +38,14 @@ class RunningText:
         self._end = encoder.tokenizer.eos_token_id
         self._frame = Frame.of(encoder)
 
-    def cut(
-        self, documents: Iterable[Document], *, max_inputs: int | None = None, seed: int = 0
-    ) -> Iterator[Segment]:
+    def cut(self, documents: Iterable[Document], *, max_inputs: int | None = None, seed: int = 0) -> Iterator[Segment]:
         """Yield inputs, document by document; at most `max_inputs`, as `draw_inputs` draws them."""
         passages = (passage for document in documents for passage in self._passages(document))
         if max_inputs is None:
             yield from passages
             return
         every = list(passages)
-        drawn = draw_inputs(
-            ((passage.document, passage.index) for passage in every), limit=max_inputs, seed=seed
-        )
+        drawn = draw_inputs(((passage.document, passage.index) for passage in every), limit=max_inputs, seed=seed)
         yield from (passage for passage in every if (passage.document, passage.index) in drawn)
 
     def _passages(self, document: Document) -> Iterator[Segment]:

@@ -46,9 +46,7 @@ def asked_scores(model: nn.Module, batch: TargetBatch, *, types: bool) -> Tensor
     return scores
 
 
-def scores_and_weights(
-    model: nn.Module, batch: TargetBatch, *, types: bool
-) -> tuple[Tensor, tuple[Tensor, ...]]:
+def scores_and_weights(model: nn.Module, batch: TargetBatch, *, types: bool) -> tuple[Tensor, tuple[Tensor, ...]]:
     """Return `asked_scores`, and each layer's attention `[batch, head, query, key]`; the model attends eagerly."""
     output = _asked_output(model, batch, types=types, output_attentions=True)
     return output.logits[0].float(), output.attentions

@@ -13,27 +13,11 @@ from headscope.statistics.inference.confidence import too_few
 from headscope.storage.files import write_text
 from headscope.storage.lock import check_held
 from headscope_train.card import model_card
-from headscope_train.checkpoints import (
-    RESUME,
-    checkpoint_path,
-    publish,
-    read_resume,
-    write_checkpoint,
-    write_resume,
-)
+from headscope_train.checkpoints import RESUME, checkpoint_path, publish, read_resume, write_checkpoint, write_resume
 from headscope_train.loop import Trainer
 from headscope_train.optimizer import load_state, rate_at, state_tensors
 from headscope_train.prepared_training import Prepared
-from headscope_train.record import (
-    LOG,
-    Row,
-    held_out_rows,
-    read_log,
-    table_of,
-    train_rows,
-    write_facts,
-    write_log,
-)
+from headscope_train.record import LOG, Row, held_out_rows, read_log, table_of, train_rows, write_facts, write_log
 from headscope_train.training_options import DEFAULT_STEPS
 
 _LOGS_BETWEEN_CHECKPOINTS = 10
@@ -145,9 +129,7 @@ class Session:
         self.files |= publish(checkpoint_path(self.out, self.steps), self.out)
         facts = self._facts(complete=True)
         name = self.out.resolve().name
-        write_text(
-            self.out / "README.md", model_card(facts, table_of(self.rows), self.prepared.objective, name=name)
-        )
+        write_text(self.out / "README.md", model_card(facts, table_of(self.rows), self.prepared.objective, name=name))
         write_facts(self.out, facts)
         (self.out / RESUME).unlink(missing_ok=True)
         return facts
@@ -159,9 +141,7 @@ class Session:
         self.rows += rows
         check_held(self.out)
         self.files[LOG] = write_log(self.out, self.rows)
-        write_checkpoint(
-            checkpoint_path(self.out, self.done), self.trainer.model, self.prepared.start.tokenizer
-        )
+        write_checkpoint(checkpoint_path(self.out, self.done), self.trainer.model, self.prepared.start.tokenizer)
         about = {
             "step": str(self.done),
             "tokens": str(self.trainer.tokens),

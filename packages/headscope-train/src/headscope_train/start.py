@@ -67,12 +67,7 @@ def go_on_with_decoder(name: str | None, *, revision: str | None = None, seed: i
 
 
 def _with_head(
-    auto_class: str,
-    name: str | None,
-    *,
-    revision: str | None,
-    head: str,
-    refuse: Callable[[str, str], ModelError],
+    auto_class: str, name: str | None, *, revision: str | None, head: str, refuse: Callable[[str, str], ModelError]
 ) -> LoadedModel:
     """Load a model with a head, which is made new where the checkpoint lacks it.
 
@@ -126,9 +121,7 @@ def _begun(loaded: LoadedModel) -> Start:
 
 
 def _no_masks(name: str, why: str) -> ModelError:
-    return ModelError(
-        f"{name} cannot be trained with masks: {why}; expected an encoder such as BERT or RoBERTa"
-    )
+    return ModelError(f"{name} cannot be trained with masks: {why}; expected an encoder such as BERT or RoBERTa")
 
 
 def new_bert(size: Size, tokenizer: Any, *, max_length: int, seed: int = 0) -> Start:
@@ -187,9 +180,7 @@ def check_length(start: Start, max_length: int) -> None:
         OptionError: says which lengths work.
     """
     table = getattr(getattr(start.model.base_model, "embeddings", None), "position_embeddings", None)
-    reserved = getattr(
-        table, "padding_idx", None
-    )  # RoBERTa's kin keep the pad's position, and those before it
+    reserved = getattr(table, "padding_idx", None)  # RoBERTa's kin keep the pad's position, and those before it
     config = start.model.config
     most = min(
         positions_of(config) - (0 if reserved is None else reserved + 1),

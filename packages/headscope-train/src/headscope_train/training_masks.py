@@ -81,7 +81,5 @@ def mask_tokens(
     pieces = np.flatnonzero(ordinary)
     random = pieces[(draws[2][chosen] * len(pieces)).astype(np.int64)]
     shown = ids.copy()
-    shown[able[chosen]] = np.where(
-        fate < MASKED, mask, np.where(fate < MASKED + RANDOM, random, ids[able[chosen]])
-    )
+    shown[able[chosen]] = np.where(fate < MASKED, mask, np.where(fate < MASKED + RANDOM, random, ids[able[chosen]]))
     return shown, np.sort(able[chosen])

@@ -24,16 +24,10 @@ class TrainOptions:
     """Options of a training; the command line is made of them."""
 
     text: tuple[str, ...] = option(
-        (),
-        group="corpora",
-        placeholder="FILE",
-        help="Text, a folder of it, or - for standard input; may be repeated.",
+        (), group="corpora", placeholder="FILE", help="Text, a folder of it, or - for standard input; may be repeated."
     )
     treebank: tuple[str, ...] = option(
-        (),
-        group="corpora",
-        placeholder="FILE",
-        help="Treebank whose sentences are trained on; may be repeated.",
+        (), group="corpora", placeholder="FILE", help="Treebank whose sentences are trained on; may be repeated."
     )
     model: str | None = option(None, like=RUN["model"])
     revision: str | None = option(None, like=RUN["revision"])
@@ -55,9 +49,7 @@ class TrainOptions:
         help="Keys and values that the heads of a new decoder's layer share; one for each when not given.",
     )
     repeated: float = option(
-        0.0,
-        group="other",
-        help="Share of the inputs of clm in which something stands more than once.",
+        0.0, group="other", help="Share of the inputs of clm in which something stands more than once."
     )
     guided: float = option(
         0.0,
@@ -65,9 +57,7 @@ class TrainOptions:
         help="Share of the steps of clm, from the first, in which two heads are shown where to look.",
     )
     tokenizer: str | None = option(
-        None,
-        group="model",
-        help="Model whose tokenizer a new model takes; without it one is trained on the text.",
+        None, group="model", help="Model whose tokenizer a new model takes; without it one is trained on the text."
     )
     vocabulary: int | None = option(
         None, group="model", help="Pieces of the trained tokenizer at most; 8000 when not given."
@@ -78,9 +68,7 @@ class TrainOptions:
     every: int = option(500, group="other", help="Steps between checkpoints.")
     batch_size: int = option(32, group="other", help="Inputs in a batch.")
     learning_rate: float | None = option(
-        None,
-        group="other",
-        help="At its highest; 1e-4 to train a model on, 1e-3 for a new one, when not given.",
+        None, group="other", help="At its highest; 1e-4 to train a model on, 1e-3 for a new one, when not given."
     )
     warm_up: float = option(0.1, group="other", help="Share of the steps over which the rate rises.")
     dropout: float = option(0.0, group="other", help="Share of activations left out.")
@@ -99,9 +87,7 @@ class TrainOptions:
 
     def __post_init__(self) -> None:
         if not (self.text or self.treebank):
-            raise OptionError(
-                "nothing to train on was given; expected --text with a text file, or --treebank"
-            )
+            raise OptionError("nothing to train on was given; expected --text with a text file, or --treebank")
         if "-" in self.text and "-" in self.treebank:
             raise OptionError("- is given twice, but standard input can be read only once; give it once")
         if self.size is not None and self.model is not None:
@@ -121,14 +107,9 @@ class TrainOptions:
             )
         if self.steps is not None and self.minutes is not None:
             raise OptionError("both --steps and --minutes were given; expected one of them")
-        for name, known in (
-            *(("packing", PACKINGS), ("dtype", PRECISIONS)),
-            ("objective", tuple(OBJECTIVES)),
-        ):
+        for name, known in (*(("packing", PACKINGS), ("dtype", PRECISIONS)), ("objective", tuple(OBJECTIVES))):
             if getattr(self, name) not in known:
-                raise OptionError(
-                    f"--{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}"
-                )
+                raise OptionError(f"--{name} {getattr(self, name)!r} is not known; choose one of {', '.join(known)}")
         self._check_numbers()
         self._check_objective()
 

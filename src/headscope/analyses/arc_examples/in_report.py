@@ -13,10 +13,4 @@ TERMS = (
     ("Random weights", "the same model with weights that were never trained, through the same selection"),
 )  # fmt: skip
 
-PARTS = Parts(
-    group="syntax",
-    sections=arcs_section,
-    figures=(FIGURE,),
-    terms=TERMS,
-    explained=("syntax_best", "coref"),
-)
+PARTS = Parts(group="syntax", sections=arcs_section, figures=(FIGURE,), terms=TERMS, explained=("syntax_best", "coref"))

@@ -136,9 +136,7 @@ def _title(relation: str) -> str:
     return short(relation) + (f", {known[0]}" if known else "")
 
 
-def _group(
-    group: Group, measured: dict[str, Relation], coreference: Antecedents | None, about: Context
-) -> Html:
+def _group(group: Group, measured: dict[str, Relation], coreference: Antecedents | None, about: Context) -> Html:
     special = (about.words.cls, about.words.sep)
     drawn = [(row, arcs_of(row, special=special)) for row in group.rows]
     tall = max(len(arcs.tokens) for _, arcs in drawn)

@@ -50,9 +50,7 @@ class Behavior:
     role: str = "mixed"
 
 
-def _delimiter_behavior(
-    delimiter: Delimiter, label: str, on: str, meaning: str, *search_words: str
-) -> Behavior:
+def _delimiter_behavior(delimiter: Delimiter, label: str, on: str, meaning: str, *search_words: str) -> Behavior:
     return Behavior(
         name=delimiter.name.lower(),
         label=label,

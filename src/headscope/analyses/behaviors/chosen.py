@@ -68,9 +68,7 @@ def chosen_heads(
     best_of_kind, norms = best[best["kind"] == kind], heads_of(heads, kind, NORM)
     selected = []
     for behavior in behaviors:
-        rows, chosen, norm = (
-            table[table["behavior"] == behavior.name] for table in (trained, best_of_kind, norms)
-        )
+        rows, chosen, norm = (table[table["behavior"] == behavior.name] for table in (trained, best_of_kind, norms))
         rows, norm = rows[rows["n_rows"] > 0], norm[norm["n_rows"] > 0]
         named = records(chosen[chosen["model"] == "trained"])
         if not named or rows.empty:

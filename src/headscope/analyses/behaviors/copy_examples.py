@@ -76,9 +76,7 @@ def repeating_inputs(segments: Sequence[Segment], *, tokens: int) -> list[Segmen
         tokens: largest total length; the first input may be longer.
     """
     counted = [
-        (-_most_repeats(each.ids), each.document, each.index, each)
-        for each in segments
-        if len(each) <= _LONGEST
+        (-_most_repeats(each.ids), each.document, each.index, each) for each in segments if len(each) <= _LONGEST
     ]
     ordered = sorted((entry for entry in counted if entry[0]), key=lambda entry: entry[:3])
     return within_tokens([entry[-1] for entry in ordered[:_MOST_INPUTS]], most=tokens)
@@ -117,12 +115,8 @@ class CopyExampleCollector:
             return
         for item in range(len(tile.queries.documents)):
             valid = tile.queries.valid[item]
-            ids, classes = (
-                side[item][valid].cpu().numpy() for side in (tile.queries.ids, tile.queries.classes)
-            )
-            weights = (
-                tile.weights[item][:, tile.row_valid[item]][:, :, tile.keys.valid[item]].float().cpu().numpy()
-            )
+            ids, classes = (side[item][valid].cpu().numpy() for side in (tile.queries.ids, tile.queries.classes))
+            weights = tile.weights[item][:, tile.row_valid[item]][:, :, tile.keys.valid[item]].float().cpu().numpy()
             pairs = copy_pairs(ids, np.isin(classes, (KeyClass.CLS, KeyClass.SEP)))
             for behavior, on in pairs.items():
                 rows = np.where(on, weights, 0.0).sum(-1, dtype=np.float64)
@@ -139,11 +133,7 @@ class CopyExampleCollector:
         document, index = tile.queries.documents[item], tile.queries.indices[item]
         wanted = WantedExcerpt(tile.kind, tile.layer + 1, head + 1, behavior, 1, 0.0, document, index)
         excerpt = cut_excerpt(
-            wanted,
-            tile,
-            item,
-            stretch,
-            lambda weights: np.where(on[stretch], weights.astype(np.float64), 0.0),
+            wanted, tile, item, stretch, lambda weights: np.where(on[stretch], weights.astype(np.float64), 0.0)
         )
         inside = on[np.ix_(excerpt.rows, excerpt.columns)]
         amount = round(float(np.where(inside, excerpt.weights, 0.0).sum(dtype=np.float64)), _DECIMALS)

@@ -49,9 +49,7 @@ def drawable(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]) -> l
     return [behavior for behavior in behaviors if behavior.unit == "share" and behavior.name in known]
 
 
-def behavior_grids(
-    heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior], *, prefix: str
-) -> list[Drawing]:
+def behavior_grids(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior], *, prefix: str) -> list[Drawing]:
     """Return functions that draw head grids, one for each page: layers as rows, heads as columns.
 
     A cell's strength is the share of the head's attention, from 0 to all of it, on one scale for all grids; heads that
@@ -135,9 +133,7 @@ def _with_norm_verdicts(heads: pd.DataFrame, kind: str) -> pd.DataFrame:
     return heads_of(heads, kind).merge(norms, on=keys, how="left")
 
 
-def _panel(
-    ax: Axes, rows: pd.DataFrame, kind: str, behavior: Behavior, name: str, layers: int, width: int
-) -> None:
+def _panel(ax: Axes, rows: pd.DataFrame, kind: str, behavior: Behavior, name: str, layers: int, width: int) -> None:
     rows = rows[rows["value"].notna()]
     x, y = rows["head"].to_numpy(int), rows["layer"].to_numpy(int)
     corners = [(-_SIDE, -_SIDE), (_SIDE, -_SIDE), (_SIDE, _SIDE), (-_SIDE, _SIDE)]
@@ -164,7 +160,5 @@ def _panel(
     ax.set_title(label(behavior.name, 12), fontsize=9, pad=13)
     low, high = float(rows["uniform"].min()), float(rows["uniform"].max())
     uniform = percent(low) if percent(low) == percent(high) else f"{percent(low)}–{percent(high)}"
-    ax.text(
-        0, 1, f"uniform {uniform}", transform=ax.transAxes, color=SOFT, fontsize=8, ha="left", va="bottom"
-    )
+    ax.text(0, 1, f"uniform {uniform}", transform=ax.transAxes, color=SOFT, fontsize=8, ha="left", va="bottom")
     grid_axes(ax, layers, width, most=6, labelsize=8, pad=2)

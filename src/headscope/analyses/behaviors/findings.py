@@ -13,9 +13,7 @@ from headscope.report_kit.words import count, either, join
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 
-def behavior_sentences(
-    chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str
-) -> Iterator[Sentence]:
+def behavior_sentences(chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str) -> Iterator[Sentence]:
     """Say which head shows each behavior, which behaviors no head shows, and which were not tested.
 
     The rule, uniform attention and random weights stand in the table below.
@@ -35,9 +33,7 @@ def behavior_sentences(
         yield sentence(topic, f"not tested{of} {where}, {why}: {join(untested)}.")
 
 
-def norm_sentence(
-    chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str
-) -> Iterator[Sentence]:
+def norm_sentence(chosen: Sequence[BehaviorHead], kind: Kind, topic: str, *, where: str) -> Iterator[Sentence]:
     """Say how many behaviors heads show by weight but not by norm-weighted attention; nothing where that is not known.
 
     Args:

@@ -34,9 +34,7 @@ def behavior_function(column: str, name: str, label: MeasureLabel) -> HeadFuncti
     )
 
 
-IN_TEXT = {
-    name: behavior_function(f"behaviors.{name}", name, label) for (name,), label in HEAD_LABELS.items()
-}
+IN_TEXT = {name: behavior_function(f"behaviors.{name}", name, label) for (name,), label in HEAD_LABELS.items()}
 
 
 def text_scores(run: Study) -> list[FunctionScores]:

@@ -4,12 +4,7 @@ import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
 from headscope.analyses.behaviors.head_functions import IN_TEXT, text_scores
-from headscope.analyses.behaviors.section import (
-    FIGURE,
-    TOPIC,
-    behaviors_findings,
-    behaviors_section,
-)
+from headscope.analyses.behaviors.section import FIGURE, TOPIC, behaviors_findings, behaviors_section
 from headscope.analyses.behaviors.verdict_rule import RULE
 from headscope.report_kit.report_parts import Parts
 from headscope.report_kit.words import capital

@@ -14,10 +14,7 @@ from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import terminal_ends, terminal_share
 from headscope.report_kit.tables.terminal import Grid
 
-_TITLES = (
-    *("behavior", "head", "%", "95% interval", "uniform", "control"),
-    *("all", "held out", "heads", "rows"),
-)
+_TITLES = (*("behavior", "head", "%", "95% interval", "uniform", "control"), *("all", "held out", "heads", "rows"))
 NOTE = (
     "percent of attention (retrieval: of tokens); head: the one that halves of the documents choose most often, on "
     "documents that did not choose it; all: the head on all documents, too high where heads are nearly equal; held "
@@ -33,9 +30,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     yield NOTE
 
 
-def render_chosen_heads(
-    heads: pd.DataFrame, best: pd.DataFrame, behaviors: Sequence[Behavior]
-) -> Iterator[Grid | str]:
+def render_chosen_heads(heads: pd.DataFrame, best: pd.DataFrame, behaviors: Sequence[Behavior]) -> Iterator[Grid | str]:
     """Yield a row for the head chosen for each behavior, and these heads' norm-weighted attention where it is known."""
     kinds = list(dict.fromkeys(heads["kind"]))
     chosen = [head for kind in kinds for head in chosen_heads(heads, best, kind, behaviors)]

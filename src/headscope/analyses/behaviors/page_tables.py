@@ -79,9 +79,7 @@ NORM_CAPTION = (
 )
 
 
-def norm_disagreements(
-    heads: pd.DataFrame, kind: Kind, chosen: Sequence[BehaviorHead], *, name: str
-) -> Table | None:
+def norm_disagreements(heads: pd.DataFrame, kind: Kind, chosen: Sequence[BehaviorHead], *, name: str) -> Table | None:
     """Tabulate the heads that show a behavior by weight but not by norm-weighted attention; None where there is none.
 
     Args:
@@ -127,10 +125,7 @@ def every_head(heads: pd.DataFrame, kind: Kind, behaviors: Sequence[Behavior], *
     present = [behavior for behavior in behaviors if behavior.name in known]
     wide = rows_of_kind.pivot(index=["layer", "head"], columns="behavior", values="value")
     rows = [
-        (
-            capital(kind.head_name(layer, head)),
-            *(_number(values[behavior.name], behavior) for behavior in present),
-        )
+        (capital(kind.head_name(layer, head)), *(_number(values[behavior.name], behavior) for behavior in present))
         for (layer, head), values in zip(wide.index, wide.to_dict("records"), strict=True)
     ]
     return Table(

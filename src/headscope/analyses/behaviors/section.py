@@ -11,13 +11,7 @@ from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
 from headscope.analyses.behaviors.chosen import BehaviorHead, chosen_heads
 from headscope.analyses.behaviors.figure import draw_grids, place_grids
 from headscope.analyses.behaviors.findings import behavior_sentences, norm_sentence
-from headscope.analyses.behaviors.page_tables import (
-    CAPTION,
-    NORM_CAPTION,
-    best_heads,
-    every_head,
-    norm_disagreements,
-)
+from headscope.analyses.behaviors.page_tables import CAPTION, NORM_CAPTION, best_heads, every_head, norm_disagreements
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence

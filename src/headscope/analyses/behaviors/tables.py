@@ -25,17 +25,11 @@ from headscope.statistics.tables.table_schema import Column, TableSchema
 
 MODELS = ("trained", "control")
 _TOKENS = tuple(behavior.name for behavior in BEHAVIORS.values() if behavior.unit == "tokens")
-_MOSTLY_SHARES: Any = {
-    "unit": "share, or tokens where distance",
-    "bounds": SHARE,
-    "unless": ("behavior", _TOKENS),
-}
+_MOSTLY_SHARES: Any = {"unit": "share, or tokens where distance", "bounds": SHARE, "unless": ("behavior", _TOKENS)}
 _NEVER = "it cannot occur"
 MODEL = text("model", "trained, or control: random weights, embeddings kept", choices=MODELS)
 SEED = Column("seed", "which control", "Int64", missing="the trained model", bounds=POSITIVE)
-SHOWS = Column(
-    "shows", f"whether the head shows it: {RULE}", "boolean", missing="not tested, or a layer's mean"
-)
+SHOWS = Column("shows", f"whether the head shows it: {RULE}", "boolean", missing="not tested, or a layer's mean")
 ROWS = "rows in which it can occur"
 
 
@@ -124,6 +118,5 @@ COPY_EXAMPLES = TableSchema(
 TABLES = (BEHAVIORS_TABLE, BEHAVIORS_BEST, COPY_EXAMPLES)
 
 HEAD_LABELS = {
-    (name,): MeasureLabel(label=name, description=BEHAVIORS[name].label, unit=BEHAVIORS[name].unit)
-    for name in NATURAL
+    (name,): MeasureLabel(label=name, description=BEHAVIORS[name].label, unit=BEHAVIORS[name].unit) for name in NATURAL
 }

@@ -148,8 +148,6 @@ class CoreferenceAccumulator(Accumulator):
         return asdict(self.options)
 
     @classmethod
-    def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, Any]
-    ) -> "CoreferenceAccumulator":
+    def with_settings(cls, layout: Sequence[KindLayout], settings: Mapping[str, Any]) -> "CoreferenceAccumulator":
         """Make an empty accumulator with these options."""
         return cls(layout, CoreferenceOptions(**settings))

@@ -42,9 +42,7 @@ ANALYSIS = Analysis(
         ),
     ),
     head_measures=(
-        HeadMeasures(
-            table="coref_heads", values=("accuracy",), by=("mention_type",), where={"model": "trained"}
-        ),
+        HeadMeasures(table="coref_heads", values=("accuracy",), by=("mention_type",), where={"model": "trained"}),
     ),
     chosen_heads=ChosenHeads(table="coref", name="coreference"),
     counts=(

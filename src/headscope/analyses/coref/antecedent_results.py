@@ -9,16 +9,7 @@ from typing import Any
 
 from headscope.analyses.coref.baselines import BASELINES
 from headscope.analyses.coref.mention_table import MENTION_TYPES
-from headscope.report_kit.tables.cells import (
-    Cell,
-    ChosenHead,
-    Runs,
-    cell_of,
-    chosen_head,
-    number,
-    records,
-    runs,
-)
+from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
 from headscope.study.study import Study
 
 
@@ -62,15 +53,11 @@ def antecedents_of(run: Study) -> Antecedents | None:
         if str(row["system"]) != "head":
             systems.setdefault(str(row["system"]), {})[str(row["mention_type"])] = cell_of(row)
     heads = [row for row in rows if str(row["system"]) == "head"]
-    control = {
-        name: runs([row for row in heads if str(row["mention_type"]) == name], "control") for name in types
-    }
+    control = {name: runs([row for row in heads if str(row["mention_type"]) == name], "control") for name in types}
     order = {name: rank for rank, name in enumerate(BASELINES)}
     return Antecedents(
         types=types,
-        counts={
-            name: max(cell_of(row).n for row in rows if str(row["mention_type"]) == name) for name in types
-        },
+        counts={name: max(cell_of(row).n for row in rows if str(row["mention_type"]) == name) for name in types},
         held_out=_chosen(heads, "held-out"),
         same_data=_chosen(heads, "same-data"),
         systems=dict(sorted(systems.items(), key=lambda pair: (order.get(pair[0], 9), pair[0]))),
@@ -86,9 +73,7 @@ def _chosen(rows: list[dict[str, Any]], selection: str) -> SelectedHead | None:
         return None
     main = row_by_type.get("all") or next(iter(row_by_type.values()))
     head = (str(main["kind"]), int(main["layer"]), int(main["head"]))
-    head_by_type = {
-        name: (str(row["kind"]), int(row["layer"]), int(row["head"])) for name, row in row_by_type.items()
-    }
+    head_by_type = {name: (str(row["kind"]), int(row["layer"]), int(row["head"])) for name, row in row_by_type.items()}
     return SelectedHead(
         **chosen_head(main),
         q=number(main.get("q_value")),

@@ -14,9 +14,7 @@ from jaxtyping import Bool, Int
 from numpy.typing import NDArray
 
 
-def mention_order(
-    starts: Int[np.ndarray, " mention"], ends: Int[np.ndarray, " mention"]
-) -> NDArray[np.int64]:
+def mention_order(starts: Int[np.ndarray, " mention"], ends: Int[np.ndarray, " mention"]) -> NDArray[np.int64]:
     """Return the indices that order the mentions by start, longer mentions first, `[mention]`."""
     return np.lexsort((-ends, starts)).astype(np.int64)
 
@@ -53,17 +51,13 @@ def candidate_words(
 
 
 def with_antecedent(
-    heads: Int[np.ndarray, " mention"],
-    entities: Int[np.ndarray, " mention"],
-    allowed: Bool[np.ndarray, " mention"],
+    heads: Int[np.ndarray, " mention"], entities: Int[np.ndarray, " mention"], allowed: Bool[np.ndarray, " mention"]
 ) -> NDArray[np.bool_]:
     """Say which mentions have a candidate of their own entity, `[mention]`; they are in order."""
     answerable = np.zeros(len(heads), dtype=bool)
     # The leftmost head word of the earlier mentions of each entity.
     leftmost: dict[int, int] = {}
-    for index, (head, entity, is_candidate) in enumerate(
-        zip(heads.tolist(), entities.tolist(), allowed.tolist())
-    ):
+    for index, (head, entity, is_candidate) in enumerate(zip(heads.tolist(), entities.tolist(), allowed.tolist())):
         answerable[index] = leftmost.get(entity, head) < head
         if is_candidate:
             leftmost[entity] = min(leftmost.get(entity, head), head)

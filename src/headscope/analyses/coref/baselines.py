@@ -84,9 +84,7 @@ def _agreeing(words: Sequence[str], table: MentionTable) -> NDArray[np.int64]:
     # Mentions of one number, gender and person agree with the same candidates.
     for profile in np.unique(profile_of[table.scored]):
         rows = np.flatnonzero(profile_of[table.scored] == profile)
-        first = first_headed(
-            table.heads, table.allowed & agrees[profile][profile_of], table.candidate_words.shape[1]
-        )
+        first = first_headed(table.heads, table.allowed & agrees[profile][profile_of], table.candidate_words.shape[1])
         indices = table.scored[rows]
         answers[rows] = _rightmost(candidate_words(first, indices, table.heads[indices]))
     return answers

@@ -50,9 +50,7 @@ def _findings(about: Context, table: Antecedents) -> Iterator[Sentence]:
         yield sentence(TOPIC, f"these accuracies have no intervals, and nothing was tested: {why}.")
 
 
-def _main(
-    table: Antecedents, best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None
-) -> Iterator[Sentence]:
+def _main(table: Antecedents, best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> Iterator[Sentence]:
     """The selected head's accuracy, then one sentence for each system that it is compared with."""
     accuracy = best.cells["all"]
     mentions = f"{accuracy_words(accuracy, long=True)} of {count(accuracy.n, 'coreferent mention')}"
@@ -110,9 +108,7 @@ def lost(manifest: Mapping[str, Any]) -> Iterator[str]:
     """Say what was read, what was lost and why, and where head words come from; keys that are missing say nothing."""
     facts = manifest.get("coreference") or {}
     read = [
-        count(int(facts[key]), key.removesuffix("s"))
-        for key in ("documents", "windows", "mentions")
-        if key in facts
+        count(int(facts[key]), key.removesuffix("s")) for key in ("documents", "windows", "mentions") if key in facts
     ]
     if read:
         of = f" of {plain(facts['name'])}" if facts.get("name") else ""

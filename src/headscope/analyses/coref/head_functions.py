@@ -55,7 +55,5 @@ def _best_head(run: Study, antecedents: Antecedents) -> dict[str, BestHead]:
 def _finds(run: Study, chosen: SelectedHead) -> bool:
     """Whether the head is among those that find antecedents."""
     rows = run.roles
-    head_rows = rows[
-        (rows["kind"] == chosen.kind) & (rows["layer"] == chosen.layer) & (rows["head"] == chosen.head)
-    ]
+    head_rows = rows[(rows["kind"] == chosen.kind) & (rows["layer"] == chosen.layer) & (rows["head"] == chosen.head)]
     return any(COREFERENCE in list(finds) for finds in head_rows["finds"])

@@ -11,11 +11,7 @@ from headscope.analyses.coref.findings import TYPES
 from headscope.analyses.coref.section import SYSTEM_NAMES
 from headscope.attention.head_id import head_label
 from headscope.report_kit.tables.cells import Cell
-from headscope.report_kit.tables.paper_columns import (
-    interval_columns,
-    percent_column,
-    words_column,
-)
+from headscope.report_kit.tables.paper_columns import interval_columns, percent_column, words_column
 from headscope.report_kit.words import capital
 from headscope.study.paper_table import PaperTable
 from headscope.study.study import Study
@@ -36,8 +32,7 @@ def table_2(run: Study) -> PaperTable | None:
         for name in [_head_name(selected)]
     ]
     rows += [
-        _row(SYSTEM_NAMES.get(name, name), cells, antecedents.types)
-        for name, cells in antecedents.systems.items()
+        _row(SYSTEM_NAMES.get(name, name), cells, antecedents.types) for name, cells in antecedents.systems.items()
     ]
     frame = pd.DataFrame(rows)
     columns = (

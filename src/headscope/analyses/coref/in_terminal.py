@@ -29,9 +29,7 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
     rows = systems.assign(name=[_name(row, prefix) for row in systems.to_dict("records")])
     for name, group in rows.groupby("name", sort=False):
         cells = {kind: _accuracy_text(cases) for kind, cases in group.groupby("mention_type")}
-        tested = group[
-            (group["system"] == "head") & (group["model"] == "trained") & (group["selection"] == "held-out")
-        ]
+        tested = group[(group["system"] == "head") & (group["model"] == "trained") & (group["selection"] == "held-out")]
         q = tested.loc[tested["mention_type"] == "all", "q_value"]
         tested_q = q_words(q.iloc[0]) if len(q) else ""
         lines.append([str(name), *(cells.get(kind, "-") for kind in types), tested_q])
@@ -83,10 +81,7 @@ def _gap(result: StageResult) -> Iterator[Grid | str]:
     measures = [(m, g) for m in dict.fromkeys(gap["measure"]) for g in dict.fromkeys(gap["gender"])]
     facts = result.facts["gap"]
     prefix = kind_prefixes(facts["kinds"])
-    names = [
-        _head(row, prefix) if row["system"] == "head" else str(row["system"])
-        for row in gap.to_dict("records")
-    ]
+    names = [_head(row, prefix) if row["system"] == "head" else str(row["system"]) for row in gap.to_dict("records")]
     values = gap.assign(name=names).set_index(["name", "measure", "gender"])["value"]
     lines = [
         [name, *(terminal_share(values.get((name, *key), float("nan"))) for key in measures)]

@@ -21,12 +21,7 @@ from headscope.corpora.mentions.unmatched import unmatched_line
 from headscope.counted import count
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
-from headscope.examples.arc_examples import (
-    FEWEST_WORDS,
-    MOST_WORDS,
-    ArcExamples,
-    WantedHead,
-)
+from headscope.examples.arc_examples import FEWEST_WORDS, MOST_WORDS, ArcExamples, WantedHead
 from headscope.examples.example_inputs import example_inputs
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.segment_cache import SegmentCache
@@ -77,9 +72,7 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
             if not len(control.sums):
                 continue
             same = bench.control_documents.paired(trained, control)
-            control_result = CoreferenceResult(
-                control.compute(), model="control", control_seed=number, seed=seed
-            )
+            control_result = CoreferenceResult(control.compute(), model="control", control_seed=number, seed=seed)
             systems.append(control_result.systems())
             heads.append(control_result.heads())
             gaps.append(CoreferenceResult(same.compute(), seed=seed).against(control_result))

@@ -9,13 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.coref.antecedents import with_antecedent
 from headscope.analyses.coref.mention_rules.head_words import MentionWords
-from headscope.analyses.coref.mention_table import (
-    FIELD,
-    MENTION_TYPES,
-    Mentions,
-    MentionTable,
-    mention_table,
-)
+from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, Mentions, MentionTable, mention_table
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.mentions.unmatched import MOST_NAMED
 from headscope.encoding.encoder import Encoder
@@ -69,12 +63,7 @@ class DocumentMentions(Mentions):
     answerable: NDArray[np.bool_]
 
     @classmethod
-    def of(
-        cls,
-        document: AnnotatedDocument,
-        *,
-        singletons: bool = True,
-    ) -> "DocumentMentions":
+    def of(cls, document: AnnotatedDocument, *, singletons: bool = True) -> "DocumentMentions":
         """Find the mentions' head words and types.
 
         Args:

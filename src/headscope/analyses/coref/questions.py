@@ -13,10 +13,6 @@ def coreference_questions(wanted: WantedHead, segment: Segment) -> list[ArcQuest
     if table is None:
         return []
     return [
-        ArcQuestion(
-            int(word), tuple(np.flatnonzero(gold).tolist()), tuple(np.flatnonzero(candidates).tolist())
-        )
-        for word, gold, candidates in zip(
-            table.scored_heads, table.right_words, table.candidate_words, strict=True
-        )
+        ArcQuestion(int(word), tuple(np.flatnonzero(gold).tolist()), tuple(np.flatnonzero(candidates).tolist()))
+        for word, gold, candidates in zip(table.scored_heads, table.right_words, table.candidate_words, strict=True)
     ]

@@ -14,12 +14,7 @@ from headscope.analyses.coref.baselines import BASELINES
 from headscope.analyses.coref.gap.accumulator import GAP_MEASURES, GapSums
 from headscope.analyses.coref.gap.gap_segments import GAP_BASELINES, GENDERS
 from headscope.analyses.coref.mention_table import MENTION_TYPES
-from headscope.analyses.coref.tables import (
-    COREF,
-    COREF_DIFFERENCES,
-    COREF_HEADS,
-    GAP,
-)
+from headscope.analyses.coref.tables import COREF, COREF_DIFFERENCES, COREF_HEADS, GAP
 from headscope.statistics.inference.confidence import Interval, ends_of, ratio_interval
 from headscope.statistics.inference.cross_fitted import cross_fitted_difference
 from headscope.statistics.inference.selection import Chosen, both_ways, selection_margin
@@ -45,12 +40,7 @@ class CoreferenceResult:
     """
 
     def __init__(
-        self,
-        sums: Sequence[CoreferenceSums],
-        *,
-        model: str = "trained",
-        control_seed: int | None = None,
-        seed: int = 0,
+        self, sums: Sequence[CoreferenceSums], *, model: str = "trained", control_seed: int | None = None, seed: int = 0
     ) -> None:
         self.model, self.control_seed, self.seed = model, control_seed, seed
         self.candidates = _heads(sums)
@@ -82,9 +72,7 @@ class CoreferenceResult:
         rows: list[dict[str, Any]] = []
         for selection, chosen in self.chosen.items():
             q = self._selection_q() if selection == "held-out" else np.nan
-            for t, row in enumerate(
-                self._by_type(chosen.value, (), "accuracy", **self._model, system="head")
-            ):
+            for t, row in enumerate(self._by_type(chosen.value, (), "accuracy", **self._model, system="head")):
                 index = int(chosen.candidate[t])
                 if index >= 0:
                     head = dict(zip(_HEAD, self.candidates[index]))

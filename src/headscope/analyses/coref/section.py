@@ -96,9 +96,7 @@ def _head_row(head: SelectedHead, selection: str, types: Sequence[str], about: C
         name: el("small", "head ", about.kind(kind).head_link(layer, number))
         for name, (kind, layer, number) in head.other_heads.items()
     }
-    cells = [
-        _cell(head.cells.get(name), role="coreference", note=notes.get(name), bold=strong) for name in types
-    ]
+    cells = [_cell(head.cells.get(name), role="coreference", note=notes.get(name), bold=strong) for name in types]
     return el("tr", label, cells)
 
 
@@ -172,9 +170,7 @@ def _gap(about: Context) -> Iterator[Html]:
     body = []
     for key, of_system in cells.items():
         system, selection = key
-        selection_text = {"held-out": "held-out", "same-data": "the paper’s way"}.get(
-            selection, plain(selection)
-        )
+        selection_text = {"held-out": "held-out", "same-data": "the paper’s way"}.get(selection, plain(selection))
         label = ["Head ", names[key]] if key in names else SYSTEM_NAMES.get(system, plain(system))
         name = el("th", label, el("small", selection_text) if selection_text else None, scope="row")
         body.append(el("tr", name, [share_cell(of_system.get(column)) for column in columns]))

@@ -29,10 +29,7 @@ _SEED = Column("seed", "which of the random weights", "Int64", missing="not of r
 _TYPE = text("mention_type", "type of mention", choices=MENTION_TYPES)
 # Systems without attention have no head.
 _NO_HEAD = "not a head"
-_PLACE = (
-    replace(KIND, missing=_NO_HEAD),
-    *(replace(column, dtype="Int64", missing=_NO_HEAD) for column in PLACE[1:]),
-)
+_PLACE = (replace(KIND, missing=_NO_HEAD), *(replace(column, dtype="Int64", missing=_NO_HEAD) for column in PLACE[1:]))
 _SELECTION = text("selection", "how the head was chosen", missing=_NO_HEAD, choices=("held-out", "same-data"))
 
 COREF = TableSchema(

@@ -46,17 +46,10 @@ class DivergenceAccumulator(Accumulator):
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "stack"
     parameters: ClassVar[tuple[str, ...]] = ("seed", "limit")
-    version: ClassVar[int] = (
-        2  # 2: fewer groups of documents where there are many heads, and how many documents
-    )
+    version: ClassVar[int] = 2  # 2: fewer groups of documents where there are many heads, and how many documents
 
     def __init__(
-        self,
-        layout: Sequence[KindLayout],
-        *,
-        seed: int = 0,
-        groups: int | None = None,
-        limit: int = SEGMENT_LIMIT,
+        self, layout: Sequence[KindLayout], *, seed: int = 0, groups: int | None = None, limit: int = SEGMENT_LIMIT
     ) -> None:
         self.groups = groups_for(layout) if groups is None else groups
         self.seed, self.limit = seed, limit
@@ -106,10 +99,7 @@ class DivergenceAccumulator(Accumulator):
             sums, squares = handle.array
             document = batch.info.documents[item]
             self._documents.add([document])
-            self.sums.add(
-                document,
-                **{kind: sums * (rows / read), f"n_rows.{kind}": np.array(rows)},
-            )
+            self.sums.add(document, **{kind: sums * (rows / read), f"n_rows.{kind}": np.array(rows)})
             if read < rows:
                 spread = np.maximum(squares - sums * sums / read, 0.0) / (read - 1)
                 self.totals[f"variance.{kind}"] += rows * (rows - read) / read * spread

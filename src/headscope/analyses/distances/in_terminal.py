@@ -64,9 +64,7 @@ def cut_line(effect: dict[Any, Any]) -> str:
     weak = structure(silhouette)
     best = f", cut where the silhouette is best ({silhouette:.2f}{weak and f': {weak}'})"
     cut = "" if isnan(silhouette) else best
-    return (
-        f"average linkage on the root of the divergence{cut}{again}; stress of the map {effect['stress']:.3f}"
-    )
+    return f"average linkage on the root of the divergence{cut}{again}; stress of the map {effect['stress']:.3f}"
 
 
 def _clusters(clusters: pd.DataFrame, heads: pd.DataFrame) -> Grid:
@@ -77,9 +75,7 @@ def _clusters(clusters: pd.DataFrame, heads: pd.DataFrame) -> Grid:
         more = f" and {len(names) - MOST_HEADS} more" if len(names) > MOST_HEADS else ""
         roles = members["role"].dropna().value_counts()
         role_counts = ", ".join(f"{role} {number}" for role, number in roles.items()) or "-"
-        stable, silhouette = (
-            formatted(row[name], ".2f", missing=HYPHEN) for name in ("stability", "silhouette")
-        )
+        stable, silhouette = (formatted(row[name], ".2f", missing=HYPHEN) for name in ("stability", "silhouette"))
         stable = "not tested" if stable == "-" and row["size"] > 1 else stable
         which = " ".join(names[:MOST_HEADS]) + more
         lines.append([str(row["cluster"]), str(row["size"]), stable, silhouette, role_counts, which])

@@ -34,13 +34,9 @@ class HeadMapMeasurement(Measurement[Stream]):
         """
         earlier = self.earlier
         if "distances" not in earlier:
-            raise OptionError(
-                "the map of heads is made of their distances; ask for the stage distances as well"
-            )
+            raise OptionError("the map of heads is made of their distances; ask for the stage distances as well")
         results = DivergenceAccumulator.from_state(earlier["distances"].state).compute()
-        tables = map_tables(
-            results, roles=roles_in(earlier), finds=finds_in(earlier), seed=self.run.options.seed
-        )
+        tables = map_tables(results, roles=roles_in(earlier), finds=finds_in(earlier), seed=self.run.options.seed)
         reasons = tables["layer_effect"].dropna(subset=["reason"])
         notes = [
             f"map: whether heads of a layer are alike cannot be said of {kind} attention: {reason}"
@@ -52,12 +48,7 @@ class HeadMapMeasurement(Measurement[Stream]):
             "fewest_clusters": FEWEST_CLUSTERS,
             "most_clusters": MOST_CLUSTERS,
         }
-        return StageResult(
-            name="map",
-            tables=tables,
-            facts={"map": facts},
-            notes=tuple(notes),
-        )
+        return StageResult(name="map", tables=tables, facts={"map": facts}, notes=tuple(notes))
 
 
 def roles_in(earlier: Mapping[str, StageResult]) -> dict[HeadNumber, str]:

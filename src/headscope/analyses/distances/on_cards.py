@@ -41,9 +41,7 @@ def map_block(run: Study, kind: Kind) -> dict[str, Any] | None:
     rows = table[table["kind"] == kind.name]
     if rows.empty:
         return None
-    return {
-        name: [_short(value) for value in kind.in_head_order(rows, name)] for name in ("x", "y", "cluster")
-    }
+    return {name: [_short(value) for value in kind.in_head_order(rows, name)] for name in ("x", "y", "cluster")}
 
 
 def nearest_block(apart: NDArray[np.float64]) -> list[list[Any]]:
@@ -79,9 +77,7 @@ def _matrix(run: Study, kind: Kind) -> NDArray[np.float64] | None:
     pairs = run.tables.get("head_distances")
     if pairs is None or kind.size < 2:
         return None
-    names = [
-        (layer, head) for layer in range(1, kind.layers + 1) for head in range(1, kind.heads_per_layer + 1)
-    ]
+    names = [(layer, head) for layer in range(1, kind.layers + 1) for head in range(1, kind.heads_per_layer + 1)]
     apart = matrix_of(pairs, names, kind=kind.name)
     return apart if np.isfinite(apart[np.triu_indices(len(apart), k=1)]).any() else None
 

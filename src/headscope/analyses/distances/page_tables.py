@@ -122,6 +122,4 @@ def _layers(heads: pd.DataFrame) -> str:
 
 def _roles(heads: pd.DataFrame, words: Words) -> str:
     counted = Counter(str(role) for role in heads["role"].dropna())
-    return (
-        ", ".join(f"{words.roles.get(role, plain(role))} ({n})" for role, n in counted.most_common()) or DASH
-    )
+    return ", ".join(f"{words.roles.get(role, plain(role))} ({n})" for role, n in counted.most_common()) or DASH

@@ -24,10 +24,7 @@ def pair_table(results: Sequence[DivergenceResult]) -> pd.DataFrame:
     for result in results:
         a, b = np.triu_indices(len(result.divergence), k=1)
         interval = ratio_interval(
-            result.group_sums[:, a, b],
-            result.group_rows[:, None],
-            scale="positive",
-            documents=result.documents,
+            result.group_sums[:, a, b], result.group_rows[:, None], scale="positive", documents=result.documents
         )
         columns = {
             "divergence": result.divergence[a, b],

@@ -42,9 +42,7 @@ def distances_section(about: Context) -> list[Section]:
     head_table, pairs = run.tables.get("head_map"), run.tables.get("head_distances")
     if head_table is None or pairs is None or run.tables.get("layer_effect") is None:
         return []
-    blocks = (
-        block for kind in _present(about, head_table) for block in _show_kind(about, head_table, pairs, kind)
-    )
+    blocks = (block for kind in _present(about, head_table) for block in _show_kind(about, head_table, pairs, kind))
     return section("distances", "Which heads are alike", WHY, blocks)
 
 
@@ -79,9 +77,7 @@ PANELS = Figure(name="map", tables=("head_map",), draw=_draw_panels)
 TREE = Figure(name="head-tree", tables=("head_map", "head_distances"), draw=_draw_tree)
 
 
-def _show_kind(
-    about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: Kind
-) -> Iterator[Html | None]:
+def _show_kind(about: Context, head_table: pd.DataFrame, pairs: pd.DataFrame, kind: Kind) -> Iterator[Html | None]:
     """Yield what the section shows of a kind: its map, its clusters and the pairs most alike."""
     words = about.words
     heads = head_table[head_table["kind"] == kind.name]

@@ -30,9 +30,7 @@ class Stability:
     resamples: int
 
 
-def stability(
-    result: DivergenceResult, clusters: Clusters, *, resamples: int = RESAMPLES, seed: int = 0
-) -> Stability:
+def stability(result: DivergenceResult, clusters: Clusters, *, resamples: int = RESAMPLES, seed: int = 0) -> Stability:
     """Resample groups of documents, cluster the heads again into the same number of clusters, and compare.
 
     Args:
@@ -43,9 +41,7 @@ def stability(
     """
     groups = len(result.group_rows)
     if result.documents < FEWEST_DOCUMENTS or clusters.number < 2:
-        return Stability(
-            jaccard=np.full((3, clusters.number), np.nan), adjusted_rand=np.full(3, np.nan), resamples=0
-        )
+        return Stability(jaccard=np.full((3, clusters.number), np.nan), adjusted_rand=np.full(3, np.nan), resamples=0)
     overlaps, agreements = np.empty((resamples, clusters.number)), np.empty(resamples)
     # One draw fewer than groups, so that resamples vary as new documents would (Rao and Wu 1988).
     draws = resampling_weights(groups, draws=groups - 1, resamples=resamples, seed=seed)
@@ -53,9 +49,7 @@ def stability(
         both = shared(clusters.labels, cut(tree_of(result.resampled(counts)), clusters.number))
         overlaps[index], agreements[index] = best_jaccard(both), adjusted_rand(both)
     return Stability(
-        jaccard=_mean_and_percentiles(overlaps),
-        adjusted_rand=_mean_and_percentiles(agreements),
-        resamples=resamples,
+        jaccard=_mean_and_percentiles(overlaps), adjusted_rand=_mean_and_percentiles(agreements), resamples=resamples
     )
 
 

@@ -47,12 +47,7 @@ HEAD_DISTANCES = TableSchema(
         ),
         Column("divergence", "mean over all rows of all inputs", unit=_NATS, bounds=_JS),
         *ends("divergence", unit=_NATS, bounds=POSITIVE),
-        Column(
-            "sampling_error",
-            "its standard error for a sample of rows; 0 for all",
-            unit=_NATS,
-            bounds=POSITIVE,
-        ),
+        Column("sampling_error", "its standard error for a sample of rows; 0 for all", unit=_NATS, bounds=POSITIVE),
         count("n_rows", _ROWS),
     ),
     key=("kind_a", "layer_a", "head_a", "kind_b", "layer_b", "head_b"),

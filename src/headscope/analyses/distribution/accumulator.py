@@ -100,10 +100,7 @@ class DistributionAccumulator(Accumulator):
         measures = [index for index, name in enumerate(NAMES) if name in values]
         nonnegative = torch.stack([values[NAMES[index]].clamp(min=0.0) for index in measures])
         bins = torch.stack(
-            [
-                MEASURES[NAMES[index]].bins(of_measure)
-                for index, of_measure in zip(measures, nonnegative, strict=True)
-            ]
+            [MEASURES[NAMES[index]].bins(of_measure) for index, of_measure in zip(measures, nonnegative, strict=True)]
         )
         columns = sent(torch.tensor(measures), bins.device)[:, None, None, None]
         counts = _counts(bins, content, columns)
@@ -160,9 +157,7 @@ def _counts(bins: Tensor, content: Tensor, columns: Tensor) -> Tensor:
     slots = (cells + columns) * BINS + bins
     slots = slots.where(content[:, None], number)  # all other rows go to a slot behind
     counts = torch.zeros(number + 1, dtype=torch.int32, device=bins.device)
-    counts.scatter_add_(
-        0, slots.flatten(), torch.ones((), dtype=torch.int32, device=bins.device).expand(slots.numel())
-    )
+    counts.scatter_add_(0, slots.flatten(), torch.ones((), dtype=torch.int32, device=bins.device).expand(slots.numel()))
     return counts[:-1].view(batch, heads, len(NAMES), BINS)
 
 

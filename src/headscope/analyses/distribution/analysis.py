@@ -31,10 +31,7 @@ ANALYSIS = Analysis(
     ),
     head_measures=(
         HeadMeasures(
-            table="distribution",
-            by=("measure", "decile"),
-            topic="Over all its rows",
-            labels="tables:HEAD_LABELS",
+            table="distribution", by=("measure", "decile"), topic="Over all its rows", labels="tables:HEAD_LABELS"
         ),
     ),
 )

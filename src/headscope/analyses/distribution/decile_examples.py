@@ -75,9 +75,7 @@ def decile_rows(examples: ExampleResult, counted: DistributionResult) -> Iterato
                 yield DecileRow(layer + 1, head + 1, number + 1, rank + 1, strength, begin + at)
 
 
-def examples_table(
-    run: Run, examples: Sequence[ExampleResult], counted: Sequence[DistributionResult]
-) -> pd.DataFrame:
+def examples_table(run: Run, examples: Sequence[ExampleResult], counted: Sequence[DistributionResult]) -> pd.DataFrame:
     """Return the examples of every head with the words around them, as `distribution_examples.parquet` has them.
 
     Args:

@@ -87,9 +87,7 @@ def decile_interval(counts: NDArray[Any], values: BinnedValues, *, documents: in
     return Interval(deciles, np.minimum(low, least), np.maximum(high, most))
 
 
-def _inside(
-    counts: NDArray[Any], bins: NDArray[np.int64], shares: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def _inside(counts: NDArray[Any], bins: NDArray[np.int64], shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the position of each quantile within its bin, from 0 to 1."""
     upto = counts.cumsum(-1)
     in_bin = np.take_along_axis(counts, bins, axis=-1)

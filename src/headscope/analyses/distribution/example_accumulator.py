@@ -84,9 +84,7 @@ class ExampleAccumulator(Accumulator):
 
     def declare(self) -> Declared:
         """Declare the sample of rows by head and bin."""
-        self._examples = HeadRowSample(
-            self.layout, ROW, seed=self.seed, most=self.most, cells=(len(STRENGTHS), BINS)
-        )
+        self._examples = HeadRowSample(self.layout, ROW, seed=self.seed, most=self.most, cells=(len(STRENGTHS), BINS))
         return {"examples": self._examples}
 
     def update(self, tile: AttentionTile) -> None:
@@ -94,9 +92,7 @@ class ExampleAccumulator(Accumulator):
         name = STRENGTHS[0] if tile.written is not None else STRENGTHS[1]
         values = tile.written.outputs.double() if tile.written is not None else non_sink_attention(tile)
         content = content_rows(tile)[:, None].expand_as(values)
-        rows = self._examples.select(
-            tile, content, STRENGTHS.index(name) * BINS + MEASURES[name].bins(values)
-        )
+        rows = self._examples.select(tile, content, STRENGTHS.index(name) * BINS + MEASURES[name].bins(values))
         if len(rows.at):
             self._examples.hold(tile, rows, _facts(tile, rows, values))
 
@@ -113,9 +109,7 @@ class ExampleAccumulator(Accumulator):
         results = []
         for part in self.layout:
             sample, (layer, head, strength, bins) = self._examples.of_kind(part.kind)
-            results.append(
-                ExampleResult(part.kind, sample.items, layer, head, strength, bins, sample.segments)
-            )
+            results.append(ExampleResult(part.kind, sample.items, layer, head, strength, bins, sample.segments))
         return tuple(results)
 
 

@@ -46,9 +46,7 @@ def _panel(ax: Axes, table: pd.DataFrame, measure: RowMeasure, kind: str, roles:
     thin = max(0.4, min(1.2, 120 / len(x)))
     low, high = (wide[decile].to_numpy() for decile in _INNER)
     gid = f"deciles--{kind}--{measure.name}"
-    _lines(
-        ax, x, wide[1].to_numpy(), wide[9].to_numpy(), color=SOFT, width=thin, zorder=1, alpha=0.7, gid=gid
-    )
+    _lines(ax, x, wide[1].to_numpy(), wide[9].to_numpy(), color=SOFT, width=thin, zorder=1, alpha=0.7, gid=gid)
     _lines(ax, x, low, high, color=TICK, width=4 * thin, zorder=2)
     draw_points(ax, heads, x, wide[5].to_numpy(), kind=kind, name=measure.name, roles=roles)
     if measure.logarithmic:
@@ -63,15 +61,7 @@ def _panel(ax: Axes, table: pd.DataFrame, measure: RowMeasure, kind: str, roles:
 
 
 def _lines(
-    ax: Axes,
-    x: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    *,
-    color: str,
-    width: float,
-    zorder: int,
-    **how: Any,
+    ax: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, *, color: str, width: float, zorder: int, **how: Any
 ) -> None:
     """Draw all vertical lines as one path, so that a page with a thousand heads stays small."""
     gap = np.full(len(x), np.nan)

@@ -44,9 +44,7 @@ def distribution_cards(run: Study, kind: Kind) -> dict[str, Any]:
 def _measure(table: pd.DataFrame, name: str, kind: Kind) -> dict[str, Any]:
     values = np.full((kind.size, len(DECILES)), np.nan)
     head_index = kind.head_indices(table)
-    values[head_index, table["decile"].to_numpy(int) - 1] = table["value"].to_numpy(
-        dtype=np.float64, na_value=np.nan
-    )
+    values[head_index, table["decile"].to_numpy(int) - 1] = table["value"].to_numpy(dtype=np.float64, na_value=np.nan)
     measure = MEASURES[name]
     return {
         "name": name,
@@ -62,17 +60,11 @@ def _rows(examples: pd.DataFrame, kind: Kind) -> dict[str, Any]:
     words = CardWords()
     if kind.size > MANY_HEADS:
         examples = examples[examples["rank"] == 1]
-    for head_index, row in zip(
-        kind.head_indices(examples).tolist(), examples.to_dict("records"), strict=True
-    ):
+    for head_index, row in zip(kind.head_indices(examples).tolist(), examples.to_dict("records"), strict=True):
         strengths[head_index] = row["measure"]
         rows_of_head = rows.setdefault(head_index, [[] for _ in range(len(DECILES) + 1)])
         rows_of_head[int(row["decile"]) - 1].append([_short(row["value"]), *words.attending(row)])
-    return {
-        "words": words.drawn(),
-        "strengths": strengths,
-        "rows": rows,
-    }
+    return {"words": words.drawn(), "strengths": strengths, "rows": rows}
 
 
 def _short(value: float) -> float:

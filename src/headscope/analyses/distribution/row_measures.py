@@ -41,9 +41,7 @@ class RowMeasure:
     def bins(self, values: Tensor) -> Tensor:
         """Return the bin of each value, int64; values below 0 by rounding are in the first."""
         inner = _inner_edges(self.name, values.device)
-        return torch.bucketize(
-            (values.double() * (1 + _ROUNDING)).nan_to_num(0.0).contiguous(), inner, right=True
-        )
+        return torch.bucketize((values.double() * (1 + _ROUNDING)).nan_to_num(0.0).contiguous(), inner, right=True)
 
 
 def _octaves(first: int, last: int, an_octave: int) -> Edges:
@@ -62,12 +60,7 @@ def _share_edges() -> Edges:
 def _distance_edges() -> Edges:
     """Return three bins per doubling, with narrow ones around small whole numbers, where positional heads look."""
     around = {1: range(3, 15), 2: range(4, 12, 2), 3: range(4, 12, 2), 4: (8,), 5: (8,), 6: (8,)}
-    narrow = [
-        number + side * 2.0**-power
-        for number, powers in around.items()
-        for power in powers
-        for side in (-1, 1)
-    ]
+    narrow = [number + side * 2.0**-power for number, powers in around.items() for power in powers for side in (-1, 1)]
     wide = _octaves(-4, 17, 3)
     whole = np.array(list(around))
     wide = wide[np.abs(wide[:, None] - whole).min(1) > 2.0**-3]

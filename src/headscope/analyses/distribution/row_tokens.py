@@ -54,9 +54,7 @@ def strongest_keys(
     return torch.cat(weights), torch.cat(positions)
 
 
-def excerpt_row(
-    run: Run, row: Any, segments: Sequence[SegmentName], *, kind: str, before: int
-) -> dict[str, Any]:
+def excerpt_row(run: Run, row: Any, segments: Sequence[SegmentName], *, kind: str, before: int) -> dict[str, Any]:
     """Return a sampled row with the words around it, in the columns of `statistics.columns.excerpt`.
 
     Args:

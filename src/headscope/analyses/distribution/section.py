@@ -55,9 +55,7 @@ def decile_table(table: pd.DataFrame, kind: Kind) -> Table:
         (head_label(*head), *(number for name in known for number in _four(name, cells)))
         for head, cells in rows_by_head(deciles, "measure", "decile")
     ]
-    labels = {
-        name: f"{MEASURES[name].label}{', %' if MEASURES[name].unit == 'share' else ''}" for name in known
-    }
+    labels = {name: f"{MEASURES[name].label}{', %' if MEASURES[name].unit == 'share' else ''}" for name in known}
     return Table(
         summary=f"Table: the deciles of every head’s rows{kind.in_brackets}",
         groups=(("", 1), *((labels[name], 4) for name in known)),

@@ -119,16 +119,11 @@ class EffectsAccumulator(Accumulator):
                     added_loss=ratio_interval(added, counts, scale="real"),
                     divergence=ratio_interval(divergence, counts, scale="positive"),
                     score=ratio_interval(scores, n_scores, scale="real") if scored else None,
-                    p=(
-                        p_either_side(estimate),
-                        *([p_either_side(ratio(scores, n_scores))] if scored else ()),
-                    ),
+                    p=(p_either_side(estimate), *([p_either_side(ratio(scores, n_scores))] if scored else ())),
                     spread=estimate.error * np.sqrt(documents),
                     estimates=_estimates(stacked, part.kind),
                     direct={
-                        **_on_logits(
-                            logit, counts, stacked[f"direct.{part.kind}"], stacked[f"n_direct.{part.kind}"]
-                        ),
+                        **_on_logits(logit, counts, stacked[f"direct.{part.kind}"], stacked[f"n_direct.{part.kind}"]),
                         **_of_weights(self.totals[f"ov_copying.{part.kind}"]),
                     },
                     n_inputs=int(inputs.sum()),
@@ -160,8 +155,7 @@ def _on_logits(
     if not numbers.any():
         return {}
     by_name = {
-        name: ratio_interval(direct[..., index], numbers[..., index], scale="real")
-        for index, name in enumerate(DIRECT)
+        name: ratio_interval(direct[..., index], numbers[..., index], scale="real") for index, name in enumerate(DIRECT)
     }
     return {
         LOGIT: ratio_interval(logit, counts, scale="real"),

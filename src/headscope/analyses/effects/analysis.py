@@ -16,10 +16,7 @@ ANALYSIS = Analysis(
             measure="measure:EffectsMeasurement",
             tables="all_tables:TABLES",
             corpora=("text",),
-            options=(
-                *(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "effect_heads"),
-                SCORE_HASH,
-            ),
+            options=(*(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "effect_heads"), SCORE_HASH),
             # 2: effects on logits, direct effects and copying.
             # 3: a test that keeps its level where documents have a tail.
             # 4: first-order estimates. 5: judged by exact effects. 6: a user's score.
@@ -72,16 +69,10 @@ ANALYSIS = Analysis(
     ),
     head_measures=(
         HeadMeasures(
-            table="effects",
-            by=("measure",),
-            topic="What the model loses without it",
-            labels="tables:HEAD_LABELS",
+            table="effects", by=("measure",), topic="What the model loses without it", labels="tables:HEAD_LABELS"
         ),
         HeadMeasures(
-            table="effect_kept",
-            by=("measure",),
-            topic="With its attention replaced",
-            labels="kept.tables:HEAD_LABELS",
+            table="effect_kept", by=("measure",), topic="With its attention replaced", labels="kept.tables:HEAD_LABELS"
         ),
     ),
 )

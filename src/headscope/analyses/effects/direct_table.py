@@ -57,11 +57,7 @@ def direct_table(table: pd.DataFrame, kind: Kind) -> Table | None:
         groups=(("", 1), *((titles.get(name, name), 1 if name == OV_COPYING else 2) for name in names)),
         header=(
             "head",
-            *(
-                title
-                for name in names
-                for title in ("value", "95% interval")[: 1 if name == OV_COPYING else 2]
-            ),
+            *(title for name in names for title in ("value", "95% interval")[: 1 if name == OV_COPYING else 2]),
         ),
         rows=tuple(rows),
         name=f"table-direct-{kind.name}",

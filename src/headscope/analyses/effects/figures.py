@@ -41,8 +41,7 @@ def effect_figure(effects: Sequence[HeadEffect], *, kind: str, roles: pd.DataFra
     ordered = sorted(effects, key=lambda effect: (effect.layer, effect.head))
     heads = [(effect.layer, effect.head) for effect in ordered]
     value, low, high = (
-        np.array([getattr(effect.added, name) for effect in ordered])
-        for name in ("value", "ci_low", "ci_high")
+        np.array([getattr(effect.added, name) for effect in ordered]) for name in ("value", "ci_low", "ci_high")
     )
     with house_style():
         figure, (ax,) = panel_column(1, height=2.6)

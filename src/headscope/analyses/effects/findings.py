@@ -90,9 +90,7 @@ def some_changed(number: int, every: int, *, estimated: bool, of: str = "") -> s
         estimated: whether estimates decided.
         of: names their kind.
     """
-    how = (
-        "half with the largest gate estimates, half drawn from the others" if estimated else "drawn by chance"
-    )
+    how = "half with the largest gate estimates, half drawn from the others" if estimated else "drawn by chance"
     return f"{count(number, 'head')} of {every:,}{of} were changed: {how}."
 
 
@@ -149,15 +147,11 @@ def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[
                 figure=kind.shaded({(effect.layer, effect.head): 1 for effect in cheap}),
             ),
             sentence(
-                TOPIC,
-                "Together they may cost more: heads that do the same make up for each other.",
-                goes_on=True,
+                TOPIC, "Together they may cost more: heads that do the same make up for each other.", goes_on=True
             ),
         ]
     if better := [effect for effect in changing if effect.added.value < 0]:
-        findings.append(
-            sentence(TOPIC, f"the loss falls {words.several} ", *_listed(better[::-1], kind), ".")
-        )
+        findings.append(sentence(TOPIC, f"the loss falls {words.several} ", *_listed(better[::-1], kind), "."))
     return findings
 
 

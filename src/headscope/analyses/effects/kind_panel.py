@@ -8,9 +8,7 @@ from headscope.report_kit.report_parts import Context, Figure
 from headscope.views.markup import Html, el
 
 
-def kind_panel(
-    about: Context, kind: Kind, figure: Figure, *, topic: str, label: str, text: str
-) -> list[Html]:
+def kind_panel(about: Context, kind: Kind, figure: Figure, *, topic: str, label: str, text: str) -> list[Html]:
     """Return the heading, what is found, and the figure; nothing where the figure has no picture of the kind.
 
     Args:
@@ -27,9 +25,5 @@ def kind_panel(
     return [
         *kind.heading(),
         *linked(about.findings_on(topic, kind=kind)),
-        captioned(
-            el("div", picture, class_="panels"),
-            caption(text),
-            kind_link(about, figure, kind, "This figure"),
-        ),
+        captioned(el("div", picture, class_="panels"), caption(text), kind_link(about, figure, kind, "This figure")),
     ]

@@ -88,9 +88,7 @@ def _copying(effects: Effects, kind: Kind) -> list[Sentence]:
 def _compensation(effects: Effects, kind: Kind) -> list[Sentence]:
     known = {head: cells for head, cells in effects.items() if COMPENSATION in cells}
     repaired = {
-        head: cells
-        for head, cells in known.items()
-        if cells[COMPENSATION].ci_low > 0 and cells[_DIRECT].ci_low > 0
+        head: cells for head, cells in known.items() if cells[COMPENSATION].ci_low > 0 and cells[_DIRECT].ci_low > 0
     }
     findings = []
     if repaired:

@@ -50,13 +50,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
             most=options.effect_inputs,
         )
         self.estimates = EffectsText(
-            run,
-            self.watch,
-            fits=tuple,
-            scopes=(),
-            first_order=True,
-            most=options.effect_inputs,
-            what="estimates",
+            run, self.watch, fits=tuple, scopes=(), first_order=True, most=options.effect_inputs, what="estimates"
         )
         self._gates = GateAccumulator()
 
@@ -130,9 +124,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
         }
 
 
-def effects_table(
-    results: Sequence[EffectResult], intervention: str, *, score: str | None = None
-) -> pd.DataFrame:
+def effects_table(results: Sequence[EffectResult], intervention: str, *, score: str | None = None) -> pd.DataFrame:
     """Return effects as `effects.parquet`: a row for each head and measure; layers and heads are 1-based.
 
     The false discovery rate is over all heads of the model.

@@ -50,9 +50,7 @@ def effect_section(about: Context) -> list[Section]:
         return []
     blocks: list[Html | None] = []
     for kind in about.kinds:
-        label = (
-            f"The loss that each {kind.name} head adds when it is changed; the table below has the numbers."
-        )
+        label = f"The loss that each {kind.name} head adds when it is changed; the table below has the numbers."
         blocks += [
             *kind.heading(),
             *linked(about.findings_on(TOPIC, ASIDE, kind=kind)),
@@ -95,12 +93,7 @@ def head_table(table: pd.DataFrame, kind: Kind) -> Table:
         )
     return Table(
         summary=f"Table: what each head is worth to the loss, in nats{kind.in_brackets}",
-        groups=(
-            ("", 1),
-            ("added loss", 3),
-            ("KL(p || p changed)", 2),
-            *((f"change of {name}", 3) for name in scores),
-        ),
+        groups=(("", 1), ("added loss", 3), ("KL(p || p changed)", 2), *((f"change of {name}", 3) for name in scores)),
         header=(
             "head",
             "nats",

@@ -24,8 +24,7 @@ class CopyAccumulator(NormBehaviorAccumulator):
             # Other inputs have no copy, so none of their rows count.
             none = (0, 0)
             self._stretches = {
-                name: torch.tensor([segment.fields.get(name, none) for segment in batch.segments])
-                for name in names
+                name: torch.tensor([segment.fields.get(name, none) for segment in batch.segments]) for name in names
             }
 
     def counted_rows(self, tile: AttentionTile) -> NDArray[np.bool_]:

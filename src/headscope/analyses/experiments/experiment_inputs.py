@@ -67,9 +67,7 @@ def repeated_tokens(
         stretch_ids = draws.choice(ids, size=stretch)
         twice = np.concatenate([stretch_ids, stretch_ids])
         segments.append(
-            _segment_with_stretches(
-                frame, twice, document=f"random {index}", index=0, copy=(stretch, 2 * stretch)
-            )
+            _segment_with_stretches(frame, twice, document=f"random {index}", index=0, copy=(stretch, 2 * stretch))
         )
     return segments
 

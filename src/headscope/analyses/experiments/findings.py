@@ -33,9 +33,7 @@ def experiments_findings(about: Context) -> list[Sentence]:
 
 def heads_of_experiment(about: Context, experiment: Experiment, kind: str) -> list[BehaviorHead]:
     """Return the head chosen for each behavior of an experiment; none where it was not done."""
-    heads, best = (
-        rows_of_experiment(about, name, experiment) for name in ("experiments", "experiments_best")
-    )
+    heads, best = (rows_of_experiment(about, name, experiment) for name in ("experiments", "experiments_best"))
     if heads is None or best is None:
         return []
     return chosen_heads(heads, best, kind, [BEHAVIORS[behavior] for behavior in experiment.behaviors])

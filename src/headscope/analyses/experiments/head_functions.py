@@ -28,7 +28,5 @@ def experiment_scores(run: Study) -> list[FunctionScores]:
     return [
         scores
         for name, functions in BY_EXPERIMENT.items()
-        for scores in behavior_scores(
-            heads[heads["experiment"] == name], best[best["experiment"] == name], functions
-        )
+        for scores in behavior_scores(heads[heads["experiment"] == name], best[best["experiment"] == name], functions)
     ]

@@ -24,12 +24,8 @@ PARTS = Parts(
     terms=TERMS,
     explained=("experiments",),
     headline={topic_of(EXPERIMENTS["repeated"]): 64},
-    decoder_headline={
-        topic_of(EXPERIMENTS[name]): rank for rank, name in enumerate(("repeated", "needle"), start=1)
-    },
+    decoder_headline={topic_of(EXPERIMENTS[name]): rank for rank, name in enumerate(("repeated", "needle"), start=1)},
     functions=experiment_scores,
-    known_functions=tuple(
-        function for functions in BY_EXPERIMENT.values() for function in functions.values()
-    ),
+    known_functions=tuple(function for functions in BY_EXPERIMENT.values() for function in functions.values()),
     needed={"experiments": ("experiments", "run headscope report again, with a model and text")},
 )

@@ -20,7 +20,5 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         )
         if len(best):
             yield f"{experiment.title}: {experiment.meaning}".replace("’", "'")
-            yield from render_chosen_heads(
-                heads, best, [BEHAVIORS[behavior] for behavior in experiment.behaviors]
-            )
+            yield from render_chosen_heads(heads, best, [BEHAVIORS[behavior] for behavior in experiment.behaviors])
     yield NOTE

@@ -119,9 +119,7 @@ def inputs_of(run: ModelRun) -> dict[str, list[Segment]]:
         text = text_of(run.sample(_HAYSTACK_INPUTS), special)
         needle_inputs = needles(text, frame, longest=longest, seed=seed)
     return {
-        "repeated": repeated_tokens(
-            ordinary_ids(tokenizer), frame, longest=longest, seed=seed, number=sequences
-        ),
+        "repeated": repeated_tokens(ordinary_ids(tokenizer), frame, longest=longest, seed=seed, number=sequences),
         "needle": needle_inputs,
         "shuffled": shuffled,
     }

@@ -9,12 +9,7 @@ import pandas as pd
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.behaviors.figure import draw_grids, place_grids
-from headscope.analyses.behaviors.page_tables import (
-    CAPTION,
-    best_heads,
-    every_head,
-    norm_disagreements,
-)
+from headscope.analyses.behaviors.page_tables import CAPTION, best_heads, every_head, norm_disagreements
 from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
 from headscope.analyses.experiments.findings import heads_of_experiment, rows_of_experiment, topic_of
 from headscope.report_kit.captions import caption, captioned

@@ -74,7 +74,5 @@ ANALYSIS = Analysis(
             "sentences are read as well, where trees and mentions have features, too."
         ),
     ),
-    head_measures=tuple(
-        measures for corpus, measure in _LABELS for measures in _measures_of(corpus, measure)
-    ),
+    head_measures=tuple(measures for corpus, measure in _LABELS for measures in _measures_of(corpus, measure)),
 )

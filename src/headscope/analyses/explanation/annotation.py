@@ -83,9 +83,7 @@ def annotation_of(fields: Mapping[str, Any], words: int, *, origin: str) -> Anno
         heads[heads >= words] = -1
         relations = tuple(label.partition(":")[0] for label in labels)
     if FIELD in fields:
-        starts, ends, mention_heads, numbers = (
-            np.array(fields[FIELD][name], dtype=np.int64) for name in _OF_MENTIONS
-        )
+        starts, ends, mention_heads, numbers = (np.array(fields[FIELD][name], dtype=np.int64) for name in _OF_MENTIONS)
         entities, heads_mention = np.full(words, -1, dtype=np.int64), np.zeros(words, dtype=bool)
         # Shorter mentions are written over longer ones.
         for mention in np.argsort(starts - ends, kind="stable"):

@@ -33,16 +33,10 @@ _MODULES = (
     mentions,
 )
 _WHAT_ATTENDS = Group(
-    name=WHAT_ATTENDS,
-    family=ATTENDING,
-    label="what attends",
-    phrase="tokens by what attends",
-    of_others=True,
+    name=WHAT_ATTENDS, family=ATTENDING, label="what attends", phrase="tokens by what attends", of_others=True
 )
 
-FEATURES: Mapping[str, Feature] = {
-    feature.name: feature for module in _MODULES for feature in module.FEATURES
-}
+FEATURES: Mapping[str, Feature] = {feature.name: feature for module in _MODULES for feature in module.FEATURES}
 """Every feature by its name."""
 GROUPS: Mapping[str, Group] = {
     group.name: group for group in (*(group for module in _MODULES for group in module.GROUPS), _WHAT_ATTENDS)
@@ -75,8 +69,7 @@ class Catalog:
                 )
             features[feature.name] = feature
             groups.setdefault(
-                feature.group,
-                Group(name=feature.group, family="added", label=feature.label, phrase=feature.sentence),
+                feature.group, Group(name=feature.group, family="added", label=feature.label, phrase=feature.sentence)
             )
         return Catalog(features, groups)
 

@@ -29,11 +29,7 @@ class Columns:
     """
 
     def __init__(
-        self,
-        design: Design,
-        groups: Sequence[str],
-        token_ridge: float | None = None,
-        precision: Precision = np.float64,
+        self, design: Design, groups: Sequence[str], token_ridge: float | None = None, precision: Precision = np.float64
     ) -> None:
         self.design, self.groups, self.token_ridge = design, tuple(groups), token_ridge
         self.precision = precision
@@ -135,9 +131,9 @@ class Columns:
         for number, (part, codes) in enumerate(self._coded):
             size = part.stop - part.start + 1
             in_rows = design.row_of * size + codes
-            sums[:, part] = np.bincount(
-                in_rows, weights=weights, minlength=len(design.starts) * size
-            ).reshape(-1, size)[:, 1:]
+            sums[:, part] = np.bincount(in_rows, weights=weights, minlength=len(design.starts) * size).reshape(
+                -1, size
+            )[:, 1:]
             diagonal = np.arange(part.start, part.stop)
             products[diagonal, diagonal] = _by_code(codes, weights, part)
             coded = np.flatnonzero(codes)

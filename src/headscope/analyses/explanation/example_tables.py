@@ -58,17 +58,11 @@ def example_records(
             }
 
 
-def _tokens(
-    sampled: SampledRows, row: int, example: ExampleRow, keys: Integers, tokenizer: Any
-) -> dict[str, Any]:
+def _tokens(sampled: SampledRows, row: int, example: ExampleRow, keys: Integers, tokenizer: Any) -> dict[str, Any]:
     """Return the tokens of a row that are shown, with both numbers of each."""
     segment = sampled.segment
     shown = shown_keys(
-        row if segment.queries is segment.keys else None,
-        keys,
-        example.attention,
-        example.predicted,
-        segment.keys,
+        row if segment.queries is segment.keys else None, keys, example.attention, example.predicted, segment.keys
     )
     positions, ids = keys[shown], segment.keys.ids
     on_tokens = positions < len(segment.keys)
@@ -87,11 +81,7 @@ def _tokens(
 
 
 def shown_keys(
-    row: int | None,
-    keys: Integers,
-    attention: NDArray[np.float64],
-    predicted: NDArray[np.float64],
-    tokens: Tokens,
+    row: int | None, keys: Integers, attention: NDArray[np.float64], predicted: NDArray[np.float64], tokens: Tokens
 ) -> Integers:
     """Return the indices of the keys that are shown, ascending: those around the row, and the strongest by each number.
 

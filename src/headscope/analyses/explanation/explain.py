@@ -86,33 +86,23 @@ def _tasks(
         attention, visible = sample.attention(number, layer), sample.visible_in(layer, number)
         if np.isnan(attention).all():
             continue
-        of_layer = {
-            name: result.setdefault(name, _empty(len(sample.names), len(attention))) for name in names
-        }
+        of_layer = {name: result.setdefault(name, _empty(len(sample.names), len(attention))) for name in names}
         if len(sample.names) < FEWEST_DOCUMENTS:
             yield partial(_explain_nothing, sample, visible, attention, of_layer)
             continue
         half = halves.of(visible)
-        yield partial(
-            _explain_half, sample, half, attention, of_layer, positions=positions and measure == WEIGHT
-        )
+        yield partial(_explain_half, sample, half, attention, of_layer, positions=positions and measure == WEIGHT)
 
 
 def _explain_half(
-    sample: SampleDesign,
-    half: Half,
-    attention: NDArray[np.float32],
-    results: Explanations,
-    *,
-    positions: bool,
+    sample: SampleDesign, half: Half, attention: NDArray[np.float32], results: Explanations, *, positions: bool
 ) -> None:
     """Explain a layer's heads by one half of the documents, measured on the other."""
     targets = [Target.of(each[half.measured_cells], half.measured) for each in attention]
     selector = Selector(half.split)
     heads = next(iter(results.values()))
     predictions = [
-        _predict(half, each, selector.select(each), result)
-        for each, result in zip(attention, heads, strict=True)
+        _predict(half, each, selector.select(each), result) for each, result in zip(attention, heads, strict=True)
     ]
     if positions:
         for each, result in zip(fit_positions(half, attention), heads, strict=True):
@@ -127,10 +117,7 @@ def _explain_half(
 
 
 def _explain_nothing(
-    sample: SampleDesign,
-    visible: NDArray[np.bool_] | None,
-    attention: NDArray[np.float32],
-    results: Explanations,
+    sample: SampleDesign, visible: NDArray[np.bool_] | None, attention: NDArray[np.float32], results: Explanations
 ) -> None:
     """Measure what there is to explain where documents are too few to explain it."""
     design = sample.design if visible is None else sample.design.restricted(visible)
@@ -159,20 +146,15 @@ def _measure(
 
 def _empty(documents: int, heads: int) -> list[HeadExplanation]:
     return [
-        HeadExplanation(np.zeros(documents), np.zeros(documents), np.zeros((heads, documents)))
-        for _ in range(heads)
+        HeadExplanation(np.zeros(documents), np.zeros(documents), np.zeros((heads, documents))) for _ in range(heads)
     ]
 
 
-def _predict(
-    half: Half, attention: NDArray[np.float32], selected: Selected, result: HeadExplanation
-) -> Prediction:
+def _predict(half: Half, attention: NDArray[np.float32], selected: Selected, result: HeadExplanation) -> Prediction:
     """Fit the selected groups on a half, and the first of them alone, and predict the attention of the other half."""
     target = Target.of(attention[half.fitted_cells], half.fitted)
     columns = Columns(half.fitted, selected.groups, selected.columns.token_ridge)
-    roughly = fit(
-        columns.first(len(selected.groups), np.float32), target, selected.coefficients, tolerance=_ROUGHLY
-    )
+    roughly = fit(columns.first(len(selected.groups), np.float32), target, selected.coefficients, tolerance=_ROUGHLY)
     whole = fit(columns, target, roughly)
     steps = [whole]
     for number in range(len(selected.groups) - 1, 0, -1):

@@ -95,11 +95,7 @@ def explained_interval(left: NDArray[np.float64], to_explain: NDArray[np.float64
 
 
 def _part(
-    head: HeadExplanation,
-    group: str,
-    share: float,
-    columns: Mapping[str, Sequence[str]],
-    texts: Sequence[str],
+    head: HeadExplanation, group: str, share: float, columns: Mapping[str, Sequence[str]], texts: Sequence[str]
 ) -> Part:
     """Return a group as the sentence reads it: averages over the halves that selected it."""
     alternatives = head.alternatives[group]
@@ -111,9 +107,7 @@ def _part(
     avoided = sum(pulls.values()) < 0
     sign = -1 if avoided else 1
     best = sorted(pulls, key=lambda token: (-sign * pulls[token], token))[:_SHOWN_TOKENS]
-    tokens = [
-        texts[token] if token < len(texts) else f"⟨{token}⟩" for token in best if sign * pulls[token] > 0
-    ]
+    tokens = [texts[token] if token < len(texts) else f"⟨{token}⟩" for token in best if sign * pulls[token] > 0]
     names = columns.get(group, ())
     coefficients, pulls_of_features = (
         dict(zip(names, np.mean(values, axis=0).tolist(), strict=True)) if names else {}

@@ -31,9 +31,7 @@ _BELOW = -0.13
 """Where the point of a head stands, below its bar."""
 
 
-def draw_bars(
-    about: Context, explanation: pd.DataFrame, groups: pd.DataFrame
-) -> Iterator[tuple[str, Drawing]]:
+def draw_bars(about: Context, explanation: pd.DataFrame, groups: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
     """Yield a page for as many layers as fit on one, for each kind of attention whose heads are explained.
 
     Args:
@@ -51,9 +49,7 @@ def draw_bars(
         width = paper_width() or _WIDTH
         bars = _BARS if paper_width() is None else int(width * _BARS_PER_INCH)
         layers = max(1, bars // kind.heads_per_layer)
-        rows = [
-            range(first, min(first + layers, kind.layers + 1)) for first in range(1, kind.layers + 1, layers)
-        ]
+        rows = [range(first, min(first + layers, kind.layers + 1)) for first in range(1, kind.layers + 1, layers)]
         most = int((PAGE_INCHES - 2 * _OTHER_INCHES) / _ROW_INCHES)
         for first in range(0, len(rows), most):
             yield (
@@ -133,14 +129,7 @@ def _row(
             low = high
     size = max(3.0, min(26.0, (400 * width / most_layers) ** 1.6))
     draw_points(
-        ax,
-        positions,
-        x,
-        np.full(len(positions), _BELOW),
-        kind=kind,
-        name=f"explained-{layers[0]}",
-        roles=roles,
-        s=size,
+        ax, positions, x, np.full(len(positions), _BELOW), kind=kind, name=f"explained-{layers[0]}", roles=roles, s=size
     )
     # Rows are alike in scale, also the last one with fewer layers.
     ax.set_xlim(layers[0] - 0.5, layers[0] - 0.5 + most_layers)
@@ -152,20 +141,10 @@ def _row(
     ax.tick_params(labelsize=LEAST_POINTS if narrow() else 9)
 
 
-def _boxes(
-    ax: Axes,
-    x: np.ndarray,
-    low: np.ndarray,
-    high: np.ndarray,
-    width: float,
-    color: str,
-    gid: str,
-) -> None:
+def _boxes(ax: Axes, x: np.ndarray, low: np.ndarray, high: np.ndarray, width: float, color: str, gid: str) -> None:
     """Draw boxes of one color, with a hair of paper between neighbors."""
     left, right = x - 0.43 * width, x + 0.43 * width
-    corners = np.stack(
-        [np.stack(corner, 1) for corner in ((left, low), (right, low), (right, high), (left, high))], 1
-    )
+    corners = np.stack([np.stack(corner, 1) for corner in ((left, low), (right, low), (right, high), (left, high))], 1)
     hollow = color == LINE
     ax.add_collection(
         PolyCollection(

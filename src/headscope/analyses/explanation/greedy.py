@@ -70,9 +70,7 @@ class Selector:
         best, alternatives = head.exchanged(best, rivals)
         return Selected(best.groups, alternatives, best.columns, best.coefficients)
 
-    def _added(
-        self, best: Fit, head: "_Head", candidates: Iterable[str], rivals: dict[str, list[str]]
-    ) -> Fit:
+    def _added(self, best: Fit, head: "_Head", candidates: Iterable[str], rivals: dict[str, list[str]]) -> Fit:
         """Return the fit with the group that gains most, a narrower one where two do alike; the same if none gains.
 
         Args:
@@ -84,9 +82,7 @@ class Selector:
         steps = self._screen.steps(best, head.screened, candidates)
         least = _WORTH_A_FIT * max((step.gain for step in steps), default=0.0)
         tried = [
-            head.fit((*best.groups, step.group), best, step=step)
-            for step in steps[:_REFITTED]
-            if step.gain >= least
+            head.fit((*best.groups, step.group), best, step=step) for step in steps[:_REFITTED] if step.gain >= least
         ]
         most = min((each.loss for each in tried), default=best.loss)
         if best.loss - most < head.least:
@@ -144,11 +140,7 @@ class _Head:
         self.nothing = Fit((), single_columns(split.fitted, ()), np.zeros(0), uniform)
 
     def fit(
-        self,
-        groups: tuple[str, ...],
-        start: Fit,
-        token_ridge: float | None = None,
-        step: Step | None = None,
+        self, groups: tuple[str, ...], start: Fit, token_ridge: float | None = None, step: Step | None = None
     ) -> Fit:
         """Fit groups.
 

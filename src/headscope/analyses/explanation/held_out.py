@@ -116,8 +116,7 @@ def measure_heads(
         with np.errstate(divide="ignore", invalid="ignore"):
             entropy = design.row_sums(attention * logs) - np.where(mass > 0, mass * np.log(mass), 0.0)
         of_rows = [
-            entropy - design.row_sums(attention * _normalized(logits, design, content))
-            for logits in prediction.logits
+            entropy - design.row_sums(attention * _normalized(logits, design, content)) for logits in prediction.logits
         ]
         steps = [of_documents(divergences) for divergences in of_rows]
         result.to_explain += steps[0]

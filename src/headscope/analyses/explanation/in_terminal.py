@@ -8,15 +8,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.explanation.said import says
-from headscope.analyses.explanation.tables import (
-    CONTROL,
-    COREFERENCE,
-    CORPORA,
-    TEXT,
-    TRAINED,
-    TREEBANK,
-    WEIGHT,
-)
+from headscope.analyses.explanation.tables import CONTROL, COREFERENCE, CORPORA, TEXT, TRAINED, TREEBANK, WEIGHT
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import HYPHEN, formatted, joined, percent, share

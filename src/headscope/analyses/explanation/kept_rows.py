@@ -118,13 +118,10 @@ class KeptRows:
         ends = np.cumsum(state["lengths"])[:-1]
         columns = (np.split(state[name], ends) for name in ("ids", "classes", "word_ids"))
         sides = [
-            Tokens(ids=ids, classes=classes, word_ids=word_ids)
-            for ids, classes, word_ids in zip(*columns, strict=True)
+            Tokens(ids=ids, classes=classes, word_ids=word_ids) for ids, classes, word_ids in zip(*columns, strict=True)
         ]
         names: list[Segment] = [(document, index) for document, index in about["names"]]
-        for at, (name, square, fields) in enumerate(
-            zip(names, about["square"], about["fields"], strict=True)
-        ):
+        for at, (name, square, fields) in enumerate(zip(names, about["square"], about["fields"], strict=True)):
             queries = sides[2 * at]
             self.segments[name] = KeptSegment(queries, queries if square else sides[2 * at + 1], fields)
         keys = state["keys"].astype(np.int64)

@@ -59,9 +59,7 @@ def log_softmax(logits: NDArray[_Float], design: Design) -> NDArray[_Float]:
     return np.asarray(shifted - np.log(totals)[design.row_of])
 
 
-def _exponentials(
-    logits: NDArray[_Float], design: Design
-) -> tuple[NDArray[_Float], NDArray[_Float], NDArray[_Float]]:
+def _exponentials(logits: NDArray[_Float], design: Design) -> tuple[NDArray[_Float], NDArray[_Float], NDArray[_Float]]:
     """Return logits less the largest of their row, their exponentials, `[cell]`, and the sums of these, `[row]`."""
     shifted = logits - np.maximum.reduceat(logits, design.starts)[design.row_of]
     exponentials = np.exp(shifted)
@@ -106,9 +104,7 @@ class Prediction:
         return Prediction(self.logits + step, self._target, self._design)
 
 
-def fit(
-    columns: Columns, target: Target, start: Floats | None = None, *, tolerance: float = TOLERANCE
-) -> Floats:
+def fit(columns: Columns, target: Target, start: Floats | None = None, *, tolerance: float = TOLERANCE) -> Floats:
     """Return the coefficients that predict attention best, `[column]`.
 
     Args:

@@ -15,15 +15,7 @@ from headscope.analyses.explanation.fitted import FittedHeads
 from headscope.analyses.explanation.kept_rows import MOST_ROWS
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
 from headscope.analyses.explanation.sample_design import sample_design
-from headscope.analyses.explanation.tables import (
-    CONTROL,
-    COREFERENCE,
-    MEASURES,
-    TEXT,
-    TRAINED,
-    TREEBANK,
-    WEIGHT,
-)
+from headscope.analyses.explanation.tables import CONTROL, COREFERENCE, MEASURES, TEXT, TRAINED, TREEBANK, WEIGHT
 from headscope.analyses.explanation.text_features import catalog_with
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.analyses.measurement import Measurement
@@ -103,9 +95,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             state=state,
         )
 
-    def _explained(
-        self, sample: RowSampleAccumulator, corpus: str, model: str
-    ) -> tuple[Rows, Rows, Rows, State]:
+    def _explained(self, sample: RowSampleAccumulator, corpus: str, model: str) -> tuple[Rows, Rows, Rows, State]:
         """Return the rows of the tables, and what was fitted to the trained model's weights in the text.
 
         Args:
@@ -124,12 +114,8 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             if not samples:
                 continue
             contexts = contexts_of(samples, self._vocabulary)
-            design = sample_design(
-                samples, list(self._catalog.features.values()), contexts, seed=self.run.options.seed
-            )
-            layers = explain(
-                design, range(part.layers), measures, positions=of_text, threads=torch.get_num_threads()
-            )
+            design = sample_design(samples, list(self._catalog.features.values()), contexts, seed=self.run.options.seed)
+            layers = explain(design, range(part.layers), measures, positions=of_text, threads=torch.get_num_threads())
             if of_text and len(design.names) >= FEWEST_DOCUMENTS:
                 state |= FittedHeads.of(
                     design, [[head.fits for head in by_measure[WEIGHT]] for by_measure in layers]

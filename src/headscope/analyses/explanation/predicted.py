@@ -63,14 +63,7 @@ class Predictor:
         return PairFeatures(dense, pair_codes(context, self.fitted.query_kinds)[:, :-1], tokens)
 
     def predict(
-        self,
-        pairs: PairFeatures,
-        visible: NDArray[np.bool_],
-        *,
-        prediction: str,
-        half: int,
-        layer: int,
-        sink: bool,
+        self, pairs: PairFeatures, visible: NDArray[np.bool_], *, prediction: str, half: int, layer: int, sink: bool
     ) -> Floats:
         """Return what the heads of a layer are predicted to attend to, `[head, row, key + 1]`.
 

@@ -96,9 +96,7 @@ class RowSampleAccumulator(Accumulator):
         names = list(zip(queries.documents, queries.indices, strict=True))
         hashes_of_segments = segment_keys(names, seed=self.seed)
         candidates: dict[RowKey, int] = {}
-        for item, (name, key, number) in enumerate(
-            zip(names, hashes_of_segments, keys.lengths.tolist(), strict=True)
-        ):
+        for item, (name, key, number) in enumerate(zip(names, hashes_of_segments, keys.lengths.tolist(), strict=True)):
             positions = self.positions(queries, item)
             hashes = row_hashes(np.array([key]), positions[None], kind=tile.kind, layer=0, heads=1)[0, 0]
             # Fewer are offered than there are, for the sorting's sake: no segment can fill the sample twice.
@@ -170,6 +168,4 @@ def _by_segment(kept: KeptRows) -> Sequence[SampledRows]:
 
 def _tokens(info: SegmentInfo, item: int) -> Tokens:
     valid = info.valid[item]
-    return Tokens(
-        **{name: getattr(info, name)[item][valid].cpu().numpy() for name in ("ids", "classes", "word_ids")}
-    )
+    return Tokens(**{name: getattr(info, name)[item][valid].cpu().numpy() for name in ("ids", "classes", "word_ids")})

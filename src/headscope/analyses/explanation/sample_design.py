@@ -128,9 +128,7 @@ def sample_design(
     lengths = np.concatenate([cells.sum(1) for cells in visible])
     starts = np.cumsum(lengths) - lengths
     n_cells = int(lengths.sum())
-    sink = np.concatenate(
-        [_flat(np.arange(cells.shape[1]) == cells.shape[1] - 1, cells) for cells in visible]
-    )
+    sink = np.concatenate([_flat(np.arange(cells.shape[1]) == cells.shape[1] - 1, cells) for cells in visible])
     if sink.any():
         blocks[SINK_LOGIT] = Block(dense=sink[None].astype(np.float32))
     query_kinds = frequent_kinds(contexts)
@@ -154,10 +152,7 @@ def sample_design(
         documents=documents,
         names=names,
         key_ids=np.concatenate(
-            [
-                _flat(np.append(context.keys.ids, -1), cells)
-                for context, cells in zip(contexts, visible, strict=True)
-            ]
+            [_flat(np.append(context.keys.ids, -1), cells) for context, cells in zip(contexts, visible, strict=True)]
         ),
         named=of_classes(*_SINKS, KeyClass.PERIOD_COMMA),
         is_sink=of_classes(*_SINKS),
@@ -171,9 +166,7 @@ def _flat(values: NDArray[Any], cells: NDArray[np.bool_]) -> NDArray[Any]:
     return np.broadcast_to(values, cells.shape)[cells]
 
 
-def _cells_of(
-    feature: Feature, contexts: Sequence[RowContext], visible: Sequence[NDArray[np.bool_]]
-) -> Singles:
+def _cells_of(feature: Feature, contexts: Sequence[RowContext], visible: Sequence[NDArray[np.bool_]]) -> Singles:
     values = []
     for context, cells in zip(contexts, visible, strict=True):
         computed = np.zeros(cells.shape, np.float32)
@@ -182,9 +175,7 @@ def _cells_of(
     return np.concatenate(values)
 
 
-def _documents(
-    samples: Sequence[SampledRows], *, seed: int, divided: Sequence[str]
-) -> tuple[list[str], Integers]:
+def _documents(samples: Sequence[SampledRows], *, seed: int, divided: Sequence[str]) -> tuple[list[str], Integers]:
     """Return the documents in the order of a hash, behind those that have one already, and the number of each row's."""
     more = sorted(
         {sample.document for sample in samples}.difference(divided),
@@ -199,8 +190,6 @@ def _pair_block(
     contexts: Sequence[RowContext], visible: Sequence[NDArray[np.bool_]], query_kinds: Integers, n_cells: int
 ) -> Block:
     """Return the group of what attends: a bias for each kind of query with each kind of key."""
-    codes = [
-        pair_codes(context, query_kinds)[cells] for context, cells in zip(contexts, visible, strict=True)
-    ]
+    codes = [pair_codes(context, query_kinds)[cells] for context, cells in zip(contexts, visible, strict=True)]
     none = np.zeros((0, n_cells), np.float32)
     return Block(dense=none, codes=np.concatenate(codes), n_codes=number_of_pairs(query_kinds))

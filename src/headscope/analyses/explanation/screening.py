@@ -94,9 +94,7 @@ class Screen:
         self.with_tokens = TOKENS in blocks
         self._plain, self._joint = (single_columns(split.screened, names) for names in (self.plain, dense))
         self._coded = {
-            name: single_columns(split.screened, [name])
-            for name, block in blocks.items()
-            if block.codes is not None
+            name: single_columns(split.screened, [name]) for name, block in blocks.items() if block.codes is not None
         }
 
     def steps(self, best: Fit, target: Target, candidates: Iterable[str]) -> list[Step]:

@@ -59,19 +59,10 @@ def _median(about: Context, kind: Kind, corpus: str) -> Html:
 
 def _table(about: Context, kind: Kind, corpus: str) -> Html:
     rows = of_weight(about.run, kind, corpus)
-    where = (
-        "" if corpus == TEXT else f" in the {corpus}" if corpus == TREEBANK else f" in the {corpus} corpus"
-    )
+    where = "" if corpus == TEXT else f" in the {corpus}" if corpus == TREEBANK else f" in the {corpus} corpus"
     return Table(
         summary=f"Table: the explained share of each {kind.name} head{where}",
-        header=(
-            "head",
-            "explained %",
-            "95% interval",
-            "to explain, nats",
-            "wrong sentence %",
-            "what it attends to",
-        ),
+        header=("head", "explained %", "95% interval", "to explain, nats", "wrong sentence %", "what it attends to"),
         rows=tuple(head_cells(row, missing=DASH) for row in records(rows[rows["model"] == TRAINED])),
         name=f"table-explanation-{kind.name}" + ("" if corpus == TEXT else f"-{corpus}"),
         words=(5,),

@@ -82,9 +82,7 @@ def _merged(parts: Sequence[Part]) -> list[Part]:
     merged: dict[str, Part] = {}
     for part in sorted(parts, key=lambda part: -part.share):
         twins = (
-            other
-            for other in merged.values()
-            if part.group in other.exchangeable and other.group in part.exchangeable
+            other for other in merged.values() if part.group in other.exchangeable and other.group in part.exchangeable
         )
         twin = next(twins, None)
         whole = part if twin is None else replace(twin, share=twin.share + part.share)

@@ -2,17 +2,7 @@
 
 from headscope.analyses.explanation.example_rows import PREDICTIONS
 from headscope.declarations.head_measures import SHARE, MeasureLabel
-from headscope.statistics.tables.columns import (
-    FEW,
-    FROM_ONE,
-    IN_SEGMENT,
-    PLACE,
-    POSITIVE,
-    count,
-    ends,
-    number,
-    text,
-)
+from headscope.statistics.tables.columns import FEW, FROM_ONE, IN_SEGMENT, PLACE, POSITIVE, count, ends, number, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 WEIGHT, NORM, NON_SINK = MEASURES = ("weight", "norm", "non_sink")
@@ -76,10 +66,7 @@ EXPLANATION_GROUPS = TableSchema(
         Column("rank", "by share, from 1", "int64", bounds=FROM_ONE),
         number("share", "what the group adds to the explained share", unit="share"),
         *ends("share", unit="share"),
-        text(
-            "exchangeable",
-            "groups in place of which it loses less than a point, parted by spaces; empty if none",
-        ),
+        text("exchangeable", "groups in place of which it loses less than a point, parted by spaces; empty if none"),
         Column("halves", "halves of the documents that selected it", "int64", bounds=(1.0, 2.0)),
     ),
     key=(*_KEY, "group"),
@@ -104,17 +91,9 @@ EXPLANATION_EXAMPLES = TableSchema(
         *IN_SEGMENT,
         Column("row", "position of the token that attends, in the input", "int64", bounds=POSITIVE),
         text("row_token", "readable token that attends"),
-        Column(
-            "positions",
-            "of the keys in `tokens`, ascending; the learned sink has -1 and is last",
-            "list of int64",
-        ),
+        Column("positions", "of the keys in `tokens`, ascending; the learned sink has -1 and is last", "list of int64"),
         Column("tokens", "readable keys", "list of text"),
-        Column(
-            "continues_word",
-            "which of `tokens`, from 0, go on with the word of the one before",
-            "list of int64",
-        ),
+        Column("continues_word", "which of `tokens`, from 0, go on with the word of the one before", "list of int64"),
         Column("attention", "weight on each of `tokens`", "list of float64", unit="share"),
         Column("predicted", "what is predicted of each weight", "list of float64", unit="share"),
     ),

@@ -26,12 +26,7 @@ from headscope.statistics.sums.segment_means import segment_means
 MEASURES = ("gradient", "weight_times_gradient")
 GATE = "gate"
 KEY_CLASSES = ("cls", "sep", "period_comma", "other")
-_CODES = (
-    (KeyClass.CLS,),
-    (KeyClass.SEP,),
-    (KeyClass.PERIOD_COMMA,),
-    (KeyClass.OTHER, KeyClass.OTHER_PUNCTUATION),
-)
+_CODES = ((KeyClass.CLS,), (KeyClass.SEP,), (KeyClass.PERIOD_COMMA,), (KeyClass.OTHER, KeyClass.OTHER_PUNCTUATION))
 
 
 @dataclass(frozen=True)
@@ -140,13 +135,7 @@ class ImportanceAccumulator(Accumulator):
         for kind, layers, (sums, pairs, gate) in self.segment_sums.by_kind("importance", "pairs", "gate"):
             means, some = segment_means(sums, pairs[:, :, None, None])
             self.add_segments(
-                batch,
-                kind,
-                layers,
-                importance=means,
-                n_with_class=some[:, :, 0, 0],
-                gate=np.abs(gate),
-                n_segments=1,
+                batch, kind, layers, importance=means, n_with_class=some[:, :, 0, 0], gate=np.abs(gate), n_segments=1
             )
 
     def compute(self) -> tuple[ImportanceResult, ...]:
@@ -155,8 +144,7 @@ class ImportanceAccumulator(Accumulator):
         results = []
         for part in self.layout:
             sums, counts, gate, segments = (
-                stacked[f"{name}.{part.kind}"]
-                for name in ("importance", "n_with_class", "gate", "n_segments")
+                stacked[f"{name}.{part.kind}"] for name in ("importance", "n_with_class", "gate", "n_segments")
             )
             everything = with_layer_means(sums)
             results.append(

@@ -22,9 +22,7 @@ ANALYSIS = Analysis(
             version=7,
             required_options=("loss",),
             order=1,
-            refusal=(
-                "saved maps hold no gradients; give a model and text in place of --maps to measure importance"
-            ),
+            refusal=("saved maps hold no gradients; give a model and text in place of --maps to measure importance"),
         ),
     ),
     command=Command(

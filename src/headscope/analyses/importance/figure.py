@@ -24,20 +24,12 @@ MEASURES: Mapping[str, tuple[str, str]] = {
         f"mean |weight × gradient|, {UNITS['weight_times_gradient']}",
     ),
 }
-NAMES: Mapping[str, str] = {
-    "cls": "[CLS]",
-    "sep": "[SEP]",
-    "period_comma": ". and ,",
-    "other": "other tokens",
-}
+NAMES: Mapping[str, str] = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": ". and ,", "other": "other tokens"}
 _STEP = 0.19  # of a layer's width, between the classes' points
 
 
 def importance_curves(
-    importance: pd.DataFrame,
-    *,
-    names: Mapping[str, str] = NAMES,
-    axes: Sequence[Sequence[Axes]] | None = None,
+    importance: pd.DataFrame, *, names: Mapping[str, str] = NAMES, axes: Sequence[Sequence[Axes]] | None = None
 ) -> Figure:
     """Draw figure 3: for each class of key a point a head and the curve of the layers' means; a row a kind.
 
@@ -157,9 +149,7 @@ def _log_axis(ax: Axes, present: Sequence[Series]) -> None:
     ax.set_ylim(both.min() / 1.4, both.max() * 1.4)
     ax.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0), numticks=12))
     ax.yaxis.set_major_formatter(
-        FuncFormatter(
-            lambda value, _: np.format_float_positional(value, precision=1, fractional=False, trim="-")
-        )
+        FuncFormatter(lambda value, _: np.format_float_positional(value, precision=1, fractional=False, trim="-"))
     )
     ax.yaxis.set_minor_locator(NullLocator())
     ax.yaxis.set_minor_formatter(NullFormatter())

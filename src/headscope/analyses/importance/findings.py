@@ -135,9 +135,7 @@ def _on_sinks(about: Context, kind: Kind, name: str) -> list[Sentence]:
 def _bars(layers: Sequence[Compared], on: str) -> Bars:
     """Draw the gradient of a weight on a class of token beside one on others, the mean over layers, in 10⁻³ nats."""
     means = (fmean(each.value for each in layers), fmean(each.other for each in layers))
-    return Bars(
-        tuple((name, mean, thousandths(mean)) for name, mean in zip((on, "other"), means, strict=True))
-    )
+    return Bars(tuple((name, mean, thousandths(mean)) for name, mean in zip((on, "other"), means, strict=True)))
 
 
 def _claim(verdicts: Sequence[str], on: str) -> str:

@@ -104,10 +104,7 @@ class ImportanceMeasurement(Measurement[ModelRun]):
         results = gradients.compute()
         return StageResult(
             name="importance",
-            tables={
-                "importance": importance_table(results),
-                "importance_differences": importance_differences(results),
-            },
+            tables={"importance": importance_table(results), "importance_differences": importance_differences(results)},
             facts={"importance": {**counts.facts(loss), "nothing_to_predict": counts.nothing}},
             notes=notes_on("importance", counts.left_out, too_few(len(gradients.sums))),
             state=gradients.state(),

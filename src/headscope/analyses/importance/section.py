@@ -8,13 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.importance.figure import (
-    MEASURES,
-    NAMES,
-    importance_curves,
-    importance_panel,
-    kind_pages,
-)
+from headscope.analyses.importance.figure import MEASURES, NAMES, importance_curves, importance_panel, kind_pages
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
 from headscope.analyses.importance.tables import CLASS_NAMES
 from headscope.encoding.choices import LOSS_TASKS
@@ -135,10 +129,7 @@ def differences_table(table: pd.DataFrame, kind: Kind, names: Mapping[str, str])
     units = {"gradient": "gradient", "weight_times_gradient": "weight × gradient"}
     return Table(
         summary=f"Table: each class of token less other tokens, over the same documents{kind.in_brackets}",
-        groups=(
-            ("", 1),
-            *((f"{capital(names[name])}, {units[measure]}, 10⁻³ nats", 2) for measure, name in present),
-        ),
+        groups=(("", 1), *((f"{capital(names[name])}, {units[measure]}, 10⁻³ nats", 2) for measure, name in present)),
         header=("layer", *("less other tokens", "95% interval") * len(present)),
         rows=tuple(rows),
         name=f"table-importance-differences-{kind.name}",

@@ -4,25 +4,12 @@ from collections.abc import Mapping
 
 from headscope.analyses.importance.accumulator import GATE, KEY_CLASSES, MEASURES
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.tables.columns import (
-    FEW,
-    HEAD_OR_MEAN,
-    KIND,
-    LAYER,
-    POSITIVE,
-    count,
-    difference,
-    ends,
-    text,
-)
+from headscope.statistics.tables.columns import FEW, HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, difference, ends, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 GATE_TITLE = "Gate estimate"
 
-TITLES = {
-    "gradient": "Gradient of the loss by the weight",
-    "weight_times_gradient": "Weight × gradient",
-}
+TITLES = {"gradient": "Gradient of the loss by the weight", "weight_times_gradient": "Weight × gradient"}
 UNITS = {"gradient": "nats per unit of weight", "weight_times_gradient": "nats"}
 CLASS_NAMES = {"cls": "{cls}", "sep": "{sep}", "period_comma": "periods and commas", "other": "other tokens"}
 _UNIT = "nats per unit of weight where gradient, else nats"

@@ -11,9 +11,7 @@ def _measures_of(corpus: str, *, suffix: str = "") -> tuple[HeadMeasures, HeadMe
     of_head = {**of_corpus, "job": 1}
     return (
         HeadMeasures(table="jobs", values=("jobs", "agreement", "active"), where=of_head, suffix=suffix),
-        HeadMeasures(
-            table="jobs", values=("share",), by=("job",), where=of_corpus, measure="share", suffix=suffix
-        ),
+        HeadMeasures(table="jobs", values=("share",), by=("job",), where=of_corpus, measure="share", suffix=suffix),
     )
 
 

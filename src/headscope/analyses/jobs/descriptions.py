@@ -68,17 +68,13 @@ def distinguished(descriptions: Sequence[str]) -> list[str]:
     distinct: list[str] = []
     for index, description in enumerate(descriptions):
         alike = [other for other in range(len(descriptions)) if _alike(description, descriptions[other])]
-        distinct.append(
-            f"{description}, and writes {_THINGS[alike.index(index)]}" if len(alike) > 1 else description
-        )
+        distinct.append(f"{description}, and writes {_THINGS[alike.index(index)]}" if len(alike) > 1 else description)
     return distinct
 
 
 def _alike(description: str, other: str) -> bool:
     """Return whether two descriptions are the same but for similar distances: six is like seven, not like twenty."""
-    (mine, far), (theirs, further) = (
-        (_NUMBER.sub("", says), _NUMBER.search(says)) for says in (description, other)
-    )
+    (mine, far), (theirs, further) = ((_NUMBER.sub("", says), _NUMBER.search(says)) for says in (description, other))
     if mine != theirs or far is None or further is None:
         return description == other
     near, last = sorted((int(far[0]), int(further[0])))

@@ -126,9 +126,7 @@ def context(rows: NDArray[Any]) -> NDArray[np.float64]:
     """Return the properties of the text of rows and keys, `[row, CONTEXT]`, each 0 or 1."""
     punctuation = np.isin(rows["row_class"], (KeyClass.PERIOD_COMMA, KeyClass.OTHER_PUNCTUATION))
     shape = np.stack([punctuation, rows["row_starts"], rows["key_starts"]], axis=1)
-    tags = (
-        _one_hot_tags(rows["row_tag"]) if is_tagged(rows) else np.zeros((len(rows), len(TAGGED)), dtype=bool)
-    )
+    tags = _one_hot_tags(rows["row_tag"]) if is_tagged(rows) else np.zeros((len(rows), len(TAGGED)), dtype=bool)
     return np.concatenate([shape, tags], axis=1).astype(np.float64)
 
 

@@ -82,9 +82,7 @@ def head_jobs(sample: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterat
         shares = shares_of(clusters.labels, clusters.number, groups[begin:end])
         whole = np.arange(len(sample.rows))
         members = [np.flatnonzero(clusters.labels == job) for job in range(clusters.number)]
-        descriptions = [
-            described(values[positions], around[positions], square=square) for positions in members
-        ]
+        descriptions = [described(values[positions], around[positions], square=square) for positions in members]
         descriptions = distinguished(descriptions) if clusters.by_output else descriptions
         for job, positions in enumerate(members):
             inside = np.isin(whole, begin + positions)
@@ -113,14 +111,10 @@ def head_jobs(sample: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterat
 
 def _head_rows(rows: NDArray[Any], documents: NDArray[np.int64], *, square: bool, same_ids: bool) -> HeadRows:
     values = features(rows, square=square, same_ids=same_ids)
-    return HeadRows(
-        features=values, used=informative_features(values, rows), documents=documents, square=square
-    )
+    return HeadRows(features=values, used=informative_features(values, rows), documents=documents, square=square)
 
 
-def _count(
-    known: tuple[NDArray[Any], NDArray[np.int64]], selected: NDArray[np.bool_] | slice
-) -> NDArray[np.int64]:
+def _count(known: tuple[NDArray[Any], NDArray[np.int64]], selected: NDArray[np.bool_] | slice) -> NDArray[np.int64]:
     """Count the tokens of the selected rows, `[token]`."""
     names, numbers = known
     return np.bincount(numbers.reshape(-1)[selected], minlength=len(names))

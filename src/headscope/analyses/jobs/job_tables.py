@@ -84,9 +84,7 @@ def job_counts(samples: Mapping[str, Samples], control: Samples) -> pd.DataFrame
     return pd.DataFrame(rows, columns=COUNTS.names)
 
 
-def _tokens(
-    run: Run, sample: ActiveRows, job: Job, names: dict[tuple[str, int], str]
-) -> list[dict[str, Any]]:
+def _tokens(run: Run, sample: ActiveRows, job: Job, names: dict[tuple[str, int], str]) -> list[dict[str, Any]]:
     """Return the lines of a job's distinctive tokens; `names` remembers the names of tokens."""
     rows, lines = sample.rows[job.rows], []
     for side in SIDES:
@@ -97,12 +95,7 @@ def _tokens(
                 example = _example(run, sample, at)
                 of_row = example["tokens"][example["row"] - example["start"]]
                 names[side, token.token] = of_row if side == "row" else example["key_token"]
-            line = {
-                "token": names[side, token.token],
-                "log_odds": token.log_odds,
-                "z": token.z,
-                "n_rows": token.count,
-            }
+            line = {"token": names[side, token.token], "log_odds": token.log_odds, "z": token.z, "n_rows": token.count}
             lines.append({"side": side, "rank": rank, **line})
     return lines
 

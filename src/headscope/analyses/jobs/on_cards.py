@@ -50,9 +50,7 @@ def _cards(corpus: CorpusJobs, kind: Kind) -> dict[str, Any]:
 _ENDS = {"share": "share", "low": "ci_low", "high": "ci_high"}
 
 
-def _rows(
-    examples: pd.DataFrame, kind: Kind, words: CardWords
-) -> dict[tuple[int, int, int], list[list[Any]]]:
+def _rows(examples: pd.DataFrame, kind: Kind, words: CardWords) -> dict[tuple[int, int, int], list[list[Any]]]:
     by_job: dict[tuple[int, int, int], list[list[Any]]] = {}
     if examples.empty:
         return by_job

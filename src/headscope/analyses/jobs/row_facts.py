@@ -7,12 +7,7 @@ import numpy as np
 import torch
 
 from headscope.analyses.distribution.row_tokens import ids_around, strongest_keys
-from headscope.analyses.jobs.uniform_baseline import (
-    SORTS,
-    Sorts,
-    sorts_of_keys,
-    uniform_baseline,
-)
+from headscope.analyses.jobs.uniform_baseline import SORTS, Sorts, sorts_of_keys, uniform_baseline
 from headscope.attention.tile import AttentionTile
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.encoding.segment import SegmentInfo
@@ -49,20 +44,13 @@ TAG_NUMBERS: Mapping[str, int] = {tag: number for number, tag in enumerate(TAGS,
 TAGGED = tuple(tag for tag in TAGS if tag not in ("PUNCT", "SYM", "X"))
 """Parts of speech that are features of jobs; punctuation is known from the classes of keys."""
 TAGGED_ROW = np.dtype(
-    [
-        *ACTIVE_ROW.descr,
-        ("row_tag", np.uint8),
-        ("key_tag", np.uint8),
-        ("uniform_tags", np.float32, len(TAGGED)),
-    ]
+    [*ACTIVE_ROW.descr, ("row_tag", np.uint8), ("key_tag", np.uint8), ("uniform_tags", np.float32, len(TAGGED))]
 )
 """A row of a treebank, which also has the numbers of the parts of speech of row and key, 0 for none, and the share of
 each of `TAGGED` among the keys that it can attend to."""
 
 
-def facts_of(
-    tile: AttentionTile, rows: SelectedRows, *, tags: torch.Tensor | None = None
-) -> dict[str, torch.Tensor]:
+def facts_of(tile: AttentionTile, rows: SelectedRows, *, tags: torch.Tensor | None = None) -> dict[str, torch.Tensor]:
     """Return the facts of rows, by the names of `ACTIVE_ROW`, or of `TAGGED_ROW` where there are tags.
 
     Args:
@@ -103,9 +91,7 @@ def facts_of(
     return facts
 
 
-def _after_copy(
-    tokens: SegmentInfo, item: torch.Tensor, row: torch.Tensor, key: torch.Tensor
-) -> torch.Tensor:
+def _after_copy(tokens: SegmentInfo, item: torch.Tensor, row: torch.Tensor, key: torch.Tensor) -> torch.Tensor:
     """Return whether each key stands right after an earlier copy of its row's token, `[row]`, in square tiles."""
     before = (key - 1).clamp(min=0)
     copy = (tokens.ids[item, before] == tokens.ids[item, row]) & tokens.valid[item, before]

@@ -20,9 +20,7 @@ TEXT, TREEBANK = CORPORA = ("text", "treebank")
 TAG_COLUMNS = ("row_tag", "key_tag")
 _CORPUS = text("corpus", "which the rows are of: the text, or a treebank, whose parts of speech tell jobs apart, too",
                choices=CORPORA)  # fmt: skip
-_JOB = Column(
-    "job", "which of the head's jobs, from 1, the one with most rows first", "int64", bounds=FROM_ONE
-)
+_JOB = Column("job", "which of the head's jobs, from 1, the one with most rows first", "int64", bounds=FROM_ONE)
 _RANK = Column("rank", "which of the job's, from 1", "int64", bounds=FROM_ONE)
 
 JOBS = TableSchema(
@@ -56,9 +54,7 @@ TOKENS = TableSchema(
         _CORPUS,
         *PLACE,
         _JOB,
-        text(
-            "side", "whose token it is: the row's own, or that of its strongest non-sink key", choices=SIDES
-        ),
+        text("side", "whose token it is: the row's own, or that of its strongest non-sink key", choices=SIDES),
         _RANK,
         text("token", "readable token"),
         number("log_odds", "in the job's rows, less those in the others", unit="nats"),

@@ -108,8 +108,7 @@ class NormAccumulator(Accumulator):
         """Return each kind's values with their intervals over documents."""
         # Where no layer's output projection is known there are no documents; one without rows stands in for them.
         stacked = {
-            name: sums if len(sums) else np.zeros((1, *sums.shape[1:]))
-            for name, sums in self.sums.stacked().items()
+            name: sums if len(sums) else np.zeros((1, *sums.shape[1:])) for name, sums in self.sums.stacked().items()
         }
         return tuple(_result(part.kind, stacked) for part in self.layout)
 

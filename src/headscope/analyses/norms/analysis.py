@@ -32,10 +32,7 @@ ANALYSIS = Analysis(
     more_columns="non_sink:non_sink",
     head_measures=(
         HeadMeasures(
-            table="norms",
-            by=("statistic", "key_class"),
-            topic="How much it writes",
-            labels="tables:HEAD_LABELS",
+            table="norms", by=("statistic", "key_class"), topic="How much it writes", labels="tables:HEAD_LABELS"
         ),
     ),
 )

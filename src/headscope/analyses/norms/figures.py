@@ -66,8 +66,7 @@ def _name(ax: Axes, named: Sequence[Activity], heads: Sequence[Activity], kind: 
     named_points = on_page(named)
     wide, high = np.asarray(ax.bbox.size) * points
     labels = [
-        WantedLabel(head_label(head.layer, head.head), _SIZE, named_points[[at]])
-        for at, head in enumerate(named)
+        WantedLabel(head_label(head.layer, head.head), _SIZE, named_points[[at]]) for at, head in enumerate(named)
     ]
     placed = place_labels(labels, on_page(heads), Box(0.0, 0.0, float(wide), float(high)), drop=True)
     for head, name, point, label in zip(named, labels, named_points, placed, strict=True):
@@ -79,7 +78,5 @@ def _name(ax: Axes, named: Sequence[Activity], heads: Sequence[Activity], kind: 
 
 def _disagreeing(heads: Sequence[Activity]) -> list[Activity]:
     """Return the heads that are inactive off the sink or active on it, those furthest from the threshold first."""
-    disagreeing = [
-        head for head in heads if head.inactive is not None and head.attends_to_sink != head.inactive
-    ]
+    disagreeing = [head for head in heads if head.inactive is not None and head.attends_to_sink != head.inactive]
     return sorted(disagreeing, key=lambda head: -abs(np.log(max(head.relative.value, 1e-9) / INACTIVE_BELOW)))

@@ -21,9 +21,7 @@ def non_sink(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | None:
     stats = read("stats")
     if stats is None:
         return None
-    rows = stats[
-        stats["head"].notna() & (stats["measure"] == "weight") & stats["statistic"].isin(SINK_STATISTICS)
-    ]
+    rows = stats[stats["head"].notna() & (stats["measure"] == "weight") & stats["statistic"].isin(SINK_STATISTICS)]
     if rows.empty:
         return None
     rows = rows.astype({"layer": "int64", "head": "int64"})

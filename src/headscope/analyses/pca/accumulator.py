@@ -27,14 +27,7 @@ from headscope.statistics.sums.row_hashes import keys_of_batch, token_hashes
 SIDES = ("query", "key", "output")
 BEFORE, AFTER = 5, 5
 """Number of tokens kept on either side of a token."""
-TOKEN = np.dtype(
-    [
-        *SAMPLED,
-        ("position", np.int32),
-        ("class", np.uint8),
-        ("ids", np.int32, BEFORE + 1 + AFTER),
-    ]
-)
+TOKEN = np.dtype([*SAMPLED, ("position", np.int32), ("class", np.uint8), ("ids", np.int32, BEFORE + 1 + AFTER)])
 """A token: its position in its input, `KeyClass`, and ids of the tokens around it."""
 _LARGEST = float(np.finfo(np.float16).max)
 ROW, KEY = "row", "key"
@@ -101,9 +94,7 @@ class PcaAccumulator(Accumulator):
         """Declare the moments, and the sample of tokens of each axis."""
         self._moments = Moments()
         self._samples = {
-            (part.kind, axis): HashSample(TOKEN, most=self.most)
-            for part in self.layout
-            for axis in _axes(part.kind)
+            (part.kind, axis): HashSample(TOKEN, most=self.most) for part in self.layout for axis in _axes(part.kind)
         }
         samples = {f"sample.{kind}.{axis}": sample for (kind, axis), sample in self._samples.items()}
         return {"moments": self._moments, **samples}
@@ -127,9 +118,7 @@ class PcaAccumulator(Accumulator):
             values = vectors.keys
             self._moments.add((SIDES[1], tile.kind, tile.layer), moment_of(values, tile.keys.content))
             axis = ROW if tile.square else KEY
-            self._candidates_of(tile, axis).take(
-                f"{SIDES[1]}.{tile.layer}", values, rows=slice(0, values.shape[2])
-            )
+            self._candidates_of(tile, axis).take(f"{SIDES[1]}.{tile.layer}", values, rows=slice(0, values.shape[2]))
 
     def end(self, batch: Batch) -> None:
         """Offer the tokens of the batch to the samples, now that all layers' vectors are known."""

@@ -33,11 +33,6 @@ ANALYSIS = Analysis(
         ),
     ),
     head_measures=(
-        HeadMeasures(
-            table="pca",
-            by=("vectors", "statistic"),
-            topic="Directions",
-            labels="tables:HEAD_LABELS",
-        ),
+        HeadMeasures(table="pca", by=("vectors", "statistic"), topic="Directions", labels="tables:HEAD_LABELS"),
     ),
 )

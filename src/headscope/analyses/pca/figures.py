@@ -12,9 +12,7 @@ from headscope.figures.style import INK, house_style
 
 
 @house_style()
-def effective_dimension_figure(
-    table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None = None
-) -> Figure:
+def effective_dimension_figure(table: pd.DataFrame, *, kind: str, roles: pd.DataFrame | None = None) -> Figure:
     """Draw a point for each head at its effective dimension; a panel each for queries, keys and output.
 
     Heads stand in their order, layer after layer. A point links to its head's card.

@@ -9,14 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.distribution.row_tokens import PADDING
 from headscope.analyses.measurement import Measurement
-from headscope.analyses.pca.accumulator import (
-    BEFORE,
-    KEY,
-    ROW,
-    SIDES,
-    PcaAccumulator,
-    PcaResult,
-)
+from headscope.analyses.pca.accumulator import BEFORE, KEY, ROW, SIDES, PcaAccumulator, PcaResult
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE, SHARE_NAMES, TOKENS
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens

@@ -75,9 +75,7 @@ class Moments:
                 side, kind, layer, _ = name.split(".")
                 prefix = f"{side}.{kind}.{layer}"
                 moment = Moment(
-                    int(state[name].item()),
-                    np.array(state[f"{prefix}.sums"]),
-                    np.array(state[f"{prefix}.products"]),
+                    int(state[name].item()), np.array(state[f"{prefix}.sums"]), np.array(state[f"{prefix}.products"])
                 )
                 self._moments[side, kind, int(layer)] = moment
 

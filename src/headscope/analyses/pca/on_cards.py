@@ -59,12 +59,7 @@ def pca_cards(run: Study, kind: Kind) -> dict[str, Any]:
             axis = KEY if side == "key" and KEY in tokens_by_axis else ROW
             sides.append({"side": side, "axis": axis, "heads": heads})
     return {
-        "pca": {
-            "words": words.drawn(),
-            "classes": list(CLASSES.values()),
-            "tokens": tokens_by_axis,
-            "sides": sides,
-        }
+        "pca": {"words": words.drawn(), "classes": list(CLASSES.values()), "tokens": tokens_by_axis, "sides": sides}
     }
 
 
@@ -94,9 +89,7 @@ def _shares(table: pd.DataFrame | None, kind: Kind) -> dict[str, dict[int, list[
     return by_side
 
 
-def _heads(
-    table: pd.DataFrame, shares: dict[int, list[float | None]], kind: Kind
-) -> list[dict[str, Any] | None]:
+def _heads(table: pd.DataFrame, shares: dict[int, list[float | None]], kind: Kind) -> list[dict[str, Any] | None]:
     maps: list[dict[str, Any] | None] = [None] * kind.size
     for head_index, rows in table.assign(head_index=kind.head_indices(table)).groupby("head_index"):
         ordered = rows.sort_values("token")

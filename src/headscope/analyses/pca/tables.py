@@ -69,9 +69,7 @@ TOKENS = TableSchema(
         _TOKEN,
         *IN_SEGMENT,
         Column("position", "of the token in the input, from 0", "int64", bounds=POSITIVE),
-        text(
-            "token_class", "its class as a key", choices=tuple(name.lower() for name in KeyClass.__members__)
-        ),
+        text("token_class", "its class as a key", choices=tuple(name.lower() for name in KeyClass.__members__)),
         *words_around("it"),
     ),
     key=("kind", "axis", "token"),

@@ -42,9 +42,7 @@ def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sente
     best, *others = _over_attention(lines)
     inputs = "attention and its words’ vectors" if best.probe == "attention and words" else "attention alone"
     words = f"{accuracy_words(best.score, long=True)} of {count(best.score.n, 'word')}"
-    yield sentence(
-        TOPIC, f"a parser over {inputs} finds the head word of {words}.", figure=_bars(lines, best)
-    )
+    yield sentence(TOPIC, f"a parser over {inputs} finds the head word of {words}.", figure=_bars(lines, best))
     for alone in others:
         yield continued(TOPIC, f"A parser over attention alone finds {accuracy_words(alone.score)}.")
     beside = (
@@ -115,10 +113,7 @@ def _selective(lines: list[ProbeLine]) -> Iterator[Sentence]:
 
 
 def _tree(lines: list[ProbeLine]) -> list[Sentence]:
-    measures = {
-        "UAS tree": "as a whole tree (Chu–Liu/Edmonds) it finds",
-        "LAS": "with the right label too it finds",
-    }
+    measures = {"UAS tree": "as a whole tree (Chu–Liu/Edmonds) it finds", "LAS": "with the right label too it finds"}
     return [
         sentence(DETAIL, f"{line.system.name}: {words} {accuracy_words(line.cells[measure])}.")
         for line in _over_attention(lines)[:1]
@@ -138,10 +133,7 @@ def _largest_weights(about: Context) -> list[Sentence]:
     refs = [HeadRef(*head, about.kind(head[0]).head_label(*head[1:])) for head in heads]
     largest = "the parser over attention alone gives the most weight to "
     caution = "Weights of heads that are alike share out, so no single one is a score."
-    return [
-        sentence(ON_WEIGHTS, largest, *listed(refs[:MOST_LISTED]), "."),
-        continued(ON_WEIGHTS, caution),
-    ]
+    return [sentence(ON_WEIGHTS, largest, *listed(refs[:MOST_LISTED]), "."), continued(ON_WEIGHTS, caution)]
 
 
 def _layers(run: Study, lines: list[ProbeLine]) -> Iterator[Sentence]:

@@ -8,12 +8,7 @@ from typing import Any
 import pandas as pd
 
 from headscope.analyses.probes.probe_lines import ProbeLine, probe_lines
-from headscope.report_kit.tables.paper_columns import (
-    count_column,
-    interval_columns,
-    percent_column,
-    words_column,
-)
+from headscope.report_kit.tables.paper_columns import count_column, interval_columns, percent_column, words_column
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.study.paper_table import PaperColumn, PaperTable
 from headscope.study.study import Study
@@ -53,9 +48,7 @@ def _row(line: ProbeLine) -> dict[str, object]:
         **interval_columns("score", line.score),
         "seeds": line.seeds,
         "spread": line.spread[line.system.measure],
-        **{
-            key: value for name in MORE for key, value in interval_columns(name, line.cells.get(name)).items()
-        },
+        **{key: value for name in MORE for key, value in interval_columns(name, line.cells.get(name)).items()},
         "n_cases": line.score.n,
     }
 

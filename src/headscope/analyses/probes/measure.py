@@ -136,9 +136,7 @@ def _unsettled(names: Sequence[str], structural: StructuralTables) -> tuple[str,
         *(name.removeprefix(f"{OVER_MODEL}: ").removeprefix(f"{WITHOUT_ATTENTION}: ") for name in names),
         *([] if structural.facts["settled"] else [TRAINING]),
     ]
-    return notes_on(
-        "probes", *(f"{name}: its loss was not seen to settle; more may be found" for name in every)
-    )
+    return notes_on("probes", *(f"{name}: its loss was not seen to settle; more may be found" for name in every))
 
 
 def _notes(bench: ProbeBench, overlap: dict[str, Any]) -> tuple[str, ...]:

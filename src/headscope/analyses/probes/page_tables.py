@@ -97,9 +97,7 @@ def classes_table(table: pd.DataFrame, column: str, *, name: str, header: str) -
         )
         for label in names
     ]
-    return folded(
-        page_table(titles, {"": body}, name=name, class_="small"), f"Table: heads found by {column}"
-    )
+    return folded(page_table(titles, {"": body}, name=name, class_="small"), f"Table: heads found by {column}")
 
 
 def weights_table(table: pd.DataFrame, about: Context) -> Html | None:

@@ -108,8 +108,7 @@ def relation_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
     names, codes = np.unique(gold.relations, return_inverse=True)
     counts = np.bincount(codes[gold.counted], minlength=len(names))
     frequent = sorted(
-        (at for at in range(len(names)) if counts[at] >= FEWEST_ARCS),
-        key=lambda at: (-counts[at], str(names[at])),
+        (at for at in range(len(names)) if counts[at] >= FEWEST_ARCS), key=lambda at: (-counts[at], str(names[at]))
     )
     return _classes(answers, gold, codes, [str(name) for name in names], frequent, schema=PROBE_RELATIONS)
 
@@ -123,9 +122,7 @@ def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
     return _classes(answers, gold, gold.distances, DISTANCES, every, schema=PROBE_BY_DISTANCE)
 
 
-def by_documents(
-    right: NDArray[np.float64], groups: NDArray[np.int64], gold: GoldWords, *, scale: Scale
-) -> Interval:
+def by_documents(right: NDArray[np.float64], groups: NDArray[np.int64], gold: GoldWords, *, scale: Scale) -> Interval:
     """Return the mean of each column of `[word, column]` with its interval over documents."""
     sums = np.zeros((gold.number_of_groups, right.shape[1]))
     np.add.at(sums, groups, right)
@@ -151,9 +148,7 @@ def _classes(
     counts = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
     interval = ratio_interval(sums, counts, scale="share")
     (column,) = {"relation", "distance"} & set(schema.names)
-    rows = [
-        {column: names[at], "n_cases": int(counts[:, at].sum()), **ends_of(interval, at)} for at in chosen
-    ]
+    rows = [{column: names[at], "n_cases": int(counts[:, at].sum()), **ends_of(interval, at)} for at in chosen]
     return _with_probe(pd.DataFrame(rows, columns=schema.names), answers)
 
 

@@ -6,14 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from headscope.analyses.probes.catalog import SYSTEMS
-from headscope.analyses.probes.figures.drawings import (
-    DISTANCES,
-    LAYERS,
-    WEIGHTS,
-    grid_ending,
-    grids_of,
-    paper_of,
-)
+from headscope.analyses.probes.figures.drawings import DISTANCES, LAYERS, WEIGHTS, grid_ending, grids_of, paper_of
 from headscope.analyses.probes.findings import DETAIL, ON_LAYERS, ON_WEIGHTS, TOPIC
 from headscope.analyses.probes.page_tables import classes_table, layers_table, table_3, weights_table
 from headscope.analyses.probes.probe_lines import ProbeLine, probe_lines

@@ -2,16 +2,7 @@
 
 from headscope.analyses.probes.parsers.attention_probe import DIRECTIONS
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.statistics.tables.columns import (
-    PLACE,
-    POSITIVE,
-    count,
-    difference,
-    number,
-    share,
-    shares,
-    text,
-)
+from headscope.statistics.tables.columns import PLACE, POSITIVE, count, difference, number, share, shares, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _WORDS = "words"
@@ -57,12 +48,7 @@ PROBE_DIFFERENCES = TableSchema(
 PROBE_RELATIONS = TableSchema(
     name="probe_relations",
     meaning="Heads found by each probe, by relation: means over seeds.",
-    columns=(
-        *_WHO,
-        text("relation", "label in the treebank"),
-        count("n_cases", _WORDS),
-        *shares("value", "UAS"),
-    ),
+    columns=(*_WHO, text("relation", "label in the treebank"), count("n_cases", _WORDS), *shares("value", "UAS")),
     key=("probe", "model", "relation"),
 )
 

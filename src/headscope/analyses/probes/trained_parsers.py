@@ -48,9 +48,7 @@ class ProbeStage:
         options = bench.run.options
         self.device = device_of(bench.run.loaded.model)
         at_once = _WEIGHTS_AT_ONCE.get(self.device.type, 1 << 23)
-        self.training_options = TrainingOptions.of(
-            len(bench.train.numbers), weights=at_once, seed=options.seed
-        )
+        self.training_options = TrainingOptions.of(len(bench.train.numbers), weights=at_once, seed=options.seed)
         self.seeds = [options.seed + number for number in range(options.seeds)]
         self.gold = GoldWords.of(bench.dev.read)
         documents = [sentence.document for sentence in bench.train.sentences]
@@ -65,9 +63,7 @@ class ProbeStage:
         maps, dev = self.bench.trained()
         parsers = self._parsers(*self._tasks(), attention=True)
         labels = {each.name: self._labeller(each) for each in parsers if each.labeled}
-        self._learn(
-            parsers, maps, OVER_MODEL, others={f"labels, {name}": each for name, each in labels.items()}
-        )
+        self._learn(parsers, maps, OVER_MODEL, others={f"labels, {name}": each for name, each in labels.items()})
         for each in parsers:
             self._add(type(each), "trained", self._answer(each, dev, labels=labels.get(each.name)))
         data = self.bench.data(self.bench.dev, None)
@@ -88,17 +84,13 @@ class ProbeStage:
         answers: dict[type[ArcProbe], list[ArcAnswers]] = {}
         for number, seed in enumerate(self.seeds):
             with self.bench.control(number) as (maps, dev):
-                parsers = [
-                    each for each in self._parsers([0], [seed], attention=True) if each.control is not None
-                ]
+                parsers = [each for each in self._parsers([0], [seed], attention=True) if each.control is not None]
                 what, held_out = f"probes on random weights {number + 1}", self.held_out[number : number + 1]
                 self._learn(parsers, maps, what, held_out=held_out)
                 for each in parsers:
                     answers.setdefault(type(each), []).append(self._answer(each, dev, trees=False))
         for probe, several in answers.items():
-            lines = {
-                key: np.concatenate([getattr(each, key) for each in several]) for key in vars(several[0])
-            }
+            lines = {key: np.concatenate([getattr(each, key) for each in several]) for key in vars(several[0])}
             self._add(probe, "control", ArcAnswers(**lines))
 
     def right_branching(self) -> None:
@@ -159,12 +151,7 @@ class ProbeStage:
         return [name for name, each in every.items() if not each.settled.all()]
 
     def _answer(
-        self,
-        probe: ArcProbe,
-        maps: WordMaps | None,
-        *,
-        labels: LabelProbe | None = None,
-        trees: bool = True,
+        self, probe: ArcProbe, maps: WordMaps | None, *, labels: LabelProbe | None = None, trees: bool = True
     ) -> ArcAnswers:
         return answer(
             probe,

@@ -11,13 +11,7 @@ from headscope.analyses.probes.data.attention_tables import TableWriter, WordMap
 from headscope.analyses.probes.data.control_task import control_targets
 from headscope.analyses.probes.data.map_cache import MapCache
 from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.data.tree_sentences import (
-    TreeSentence,
-    WordTable,
-    kinds_of,
-    numbered,
-    tree_sentences,
-)
+from headscope.analyses.probes.data.tree_sentences import TreeSentence, WordTable, kinds_of, numbered, tree_sentences
 from headscope.analyses.probes.data.word_maps import SPECIAL, WordMapCollector, bytes_of, heads_of
 from headscope.analyses.probes.data.word_vectors import WordVectors, input_embeddings, read_vectors
 from headscope.attention.scan import ScanCounts
@@ -74,9 +68,7 @@ class ProbeTreebank:
             if (segment.document, segment.index) in self.index_of
         ]
         if not self.segments:
-            raise InputError(
-                f"no sentence of {self.name} fits into --max-length {options.max_length} tokens; raise it"
-            )
+            raise InputError(f"no sentence of {self.name} fits into --max-length {options.max_length} tokens; raise it")
         self.numbers: NDArray[np.int64] = np.sort(
             np.array([self.index_of[segment.document, segment.index] for segment in self.segments])
         )
@@ -121,9 +113,7 @@ class ProbeBench:
         self.labels = kinds_of(self.train.sentences, relations=True)
         sizes = {self._key(bank): bank.bytes(len(self.heads)) for bank in (self.train, self.dev)}
         # The cache holds the tables of one control at a time beside the trained model's.
-        cache.reserve(
-            {**sizes, "control": sum(sizes.values())}, what=f"{self.train.name} and {self.dev.name}"
-        )
+        cache.reserve({**sizes, "control": sum(sizes.values())}, what=f"{self.train.name} and {self.dev.name}")
 
     def data(self, bank: ProbeTreebank, maps: WordMaps | None) -> ProbeData:
         """Return a treebank as probes take it: task 0 is its trees, task 1 the control task."""
@@ -163,23 +153,17 @@ class ProbeBench:
             return input_embeddings(self.run.loaded, self.run.encoder)
         return read_vectors(path, words, sha256=self.run.options.vectors_hash)
 
-    def _writer(
-        self, bank: ProbeTreebank, what: str, *, control: int | None = None
-    ) -> Callable[[Path], None]:
+    def _writer(self, bank: ProbeTreebank, what: str, *, control: int | None = None) -> Callable[[Path], None]:
         def write(path: Path) -> None:
             def empty() -> WordMapCollector:
                 writer = TableWriter(path, heads=len(self.heads))
-                return WordMapCollector(
-                    writer, self.run.layout, bank.index_of, pooling=self.run.options.pooling
-                )
+                return WordMapCollector(writer, self.run.layout, bank.index_of, pooling=self.run.options.pooling)
 
             def say(done: ScanCounts) -> None:
                 self.tell(what, done.segments, len(bank.segments))
 
             collector = collect(
-                lambda: self.run.over(bank.segments, length=USUAL_LENGTH, control=control),
-                empty,
-                progress=say,
+                lambda: self.run.over(bank.segments, length=USUAL_LENGTH, control=control), empty, progress=say
             )
             collector.writer.close(about={"treebank": bank.name})
 

@@ -66,9 +66,7 @@ class StatsAccumulator(Accumulator):
         """Return each kind's values with their intervals over documents."""
         stacked = self.sums.stacked()
         return tuple(
-            means_of(
-                kind, stacked[f"weight.{kind}"], stacked[f"n_weight.{kind}"][:, None, None], measure=WEIGHT
-            )
+            means_of(kind, stacked[f"weight.{kind}"], stacked[f"n_weight.{kind}"][:, None, None], measure=WEIGHT)
             for kind in (part.kind for part in self.layout)
         )
 

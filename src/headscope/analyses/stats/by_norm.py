@@ -77,9 +77,7 @@ def _rows(both: pd.DataFrame, values: Mapping[str, Mapping[Any, float]]) -> Iter
     for row in both.to_dict("records"):
         head = (row["kind"], int(row["layer"]), int(row["head"]))
         statistic = ROLES[row["role"]].statistic or ROLES[row["role_written"]].statistic
-        weight, norm = (
-            float(values[measure].get((*head, statistic), float("nan"))) for measure in (WEIGHT, NORM)
-        )
+        weight, norm = (float(values[measure].get((*head, statistic), float("nan"))) for measure in (WEIGHT, NORM))
         yield ByNorm(*head, row["role"], row["role_written"], statistic, weight, norm)
 
 

@@ -67,9 +67,7 @@ def _example_panels(about: Context, _: pd.DataFrame) -> Iterator[tuple[str, Draw
         yield f"-{index}", panel
 
 
-PANELS = {
-    topic: Figure(name=topic, tables=("stats",), draw=partial(_panels, topic)) for topic in get_args(Topic)
-}
+PANELS = {topic: Figure(name=topic, tables=("stats",), draw=partial(_panels, topic)) for topic in get_args(Topic)}
 EXAMPLE_PANELS = Figure(name="example", tables=("examples",), draw=_example_panels)
 FIGURES = (
     Figure(name="figure-1", tables=("examples",), draw=_examples),

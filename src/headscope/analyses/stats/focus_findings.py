@@ -52,9 +52,7 @@ def focus_sentences(
     sentence says that a narrow head has no large share all the same.
     """
     tested = [
-        (layer, head, cell)
-        for layer, head, cell in kind.each("entropy")
-        if cell.uniform > 0 and cell.has_interval
+        (layer, head, cell) for layer, head, cell in kind.each("entropy") if cell.uniform > 0 and cell.has_interval
     ]
     if broad := [(a, b) for a, b, cell in tested if cell.low > BROAD_RATIO * cell.uniform]:
         yield from _broad(kind, broad)
@@ -108,16 +106,9 @@ def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None) -> I
         text = f"{start} {none} is seen between {words.cls} and the average token."
     else:
         nearest = min(abs(gap.low), abs(gap.high))
-        distance = (
-            f"{abs(gap.difference):.2f} nats (95% interval {nearest:.2f} to {gap.bound:.2f}) of entropy"
-        )
+        distance = f"{abs(gap.difference):.2f} nats (95% interval {nearest:.2f} to {gap.bound:.2f}) of entropy"
         broadly = f"{words.cls} attends {gap.verdict} broadly than average, by"
         text = f"{start} {broadly} {distance}."
     yield sentence("focus", text, figure=kind.shades("entropy_cls", of_uniform=True))
-    of_first, of_every = (
-        "".join(measured(first, "entropy_cls")),
-        "".join(measured(every, "entropy", long=False)),
-    )
-    yield continued(
-        "focus", f"the average entropy from {words.cls} is {of_first}, over all tokens {of_every}."
-    )
+    of_first, of_every = ("".join(measured(first, "entropy_cls")), "".join(measured(every, "entropy", long=False)))
+    yield continued("focus", f"the average entropy from {words.cls} is {of_first}, over all tokens {of_every}.")

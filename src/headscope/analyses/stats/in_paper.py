@@ -87,9 +87,7 @@ def _role_rows(kind: Kind, words: Words) -> list[dict[str, object]]:
                 "role": words.roles[name],
                 "n_heads": len(heads),
                 "head": None if strongest is None else kind.head_label(*strongest),
-                **interval_columns(
-                    "attention", None if strongest is None else kind.cell(statistic, *strongest)
-                ),
+                **interval_columns("attention", None if strongest is None else kind.cell(statistic, *strongest)),
             }
         )
     return rows

@@ -34,8 +34,7 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     for row in rows.to_dict("records"):
         label = prefix[row["kind"]] + head_label(row["layer"], row["head"])
         cells = [
-            table_number(row.get(statistic.name, float("nan")), statistic.name, missing=HYPHEN)
-            for statistic in columns
+            table_number(row.get(statistic.name, float("nan")), statistic.name, missing=HYPHEN) for statistic in columns
         ]
         by_norms = roles_by_norm.get((row["kind"], row["layer"], row["head"]))
         other_role = by_norms.role_by_norm if by_norms is not None and by_norms.differs else "-"
@@ -44,8 +43,6 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     roles_shown = ("role", "by norm") if roles_by_norm else ("role",)
     yield Grid(("head", *titles.values(), *roles_shown), lines, words=roles_shown)
     nats = [f"{title} in nats" for statistic, title in titles.items() if statistic.unit is Unit.NATS]
-    explained = [
-        f"{title}: {statistic.heading_says}" for statistic, title in titles.items() if statistic.heading_says
-    ]
+    explained = [f"{title}: {statistic.heading_says}" for statistic, title in titles.items() if statistic.heading_says]
     norms = ["by norm: the role by what it writes, where that is another"] if roles_by_norm else []
     yield "; ".join(["percent of attention", *nats, *explained, *norms])

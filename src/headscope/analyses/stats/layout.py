@@ -22,9 +22,7 @@ def stats_table(results: Sequence[HeadMeans]) -> pd.DataFrame:
     tables = []
     for means in results:
         columns = {**interval_arrays(means.values), "uniform": means.uniform[:, None], "n_inputs": means.n}
-        table = head_table(
-            columns, {"statistic": NAMES}, mean_last=True, kind=means.kind, measure=means.measure
-        )
+        table = head_table(columns, {"statistic": NAMES}, mean_last=True, kind=means.kind, measure=means.measure)
         measured = np.any(means.n, axis=(1, 2))[table["layer"].to_numpy() - 1]
         tables.append(table[measured | (means.measure == WEIGHT)])
     whole: pd.DataFrame = pd.concat(tables, ignore_index=True)

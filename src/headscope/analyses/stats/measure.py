@@ -81,9 +81,7 @@ def top_examples_table(run: Run, top_examples: TopExampleAccumulator, named: pd.
     room = example_tokens(run.facts()["counts"]["tokens"])
     chosen = inputs_to_read(top_examples.compute(), named, lengths, tokens=room)
     segments = [top_examples.segments[key] for key in sorted(chosen)]
-    excerpts = (
-        collect(lambda: run.again(segments), lambda: ExcerptCollector(named)).excerpts if segments else ()
-    )
+    excerpts = collect(lambda: run.again(segments), lambda: ExcerptCollector(named)).excerpts if segments else ()
     rows = []
     for excerpt in excerpts:
         tokens, keys, text = run.excerpt_words(excerpt)

@@ -18,7 +18,5 @@ def norm_roles(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | Non
         return None
     known = written[written["head"].notna() & (written["n_inputs"] > 0)]
     named = roles(table, measure=NORM)
-    named = named.merge(
-        known[_PLACE].drop_duplicates().astype({"layer": "int64", "head": "int64"}), on=_PLACE
-    )
+    named = named.merge(known[_PLACE].drop_duplicates().astype({"layer": "int64", "head": "int64"}), on=_PLACE)
     return named.set_index(_PLACE).rename(columns={"role": f"role.{NORM}"})

@@ -79,12 +79,10 @@ def plans(words: Words) -> tuple[Plan, ...]:
 def stats_sections(about: Context) -> list[Section]:
     """Build a section for each plan whose statistics can occur, and that of roles."""
     occurring = {
-        plan: [kind for kind in about.kinds if any(map(kind.occurs, plan.statistics))]
-        for plan in plans(about.words)
+        plan: [kind for kind in about.kinds if any(map(kind.occurs, plan.statistics))] for plan in plans(about.words)
     }
     sections = [
-        section(plan.name, plan.title, plan.why, _blocks(plan, about, kinds))
-        for plan, kinds in occurring.items()
+        section(plan.name, plan.title, plan.why, _blocks(plan, about, kinds)) for plan, kinds in occurring.items()
     ]
     roles = Section(name="roles", title="Roles and examples", html=roles_section(about))
     return [*chain.from_iterable(sections), roles]
@@ -94,9 +92,7 @@ def _blocks(plan: Plan, about: Context, occurring: Sequence[Kind]) -> Iterator[H
     words = about.words
     for kind in occurring:
         absent = [
-            words.statistics[name]
-            for name in plan.statistics
-            if not kind.occurs(name) and not STATISTICS[name].rare
+            words.statistics[name] for name in plan.statistics if not kind.occurs(name) and not STATISTICS[name].rare
         ]
         note = f"Left out because it cannot occur here: {', '.join(absent)}." if absent else ""
         file = paper_figure(about, plan.figure) if kind is occurring[0] else None
@@ -111,9 +107,7 @@ def _panels(plan: Plan, about: Context, kind: Kind) -> Iterator[Html]:
     for name in plan.statistics:
         what = "share of attention" if is_share(name) else "nats"
         label = f"{capital(about.words.statistics[name])}: {what} of each {kind.name} head, by layer; the table below"
-        yield from placed(
-            about, PANELS[plan.name], f"{label} holds the numbers.", ending=f"-{kind.name}-{name}"
-        )
+        yield from placed(about, PANELS[plan.name], f"{label} holds the numbers.", ending=f"-{kind.name}-{name}")
 
 
 def roles_section(about: Context) -> Html:
@@ -122,9 +116,7 @@ def roles_section(about: Context) -> Html:
     records = example_rows(about)
     figures = []
     for index, row in enumerate(records):
-        label = (
-            f"Attention of {row['kind']} head {head_label(row['layer'], row['head'])} on an example sentence."
-        )
+        label = f"Attention of {row['kind']} head {head_label(row['layer'], row['head'])} on an example sentence."
         card = f"#{head_anchor(row['kind'], int(row['layer']), int(row['head']))}"
         figures += placed(about, EXAMPLE_PANELS, label, ending=f"-{index}", href=card)
     table = _example_table(about, records).html() if records else None

@@ -31,12 +31,7 @@ _SPECIAL = ("cls", "sep", "period_comma", "sink_logit")
 
 def no_share_stands_out(kinds: Sequence[Kind], words: Words) -> Iterator[Sentence]:
     """Say that no head stands out, by which threshold, and what the largest share measured is."""
-    every = [
-        (cell, kind.head(a, b), name)
-        for kind in kinds
-        for name in BEHAVIORS
-        for a, b, cell in kind.each(name)
-    ]
+    every = [(cell, kind.head(a, b), name) for kind in kinds for name in BEHAVIORS for a, b, cell in kind.each(name)]
     best = max(every, key=lambda item: item[0].value, default=None)
     known = {cell.has_interval for cell, _, _ in every}
     largest: list[str | HeadRef] = []
@@ -49,9 +44,7 @@ def no_share_stands_out(kinds: Sequence[Kind], words: Words) -> Iterator[Sentenc
     if True in known:
         yield sentence("none", "no head stands out: ", *largest, ".")
         interval = f"the whole 95% interval{' where there is one' if False in known else ''}"
-        yield continued(
-            "none", f"The threshold is a quarter and twice uniform attention{even}, with {interval}."
-        )
+        yield continued("none", f"The threshold is a quarter and twice uniform attention{even}, with {interval}.")
         return
     why = f"which needs at least {FEWEST_DOCUMENTS} documents"
     yield sentence("none", f"Whether a head stands out was not tested, {why}.")
@@ -79,8 +72,7 @@ def position_sentences(kind: Kind, words: Words, differences: pd.DataFrame | Non
 def special_sentences(kind: Kind, words: Words) -> Iterator[Sentence]:
     """Say which layers and heads put much attention on special tokens, punctuation or a learned sink."""
     layers_of = {
-        name: [(layer, cell) for layer, cell in kind.each_layer(name) if stands_out(cell)]
-        for name in _SPECIAL
+        name: [(layer, cell) for layer, cell in kind.each_layer(name) if stands_out(cell)] for name in _SPECIAL
     }
     highest = {name: max(cell.value for _, cell in layers) for name, layers in layers_of.items() if layers}
     for name in sorted(highest, key=lambda name: -highest[name]):

@@ -35,9 +35,7 @@ def stats_differences(sums: StatsAccumulator) -> pd.DataFrame:
     return frame.astype(dict.fromkeys(("head", "than_head"), "Int64"))
 
 
-def _within(
-    table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[np.bool_]
-) -> Iterator[dict[str, Any]]:
+def _within(table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
     """Yield differences of two statistics in each layer, heads averaged."""
     mean = table.mean(2)
     for statistic, than_statistic in _WITHIN_LAYER:
@@ -56,9 +54,7 @@ def _within(
             }
 
 
-def _ranked(
-    table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[np.bool_]
-) -> Iterator[dict[str, Any]]:
+def _ranked(table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
     """Yield the difference between the head with the largest share and the one that comes nearest to it."""
     heads = table.shape[2]
     flat = table.reshape(len(table), -1, table.shape[3])

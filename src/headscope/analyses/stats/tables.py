@@ -41,9 +41,7 @@ STATS = TableSchema(
         ),
         text("statistic", "what is measured", choices=NAMES),
         *estimate("value", "mean over rows of an input, then over inputs", missing=_NEVER, **_MOSTLY_SHARES),
-        Column(
-            "uniform", "what uniform attention over the visible keys gives", missing=_NEVER, **_MOSTLY_SHARES
-        ),
+        Column("uniform", "what uniform attention over the visible keys gives", missing=_NEVER, **_MOSTLY_SHARES),
         count("n_inputs", "inputs"),
     ),
     key=("kind", "layer", "head", "measure", "statistic"),

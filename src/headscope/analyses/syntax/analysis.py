@@ -34,9 +34,7 @@ ANALYSIS = Analysis(
         ),
     ),
     head_measures=(
-        HeadMeasures(
-            table="syntax", values=("accuracy",), by=("relation", "direction"), where={"model": "trained"}
-        ),
+        HeadMeasures(table="syntax", values=("accuracy",), by=("relation", "direction"), where={"model": "trained"}),
     ),
     more_columns="best_relations:best_relations",
     chosen_heads=ChosenHeads(table="syntax_best", by="relation"),

@@ -27,8 +27,5 @@ def best_relations(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame |
         return None
     best = rows.loc[rows.groupby(_HEAD)["margin"].idxmax()].set_index(_HEAD)
     return pd.DataFrame(
-        {
-            "best_relation": best["relation"] + " " + best["direction"],
-            "best_relation_margin": best["margin"],
-        }
+        {"best_relation": best["relation"] + " " + best["direction"], "best_relation_margin": best["margin"]}
     )

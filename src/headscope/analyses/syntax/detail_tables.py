@@ -74,9 +74,7 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
         if row["relation"] in TOTALS:
             continue
         kind_sums, (layer, head, direction) = _head_counts(result, row)
-        (relation,) = result.counted.rows[
-            row["relation"]
-        ].tolist()  # labels are folded before they are counted
+        (relation,) = result.counted.rows[row["relation"]].tolist()  # labels are folded before they are counted
         counts = split_attending(kind_sums.attending, relation, direction)
         for class_index, key_class in enumerate(NOOP_CLASSES):
             attention = kind_sums.noop[:, :, :, layer, head, class_index]

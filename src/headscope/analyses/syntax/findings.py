@@ -177,12 +177,8 @@ def _special(run: Study) -> Iterator[Sentence]:
         return
     are_candidates = bool(treebank.get("special_kept", False))
     change = (
-        "leaving special tokens out of the candidates"
-        if are_candidates
-        else "letting special tokens be candidates"
+        "leaving special tokens out of the candidates" if are_candidates else "letting special tokens be candidates"
     )
     number_changed, largest = int(changes["accuracies"]), number(changes.get("largest"))
     by = "" if isnan(largest) or not number_changed else f", the largest by {100 * largest:.1f} points"
-    yield sentence(
-        DETAIL, f"{change} would change {number_changed:,} of {int(changes['of']):,} accuracies{by}."
-    )
+    yield sentence(DETAIL, f"{change} would change {number_changed:,} of {int(changes['of']):,} accuracies{by}.")

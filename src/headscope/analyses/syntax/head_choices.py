@@ -26,19 +26,13 @@ def choose_offsets(counted: RelationCounts, selection: str, *, seed: int) -> Cho
     """Choose the best offset as the head was; on a tie the notebook takes the last."""
     order = np.arange(len(OFFSETS))[:: -1 if counted.options.compat else 1]
     hits = _allowed_offsets(counted)[:, order]
-    chosen = (
-        held_out(hits, counted.counts, seed=seed)
-        if selection == "held-out"
-        else same_data(hits, counted.counts)
-    )
+    chosen = held_out(hits, counted.counts, seed=seed) if selection == "held-out" else same_data(hits, counted.counts)
     return _reordered(chosen, order)
 
 
 def _reordered(chosen: Chosen, order: NDArray[np.int64]) -> Chosen:
     """Name candidates by their places before they were put in the order in which the first wins a tie."""
-    candidate, picked = (
-        np.where(indices < 0, -1, order[indices]) for indices in (chosen.candidate, chosen.picked)
-    )
+    candidate, picked = (np.where(indices < 0, -1, order[indices]) for indices in (chosen.candidate, chosen.picked))
     return replace(chosen, candidate=candidate, picked=picked)
 
 
@@ -56,7 +50,6 @@ def _order(counted: RelationCounts) -> NDArray[np.int64]:
     if not counted.options.compat:
         return indices
     last = [
-        (candidate.layer, candidate.head, candidate.direction == "head->dependent")
-        for candidate in counted.candidates
+        (candidate.layer, candidate.head, candidate.direction == "head->dependent") for candidate in counted.candidates
     ]
     return np.array(sorted(indices.tolist(), key=last.__getitem__, reverse=True))

@@ -20,12 +20,7 @@ def relation(name: str) -> HeadFunction:
     known_as = _SEARCHED.get(name, _SEARCHED.get(base, ()) if known == terms(base) else ())
     words = (name, *known_as, *(known[:1] if known else ()))
     return HeadFunction(
-        name=name,
-        label=short(name),
-        description=gloss(name),
-        search_words=words,
-        role=ROLE,
-        is_relation=True,
+        name=name, label=short(name), description=gloss(name), search_words=words, role=ROLE, is_relation=True
     )
 
 
@@ -59,6 +54,4 @@ def relation_scores(run: Study) -> list[FunctionScores]:
 
 
 def _best_head(best: Best) -> BestHead:
-    return BestHead(
-        layer=best.layer, head=best.head, value=best.accuracy, tested=best.tested, passes=best.beats
-    )
+    return BestHead(layer=best.layer, head=best.head, value=best.accuracy, tested=best.tested, passes=best.beats)

@@ -19,13 +19,9 @@ MOST_CELLS = 1500
 """Beyond these a model's table would be the heaviest part of the page: the most frequent relations stay."""
 
 
-def drawn_relations(
-    relations: Sequence[Relation], cells_by_relation: Mapping[str, Sequence[LayerBest]]
-) -> list[str]:
+def drawn_relations(relations: Sequence[Relation], cells_by_relation: Mapping[str, Sequence[LayerBest]]) -> list[str]:
     """Return which relations are shown, in the order of table 1; where they are too many, the most frequent."""
-    present = [
-        relation for relation in relations if relation.name in cells_by_relation and not relation.overall
-    ]
+    present = [relation for relation in relations if relation.name in cells_by_relation and not relation.overall]
     layers = max((len(cells_by_relation[relation.name]) for relation in present), default=1)
     most = max(MOST_CELLS // layers, 1)
     frequent = {relation.name for relation in sorted(present, key=lambda relation: -relation.n)[:most]}

@@ -17,10 +17,7 @@ from headscope.analyses.syntax.questions import syntax_questions
 from headscope.analyses.syntax.tables import SYNTAX_DIFFERENCES
 from headscope.counted import count
 from headscope.errors import InputError
-from headscope.examples.arc_examples import (
-    ArcExamples,
-    wanted_heads,
-)
+from headscope.examples.arc_examples import ArcExamples, wanted_heads
 from headscope.prepare.prepared_run import Run
 from headscope.prepare.trees import Trees, TreesCorpus, trees_of
 from headscope.scans.scan_declaration import Scan, ScanSums
@@ -83,9 +80,7 @@ class SyntaxMeasurement(Measurement[Run]):
             if not control.words:  # none of its documents could be read
                 continue
             same = trees.control_documents.paired(trained, control)
-            other = DependencyResult(
-                control, model=name, control_seed=number, seed=options.seed, relations=relations
-            )
+            other = DependencyResult(control, model=name, control_seed=number, seed=options.seed, relations=relations)
             heads.append(other.heads())
             choices.append(other.best())
             gaps.append(DependencyResult(same, seed=options.seed, relations=relations).against(other))

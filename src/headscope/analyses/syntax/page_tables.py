@@ -135,17 +135,11 @@ def noop_table(rows: Sequence[Mapping[str, Any]], about: Context) -> Html:
     """Return what the words that attend in each relation and all others give special tokens, in its best head."""
     body = tuple(
         (
-            *(
-                short(str(row["relation"])),
-                about.kind(str(row["kind"])).head_label(row["layer"], row["head"]),
-            ),
+            *(short(str(row["relation"])), about.kind(str(row["kind"])).head_label(row["layer"], row["head"])),
             *(DIRECTIONS.get(str(row["direction"]), DASH), key_words(str(row["key_class"]), about.words)),
             *(share(number(row["attending"])), f"{int(row['n_words']):,}"),
             *(share(number(row["others"])), f"{int(row['n_other_words']):,}"),
-            *(
-                share(number(row["difference"])),
-                ends(cell_of(dict(row), "difference"), between=" to ", missing=DASH),
-            ),
+            *(share(number(row["difference"])), ends(cell_of(dict(row), "difference"), between=" to ", missing=DASH)),
         )
         for row in rows
     )

@@ -43,9 +43,7 @@ class RelationCounts:
         offsets: hits of the fixed offsets, `[group, OFFSETS, relation]`.
     """
 
-    def __init__(
-        self, accumulator: DependencyAccumulator, *, relations: Collection[str] | None = None
-    ) -> None:
+    def __init__(self, accumulator: DependencyAccumulator, *, relations: Collection[str] | None = None) -> None:
         self.table: ArcTable = accumulator.table
         self.options = accumulator.options
         self.sums: tuple[DependencySums, ...] = accumulator.compute()
@@ -60,9 +58,7 @@ class RelationCounts:
             and name.partition(":")[0] != "root"
         }
         if not self.rows:
-            raise ValueError(
-                "expected counts of at least one arc, came none; scan sentences with trees first"
-            )
+            raise ValueError("expected counts of at least one arc, came none; scan sentences with trees first")
         self.relations = tuple(self.rows)
         self.candidates = [
             Candidate(part.kind, layer + 1, head + 1, direction)

@@ -9,16 +9,7 @@ from typing import Any
 
 from headscope.counted import count
 from headscope.report_kit.relation_names import OVERALL
-from headscope.report_kit.tables.cells import (
-    Cell,
-    ChosenHead,
-    Runs,
-    cell_of,
-    chosen_head,
-    number,
-    records,
-    runs,
-)
+from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
 from headscope.statistics.inference.significance import SIGNIFICANT
 from headscope.study.study import Study
 
@@ -87,9 +78,7 @@ def relations_of(run: Study) -> tuple[Relation, ...]:
 
 def choices(relations: Sequence[Relation]) -> list[Choice]:
     """Return the relations proper that have a head chosen held-out, each with that head."""
-    return [
-        (relation, relation.held_out) for relation in relations if not relation.overall and relation.held_out
-    ]
+    return [(relation, relation.held_out) for relation in relations if not relation.overall and relation.held_out]
 
 
 def _order(relation: Relation) -> tuple[bool, bool, float, str]:
@@ -130,9 +119,7 @@ def _best(row: dict[str, Any]) -> Best | None:
 def curve_relations(relations: Sequence[Relation], run: Study) -> list[str]:
     """Return the relations whose curves are drawn: those of table 1 that have cases at some distance, in its order."""
     with_cases = {
-        str(row["relation"])
-        for row in records(run.tables.get("syntax_by_distance"))
-        if number(row["n_arcs"]) > 0
+        str(row["relation"]) for row in records(run.tables.get("syntax_by_distance")) if number(row["n_arcs"]) > 0
     }
     return [relation.name for relation, _ in choices(relations) if relation.name in with_cases]
 

@@ -10,13 +10,7 @@ from headscope.analyses.syntax.figures.files import BY_DISTANCE, BY_LAYER
 from headscope.analyses.syntax.findings import DETAIL, TOPIC
 from headscope.analyses.syntax.heat_table import heat_key, heat_table
 from headscope.analyses.syntax.noop_findings import NOOP, noop_rows
-from headscope.analyses.syntax.page_tables import (
-    distance_table,
-    main_table,
-    noop_table,
-    paper_table,
-    same_data_table,
-)
+from headscope.analyses.syntax.page_tables import distance_table, main_table, noop_table, paper_table, same_data_table
 from headscope.analyses.syntax.relations import Relation, curve_relations, relations_of
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.links import file_link, linked

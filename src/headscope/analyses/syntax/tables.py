@@ -6,16 +6,7 @@ from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS
 from headscope.analyses.syntax.arcs.sums import DIRECTIONS, NOOP_CLASSES
 from headscope.examples.example_tables import ARC_EXAMPLES
 from headscope.statistics.arc_bins import DISTANCES
-from headscope.statistics.tables.columns import (
-    PLACE,
-    Q_VALUE,
-    count,
-    difference,
-    on_all_documents,
-    share,
-    shares,
-    text,
-)
+from headscope.statistics.tables.columns import PLACE, Q_VALUE, count, difference, on_all_documents, share, shares, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 _ARCS = "arcs"
@@ -68,9 +59,7 @@ SYNTAX_BEST = TableSchema(
         *on_all_documents(missing=_SAME),
         *shares("held_out", _HELD_OUT, prefix="held_out_", missing=_SAME),
         Column("baseline_offset", "the fixed offset, in words", "int64", unit="words", bounds=_OFFSET),
-        *shares(
-            "baseline_accuracy", "arcs that the fixed offset finds in the same documents", prefix="baseline_"
-        ),
+        *shares("baseline_accuracy", "arcs that the fixed offset finds in the same documents", prefix="baseline_"),
         *difference("`accuracy` less `baseline_accuracy`", name="margin", prefix="margin_"),
         Q_VALUE,
     ),
@@ -141,12 +130,4 @@ SYNTAX_NOOP = TableSchema(
 
 SYNTAX_EXAMPLES = replace(ARC_EXAMPLES, name="syntax_examples")
 
-TABLES = (
-    SYNTAX,
-    SYNTAX_BEST,
-    SYNTAX_DIFFERENCES,
-    SYNTAX_BASELINES,
-    SYNTAX_BY_DISTANCE,
-    SYNTAX_NOOP,
-    SYNTAX_EXAMPLES,
-)
+TABLES = (SYNTAX, SYNTAX_BEST, SYNTAX_DIFFERENCES, SYNTAX_BASELINES, SYNTAX_BY_DISTANCE, SYNTAX_NOOP, SYNTAX_EXAMPLES)

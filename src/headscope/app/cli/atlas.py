@@ -9,17 +9,12 @@ from headscope.app.options import typed as o
 from headscope.app.options.beside_run import OUT_FOLDER
 
 _OUT = replace(
-    OUT_FOLDER,
-    help="Folder of the site: new, empty, or that of an earlier atlas; by default DIR-atlas, beside DIR.",
+    OUT_FOLDER, help="Folder of the site: new, empty, or that of an earlier atlas; by default DIR-atlas, beside DIR."
 )
 
 
 @o.takes(_OUT)
-def command(
-    study: StudyFolder,
-    *,
-    out: Path | None,
-) -> None:
+def command(study: StudyFolder, *, out: Path | None) -> None:
     """Write the atlas of a report: a page with a card a head.
 
     Heads are found on a map, by filters or in words.

@@ -29,8 +29,7 @@ def command(
         ),
     ],
     out: Annotated[
-        Path,
-        o.argument("OUT", "The treebank, the folder of maps, or the pickle, to write.", group="output"),
+        Path, o.argument("OUT", "The treebank, the folder of maps, or the pickle, to write.", group="output")
     ],
     *,
     model: str | None,
@@ -63,9 +62,7 @@ def command(
             "write it to a file, and give that"
         )
     else:
-        raise InputError(
-            f"no such file or folder: {source}; give a pickle of the original code, or a folder of maps"
-        )
+        raise InputError(f"no such file or folder: {source}; give a pickle of the original code, or a folder of maps")
 
 
 def _to_pickle(folder: Path, out: Path, *, replace: bool) -> None:

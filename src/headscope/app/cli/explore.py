@@ -103,9 +103,7 @@ def _models(
 
     opened = open_study(study)
     study_named = study_model(opened)
-    return (
-        named_models(names, revision=revision, study=study_named) if names else [study_named]
-    ), study_blocks(opened)
+    return (named_models(names, revision=revision, study=study_named) if names else [study_named]), study_blocks(opened)
 
 
 def _check_installed() -> None:

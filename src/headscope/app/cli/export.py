@@ -10,10 +10,7 @@ from headscope.app.options.beside_run import OUT_FOLDER
 from headscope.declarations.option import Option
 
 _FORM = Option(
-    name="form",
-    flags=("--format",),
-    group="output",
-    help="Tables: csv, latex or xlsx; csv where nothing else is said.",
+    name="form", flags=("--format",), group="output", help="Tables: csv, latex or xlsx; csv where nothing else is said."
 )
 _FIGURES = Option(
     name="figures",
@@ -29,14 +26,7 @@ _OUT = replace(OUT_FOLDER, help="Folder of the files; by default DIR-export, bes
 
 
 @o.takes(_FORM, _FIGURES, _STYLE, _OUT)
-def command(
-    study: StudyFolder,
-    *,
-    form: str | None,
-    figures: str | None,
-    style: str | None,
-    out: Path | None,
-) -> None:
+def command(study: StudyFolder, *, form: str | None, figures: str | None, style: str | None, out: Path | None) -> None:
     """Write a report's tables and figures for a paper.
 
     Tables for a paper: heads by role, attention by layer, behaviors, and tables 1 to 3 of Clark et al. 2019, as far as

@@ -23,8 +23,7 @@ _TEXT = replace(
     help="JSON entries with text, words or tokens (or plain text); may be repeated.",
 )
 _OUT = replace(
-    OUT_FOLDER,
-    help="Folder (or pickle) to write; FILE_attn (FILE_attn.pkl) beside the input when not given.",
+    OUT_FOLDER, help="Folder (or pickle) to write; FILE_attn (FILE_attn.pkl) beside the input when not given."
 )
 _FORM = Option(
     name="form",
@@ -36,12 +35,7 @@ _FORM = Option(
     help="safetensors (a folder), or pickle (for the original's notebooks).",
 )
 _STORE = Option(
-    name="store",
-    kind=str,
-    default="float16",
-    group="output",
-    choices=("float16", "float32"),
-    help="Precision on disk.",
+    name="store", kind=str, default="float16", group="output", choices=("float16", "float32"), help="Precision on disk."
 )
 _WORD_LEVEL = switch("word_level", "Attention between words in place of tokens.")
 _DEBUG = switch("debug", "A tiny random model with the same tokenizer, to try things out.", group="model")
@@ -54,21 +48,11 @@ _DEBUG = switch("debug", "A tiny random model with the same tokenizer, to try th
     *(RUN[name] for name in ("documents", "column", "max_inputs", "device", "device_map", "dtype", "seed")),
 )
 def command(
-    *,
-    out: Path | None,
-    form: str,
-    store: str,
-    word_level: bool,
-    cased: bool,
-    debug: bool,
-    force: bool,
-    **values: Any,
+    *, out: Path | None, form: str, store: str, word_level: bool, cased: bool, debug: bool, force: bool, **values: Any
 ) -> None:
     """Run a model over text and write its attention maps to disk."""
     if form == "pickle" and store != "float16":
-        raise OptionError(
-            "--format pickle holds float16, as the original's; use --format safetensors for float32"
-        )
+        raise OptionError("--format pickle holds float16, as the original's; use --format safetensors for float32")
     target = out or default_out(values["text"] or [], pickle=form == "pickle")
     options = o.run_options(RunOptions, **values, stages=("stats",))
     from headscope.running.extraction import MapOptions, extract
@@ -110,11 +94,7 @@ def said(extraction: "Extraction", *, max_length: int) -> list[str]:
         return [f"{extraction.path} holds these maps already: nothing to do; --force makes them again"]
     inputs = extraction.counts.segments - extraction.left_out
     shape = " + ".join(f"{part.layers} x {part.heads} {part.kind} heads" for part in extraction.index.layout)
-    between = (
-        "tokens"
-        if extraction.index.word_level is None
-        else f"words ({extraction.index.word_level} over pieces)"
-    )
+    between = "tokens" if extraction.index.word_level is None else f"words ({extraction.index.word_level} over pieces)"
     return [
         f"wrote {extraction.path}: attention between {between} of {count(inputs, 'input')}, "
         f"{shape}, {extraction.index.store}, {extraction.bytes / 1e6:,.1f} MB",

@@ -38,9 +38,7 @@ def command_of(
             if values[option.name] is None:
                 del values[option.name]
         run_options = o.run_options(declaring, **values, stages=analysis.measured)
-        for line in run_command(
-            analysis, command, run_options, out=out, files=files, quiet=quiet, shown=shown
-        ):
+        for line in run_command(analysis, command, run_options, out=out, files=files, quiet=quiet, shown=shown):
             say(line)
 
     run.__doc__ = command.help

@@ -9,21 +9,15 @@ from headscope.app.options import typed as o
 from headscope.app.options.beside_run import BUNDLE, OUT_FOLDER, QUIET, RUN
 
 _DEVICE = replace(
-    RUN["device"],
-    kind=str | None,
-    default=None,
-    help="Where the model runs here; as in the parts when not given.",
+    RUN["device"], kind=str | None, default=None, help="Where the model runs here; as in the parts when not given."
 )
-_OUT = replace(
-    OUT_FOLDER, kind=Path, required=True, help="Folder of the run: new, empty, or of the same run."
-)
+_OUT = replace(OUT_FOLDER, kind=Path, required=True, help="Folder of the run: new, empty, or of the same run.")
 
 
 @o.takes(_OUT, BUNDLE, _DEVICE, QUIET)
 def command(
     parts: Annotated[
-        list[Path],
-        o.argument("DIR ...", "Folders that headscope report --shard wrote, all of them.", group="corpora"),
+        list[Path], o.argument("DIR ...", "Folders that headscope report --shard wrote, all of them.", group="corpora")
     ],
     *,
     out: Path,

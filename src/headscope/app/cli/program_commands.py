@@ -38,11 +38,7 @@ class ProgramCommand:
         """Add the command to a program."""
         lenient = {"allow_extra_args": True, "ignore_unknown_options": True} if self.takes_anything else {}
         program.command(
-            self.name,
-            help=self.function.__doc__,
-            cls=shown_by,
-            context_settings=lenient,
-            rich_help_panel=self.heading,
+            self.name, help=self.function.__doc__, cls=shown_by, context_settings=lenient, rich_help_panel=self.heading
         )(self.function)
 
 
@@ -58,10 +54,7 @@ def commands_of_packages(*, taken: frozenset[str]) -> tuple[ProgramCommand, ...]
     commands = installed(GROUP, ProgramCommand, taken=taken)
     if any(command.name == "train" for command in commands):
         return commands
-    return (
-        *commands,
-        ProgramCommand(name="train", heading="Train", function=missing_trainer, takes_anything=True),
-    )
+    return (*commands, ProgramCommand(name="train", heading="Train", function=missing_trainer, takes_anything=True))
 
 
 def missing_trainer() -> None:

@@ -97,10 +97,7 @@ class ProgressPrinter:
             # A stage may read its corpus several times: the bar never goes back.
             self._share = share = max(self._share, share)
         self._bar.update(
-            0,
-            description=printable(describe(progress)),
-            completed=share,
-            total=None if share is None else 1.0,
+            0, description=printable(describe(progress)), completed=share, total=None if share is None else 1.0
         )
 
 

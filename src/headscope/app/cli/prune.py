@@ -25,10 +25,7 @@ _KEEP = Option(
     help="Keep this share of the heads, those with the largest --by in --study: 0.7.",
 )
 _STUDY = Option(
-    name="study",
-    kind=Path | None,
-    group="corpora",
-    help="Folder of a finished run of the same model, for --keep.",
+    name="study", kind=Path | None, group="corpora", help="Folder of a finished run of the same model, for --keep."
 )
 _TEXT = Option(
     name="text",
@@ -38,11 +35,7 @@ _TEXT = Option(
     placeholder="FILE",
     help="Text on which the loss is measured before and after; may be repeated.",
 )
-_BY = Option(
-    name="by",
-    group="other",
-    help="With --keep: the measure that orders the heads, a column of study.heads.",
-)
+_BY = Option(name="by", group="other", help="With --keep: the measure that orders the heads, a column of study.heads.")
 
 
 @o.takes(RUN["model"], RUN["revision"], _HEADS, _KEEP, _STUDY, _BY, REMOVAL, _TEXT, _OUT, FORCE)
@@ -81,8 +74,6 @@ def command(
     )
     names = ", ".join(str(head) for head in pruned.removed[:12])
     more = f" and {len(pruned.removed) - 12:,} more" if len(pruned.removed) > 12 else ""
-    say(
-        f"wrote {pruned.path}: without {len(pruned.removed):,} of {count(pruned.heads, 'head')} ({names}{more})"
-    )
+    say(f"wrote {pruned.path}: without {len(pruned.removed):,} of {count(pruned.heads, 'head')} ({names}{more})")
     if pruned.loss is not None:
         say(str(pruned.loss))

@@ -44,14 +44,7 @@ _CLUSTER = options_of(ClusterOptions)
     files=True,
 )
 def command(
-    *,
-    out: Path | None,
-    bundle: bool,
-    dry_run: bool,
-    shard: str | None,
-    engine: str | None,
-    quiet: bool,
-    **values: Any,
+    *, out: Path | None, bundle: bool, dry_run: bool, shard: str | None, engine: str | None, quiet: bool, **values: Any
 ) -> None:
     """Run a model over text and write a report on every head.
 
@@ -112,9 +105,7 @@ def _say_cost(options: RunOptions, *, quiet: bool) -> None:
     from headscope.running.run_cost import run_cost
 
     if options.maps is not None:
-        raise OptionError(
-            "--dry-run times a model; saved maps are read without one: leave one of the two out"
-        )
+        raise OptionError("--dry-run times a model; saved maps are read without one: leave one of the two out")
     with ProgressPrinter(quiet=quiet) as watch:
         cost = run_cost(prepare_model_run(options, watch=watch))
     for line in cost.lines():

@@ -25,17 +25,9 @@ _TEXT = replace(
     flags=("--data-file", "--text"),
     help="Text, a sentence a line and a blank line between documents; may be repeated.",
 )
-_OUT = replace(
-    OUT_FOLDER,
-    help="File to write; the input's name with .json in place of .txt when not given.",
-)
+_OUT = replace(OUT_FOLDER, help="File to write; the input's name with .json in place of .txt when not given.")
 _NUM_DOCS = Option(
-    name="num_docs",
-    kind=int,
-    default=1000,
-    least=1,
-    group="corpora",
-    help="Use the first so many documents.",
+    name="num_docs", kind=int, default=1000, least=1, group="corpora", help="Use the first so many documents."
 )
 
 
@@ -87,9 +79,7 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
 
     with placed(path, replace=force) as part, part.open("w", encoding="utf-8") as file:
         # Only pre-training packing is shuffled, with the generator that drew its cuts, as in the original.
-        lines = (
-            _shuffled(entries(), packer.random) if packing == "pretraining" else map(json.dumps, entries())
-        )
+        lines = _shuffled(entries(), packer.random) if packing == "pretraining" else map(json.dumps, entries())
         _write_list(file, lines)
         counts = packer.counts
         if not counts.segments:

@@ -41,9 +41,7 @@ def text_or_file(option: str, typed: str | None) -> str | None:
             f"{_MOST_CHARACTERS:,}, a sentence or some: put each on a line of its own, or type the words"
         )
     if lines < len(first.lines):
-        say(
-            f"note: the first lines of {typed} are drawn, {lines} of {len(first.lines):,} of its first document"
-        )
+        say(f"note: the first lines of {typed} are drawn, {lines} of {len(first.lines):,} of its first document")
     elif others:
         say(f"note: {typed} has several documents, parted by blank lines; this is the first")
     return text

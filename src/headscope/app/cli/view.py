@@ -83,10 +83,7 @@ def command(
 
     read = demonstration() if text is None else text_or_file("--text", text)
     text_b = text_or_file("--text-b", text_b)
-    reading |= {
-        "decoder_text": text_or_file("--decoder-text", reading["decoder_text"]),
-        "include_layers": layers,
-    }
+    reading |= {"decoder_text": text_or_file("--decoder-text", reading["decoder_text"]), "include_layers": layers}
     view = take_snapshot(model, read, text_b, neuron=needs_neuron(which) or None, **reading)
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
     # The call that draws the same in Python leaves out what does not change the picture.
@@ -133,15 +130,11 @@ def numbers(option: str, value: str | None) -> tuple[int, ...]:
     labels: list[int] = []
     parts = [] if value is None else value.split(",")
     if len(parts) > MOST_RANGES:
-        raise OptionError(
-            f"{option} lists {len(parts):,} numbers and ranges; expected at most {MOST_RANGES:,}"
-        )
+        raise OptionError(f"{option} lists {len(parts):,} numbers and ranges; expected at most {MOST_RANGES:,}")
     for part in parts:
         first, dash, last = part.strip().partition("-")
         if not _LABEL.fullmatch(first) or (dash and not _LABEL.fullmatch(last)):
-            raise OptionError(
-                f"{option} {value!r} is no list of numbers; expected numbers from 1 and ranges, as 1-3,7"
-            )
+            raise OptionError(f"{option} {value!r} is no list of numbers; expected numbers from 1 and ranges, as 1-3,7")
         labels += range(int(first), int(last or first) + 1)
     return tuple(labels)
 

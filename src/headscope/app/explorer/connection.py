@@ -82,9 +82,7 @@ class Connection(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Answer to bytes that are no request."""
         most = self.limits.head
-        self._leave(
-            Refusal(400, f"expected an HTTP request whose line and headers take at most {most:,} bytes")
-        )
+        self._leave(Refusal(400, f"expected an HTTP request whose line and headers take at most {most:,} bytes"))
 
     def pause_writing(self) -> None:
         """Wait for the client to take its answer."""
@@ -115,9 +113,7 @@ class Connection(H11Protocol):
     def _make_room(self) -> bool:
         """Say whether this connection may stay; the one that was waited for the longest makes room for it."""
         others = [
-            each
-            for each in self.connections
-            if isinstance(each, Connection) and each is not self and not each._dropped
+            each for each in self.connections if isinstance(each, Connection) and each is not self and not each._dropped
         ]
         if len(others) < self.limits.connections:
             return True

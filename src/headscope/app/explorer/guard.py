@@ -97,21 +97,14 @@ class _Answer:
             self.started = True
             sent = {name.lower(): value for name, value in message.get("headers", [])}
             more = {name.encode(): value.encode() for name, value in DRESS.items()}
-            message = {
-                **message,
-                "headers": [*sent.items(), *((n, v) for n, v in more.items() if n not in sent)],
-            }
+            message = {**message, "headers": [*sent.items(), *((n, v) for n, v in more.items() if n not in sent)]}
         await self.send(message)
 
     async def refuse(self, refusal: Refusal) -> None:
         """Answer with a sentence, if no answer has begun."""
-        await self.whole(
-            refusal.status, "application/json", error_body(refusal.sentence), refusal.headers.items()
-        )
+        await self.whole(refusal.status, "application/json", error_body(refusal.sentence), refusal.headers.items())
 
-    async def whole(
-        self, status: int, kind: str, body: bytes, headers: Iterable[tuple[str, str]] = ()
-    ) -> None:
+    async def whole(self, status: int, kind: str, body: bytes, headers: Iterable[tuple[str, str]] = ()) -> None:
         """Send a whole answer, if none has begun."""
         if self.started:
             return
@@ -159,8 +152,7 @@ async def _refuse_token(answer: _Answer, door: Door, *, page: bool) -> None:
         await answer.whole(403, "text/html; charset=utf-8", door.closed.body, [policy])
         return
     raise Refusal(
-        403,
-        f"expected the explorer's token in the header {TOKEN_HEADER}; it is in the address that was printed",
+        403, f"expected the explorer's token in the header {TOKEN_HEADER}; it is in the address that was printed"
     )
 
 
@@ -177,9 +169,7 @@ async def _read_in_time(scope: MutableMapping[str, Any], receive: Receive, limit
     try:
         return await asyncio.wait_for(_read(scope, receive, limits.body), limits.seconds)
     except TimeoutError:
-        raise Refusal(
-            408, f"the request did not arrive within {limits.seconds:g} seconds; send it again"
-        ) from None
+        raise Refusal(408, f"the request did not arrive within {limits.seconds:g} seconds; send it again") from None
 
 
 async def _read(scope: MutableMapping[str, Any], receive: Receive, most: int) -> bytes:

@@ -25,9 +25,7 @@ class Served:
     policy: str
 
 
-def explorer_page(
-    models: Sequence[str], *, example: str, study: Mapping[str, Any] | None, limits: Limits
-) -> Served:
+def explorer_page(models: Sequence[str], *, example: str, study: Mapping[str, Any] | None, limits: Limits) -> Served:
     """Return the page: one HTML file that asks nobody but its own server.
 
     Args:

@@ -72,9 +72,7 @@ def _string(fields: dict[str, Any], name: str, most: int) -> str:
         came = "nothing" if name not in fields else _kind(value)
         raise Refusal(400, f"expected {name} to be a string, got {came}")
     if len(value) > most:
-        raise Refusal(
-            413, f"{name} is {len(value):,} characters long, and at most {most:,} are read; shorten it"
-        )
+        raise Refusal(413, f"{name} is {len(value):,} characters long, and at most {most:,} are read; shorten it")
     # Half a surrogate pair is no character, and tokenizers refuse it.
     return value.encode("utf-8", "replace").decode("utf-8")
 
@@ -100,9 +98,7 @@ def _said(value: Any) -> str:
     # A huge int cannot always be written out.
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**18:
         return "a huge number"
-    return (
-        repr(shorten(visible(value[:_LONGEST_SAID]), _LONGEST_SAID)) if isinstance(value, str) else str(value)
-    )
+    return repr(shorten(visible(value[:_LONGEST_SAID]), _LONGEST_SAID)) if isinstance(value, str) else str(value)
 
 
 def _kind(value: Any) -> str:

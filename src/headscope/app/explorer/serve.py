@@ -42,9 +42,7 @@ def listen(port: int) -> socket.socket:
     except OSError as error:
         bound.close()
         if error.errno == errno.EADDRINUSE:
-            raise OptionError(
-                f"--port {port} is in use; choose another, or leave --port out for a free one"
-            ) from error
+            raise OptionError(f"--port {port} is in use; choose another, or leave --port out for a free one") from error
         if error.errno in (errno.EACCES, errno.EPERM):
             raise OptionError(f"--port {port} may not be used; choose one from 1024 to 65535") from error
         raise
@@ -98,9 +96,7 @@ def config_of(explorer: Explorer) -> Config:
     )
 
 
-async def run(
-    server: Server, explorer: Explorer, bound: socket.socket, open_browser: str | None = None
-) -> None:
+async def run(server: Server, explorer: Explorer, bound: socket.socket, open_browser: str | None = None) -> None:
     """Answer requests until `server.should_exit`.
 
     Args:

@@ -36,9 +36,7 @@ class Look:
     @property
     def size(self) -> int:
         """Bytes that it takes."""
-        return len(self.payload_json) + sum(
-            len(layer) for kind in self.layers.values() for layer in kind.values()
-        )
+        return len(self.payload_json) + sum(len(layer) for kind in self.layers.values() for layer in kind.values())
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -102,8 +100,7 @@ def take_neuron(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Neuron
             continue
         try:
             layers[kind.kind] = {
-                label: (_laid_out(layer), neuron_bytes(layer))
-                for label, layer in zip(kind.layers, kind.neuron)
+                label: (_laid_out(layer), neuron_bytes(layer)) for label, layer in zip(kind.layers, kind.neuron)
             }
         except HeadscopeError as error:
             refused[kind.kind] = f"Not shown: {error}."
@@ -117,11 +114,7 @@ def _view(shelf: Shelf, request: LookRequest, *, limits: Limits, neuron: bool = 
         if request.generate:
             reader = shelf.writer(request.model)
         return reader.view(
-            request.text,
-            request.text_b,
-            neuron=neuron,
-            decoder_text=request.decoder_text,
-            generate=request.generate,
+            request.text, request.text_b, neuron=neuron, decoder_text=request.decoder_text, generate=request.generate
         )
     except HeadscopeError as error:
         raise Refusal(422, str(error)) from error
@@ -129,9 +122,7 @@ def _view(shelf: Shelf, request: LookRequest, *, limits: Limits, neuron: bool = 
         # torch says so where memory ends, on either side of the bus.
         if "memory" not in str(error).lower() and not isinstance(error, MemoryError):
             raise
-        raise Refusal(
-            413, f"this text takes more memory than there is; shorten it ({request.model})"
-        ) from error
+        raise Refusal(413, f"this text takes more memory than there is; shorten it ({request.model})") from error
 
 
 def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> None:
@@ -167,14 +158,10 @@ def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> N
     if tokens > most:
         written = f", the {request.generate} to be written included," if request.generate else ""
         who = f"{name} can read" if most == longest else "the explorer takes"
-        raise Refusal(
-            413, f"the text is {tokens:,} tokens long{written} and {who} at most {most:,}; shorten it"
-        )
+        raise Refusal(413, f"the text is {tokens:,} tokens long{written} and {who} at most {most:,}; shorten it")
     rows = {"encoder": (source, source), "cross": (target, source)}
     rows["decoder"] = (target, target) if decoder else (source, source)
-    weights = sum(
-        part.layers * part.heads * rows[part.kind][0] * rows[part.kind][1] for part in anatomy.layout
-    )
+    weights = sum(part.layers * part.heads * rows[part.kind][0] * rows[part.kind][1] for part in anatomy.layout)
     if weights > limits.weights:
         raise Refusal(
             413,

@@ -183,9 +183,7 @@ def _of(layers: Mapping[str, Mapping[int, Any]], request: Request) -> Any:
     labels = layers[kind]
     label = int(layer) if re.fullmatch(r"[0-9]{1,5}", layer) else 0
     if label not in labels:
-        raise Refusal(
-            404, f"there is no such layer here; expected a number from {min(labels)} to {max(labels)}"
-        )
+        raise Refusal(404, f"there is no such layer here; expected a number from {min(labels)} to {max(labels)}")
     return labels[label]
 
 

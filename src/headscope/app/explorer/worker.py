@@ -78,9 +78,7 @@ class Worker:
 
 
 class _Job:
-    def __init__(
-        self, loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], job: Callable[[], Any]
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], job: Callable[[], Any]) -> None:
         self.loop = loop
         self.future = future
         self.job = job

@@ -20,12 +20,7 @@ TEXT = Option(
     "or folder, or several. A string that names a file which exists, or looks like the name of one, is a path; a "
     "`Path` always is. Each text is a document; where one is a single line, `packing` is single unless you say so.",
 )
-TOKENIZER = Option(
-    name="tokenizer",
-    kind=Any,
-    help="Of a transformers model in memory.",
-    group="model",
-)
+TOKENIZER = Option(name="tokenizer", kind=Any, help="Of a transformers model in memory.", group="model")
 OUT = Option(
     name="out",
     kind=str | Path | None,
@@ -57,12 +52,9 @@ TABLES = Option(
 )
 
 OUT_FOLDER = replace(
-    TABLES,
-    help="Folder of the run: new, empty, or of the same run; named after text and model when not given.",
+    TABLES, help="Folder of the run: new, empty, or of the same run; named after text and model when not given."
 )
-BUNDLE = switch(
-    "bundle", "Also write OUT.zip: page, atlas, figures and tables, one file to send.", group="output"
-)
+BUNDLE = switch("bundle", "Also write OUT.zip: page, atlas, figures and tables, one file to send.", group="output")
 FORCE = switch("force", "Replace what stands at the output's place.", group="output")
 CASED = switch("cased", "Do not lower-case; without it the tokenizer does as it is set to.", group="model")
 
@@ -91,9 +83,7 @@ _READ = [
 ]
 
 
-_GENERATE = Option(
-    name="generate", kind=int, default=0, least=0, help="Tokens that the model writes after its text."
-)
+_GENERATE = Option(name="generate", kind=int, default=0, least=0, help="Tokens that the model writes after its text.")
 
 
 def _array_option(name: str, help_text: str) -> Option:
@@ -109,24 +99,16 @@ _OF_MODEL = Option(
 
 VIEW = (
     _OF_MODEL,
-    Option(
-        name="kind", help="encoder, decoder or cross, first; the first that the model has when not given."
-    ),
+    Option(name="kind", help="encoder, decoder or cross, first; the first that the model has when not given."),
     Option(name="layer", kind=int | None, help="The layer that is shown first, from 1."),
-    Option(
-        name="heads", kind=Sequence[int], default=(), help="The heads that are shown first, from 1: a list."
-    ),
+    Option(name="heads", kind=Sequence[int], default=(), help="The heads that are shown first, from 1: a list."),
     Option(name="words", kind=bool, default=False, help="Whether to show words first, not tokens."),
     Option(name="state", help="What a view copied (`state=...`), shown first."),
     Option(name="height", kind=int | None, least=1, help="Of the drawing, in pixels."),
     Option(name="static", kind=bool, default=False, help="Whether to take the page in place of the widget."),
     *_READ,
     _GENERATE,
-    Option(
-        name="include_layers",
-        kind=Sequence[int] | None,
-        help="The layers to keep, from 1; all when not given.",
-    ),
+    Option(name="include_layers", kind=Sequence[int] | None, help="The layers to keep, from 1; all when not given."),
     Option(
         name="include_heads",
         kind=Sequence[int] | None,
@@ -140,9 +122,7 @@ VIEW = (
     _array_option("tokens", "The tokens of `attention`."),
     _array_option("encoder_tokens", "The tokens that the encoder read."),
     _array_option("decoder_tokens", "The tokens that the decoder read."),
-    Option(
-        name="sentence_b_start", kind=int | None, help="Where the second text begins among `tokens`, from 0."
-    ),
+    Option(name="sentence_b_start", kind=int | None, help="Where the second text begins among `tokens`, from 0."),
 )
 
 REMOVAL = Option(
@@ -154,9 +134,7 @@ REMOVAL = Option(
     help="What stands in place of what the heads write: zero, or its mean over half of the text, in the projection's "
     "bias.",
 )
-TEXT_MEASURED = replace(
-    TEXT, help="Text on which the loss is measured before and after, as `report` takes it."
-)
+TEXT_MEASURED = replace(TEXT, help="Text on which the loss is measured before and after, as `report` takes it.")
 PRUNE = (
     Option(
         name="heads",
@@ -164,9 +142,7 @@ PRUNE = (
         placeholder="FILE",
         help="The heads to remove, as `8-10`: a list of them, or the path of a file that names one a line.",
     ),
-    Option(
-        name="keep", kind=float | None, help="In place of `heads`: the share of the heads that stays, as 0.7."
-    ),
+    Option(name="keep", kind=float | None, help="In place of `heads`: the share of the heads that stays, as 0.7."),
     Option(name="study", kind=Any, help="With `keep`: a finished run of the same model, or its folder."),
     Option(name="by", help="With `keep`: the column of `study.heads` whose largest values stay."),
     TEXT_MEASURED,

@@ -20,9 +20,7 @@ Paths = str | Path | Sequence[str | Path] | None
 _LONGEST = 60
 
 
-def offering(
-    *options: Option, first: Iterable[Parameter] = (), returns: Any = Any
-) -> Callable[[Function], Function]:
+def offering(*options: Option, first: Iterable[Parameter] = (), returns: Any = Any) -> Callable[[Function], Function]:
     """Give a function of `**options` a signature that names them, and its docstring their help at `{options}`.
 
     Args:
@@ -136,15 +134,9 @@ def _numbers(option: Option, value: Any) -> list[int]:
         if get_origin(option.kind) is not Sequence and int in get_args(option.kind):
             return [int(value)]
         _refuse(option, value, f"a list of whole numbers, as [{value}]")
-    if isinstance(value, str) or not all(
-        _is_whole(each) for each in (value if hasattr(value, "__iter__") else [None])
-    ):
+    if isinstance(value, str) or not all(_is_whole(each) for each in (value if hasattr(value, "__iter__") else [None])):
         single_allowed = int in get_args(option.kind) and get_origin(option.kind) is not Sequence
-        _refuse(
-            option,
-            value,
-            ("a whole number, or " if single_allowed else "") + "a list of whole numbers, as [1, 2]",
-        )
+        _refuse(option, value, ("a whole number, or " if single_allowed else "") + "a list of whole numbers, as [1, 2]")
     return [int(each) for each in value]
 
 
@@ -199,7 +191,5 @@ def _is_there(name: str) -> bool:
 
 
 def _refuse(option: Option, value: Any, expected: str) -> NoReturn:
-    what = (
-        short(value) if isinstance(value, str | int | float | list | tuple) else f"a {type(value).__name__}"
-    )
+    what = short(value) if isinstance(value, str | int | float | list | tuple) else f"a {type(value).__name__}"
     raise OptionError(f"{option.name} is {what}; expected {expected}")

@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 
 def run_options_of(
-    called: str,
-    model: Any,
-    arguments: Mapping[str, Any],
-    offered: Iterable[Option],
-    *,
-    stages: tuple[str, ...] = (),
+    called: str, model: Any, arguments: Mapping[str, Any], offered: Iterable[Option], *, stages: tuple[str, ...] = ()
 ) -> tuple[RunOptions, dict[str, Any]]:
     """Put the options of a run together.
 

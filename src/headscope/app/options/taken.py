@@ -13,9 +13,7 @@ _GROUPS = tuple(GROUPS)
 WantedFiles = list[tuple[OutputFile, Any]]
 
 
-def options_taken(
-    analysis: Analysis, command: Command, options: Mapping[str, Option] = RUN
-) -> Iterator[Option]:
+def options_taken(analysis: Analysis, command: Command, options: Mapping[str, Option] = RUN) -> Iterator[Option]:
     """Yield the options of a run that a command takes as they are.
 
     Args:

@@ -132,6 +132,4 @@ def _number(option: Option, value: str) -> int | None:
     # Python reads no number of thousands of digits.
     if value.isdecimal() and len(value) < 10 and int(value) >= (option.least or 0):
         return int(value)
-    raise OptionError(
-        f"{option.flag} {value!r} is not known; give a number from {option.least}, or {option.none}"
-    )
+    raise OptionError(f"{option.flag} {value!r} is not known; give a number from {option.least}, or {option.none}")

@@ -100,9 +100,7 @@ class FlexGate:
         """
         mask = self._mask(call)
         if mask is None:
-            self._refusals.setdefault(
-                (site.kind, site.layer, False), "the mask adds to the scores of visible keys"
-            )
+            self._refusals.setdefault((site.kind, site.layer, False), "the mask adds to the scores of visible keys")
             return blocks()
         layer = site.kind, site.layer, norms is not None
         if layer not in self._refusals:
@@ -168,9 +166,7 @@ class FlexGate:
             flex, block = (sorted(times)[number // 2] for times in zip(*self._seconds, strict=True))
             parts = [f"{of} by flex attention ({_milliseconds(flex, block)} by blocks of scores, a layer)"]
             parts += (
-                [f"in {len(refusals)} of {len(self._refusals)} layers by blocks: {refusals[0]}"]
-                if refusals
-                else []
+                [f"in {len(refusals)} of {len(self._refusals)} layers by blocks: {refusals[0]}"] if refusals else []
             )
             return "; ".join([*parts, weights] if self._weights_read else parts)
         if refusals:

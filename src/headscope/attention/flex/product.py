@@ -91,9 +91,7 @@ def _flex(
 def _added(bias: Tensor | None, of_key: Tensor | None) -> Callable[..., Tensor] | None:
     """Return the function that adds to a score what is added for its position and to its key."""
     if bias is not None and of_key is not None:
-        return lambda score, item, head, row, key: (
-            score + bias[item, head, row, key] + of_key[item, head, key]
-        )
+        return lambda score, item, head, row, key: score + bias[item, head, row, key] + of_key[item, head, key]
     if bias is not None:
         return lambda score, item, head, row, key: score + bias[item, head, row, key]
     if of_key is not None:
@@ -105,7 +103,5 @@ def _added(bias: Tensor | None, of_key: Tensor | None) -> Callable[..., Tensor] 
 def _compiled() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
     # Wide and narrow columns, norms, biases, one input or several: each is compiled for itself, once.
     compiler: Any = torch.compile  # its stubs lack the limit
-    compiled: Callable[..., tuple[Tensor, Tensor, Tensor]] = compiler(
-        _flex, fullgraph=True, recompile_limit=_KINDS
-    )
+    compiled: Callable[..., tuple[Tensor, Tensor, Tensor]] = compiler(_flex, fullgraph=True, recompile_limit=_KINDS)
     return compiled

@@ -82,9 +82,7 @@ def flex_rows(
     if sink is not None:
         statistics[..., RowQuantity.SINK_LOGIT] = sink
     for quantity in OFFSETS:
-        statistics[..., quantity] = (
-            _at_offsets(layer, lse, OFFSETS[quantity], of_key) if square else torch.nan
-        )
+        statistics[..., quantity] = _at_offsets(layer, lse, OFFSETS[quantity], of_key) if square else torch.nan
     empty = 0.0 if norms is None else torch.nan
     statistics = statistics.where(sees[..., None] | torch.tensor(layer.sink is not None), empty)
     return FlexRows(output, statistics, lse, sink)

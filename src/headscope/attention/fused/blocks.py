@@ -93,9 +93,7 @@ def cut_in_blocks(
             of_groups = slice(group, min(group + step, groups))
             of_heads = slice(of_groups.start * shared, of_groups.stop * shared)
             parts.append((of_heads, of_groups, rows_of_block, span, plain))
-    if (
-        not row_reach.varies
-    ):  # blocks of the same keys follow each other: what is made of the keys is made once
+    if not row_reach.varies:  # blocks of the same keys follow each other: what is made of the keys is made once
         parts.sort(key=lambda part: part[0].start)
     for item in range(batch):
         for part in parts:

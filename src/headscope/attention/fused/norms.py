@@ -71,10 +71,7 @@ class FusedNorms:
         statistics[..., RowQuantity.ENTROPY] = (es @ norms[..., None])[..., 0]
 
     def finish(
-        self,
-        sums: Float[Tensor, "batch head row column"],
-        *,
-        positions: Float[Tensor, "batch head row quantity"],
+        self, sums: Float[Tensor, "batch head row column"], *, positions: Float[Tensor, "batch head row quantity"]
     ) -> None:
         """Divide by each row's sum; a row that writes nothing becomes NaN.
 
@@ -82,9 +79,7 @@ class FusedNorms:
             sums: e times `columns`.
             positions: statistics of e, unnormalized, of which the band is read.
         """
-        self.statistics[..., band.BAND] = band.times_norms(
-            positions[..., band.BAND], self.norms, start=self.start
-        )
+        self.statistics[..., band.BAND] = band.times_norms(positions[..., band.BAND], self.norms, start=self.start)
         self.statistics[..., BY_CLASS] = sums[..., :_TOTAL]
         weighted = self.statistics[..., RowQuantity.ENTROPY]
         weighted += sums[..., _LOGARITHMS]

@@ -42,9 +42,7 @@ class Reach:
         """Return the reach of some rows alone, counted from the first of them."""
         if len(self.first) == 1:
             return self
-        return Reach(
-            self.first[rows], self.stop[rows], self.plain_first[rows], self.plain_stop[rows], self.keys
-        )
+        return Reach(self.first[rows], self.stop[rows], self.plain_first[rows], self.plain_stop[rows], self.keys)
 
     def of_rows(self, rows: slice) -> tuple[slice, slice]:
         """Return the keys that some rows read, and which of these the mask does not touch (all within the first)."""

@@ -93,6 +93,4 @@ def fused_attention(
     )
     if need_weights and not need_statistics:
         return softmax_pass(layer)
-    return StatisticsPass(
-        layer, keys=keys, start=start, square=square, masked=mask is not None, norms=norms
-    ).run()
+    return StatisticsPass(layer, keys=keys, start=start, square=square, masked=mask is not None, norms=norms).run()

@@ -73,9 +73,7 @@ def find_blocks(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> B
         # Twice each: what a block does to what it was given would show the second time.
         answers = [trial.replayed(replay, first) for first in [*range(number), *range(number)]]
     sites = {
-        (site.kind, site.layer): block
-        for site, block in zip(anatomy.calls, calls, strict=True)
-        if site is not None
+        (site.kind, site.layer): block for site, block in zip(anatomy.calls, calls, strict=True) if site is not None
     }
     first = {layer: block for layer, block in sites.items() if block is not None}
     if len(first) < len(sites):
@@ -84,9 +82,7 @@ def find_blocks(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary) -> B
         missing = "its blocks do more than return what the next one is given"
     else:
         return BlockPlan(modules=tuple(modules), number=number, first=first, calls=calls)
-    return BlockPlan(
-        modules=(), number=1, first=dict.fromkeys(sites, 0), calls=(None,) * len(calls), missing=missing
-    )
+    return BlockPlan(modules=(), number=1, first=dict.fromkeys(sites, 0), calls=(None,) * len(calls), missing=missing)
 
 
 class _Trial:

@@ -136,9 +136,7 @@ class ChangedPasses:
     def _listen(self, call: AttentionCall) -> Tensor:
         """Answer as the model does, but for heads that look elsewhere; remember what they write to."""
         if call.order >= len(self._orders):
-            raise ModelError(
-                "the model computed more layers than it did at the start; its layers must not vary"
-            )
+            raise ModelError("the model computed more layers than it did at the start; its layers must not vary")
         site = self.shared.anatomy.calls[self._orders[call.order]]
         if site is None:
             return call.eager()[0]
@@ -147,10 +145,7 @@ class ChangedPasses:
             rows = slice(0, call.query.shape[2])
             self._masks[layer] = self.shared.visibility(site, rows, call.mask, sink=site.sink)
         layer_rows = LayerRows(
-            layer=layer,
-            queries=self.shared.queries(site),
-            keys=self.shared.keys(site),
-            visibility=self._masks[layer],
+            layer=layer, queries=self.shared.queries(site), keys=self.shared.keys(site), visibility=self._masks[layer]
         )
         if layer in changes.outputs:
             self._waiting[self.projections.layers[layer].module] = layer_rows, changes.outputs[layer]

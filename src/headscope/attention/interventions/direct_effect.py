@@ -48,8 +48,7 @@ class DirectEffects:
         """What looks at each layer of the pass, and changes nothing."""
         layers = self._projections.layers
         return Changes(
-            outputs=dict.fromkeys(layers, self._keep_output),
-            weights=dict.fromkeys(layers, self._keep_strongest),
+            outputs=dict.fromkeys(layers, self._keep_output), weights=dict.fromkeys(layers, self._keep_strongest)
         )
 
     def listening(self) -> RemovableHandle:
@@ -71,13 +70,10 @@ class DirectEffects:
             added = _added(self._projections.layers[layer], alone.flatten(1), rows.flatten(1))
             normed = self._unembedding.norm.linear(added) * self._scale[:, None]
             right, looked_at = (
-                (normed * self._unembedding.directions(each)).sum(-1)
-                for each in (self._right, tokens[:, head])
+                (normed * self._unembedding.directions(each)).sum(-1) for each in (self._right, tokens[:, head])
             )
             every = torch.ones_like(has_token[:, head])
-            by_head.append(
-                torch.stack([self._means(right, every), self._means(looked_at, has_token[:, head])], dim=-1)
-            )
+            by_head.append(torch.stack([self._means(right, every), self._means(looked_at, has_token[:, head])], dim=-1))
         return torch.stack(by_head, dim=1)
 
     @torch.no_grad()

@@ -16,11 +16,7 @@ from headscope.attention.interventions.changed_pass import ChangedPasses
 from headscope.attention.interventions.first_order import FirstOrder
 from headscope.attention.interventions.fitting import NoTiles, fit_interventions
 from headscope.attention.interventions.input_scores import InputScores
-from headscope.attention.interventions.intervention import (
-    Fit,
-    Heads,
-    Intervention,
-)
+from headscope.attention.interventions.intervention import Fit, Heads, Intervention
 from headscope.attention.interventions.logit_path import LogitPath, find_logit_path
 from headscope.attention.interventions.missing_gradient import missing_gradient
 from headscope.attention.interventions.outcome import MEASURES, HeadEffects, Predictions
@@ -99,17 +95,13 @@ class EffectSource(LossSource):
         self._projections = find_projections(model, anatomy, vocabulary)
         self.logit_path = LogitPath()
         if direct:
-            self.logit_path = find_logit_path(
-                model, anatomy, vocabulary, self.plan.modules, self._projections
-            )
+            self.logit_path = find_logit_path(model, anatomy, vocabulary, self.plan.modules, self._projections)
         self.no_gradient = missing_gradient(self._passes(NoTiles())) if first_order else ""
         self.backward = int(first_order and not self.no_gradient)
         self._sites = {(site.kind, site.layer): site for site in anatomy.calls if site is not None}
         # Fitted once, by whoever asks first, for the copies that read a part of the batches too.
         unheard = self._passes(NoTiles())
-        self._interventions = cache(
-            lambda: fit_interventions(fits, fitting(), ask=ask, passes=unheard, seed=seed)
-        )
+        self._interventions = cache(lambda: fit_interventions(fits, fitting(), ask=ask, passes=unheard, seed=seed))
 
     @property
     def passes(self) -> float:
@@ -136,9 +128,7 @@ class EffectSource(LossSource):
                     self.after_batch(self, effects, time.perf_counter() - began)
 
     def _passes(self, consumer: TileConsumer) -> ChangedPasses:
-        shared = ModelPass(
-            self.model, self.anatomy, self.vocabulary, consumer, padding_side=self.padding_side
-        )
+        shared = ModelPass(self.model, self.anatomy, self.vocabulary, consumer, padding_side=self.padding_side)
         return ChangedPasses(shared, self.plan, self._projections)
 
     def _batch(
@@ -182,9 +172,7 @@ class EffectSource(LossSource):
                             effects = replace(effects, direct=direct.of_layer(layer))
                         if first_order is not None:
                             effects = replace(
-                                effects,
-                                gate=first_order.gate(layer),
-                                attribution=first_order.attribution(layer),
+                                effects, gate=first_order.gate(layer), attribution=first_order.attribution(layer)
                             )
                         if effects.heads is not None:
                             single = list(self._single(layer))
@@ -204,12 +192,7 @@ class EffectSource(LossSource):
         return {layer: range(len(site.groups)) for layer, site in self._sites.items()}
 
     def _of_layer(
-        self,
-        layer: Layer,
-        losses: Tensor,
-        effect: Callable[[Heads], Tensor],
-        whole: Tensor | None,
-        sets: Tensor | None,
+        self, layer: Layer, losses: Tensor, effect: Callable[[Heads], Tensor], whole: Tensor | None, sets: Tensor | None
     ) -> HeadEffects:
         numbers = range(len(self._sites[layer].groups))
         heads = None
@@ -227,9 +210,7 @@ class EffectSource(LossSource):
             ov_copying=self.logit_path.ov_copying.get(layer),
         )
 
-    def _check(
-        self, values: Tensor | None, shared: ModelPass, changed: Callable[[int], str] = lambda _: ""
-    ) -> None:
+    def _check(self, values: Tensor | None, shared: ModelPass, changed: Callable[[int], str] = lambda _: "") -> None:
         """Stop at a loss that is no number.
 
         Args:

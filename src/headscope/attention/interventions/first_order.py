@@ -60,9 +60,7 @@ class FirstOrder:
         outputs.register_hook(partial(self._take, rows, outputs.detach()))  # type: ignore[no-untyped-call]
         return outputs
 
-    def _take(
-        self, rows: LayerRows, outputs: Tensor, gradient: Float[Tensor, "batch row head width"]
-    ) -> None:
+    def _take(self, rows: LayerRows, outputs: Tensor, gradient: Float[Tensor, "batch row head width"]) -> None:
         """Multiply the gradient by each change that its exact effect makes."""
         exact = torch.promote_types(outputs.dtype, torch.float32)
         by_intervention = []

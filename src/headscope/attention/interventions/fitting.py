@@ -17,12 +17,7 @@ from headscope.models.losses import asked_logits
 
 
 def fit_interventions(
-    fits: Sequence[Fit],
-    segments: Iterable[list[Segment]],
-    *,
-    ask: Ask,
-    passes: ChangedPasses,
-    seed: int,
+    fits: Sequence[Fit], segments: Iterable[list[Segment]], *, ask: Ask, passes: ChangedPasses, seed: int
 ) -> tuple[Intervention, ...]:
     """Make interventions.
 

@@ -47,9 +47,7 @@ class OutputIntervention(Intervention):
 
     def changes(self, heads: Heads) -> Changes:
         """Return what is done to some heads."""
-        return Changes(
-            outputs={layer: partial(self._change, list(numbers)) for layer, numbers in heads.items()}
-        )
+        return Changes(outputs={layer: partial(self._change, list(numbers)) for layer, numbers in heads.items()})
 
     @abstractmethod
     def replacement(
@@ -75,14 +73,10 @@ class WeightIntervention(Intervention):
 
     def changes(self, heads: Heads) -> Changes:
         """Return what is done to some heads."""
-        return Changes(
-            weights={layer: partial(self._change, list(numbers)) for layer, numbers in heads.items()}
-        )
+        return Changes(weights={layer: partial(self._change, list(numbers)) for layer, numbers in heads.items()})
 
     @abstractmethod
-    def weights(
-        self, heads: list[int], rows: LayerRows, answer: Attended
-    ) -> Float[Tensor, "batch head row key"]:
+    def weights(self, heads: list[int], rows: LayerRows, answer: Attended) -> Float[Tensor, "batch head row key"]:
         """Return where some heads of a layer look instead; rows sum to 1, less what a learned sink takes.
 
         Args:
@@ -143,7 +137,5 @@ def halves_of(documents: Sequence[str], *, seed: int = 0) -> dict[str, int]:
         documents: their ids.
         seed: of the division.
     """
-    in_order = sorted(
-        set(documents), key=lambda name: blake2b(f"{seed}/{name}".encode(), digest_size=8).digest()
-    )
+    in_order = sorted(set(documents), key=lambda name: blake2b(f"{seed}/{name}".encode(), digest_size=8).digest())
     return {document: number % 2 for number, document in enumerate(in_order)}

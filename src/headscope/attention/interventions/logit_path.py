@@ -43,11 +43,7 @@ class LogitPath:
 
 
 def find_logit_path(
-    model: nn.Module,
-    anatomy: Anatomy,
-    vocabulary: Vocabulary,
-    blocks: Sequence[nn.Module],
-    projections: Projections,
+    model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, blocks: Sequence[nn.Module], projections: Projections
 ) -> LogitPath:
     """Run short inputs and see how what heads write becomes logits.
 

@@ -85,9 +85,7 @@ class Predictions:
         # The difference of logarithms first: the sums of p log p and p log q agree in most of their digits.
         divergence = changed.sub_(self._logs).neg_().mul_(self._logs.exp()).sum(-1)
         # No divergence is below 0, but for rounding.
-        return torch.stack(
-            [self._means(added), self._means(divergence).clamp(min=0), self._means(lost)], dim=-1
-        )
+        return torch.stack([self._means(added), self._means(divergence).clamp(min=0), self._means(lost)], dim=-1)
 
     def _log_softmax(self, logits: Tensor) -> Tensor:
         scores = logits if logits.ndim == 2 else logits[self._has_target]
@@ -95,7 +93,5 @@ class Predictions:
         return torch.log_softmax(exact, dim=-1)
 
     def _means(self, values: Float[Tensor, " asked"]) -> Float[Tensor, " batch"]:
-        sums = values.new_zeros(len(self._number), dtype=torch.float64).index_add(
-            0, self._owner, values.double()
-        )
+        sums = values.new_zeros(len(self._number), dtype=torch.float64).index_add(0, self._owner, values.double())
         return sums / self._number.clamp(min=1)

@@ -8,13 +8,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from headscope.attention.interventions.block_plan import Layer
-from headscope.attention.interventions.changed_pass import (
-    UNCHANGED,
-    ChangedPasses,
-    Changes,
-    LayerRows,
-    OutputChange,
-)
+from headscope.attention.interventions.changed_pass import UNCHANGED, ChangedPasses, Changes, LayerRows, OutputChange
 from headscope.attention.interventions.direct_effect import DirectEffects
 from headscope.attention.interventions.first_order import FirstOrder
 from headscope.attention.interventions.without_graph import without_graph

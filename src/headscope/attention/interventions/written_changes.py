@@ -9,12 +9,7 @@ from torch import Tensor
 
 from headscope.attention.interventions.block_plan import Layer
 from headscope.attention.interventions.changed_pass import LayerRows
-from headscope.attention.interventions.intervention import (
-    FittingInputs,
-    OutputIntervention,
-    check_several,
-    halves_of,
-)
+from headscope.attention.interventions.intervention import FittingInputs, OutputIntervention, check_several, halves_of
 from headscope.attention.interventions.row_class import ROW_CLASSES, row_classes
 
 

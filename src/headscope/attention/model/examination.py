@@ -49,8 +49,7 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
         encoder_decoder=encoder_decoder,
         decoder_start=int(start if start is not None else vocabulary.pad_id) if encoder_decoder else None,
         # GPT-2 takes the argument too, and adds the embedding of token 0 to every token for a type of 0.
-        has_token_types="token_type_ids" in parameters
-        and (getattr(config, "type_vocab_size", None) or 0) > 1,
+        has_token_types="token_type_ids" in parameters and (getattr(config, "type_vocab_size", None) or 0) > 1,
         first_position=_first_position(model),
     )
     # CANINE hashes letters and has no vocabulary.
@@ -80,9 +79,7 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
             )
         troubles[candidate] = tapped.trouble
     tried = "; ".join(f"{name}: {trouble}" for name, trouble in troubles.items())
-    raise ModelError(
-        f"{type(model).__name__} cannot be read on the path asked for ({tried}); leave the choice open"
-    )
+    raise ModelError(f"{type(model).__name__} cannot be read on the path asked for ({tried}); leave the choice open")
 
 
 def _path_note(path: Path, troubles: Mapping[str, str], expected: Mapping[str, list[Tensor]]) -> str | None:
@@ -151,9 +148,7 @@ def _numbering(layout: Sequence[KindLayout]) -> tuple[str, ...]:
     notes = []
     for part in layout:
         if part.model_layers:
-            ours, theirs = (
-                ", ".join(map(str, each)) for each in (range(1, part.layers + 1), part.model_layers)
-            )
+            ours, theirs = (", ".join(map(str, each)) for each in (range(1, part.layers + 1), part.model_layers))
             stand = "are" if part.layers > 1 else "is"
             notes.append(
                 f"{part.kind} layers are counted among those with attention: {ours} {stand} the model's {theirs}"

@@ -35,9 +35,7 @@ class FrozenNorm:
             rows = rows - rows.mean(-1, keepdim=True)
         return rows * self.weight.to(rows.dtype)
 
-    def scale(
-        self, rows: Float[Tensor, "*row width"], answer: Float[Tensor, "*row width"]
-    ) -> Float[Tensor, "*row"]:
+    def scale(self, rows: Float[Tensor, "*row width"], answer: Float[Tensor, "*row width"]) -> Float[Tensor, "*row"]:
         """Return the scale of each row; 0 where the row is 0.
 
         Args:

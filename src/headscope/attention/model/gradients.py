@@ -37,9 +37,7 @@ class GradientSource(LossSource):
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Compute the batches one by one; see `TileSource`. Tiles always hold weights and gradients, never what is
         written, nor vectors."""
-        shared = ModelPass(
-            self.model, self.anatomy, self.vocabulary, consumer, padding_side=self.padding_side
-        )
+        shared = ModelPass(self.model, self.anatomy, self.vocabulary, consumer, padding_side=self.padding_side)
         run = _Backward(shared, self)
         with shared.listening(run.listen), frozen(self.model), torch.enable_grad():
             for segments in self.batches:

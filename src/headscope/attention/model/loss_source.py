@@ -50,12 +50,7 @@ class LossCounts:
 
     def facts(self, loss: str) -> dict[str, Any]:
         """Return what a manifest says of a loss, given its name."""
-        return {
-            "loss": loss,
-            "loss_mean": self.mean,
-            "segments": self.segments,
-            "targets": self.targets,
-        }
+        return {"loss": loss, "loss_mean": self.mean, "segments": self.segments, "targets": self.targets}
 
     def check(self) -> None:
         """Refuse a text of which nothing could be asked.

@@ -28,9 +28,7 @@ def memory_in_words(inputs: int, tokens: int) -> Iterator[None]:
             raise
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        together = (
-            f"{inputs} inputs of up to {tokens:,} tokens" if inputs > 1 else f"an input of {tokens:,} tokens"
-        )
+        together = f"{inputs} inputs of up to {tokens:,} tokens" if inputs > 1 else f"an input of {tokens:,} tokens"
         raise MemoryShortError(
             f"there is no memory for {together}; choose a smaller --batch-size or --max-length, --dtype bfloat16, or "
             "--device-map auto for a model that fills the device",

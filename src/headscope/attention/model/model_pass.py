@@ -103,15 +103,11 @@ class ModelPass:
 
     def _site(self, call: AttentionCall) -> CallSite | None:
         if call.order >= len(self.anatomy.calls):
-            raise ModelError(
-                "the model computed more layers than it did at the start; its layers must not vary"
-            )
+            raise ModelError("the model computed more layers than it did at the start; its layers must not vary")
         return self.anatomy.calls[call.order]
 
     @contextmanager
-    def batch(
-        self, segments: list[Segment], decoders: list[Segment] | None = None
-    ) -> Iterator[dict[str, Tensor]]:
+    def batch(self, segments: list[Segment], decoders: list[Segment] | None = None) -> Iterator[dict[str, Tensor]]:
         """Begin a batch and give the model's arguments for it; the batch ends with the block.
 
         Args:
@@ -125,10 +121,7 @@ class ModelPass:
             segments, self.anatomy, self.vocabulary, padding_side=self.padding_side, decoders=decoders
         )
         batch = replace(batch, info=batch.info.to(self.device))
-        self.sides = {
-            "encoder": batch.info,
-            "decoder": batch.info if decoder is None else decoder.info.to(self.device),
-        }
+        self.sides = {"encoder": batch.info, "decoder": batch.info if decoder is None else decoder.info.to(self.device)}
         self._seen, self._reach, self._cuts = {}, {}, {}
         with memory_in_words(len(segments), max(map(len, segments))):
             self.consumer.begin(batch)

@@ -121,9 +121,7 @@ class _Forward:
         flex: chooses where row statistics of long inputs come from.
     """
 
-    def __init__(
-        self, shared: ModelPass, path: str, needs: Set[str], writing: Writing | None, flex: FlexGate
-    ) -> None:
+    def __init__(self, shared: ModelPass, path: str, needs: Set[str], writing: Writing | None, flex: FlexGate) -> None:
         self.shared = shared
         self.path = path
         self.flex = flex
@@ -249,12 +247,7 @@ class _Forward:
         if not (self.need_statistics and self.flex.tries(call, need_weights=need_weights)):
             return blocks()
         return self.flex.compute(
-            call,
-            site,
-            queries=shared.queries(site),
-            keys=shared.keys(site),
-            norms=norms,
-            blocks=blocks,
+            call, site, queries=shared.queries(site), keys=shared.keys(site), norms=norms, blocks=blocks
         )
 
 

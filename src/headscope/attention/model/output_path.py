@@ -12,9 +12,7 @@ from headscope.models.adaptation import is_quantized
 
 Gate = Literal["none", "head", "channel"]
 _TOLERANCE = 1e-3  # of the map's own output; in half precision as many roundings as follow
-_QUANTIZED = (
-    0.03  # of a layer that rounds what it reads to 8 bits, or computes in a half precision of its own
-)
+_QUANTIZED = 0.03  # of a layer that rounds what it reads to 8 bits, or computes in a half precision of its own
 _ROUNDINGS = 4
 _LARGE = 256.0  # a bias beside that many times the matrix hides little of it, and float16 holds both
 
@@ -90,9 +88,7 @@ class OutputPath:
 
     def passes(self, part: nn.Module, read: Tensor, answer: Tensor) -> None:
         """Look at what a part makes of what it is given: is it a norm or the projection on the way?"""
-        follows = (
-            len(self.steps) == 1 and torch.equal(read, self.steps[0][0]) and not torch.equal(read, answer)
-        )
+        follows = len(self.steps) == 1 and torch.equal(read, self.steps[0][0]) and not torch.equal(read, answer)
         if follows and (norm := frozen_norm(part, read, answer)) is not None:
             self.steps.append((answer, norm))
             return
@@ -119,9 +115,7 @@ class OutputPath:
         index, multiplier = self.added or (0, 1.0)
         matrix = self.matrix.double()
         if self.before is not None:
-            matrix = (
-                self.before.linear(torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)) @ matrix
-            )
+            matrix = self.before.linear(torch.eye(len(matrix), dtype=matrix.dtype, device=matrix.device)) @ matrix
         if (after := self.steps[index][1]) is not None:
             matrix = after.linear(matrix)
         return Projection(
@@ -148,9 +142,7 @@ def _added(step: Float[Tensor, "copy row width"], stream: Float[Tensor, "copy ro
     clear = change.abs() > 8 * rounding
     if clear.double().mean() < 0.5:
         return None
-    multiplier = float(
-        (change * step_change)[clear].sum() / step_change[clear].square().sum().clamp(min=1e-30)
-    )
+    multiplier = float((change * step_change)[clear].sum() / step_change[clear].square().sum().clamp(min=1e-30))
     off = (change - multiplier * step_change).abs() - 4 * rounding
     rest = (exact[0] - multiplier * value[0]).abs()
     # Without a rest nothing was added to: the value itself is on its way through another part.
@@ -196,9 +188,7 @@ def linear_map(part: nn.Module, read: Float[Tensor, "copy row inner"]) -> Float[
         if not isinstance(answer, Tensor) or matrix.ndim != 2:
             return None
         off = (rows.double() @ matrix.double() + bias.double() - answer.double()).abs().max()
-        most = max(
-            _QUANTIZED if is_quantized(part) else _TOLERANCE, _ROUNDINGS * torch.finfo(answer.dtype).eps
-        )
+        most = max(_QUANTIZED if is_quantized(part) else _TOLERANCE, _ROUNDINGS * torch.finfo(answer.dtype).eps)
         if off > most * answer.double().abs().max().clamp(min=1e-9):
             return None
         return matrix

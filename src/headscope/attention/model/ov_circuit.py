@@ -25,11 +25,7 @@ Layer = tuple[str, int]
 
 
 def ov_copying(
-    model: nn.Module,
-    anatomy: Anatomy,
-    vocabulary: Vocabulary,
-    projections: Projections,
-    unembedding: Unembedding,
+    model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, projections: Projections, unembedding: Unembedding
 ) -> dict[Layer, Float[Tensor, " head"]] | str:
     """Return the copying score of each head: the sum of real parts of eigenvalues over that of their moduli, -1 to 1.
 
@@ -68,9 +64,7 @@ def ov_copying(
         outputs = _output_matrices(projections.layers[layer])
         if outputs is None:
             return f"layer {site.layer + 1}: its output projection is no linear map"
-        of_layer = [
-            copying_score(outputs[head] @ circuit.T @ values[group]) for head, group in enumerate(site.groups)
-        ]
+        of_layer = [copying_score(outputs[head] @ circuit.T @ values[group]) for head, group in enumerate(site.groups)]
         scores[layer] = torch.tensor(of_layer, dtype=torch.float64)
     return scores
 

@@ -18,11 +18,7 @@ from headscope.models.placement import device_of
 
 
 def projection_means(
-    model: nn.Module,
-    anatomy: Anatomy,
-    vocabulary: Vocabulary,
-    projections: Projections,
-    segments: Iterable[Segment],
+    model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, projections: Projections, segments: Iterable[Segment]
 ) -> dict[tuple[str, int], Float[Tensor, "head width"]]:
     """Return the mean over all tokens of a text, by kind and layer.
 
@@ -52,6 +48,4 @@ def projection_means(
         for segment in segments:
             _, inputs, _ = model_inputs([segment], anatomy, vocabulary)
             model(**{name: tensor.to(device) for name, tensor in inputs.items()}, **no_cache(anatomy))
-    return {
-        site: (sums[site] / numbers[site]).reshape(projections.layers[site].factor.shape[:2]) for site in sums
-    }
+    return {site: (sums[site] / numbers[site]).reshape(projections.layers[site].factor.shape[:2]) for site in sums}

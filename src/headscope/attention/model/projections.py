@@ -45,9 +45,7 @@ class Projections:
         for (_, layer), projection in self.layers.items():
             before = projection.before
             if not projection.in_stream:
-                return (
-                    f"layer {layer + 1}: what its output projection makes is not added to the stream as it is"
-                )
+                return f"layer {layer + 1}: what its output projection makes is not added to the stream as it is"
             if before is not None and (before.centered or bool(before.bias.any())):
                 return f"layer {layer + 1}: a norm before its output projection mixes what its heads write"
         return ""
@@ -111,9 +109,7 @@ class _Watch:
             noise = torch.randn(output.shape[1:], generator=self.generator).to(output)
             output[copy] += output[0].float().square().mean().sqrt() * noise
             self.copies[site_key] = torch.tensor([0, copy], device=output.device)
-            self.paths[site_key] = OutputPath(
-                output[self.copies[site_key]], width=self.streams.width(call.module)
-            )
+            self.paths[site_key] = OutputPath(output[self.copies[site_key]], width=self.streams.width(call.module))
         return output
 
     def _open(self) -> list[tuple[OutputPath, Tensor]]:
@@ -140,9 +136,7 @@ class _Watch:
         """Return the two copies of a layer; None of what holds no numbers for each copy."""
         if not tensor.is_floating_point() or tensor.ndim < 2 or tensor.shape[0] % self.number:
             return None
-        by_copy = (
-            tensor if tensor.shape[0] == self.number else tensor.reshape(self.number, -1, *tensor.shape[1:])
-        )
+        by_copy = tensor if tensor.shape[0] == self.number else tensor.reshape(self.number, -1, *tensor.shape[1:])
         return by_copy[copies]
 
 

@@ -17,12 +17,7 @@ from headscope.models.placement import device_of
 
 
 def question_losses(
-    model: nn.Module,
-    anatomy: Anatomy,
-    vocabulary: Vocabulary,
-    questions: Sequence[Question],
-    *,
-    batch_size: int,
+    model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, questions: Sequence[Question], *, batch_size: int
 ) -> NDArray[np.float64]:
     """Return the cross entropy of each question, the mean over its targets, in nats, `[question]`.
 

@@ -22,11 +22,7 @@ Inputs = Mapping[tuple[str, int], Float[Tensor, "head width"]]
 
 
 def remove_heads(
-    projections: Projections,
-    layout: Sequence[KindLayout],
-    heads: Iterable[HeadId],
-    *,
-    means: Inputs | None = None,
+    projections: Projections, layout: Sequence[KindLayout], heads: Iterable[HeadId], *, means: Inputs | None = None
 ) -> None:
     """Set the rows of the output projection that heads write through to zero, in place.
 
@@ -57,9 +53,7 @@ def remove_heads(
         for site, numbers in by_site.items():
             removed = sorted(numbers)
             if means is not None:
-                written = torch.einsum(
-                    "hw,hwm->m", means[site][removed].double(), rows[site][removed].double()
-                )
+                written = torch.einsum("hw,hwm->m", means[site][removed].double(), rows[site][removed].double())
                 biases[site] += written.to(biases[site].dtype)
             rows[site][removed] = 0
 
@@ -121,9 +115,7 @@ def _input_rows(projection: Projection, site: tuple[str, int]) -> Tensor:
     )
 
 
-def _check_sharing(
-    layers: Mapping[tuple[str, int], Projection], by_site: Mapping[tuple[str, int], set[int]]
-) -> None:
+def _check_sharing(layers: Mapping[tuple[str, int], Projection], by_site: Mapping[tuple[str, int], set[int]]) -> None:
     """Refuse to remove a head in one layer where other layers multiply by the very same weights (ALBERT)."""
     removed: dict[int, set[int]] = {}
     for site, projection in layers.items():

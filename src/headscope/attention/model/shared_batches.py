@@ -5,13 +5,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from headscope.attention.model.trial_batch import (
-    DECODER_LENGTHS,
-    LENGTHS,
-    ROW_TOLERANCE,
-    TrialBatch,
-    in_a_line,
-)
+from headscope.attention.model.trial_batch import DECODER_LENGTHS, LENGTHS, ROW_TOLERANCE, TrialBatch, in_a_line
 from headscope.errors import ModelError
 from headscope.models.anatomy import Together
 from headscope.models.eager_mode import eager_evaluation
@@ -49,9 +43,7 @@ def _check_short(trial: TrialBatch) -> None:
     Raises:
         ModelError: an input of two tokens cannot be read.
     """
-    short = {
-        name: value[:1, :2] if isinstance(value, Tensor) else value for name, value in trial.inputs.items()
-    }
+    short = {name: value[:1, :2] if isinstance(value, Tensor) else value for name, value in trial.inputs.items()}
     try:
         with eager_evaluation(trial.model), torch.inference_mode():
             trial.model(**short)
@@ -74,11 +66,7 @@ def _only(trial: TrialBatch, items: list[int]) -> dict[str, Any]:
 
 
 def _same(
-    trial: TrialBatch,
-    index: int,
-    batch_weights: dict[str, list[Tensor]],
-    item: int,
-    alone: dict[str, list[Tensor]],
+    trial: TrialBatch, index: int, batch_weights: dict[str, list[Tensor]], item: int, alone: dict[str, list[Tensor]]
 ) -> bool:
     """Whether an input's weights at a place of a batch are those that it has alone, `alone`."""
     for kind, layers in alone.items():

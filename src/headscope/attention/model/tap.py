@@ -63,9 +63,7 @@ class AttentionCall:
             sinks = options.get("sinks")
             if isinstance(sinks, Tensor) and sinks.ndim == 4 and sinks.shape[2] > 1:  # one per row
                 options["sinks"] = sinks[:, :, rows]
-        output, weights = eager_function(self.module)(
-            self.module, query, self.key, self.value, mask, **options
-        )
+        output, weights = eager_function(self.module)(self.module, query, self.key, self.value, mask, **options)
         return output, weights
 
 
@@ -123,9 +121,7 @@ class Tap:
     def _reset(self, *_: object) -> None:
         self.calls = 0
 
-    def answer(
-        self, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Any, options: Any
-    ) -> Tensor:
+    def answer(self, module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Any, options: Any) -> Tensor:
         """Pass a call on to the listener."""
         call = AttentionCall(self.calls, module, query, key, value, mask, options)
         self.calls += 1
@@ -161,9 +157,7 @@ def eager_function(module: nn.Module) -> Callable[..., tuple[Tensor, Tensor]]:
         function = getattr(sys.modules.get(cls.__module__), "eager_attention_forward", None)
         if function is not None:
             return function  # type: ignore[no-any-return]
-    raise ModelError(
-        f"{type(module).__name__} has no eager attention function beside it to take the weights from"
-    )
+    raise ModelError(f"{type(module).__name__} has no eager attention function beside it to take the weights from")
 
 
 def _attend(

@@ -32,25 +32,19 @@ DECODER_LENGTHS = (7, 5)
 class TrialBatch:
     """A padded batch of two made-up segments, seen by eager attention and by the tap."""
 
-    def __init__(
-        self, model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, vocabulary_size: int
-    ) -> None:
+    def __init__(self, model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, *, vocabulary_size: int) -> None:
         self.model = model
         generator = torch.Generator().manual_seed(0)
 
         def made_up(lengths: tuple[int, ...]) -> SegmentInfo:
             return collate(
-                [made_up_segment(n, vocabulary, size=vocabulary_size, generator=generator) for n in lengths],
-                vocabulary,
+                [made_up_segment(n, vocabulary, size=vocabulary_size, generator=generator) for n in lengths], vocabulary
             ).info
 
         device = device_of(model)
         self.encoder = made_up(LENGTHS)
         self.decoder = made_up(DECODER_LENGTHS)
-        self.inputs: dict[str, Any] = {
-            "input_ids": self.encoder.ids,
-            "attention_mask": self.encoder.valid.long(),
-        }
+        self.inputs: dict[str, Any] = {"input_ids": self.encoder.ids, "attention_mask": self.encoder.valid.long()}
         if anatomy.encoder_decoder:
             self.inputs["decoder_input_ids"] = self.decoder.ids
             self.inputs["decoder_attention_mask"] = self.decoder.valid.long()
@@ -60,9 +54,7 @@ class TrialBatch:
         self.encoder_decoder = anatomy.encoder_decoder
         kinds = ("encoder", "decoder", "cross")
         self._names = (
-            {kind: f"{kind}_attentions" for kind in kinds}
-            if self.encoder_decoder
-            else {"encoder": "attentions"}
+            {kind: f"{kind}_attentions" for kind in kinds} if self.encoder_decoder else {"encoder": "attentions"}
         )
         # By kind, known after the first run: which of the layers that the model gives out are maps, how many are not,
         # and in which the rows sum to less than 1, for a learned sink.
@@ -106,22 +98,16 @@ class TrialBatch:
                 f"expected a transformer that reads text; these families work: {WORKING_FAMILIES}"
             ) from error
         if not self.map_layers:
-            compressed = {
-                getattr(module, "layer_idx", None) for module in self.model.modules() if compresses(module)
-            }
+            compressed = {getattr(module, "layer_idx", None) for module in self.model.modules() if compresses(module)}
             self.map_layers = {
                 kind: tuple(
-                    layer
-                    for layer, each in enumerate(outputs)
-                    if self._is_map(each, kind) and layer not in compressed
+                    layer for layer, each in enumerate(outputs) if self._is_map(each, kind) and layer not in compressed
                 )
                 for kind, outputs in layers.items()
             }
             self.map_layers = {kind: places for kind, places in self.map_layers.items() if places}
             if not self.map_layers:
-                several = any(
-                    isinstance(each, Tensor | dict) for outputs in layers.values() for each in outputs
-                )
+                several = any(isinstance(each, Tensor | dict) for outputs in layers.values() for each in outputs)
                 raise ModelError(
                     _NO_ATTENTION.format(name=name)
                     + (" (all its keys stand for many tokens)" if compressed else "")
@@ -134,8 +120,7 @@ class TrialBatch:
             }
         of = {"decoder": "encoder"} if not self.encoder_decoder else {}
         return {
-            kind: [layers[of.get(kind, kind)][layer] for layer in places]
-            for kind, places in self.map_layers.items()
+            kind: [layers[of.get(kind, kind)][layer] for layer in places] for kind, places in self.map_layers.items()
         }
 
     def _is_map(self, output: Any, kind: str) -> bool:

@@ -93,9 +93,7 @@ class _Watch:
 
     def unembedding(self, head: nn.Linear, logits: Tensor) -> Unembedding | str:
         """Put together what was seen; or say what is missing."""
-        read, scores = next(
-            ((read, answer) for part, read, answer in self._after if part is head), (None, None)
-        )
+        read, scores = next(((read, answer) for part, read, answer in self._after if part is head), (None, None))
         norms = [
             norm
             for part, before, after in self._after
@@ -113,8 +111,5 @@ class _Watch:
             return "its logits are bent behind the unembedding"
         exact = torch.promote_types(head.weight.dtype, torch.float32)
         return Unembedding(
-            norm=norms[0],
-            weight=head.weight.detach(),
-            mean=head.weight.detach().to(exact).mean(0),
-            factor=factor,
+            norm=norms[0], weight=head.weight.detach(), mean=head.weight.detach().to(exact).mean(0), factor=factor
         )

@@ -55,9 +55,7 @@ def word_states(
     device = device_of(model)
     extra = no_cache(anatomy)
     with eager_evaluation(model):
-        for segments in (
-            part for batch in batches for part in of_one_length(batch, together=anatomy.together)
-        ):
+        for segments in (part for batch in batches for part in of_one_length(batch, together=anatomy.together)):
             batch, inputs, _ = model_inputs(segments, anatomy, vocabulary)
             with torch.inference_mode():
                 moved: dict[str, Any] = {key: tensor.to(device) for key, tensor in inputs.items()}
@@ -72,9 +70,7 @@ def word_states(
                 means = owner / count.clamp(min=1)[..., None]
                 # A layer's padding rows may hold anything; a zero weight would make NaN of an infinite one.
                 valid = batch.info.valid.to(device)[..., None]
-                vectors = torch.stack(
-                    [means @ layer.float().masked_fill(~valid, 0) for layer in states], dim=1
-                ).cpu()
+                vectors = torch.stack([means @ layer.float().masked_fill(~valid, 0) for layer in states], dim=1).cpu()
                 known = (count > 0).cpu().numpy()
             _check(vectors, segments)
             for item, segment in enumerate(segments):

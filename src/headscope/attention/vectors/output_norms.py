@@ -83,9 +83,7 @@ def _lengths(
     heads = factor.shape[0]
     # A group's heads stand side by side, so that vectors are neither repeated for them nor copied twice.
     of_group = factor.reshape(groups, -1, *factor.shape[1:]).transpose(1, 2).reshape(groups, width, -1)
-    flat = vectors.to(factor.dtype, memory_format=torch.contiguous_format).reshape(
-        groups, batch * rows, width
-    )
+    flat = vectors.to(factor.dtype, memory_format=torch.contiguous_format).reshape(groups, batch * rows, width)
     product = (flat @ of_group).view(groups, batch, rows, heads // groups, -1)
     lengths: Tensor = torch.linalg.vector_norm(product, dim=-1)
     return lengths.permute(1, 0, 3, 2).reshape(batch, heads, rows)

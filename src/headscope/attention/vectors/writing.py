@@ -94,9 +94,7 @@ class Writing:
         if gate is not None and projection.gate == "channel":
             pairs = pair_norms(call.value, gate, factor)
         elif gate is not None:
-            by_head = (
-                gate.abs().amax(-1).transpose(1, 2).to(outputs.dtype)
-            )  # all channels' alike, 0 where unknown
+            by_head = gate.abs().amax(-1).transpose(1, 2).to(outputs.dtype)  # all channels' alike, 0 where unknown
             scale = by_head if scale is None else scale * by_head
         stream = self._streams.of(call.module) if projection.in_stream else None
         fits = stream is not None and stream.shape == (call.query.shape[0], call.query.shape[2])

@@ -184,9 +184,7 @@ def word_level(
     else:
         whole = torch.ones_like(key_word_ids, dtype=torch.bool) if key_valid is None else key_valid
         keys = word_axis(key_word_ids, whole)
-    return WordAttention(
-        weights=between_words(weights, queries, keys, pooling=pooling), queries=queries, keys=keys
-    )
+    return WordAttention(weights=between_words(weights, queries, keys, pooling=pooling), queries=queries, keys=keys)
 
 
 def between_words(weights: Tensor, queries: WordAxis, keys: WordAxis, *, pooling: str = "mean") -> Tensor:

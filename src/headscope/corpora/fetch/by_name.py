@@ -95,9 +95,7 @@ def _download(dataset: HubPlace, revision: str, cache_dir: Path | None) -> Path:
 
     try:
         # One question first: without an answer, hf_hub_download would go on asking for half a minute.
-        digest = get_hf_file_metadata(
-            hf_hub_url(repository, file, repo_type="dataset", revision=revision)
-        ).etag
+        digest = get_hf_file_metadata(hf_hub_url(repository, file, repo_type="dataset", revision=revision)).etag
     except Exception as error:
         if trouble_of(error) != "away":
             refuse(error, dataset, revision)

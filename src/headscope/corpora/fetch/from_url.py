@@ -52,28 +52,20 @@ def copied(address: str) -> tuple[str, ...]:
         )
     files = _opened(address, scheme)
     try:
-        remote_paths = (
-            sorted(files.glob(_path(files, address))) if "*" in address else [_path(files, address)]
-        )
+        remote_paths = sorted(files.glob(_path(files, address))) if "*" in address else [_path(files, address)]
         if not remote_paths:
-            raise InputError(
-                f"no file matches {source_name(address)}; look at the pattern, or give files by name"
-            )
+            raise InputError(f"no file matches {source_name(address)}; look at the pattern, or give files by name")
         if any(map(files.isdir, remote_paths)):
             raise InputError(
                 f"{source_name(address)} is a folder; give its files by name, or by a pattern as .../*.txt"
             )
         _check_room(files, remote_paths, address)
         folder = Path(tempfile.mkdtemp(dir=_room()))
-        return tuple(
-            str(_copy(files, path, folder / str(number))) for number, path in enumerate(remote_paths)
-        )
+        return tuple(str(_copy(files, path, folder / str(number))) for number, path in enumerate(remote_paths))
     except InputError:
         raise
     except FileNotFoundError:
-        raise InputError(
-            f"no such file: {source_name(address)}; give the address of a file that is there"
-        ) from None
+        raise InputError(f"no such file: {source_name(address)}; give the address of a file that is there") from None
     except ImportError as error:
         raise _lacking(address, scheme, error) from None
     except Exception as error:  # each store has errors of its own

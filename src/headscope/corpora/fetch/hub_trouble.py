@@ -35,13 +35,7 @@ def trouble_of(error: BaseException) -> Trouble | None:
         return "size"
     # The client's own base of transport errors: httpx in some versions of huggingface_hub, httpx2 in others.
     transport = errors.HfHubHTTPError.__bases__[0]
-    lost = (
-        transport,
-        ConnectionError,
-        TimeoutError,
-        errors.LocalEntryNotFoundError,
-        errors.FileMetadataError,
-    )
+    lost = (transport, ConnectionError, TimeoutError, errors.LocalEntryNotFoundError, errors.FileMetadataError)
     return "away" if any(isinstance(link, lost) for link in links) else None
 
 

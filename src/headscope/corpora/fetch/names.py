@@ -41,20 +41,12 @@ _WIKITEXT = Source(
     repository="Salesforce/wikitext",
     revision="b08601e04326c79dfdd32d625aee71d232d685c3",
     file="{config}/{split}-00000-of-00001.parquet",
-    splits={
-        "validation": "validation",
-        "test": "test",
-        "train": "train",
-        "dev": "validation",
-        "valid": "validation",
-    },
+    splits={"validation": "validation", "test": "test", "train": "train", "dev": "validation", "valid": "validation"},
     ending="txt",
     convert=parquet_to_text,
 )
 _TEXTS = {"wikitext": "wikitext-2-raw-v1", "wikitext-2": "wikitext-2-raw-v1"}
-FORM = re.compile(
-    r"(?P<corpus>ud:[^/@]*|wikitext(?:-\d+)?)(?:/(?P<split>[a-z]+))?(?:@(?P<revision>.+))?", re.I
-)
+FORM = re.compile(r"(?P<corpus>ud:[^/@]*|wikitext(?:-\d+)?)(?:/(?P<split>[a-z]+))?(?:@(?P<revision>.+))?", re.I)
 _LONGEST_REVISION = 250
 _TREEBANK = re.compile(r"[a-z]{2,8}_[a-z0-9]+")
 LOOK = "names are a language code, _ and a treebank, as ud:en_ewt or ud:fr_gsd"
@@ -95,9 +87,7 @@ def parse(name: str) -> HubPlace:
     else:
         source, config = _WIKITEXT, _TEXTS.get(corpus, "")
         if not config:
-            raise InputError(
-                f"{printable(corpus)} is not known; of WikiText, wikitext-2 is fetched: write wikitext"
-            )
+            raise InputError(f"{printable(corpus)} is not known; of WikiText, wikitext-2 is fetched: write wikitext")
     if split and split not in source.splits:
         known = ", ".join(dict.fromkeys(source.splits.values()))
         raise InputError(f"{corpus} has no split {printable(split)}; choose one of {known}")

@@ -14,18 +14,7 @@ from headscope.storage.lock import placed
 _WORD_COLUMNS = ("tokens", "lemmas", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
 _NEEDED = ("tokens", "head", "deprel")
 _NODE_FIELDS = ("id", "form", "lemma", "upos", "xpos", "feats", "head", "deprel", "deps", "misc")
-_TOKEN_FIELDS = (
-    "id",
-    "form",
-    "-",
-    "-",
-    "-",
-    "feats",
-    "-",
-    "-",
-    "-",
-    "misc",
-)  # a multi-word token has no others
+_TOKEN_FIELDS = ("id", "form", "-", "-", "-", "feats", "-", "-", "-", "misc")  # a multi-word token has no others
 # Earlier exports of the same data give tags as numbers, in this order.
 _UPOS = (
     "NOUN", "PUNCT", "ADP", "NUM", "SYM", "SCONJ", "ADJ", "PART", "DET", "CCONJ", "PROPN", "PRON", "X", "_",
@@ -154,10 +143,7 @@ def _entries(row: Mapping[str, Any], column: str, where: str) -> list[Mapping[st
 
 def _comments(row: Mapping[str, Any], where: str) -> Iterator[str]:
     """Yield the comment lines without their #; two are kept in columns of their own, with a mark in their place."""
-    marks = {
-        "__SENT_ID__": ("sent_id", row.get("sent_id") or row.get("idx")),
-        "__TEXT__": ("text", row.get("text")),
-    }
+    marks = {"__SENT_ID__": ("sent_id", row.get("sent_id") or row.get("idx")), "__TEXT__": ("text", row.get("text"))}
     comments = _listed(row, "comments", where) or []
     for comment in comments:
         if not isinstance(comment, str):
@@ -203,8 +189,5 @@ def _rows(source: Path, *, needed: Sequence[str], name: str) -> Iterator[dict[st
 
 
 def _write(target: Path, pieces: Iterable[str]) -> None:
-    with (
-        placed(target, replace=True, wait=_PATIENCE) as part,
-        part.open("w", encoding="utf-8", newline="\n") as file,
-    ):
+    with placed(target, replace=True, wait=_PATIENCE) as part, part.open("w", encoding="utf-8", newline="\n") as file:
         file.writelines(pieces)

@@ -32,9 +32,7 @@ def refuse(error: Exception, dataset: HubPlace, revision: str, *, begun: bool = 
             f"as {dataset.name}@main"
         )
     elif trouble == "revision":
-        sentence = (
-            f"the hub has {repository} but no revision {revision}; look up its branches, tags and commits"
-        )
+        sentence = f"the hub has {repository} but no revision {revision}; look up its branches, tags and commits"
     elif trouble == "repository":
         sentence = f"the hub shows no dataset {repository}; it may have moved: update headscope, or give a local file"
     elif trouble == "permission":
@@ -69,9 +67,7 @@ def _no_file(dataset: HubPlace, revision: str) -> InputError:
     top, treebank, _ = dataset.file.split("/")
     treebanks = _listing(dataset, revision, top)
     if treebank in treebanks:
-        splits = sorted(
-            name.removesuffix(".parquet") for name in _listing(dataset, revision, f"{top}/{treebank}")
-        )
+        splits = sorted(name.removesuffix(".parquet") for name in _listing(dataset, revision, f"{top}/{treebank}"))
         there = f"; it has {', '.join(splits)}: write {dataset.name}/{splits[0]}" if splits else ""
         return InputError(f"{dataset.name} has no {dataset.split} split{there}")
     near = get_close_matches(treebank, treebanks, n=5, cutoff=0.6)

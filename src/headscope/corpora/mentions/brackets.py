@@ -48,12 +48,7 @@ class Matched(NamedTuple):
 
 
 def mentions_of(
-    values: Sequence[str],
-    *,
-    origins: Sequence[str],
-    empty: Sequence[bool] = (),
-    declared: str = "",
-    document: str = "",
+    values: Sequence[str], *, origins: Sequence[str], empty: Sequence[bool] = (), declared: str = "", document: str = ""
 ) -> Matched:
     """Return the mentions that a document's `Entity=` values of CoNLL-U write down.
 

@@ -83,9 +83,7 @@ def conll2012_documents(
             names[part.document] = part.origin
         parts.append(part)
     if not parts:
-        raise InputError(
-            f"{name} has no document: expected #begin document (NAME); part 000, found blank lines"
-        )
+        raise InputError(f"{name} has no document: expected #begin document (NAME); part 000, found blank lines")
     yield _document(parts)
 
 
@@ -106,9 +104,7 @@ class _Part:
         for at, columns in enumerate(rows):
             if columns[-1] not in _NONE:
                 position, origin = self.words + at, f"{name}, line {first + at}"
-                self.brackets.append(
-                    Brackets(start=position, end=position + 1, value=columns[-1], origin=origin)
-                )
+                self.brackets.append(Brackets(start=position, end=position + 1, value=columns[-1], origin=origin))
         self.words += len(rows)
         self.sentences.append(_sentence(rows, name, first))
 
@@ -133,9 +129,7 @@ def _parts(lines: Iterable[str], name: str) -> Iterator[_Part]:
                 sentence = []
             if line.strip():
                 if not part.sentences:
-                    raise InputError(
-                        f"{part.origin}: the document that begins here has no words; leave it out"
-                    )
+                    raise InputError(f"{part.origin}: the document that begins here has no words; leave it out")
                 yield part
                 part = None
         else:
@@ -147,9 +141,7 @@ def _parts(lines: Iterable[str], name: str) -> Iterator[_Part]:
 def _begin(line: str, origin: str) -> _Part:
     begin = _BEGIN.fullmatch(line)
     if begin is None:
-        raise InputError(
-            f"{origin}: expected #begin document (NAME); part 000, found {printable(line)}; mend the line"
-        )
+        raise InputError(f"{origin}: expected #begin document (NAME); part 000, found {printable(line)}; mend the line")
     return _Part(begin[1], begin[2] or "", origin)
 
 
@@ -207,10 +199,7 @@ def _document(parts: Sequence[_Part]) -> AnnotatedDocument:
         unmatched += matched.unmatched
         at += part.words
     return AnnotatedDocument(
-        sentences=sentences,
-        mentions=tuple(mentions),
-        unmatched=tuple(unmatched),
-        origin=parts[0].origin,
+        sentences=sentences, mentions=tuple(mentions), unmatched=tuple(unmatched), origin=parts[0].origin
     )
 
 

@@ -15,8 +15,7 @@ from headscope.errors import InputError
 
 SUFFIXES = (".conllu", *CONLL2012_SUFFIXES, *GAP_SUFFIXES)
 GIVE_COREFERENCE = (
-    "give CoNLL-U with Entity= (.conllu), CoNLL-2012 (.conll, .gold_conll), GAP (.tsv), "
-    "or a directory of them"
+    "give CoNLL-U with Entity= (.conllu), CoNLL-2012 (.conll, .gold_conll), GAP (.tsv), or a directory of them"
 )
 
 
@@ -46,9 +45,7 @@ def coreference_files(paths: str | Path | Sequence[str | Path]) -> CoreferenceFi
     gap: list[Path] = []
     for path in expand(paths, suffixes=SUFFIXES, what="coreference file", give=GIVE_COREFERENCE):
         if path == "-":
-            raise InputError(
-                f"coreference is read from files, whose endings say what they are; {GIVE_COREFERENCE}"
-            )
+            raise InputError(f"coreference is read from files, whose endings say what they are; {GIVE_COREFERENCE}")
         ending = _ending(path)
         if not ending:
             raise InputError(

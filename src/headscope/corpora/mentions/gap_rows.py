@@ -130,9 +130,7 @@ def split_words(text: str, *, cuts: Iterable[int] = ()) -> list[tuple[int, str]]
     """
     edges = [0, *sorted(set(cuts) - {0, len(text)}), len(text)]
     return [
-        (begin + word.start(), word[0])
-        for begin, end in pairwise(edges)
-        for word in _WORD.finditer(text[begin:end])
+        (begin + word.start(), word[0]) for begin, end in pairwise(edges) for word in _WORD.finditer(text[begin:end])
     ]
 
 
@@ -177,8 +175,7 @@ def _characters(row: dict[str, str], column: str, origin: str) -> tuple[int, int
         raise InputError(f"{origin}: {column} is empty; fill it in or leave the row out")
     if not (offset.isascii() and offset.isdecimal()) or len(offset) > 9:
         raise InputError(
-            f"{origin}: expected {column}-offset to be a number of characters, found {printable(offset)}; "
-            "mend the row"
+            f"{origin}: expected {column}-offset to be a number of characters, found {printable(offset)}; mend the row"
         )
     begin = int(offset)
     if not text.startswith(name, begin):

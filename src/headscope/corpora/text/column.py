@@ -13,12 +13,7 @@ _LONGEST_NAME = 60
 
 
 def column_place(
-    columns: Sequence[str],
-    column: str | None,
-    *,
-    name: str,
-    option: str = "--column",
-    holds: str = "the text",
+    columns: Sequence[str], column: str | None, *, name: str, option: str = "--column", holds: str = "the text"
 ) -> int:
     """Return the place of the column that was asked for.
 
@@ -33,9 +28,7 @@ def column_place(
         InputError: none was said, or the table has no such column, or several; lists those that it has.
     """
     listed = ", ".join(shorten(printable(each), _LONGEST_NAME) or "''" for each in columns[:_MOST_NAMED])
-    has = f"it has {listed}" + (
-        f" and {len(columns) - _MOST_NAMED} more" if len(columns) > _MOST_NAMED else ""
-    )
+    has = f"it has {listed}" + (f" and {len(columns) - _MOST_NAMED} more" if len(columns) > _MOST_NAMED else "")
     if column is None:
         raise InputError(f"{name} is a table; say with {option} which of its columns holds {holds}: {has}")
     if columns.count(column) != 1:
@@ -47,9 +40,7 @@ def column_place(
     return columns.index(column)
 
 
-def places_of(
-    columns: Sequence[str], column: str | None, labels: str | None, *, name: str
-) -> tuple[int, int | None]:
+def places_of(columns: Sequence[str], column: str | None, labels: str | None, *, name: str) -> tuple[int, int | None]:
     """Return the places of the column of text, and of that of labels where one is wanted.
 
     Raises:

@@ -50,9 +50,7 @@ def feature_documents(pieces: Iterable[str], *, name: str, by_line: bool) -> Ite
     `name` is what errors and `Document.origin` call the file; `by_line` tells JSON Lines from a list.
     Errors as `read_features`.
     """
-    values = (
-        line_values(split_lines(pieces, name=name), name=name) if by_line else list_values(pieces, name=name)
-    )
+    values = line_values(split_lines(pieces, name=name), name=name) if by_line else list_values(pieces, name=name)
     for number, value in enumerate(values, 1):
         yield _document(value, origin=f"{name}, entry {number}")
 
@@ -62,11 +60,7 @@ def _document(entry: Any, *, origin: str) -> Document:
         raise InputError(f"{origin}: expected an object with text, words or tokens, found {_kind(entry)}")
     content_keys = [key for key in CONTENT if key in entry]
     if len(content_keys) != 1:
-        came = (
-            " and ".join(content_keys)
-            if content_keys
-            else f"none of them among its fields ({_fields(entry)})"
-        )
+        came = " and ".join(content_keys) if content_keys else f"none of them among its fields ({_fields(entry)})"
         raise InputError(
             f"{origin}: expected exactly one of text, words and tokens, found {came}; "
             + ("keep one" if content_keys else "add one")
@@ -85,9 +79,7 @@ def _strings(value: Any, field: str, origin: str) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise InputError(f"{origin}: expected {field} to be a list of strings, found {_kind(value)}")
     if not value:
-        raise InputError(
-            f"{origin}: {field} is an empty list; give at least one string or leave the entry out"
-        )
+        raise InputError(f"{origin}: {field} is an empty list; give at least one string or leave the entry out")
     # a tokenizer may have a piece that is white space (Gemma's "\n"); a word of white space is none
     blank = field == "tokens"
     if not _all_fit(value, blank):

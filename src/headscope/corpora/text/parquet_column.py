@@ -109,18 +109,12 @@ def _longest(cells: Any) -> int:
 
     texts = cells.dictionary if pa.types.is_dictionary(cells.type) else cells
     kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return (
-        int(pc.max(pc.binary_length(texts)).as_py() or 0)
-        if any(is_kind(texts.type) for is_kind in kinds)
-        else 0
-    )
+    return int(pc.max(pc.binary_length(texts)).as_py() or 0) if any(is_kind(texts.type) for is_kind in kinds) else 0
 
 
 def _broken(name: str, error: Exception) -> InputError:
     why = shorten(printable(str(error).split("\n", 1)[0]), 200)
-    return InputError(
-        f"{name} cannot be read as Parquet ({why}); expected {_EXPECTED}: make or fetch it again"
-    )
+    return InputError(f"{name} cannot be read as Parquet ({why}); expected {_EXPECTED}: make or fetch it again")
 
 
 def _example() -> bytes:

@@ -56,9 +56,7 @@ def line_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
         InputError: blank lines only.
     """
     nothing = f"{name} has only blank lines: expected {EXPECTED_TEXT}"
-    texts: Iterable[tuple[int, str, Mapping[str, Any]]] = (
-        (number, line, {}) for number, line in enumerate(lines, 1)
-    )
+    texts: Iterable[tuple[int, str, Mapping[str, Any]]] = ((number, line, {}) for number, line in enumerate(lines, 1))
     yield from whole_documents(texts, origin=f"{name}, line", nothing=nothing)
 
 
@@ -115,8 +113,5 @@ def _by_line(pieces: Iterable[str], /, *, name: str) -> Iterator[Document]:
 
 
 FORMAT = TextFormat(
-    expected=EXPECTED_TEXT,
-    documents=_documents,
-    example="The cat sat.\n\nIt slept.\n",
-    by_line=_by_line,
+    expected=EXPECTED_TEXT, documents=_documents, example="The cat sat.\n\nIt slept.\n", by_line=_by_line
 )

@@ -18,9 +18,7 @@ from headscope.corpora.opening import source_name
 from headscope.corpora.trees.conllu_rows import ConlluSentence, conllu_blocks, read_block
 from headscope.errors import InputError
 
-EXPECTED_CONLLU = (
-    "CoNLL-U: a word a line in 10 columns with tabs between them, a blank line between sentences"
-)
+EXPECTED_CONLLU = "CoNLL-U: a word a line in 10 columns with tabs between them, a blank line between sentences"
 
 GIVE_CONLLU = "give a .conllu file, a directory of them, or - for standard input"
 
@@ -51,9 +49,7 @@ def read_conllu(
     yield from distinct(document for path in files for document in conllu_file(path, left_out=left_out))
 
 
-def conllu_file(
-    path: Path | Literal["-"], *, left_out: Counter[str] | None = None
-) -> Iterator[AnnotatedDocument]:
+def conllu_file(path: Path | Literal["-"], *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
     """Yield the documents of one file, equal ones with equal ids. Otherwise as `read_conllu`."""
     name = source_name(path)
     lines = split_lines(open_text(path, expected=EXPECTED_CONLLU), name=name)
@@ -84,12 +80,7 @@ def _document(annotated: list[ConlluSentence], name: str) -> AnnotatedDocument:
         for each, following in zip_longest(annotated, annotated[1:])
     )
     mentions, unmatched = _mentions(annotated, name)
-    return AnnotatedDocument(
-        sentences=sentences,
-        mentions=mentions,
-        unmatched=unmatched,
-        origin=sentences[0].origin,
-    )
+    return AnnotatedDocument(sentences=sentences, mentions=mentions, unmatched=unmatched, origin=sentences[0].origin)
 
 
 def _apart(sentence: AnnotatedSentence) -> AnnotatedSentence:
@@ -99,9 +90,7 @@ def _apart(sentence: AnnotatedSentence) -> AnnotatedSentence:
     return replace(sentence, spaces=(*sentence.spaces[:-1], True))
 
 
-def _mentions(
-    sentences: list[ConlluSentence], name: str
-) -> tuple[tuple[Mention, ...], tuple[Unmatched, ...]]:
+def _mentions(sentences: list[ConlluSentence], name: str) -> tuple[tuple[Mention, ...], tuple[Unmatched, ...]]:
     marks = [mark for each in sentences for mark in each.marks]
     if not any(value for value, _, _ in marks):
         return (), ()

@@ -138,10 +138,7 @@ def _sentence(
     heads = read_heads(written, words=words, origins=origins)
     check_relations(relations, words=words, origins=origins)
     check_tree(words, heads, origins=origins)
-    tags = [
-        tag if tag not in ("", "_") else other or "_"
-        for tag, other in zip(universal, treebank_tags, strict=True)
-    ]
+    tags = [tag if tag not in ("", "_") else other or "_" for tag, other in zip(universal, treebank_tags, strict=True)]
     return AnnotatedSentence(
         words=words,
         heads=heads,

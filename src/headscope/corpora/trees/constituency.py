@@ -42,22 +42,13 @@ _RULES: dict[str, tuple[_Tier, ...]] = {
     "SBARQ": (("first", ("SQ", "SINV", "S", "SBARQ", "FRAG")),),
     "PP": (("first", ("IN", "TO", "VBG", "VBN", "RP", "FW")), ("first", ("PP",)), ("first", ("JJ", "RB"))),
     "WHPP": (("first", ("IN", "TO", "FW")),),
-    "QP": (
-        ("first", ("$",)),
-        ("last", ("CD",)),
-        ("last", ("NNS", "NN", "QP")),
-        ("last", ("JJ", "JJR", "DT")),
-    ),
+    "QP": (("first", ("$",)), ("last", ("CD",)), ("last", ("NNS", "NN", "QP")), ("last", ("JJ", "JJR", "DT"))),
     "ADJP": (
         ("last", ("JJ", "JJR", "JJS", "VBN", "VBG", "ADJP")),
         ("last", ("$", "QP", "CD", *_NOUNS, "NP")),
         ("last", ("RB", "RBR", "RBS", "IN")),
     ),
-    "ADVP": (
-        ("last", ("RB", "RBR", "RBS", "ADVP")),
-        ("first", ("IN", "TO", "RP")),
-        ("last", (*_NOUNS, "NP")),
-    ),
+    "ADVP": (("last", ("RB", "RBR", "RBS", "ADVP")), ("first", ("IN", "TO", "RP")), ("last", (*_NOUNS, "NP"))),
     "WHADVP": (("last", ("WRB",)),),
     "WHADJP": (("last", ("JJ", "JJR", "ADJP")), ("last", ("RB", "WRB"))),
     "CONJP": (("first", ("CC", "RB", "IN")),),
@@ -81,9 +72,7 @@ def syntax_heads(bits: Sequence[str], tags: Sequence[str], *, origins: Sequence[
         InputError: a bit that is none, or brackets that do not make one tree.
     """
     heads = [0] * len(bits)
-    open_: list[
-        tuple[str, str, list[tuple[str, int]]]
-    ] = []  # label, where it opens, (label, head) of children
+    open_: list[tuple[str, str, list[tuple[str, int]]]] = []  # label, where it opens, (label, head) of children
     done = ""
     for word, (bit, tag, origin) in enumerate(zip(bits, tags, origins, strict=True), 1):
         parts = _BIT.fullmatch(bit)
@@ -98,15 +87,11 @@ def syntax_heads(bits: Sequence[str], tags: Sequence[str], *, origins: Sequence[
             )
         open_ += [(_plain(label), origin, []) for label in parts[1].split("(")[1:]]
         if not open_:
-            raise InputError(
-                f"{origin}: the word stands outside the parse; begin the parse with it, as in (TOP*"
-            )
+            raise InputError(f"{origin}: the word stands outside the parse; begin the parse with it, as in (TOP*")
         open_[-1][2].append((tag, word))
         for _ in parts[2]:
             if not open_:
-                raise InputError(
-                    f"{origin}: the parse closes a bracket that is not open; remove one of the )"
-                )
+                raise InputError(f"{origin}: the parse closes a bracket that is not open; remove one of the )")
             label, _, children = open_.pop()
             head = head_child(label, children)
             for _, other in children:

@@ -40,9 +40,7 @@ def tree_of_entry(entry: Document) -> AnnotatedDocument:
     at, words = entry.origin, entry.words
     if words is None:
         came = "text" if entry.tokens is None else "tokens"
-        raise InputError(
-            f"{at}: expected words, heads and relns, found {came} in place of words; add the words"
-        )
+        raise InputError(f"{at}: expected words, heads and relns, found {came} in place of words; add the words")
     heads, relations = _list(entry, "heads"), _list(entry, "relns")
     if not len(words) == len(heads) == len(relations):
         raise InputError(
@@ -77,9 +75,5 @@ def _shown(value: Any) -> str:
 
 
 _EXAMPLE = '{"words": ["it", "slept"], "heads": [2, 0], "relns": ["nsubj", "root"]}'
-LIST = TreeFormat(
-    expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=False), example=f"[{_EXAMPLE}]"
-)
-LINES = TreeFormat(
-    expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=True), example=_EXAMPLE
-)
+LIST = TreeFormat(expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=False), example=f"[{_EXAMPLE}]")
+LINES = TreeFormat(expected=EXPECTED_ENTRIES, documents=partial(entry_documents, by_line=True), example=_EXAMPLE)

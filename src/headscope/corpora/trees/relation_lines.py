@@ -80,9 +80,7 @@ def _sentence(block: list[str], first: int, name: str) -> AnnotatedSentence:
             raise InputError(f"{origin}: {_wrong(line, fields)}")
         head, hyphen, relation = fields[1].partition("-")
         if not hyphen:
-            raise InputError(
-                f"{origin}: expected head-label after the word (3-nsubj), found {shown(fields[1])}"
-            )
+            raise InputError(f"{origin}: expected head-label after the word (3-nsubj), found {shown(fields[1])}")
         words.append(fields[0])
         written.append(head)
         relations.append(relation)

@@ -41,9 +41,7 @@ def read_treebank(
             a tree over its words.
     """
     path_list = [paths] if isinstance(paths, str | Path) else paths
-    list(
-        expand([path for path in path_list if str(path) == "-"])
-    )  # refuses it twice, as one call for all would
+    list(expand([path for path in path_list if str(path) == "-"]))  # refuses it twice, as one call for all would
     files = [file for path in path_list for file in _files_of(path)]
     if not files:
         raise InputError(f"the treebank has no file: {GIVE_TREEBANK}")

@@ -23,10 +23,7 @@ _PENN = {
     "VERB": ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ"),
     "X": ("ADD", "AFX", "FW", "GW", "LS", "XX"),
 }
-_UNIVERSAL = {
-    **{tag: tag for tag in TAGS},
-    **{penn: tag for tag, penn_tags in _PENN.items() for penn in penn_tags},
-}
+_UNIVERSAL = {**{tag: tag for tag in TAGS}, **{penn: tag for tag, penn_tags in _PENN.items() for penn in penn_tags}}
 
 
 def universal_tag(tag: str) -> str:

@@ -129,12 +129,7 @@ class Packer:
         if shortened:  # the last token is a closing separator in the original's files: it stays
             tokens = (*tokens[: self.max_length - 1], tokens[-1])
         yield self.encoder.segment_of_tokens(
-            tokens,
-            document=document.id,
-            index=0,
-            origin=document.origin,
-            shortened=shortened,
-            fields=document.fields,
+            tokens, document=document.id, index=0, origin=document.origin, shortened=shortened, fields=document.fields
         )
 
     def _from_words(self, document: Document) -> Iterator[Segment]:

@@ -53,9 +53,7 @@ def draw_documents(documents: Iterable[Document], *, limit: int, seed: int) -> l
     More than one for each input, since a document may give none: its only line may be over the length.
     """
     drawn = nsmallest(
-        _FOR_EACH * limit + _AT_LEAST,
-        enumerate(documents),
-        key=lambda each: (_draw(seed, each[1].id, _WHOLE), each[0]),
+        _FOR_EACH * limit + _AT_LEAST, enumerate(documents), key=lambda each: (_draw(seed, each[1].id, _WHOLE), each[0])
     )
     return [document for _, document in sorted(drawn, key=lambda each: each[0])]
 

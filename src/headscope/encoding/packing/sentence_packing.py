@@ -46,9 +46,7 @@ class SentencePacker:
         self.seed = seed
         self.counts = SentenceCounts()
 
-    def pack(
-        self, documents: Iterable[AnnotatedDocument], *, max_inputs: int | None = None
-    ) -> Iterator[Segment]:
+    def pack(self, documents: Iterable[AnnotatedDocument], *, max_inputs: int | None = None) -> Iterator[Segment]:
         """Yield segments in the order of the corpus, at most `max_inputs` of them."""
         for document in documents:
             if max_inputs is not None and self.counts.sentences >= max_inputs:

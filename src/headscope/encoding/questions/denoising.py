@@ -58,9 +58,7 @@ class Denoising:
             return None
         share = SENTINEL_SHARE if self.by_sentinel else INFILLING_SHARE
         hidden = np.zeros(len(segment), dtype=bool)
-        hidden[places] = span_places(
-            len(places), share=share, generator=generator_of(segment, seed=self.seed)
-        )
+        hidden[places] = span_places(len(places), share=share, generator=generator_of(segment, seed=self.seed))
         spans = runs(hidden)
         if self.by_sentinel:
             spans = spans[: len(self.sentinels) - 1]  # the last sentinel closes the answer

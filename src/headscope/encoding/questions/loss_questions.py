@@ -68,9 +68,7 @@ class GivenLabels:
         if not len(targets):
             return None
         words = np.full(len(targets), NO_WORD, dtype=np.int64)
-        return Question(
-            segment=segment, targets=targets, decoder=written(segment, targets, words, start=self.start)
-        )
+        return Question(segment=segment, targets=targets, decoder=written(segment, targets, words, start=self.start))
 
 
 def written(segment: Segment, targets: NDArray[np.int64], words: NDArray[np.int64], *, start: int) -> Segment:

@@ -51,9 +51,7 @@ class MaskedTokens:
         hidden = np.sort(generator.permutation(places)[:number])
         lots = generator.random(number)
         drawn = self.ordinary[generator.integers(len(self.ordinary), size=number)]
-        shown = np.where(
-            lots < MASKED, self.mask, np.where(lots < MASKED + RANDOM, drawn, segment.ids[hidden])
-        )
+        shown = np.where(lots < MASKED, self.mask, np.where(lots < MASKED + RANDOM, drawn, segment.ids[hidden]))
         ids, targets = segment.ids.copy(), np.full(len(segment), NO_TARGET, dtype=np.int64)
         targets[hidden] = ids[hidden]
         ids[hidden] = shown

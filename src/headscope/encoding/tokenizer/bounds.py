@@ -20,16 +20,7 @@ SECONDS, LETTERS_A_SECOND = 60.0, 10_000
 """How long cutting a text may take: a minute, and longer for a long one; tokenizers cut a million letters a second."""
 _CHUNK = 256  # letters that are normalized between two looks at the clock
 _AGAIN = "use the tokenizer that the model was trained with, as save_pretrained writes it"
-_GROWTH = {
-    "Lowercase": 3,
-    "NFC": 3,
-    "NFD": 4,
-    "NFKC": 18,
-    "NFKD": 18,
-    "BertNormalizer": 4,
-    "ByteLevel": 4,
-    "Nmt": 1,
-}
+_GROWTH = {"Lowercase": 3, "NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "BertNormalizer": 4, "ByteLevel": 4, "Nmt": 1}
 _MOST_BYTE_LEVELS = 4
 _READ_AT_ONCE = ("a", "b")  # by whoever loads a tokenizer, to see what it writes
 Result = TypeVar("Result")
@@ -99,9 +90,7 @@ def check_definition(definition: Mapping[str, Any]) -> None:
     for step in _flat(definition.get("decoder"), "decoders"):
         decoded *= _growth(step) if step.get("type") == "Replace" else 1
         if decoded > MOST_DECODED:
-            raise ModelError(
-                f"the tokenizer's decoder may make over {MOST_DECODED:,} letters of one; {_AGAIN}"
-            )
+            raise ModelError(f"the tokenizer's decoder may make over {MOST_DECODED:,} letters of one; {_AGAIN}")
 
 
 def check_characters(texts: Sequence[str]) -> None:

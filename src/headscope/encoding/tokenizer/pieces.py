@@ -8,13 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from headscope.encoding.tokenizer.bounds import (
-    Normalizing,
-    check_characters,
-    has_patterns,
-    refused_panic,
-    within_time,
-)
+from headscope.encoding.tokenizer.bounds import Normalizing, check_characters, has_patterns, refused_panic, within_time
 
 
 @runtime_checkable

@@ -51,9 +51,7 @@ class SlowPieces:
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
         """Keep so many pieces: the first, or with `left` the last."""
-        kept = (
-            slice(0, max_length) if direction == "right" else slice(max(0, len(self.ids) - max_length), None)
-        )
+        kept = slice(0, max_length) if direction == "right" else slice(max(0, len(self.ids) - max_length), None)
         before = replace(self)
         self.find = lambda: (before.offsets[kept], before.word_ids[kept])
         self.__dict__.pop("_found", None)
@@ -116,9 +114,7 @@ class SlowBackend:
                 if all(len(text.offsets) == len(text) for text in texts)
                 else Spans()
             )
-            return offsets, [
-                None if source is None else texts[source[0]].word_ids[source[1]] for source in sources
-            ]
+            return offsets, [None if source is None else texts[source[0]].word_ids[source[1]] for source in sources]
 
         return SlowPieces(
             ids=[
@@ -208,6 +204,4 @@ class SlowBackend:
     def _named(self, ids: list[int]) -> list[str | None]:
         unknown = self.unknown_id()
         names = self._tokenizer.convert_ids_to_tokens(ids)
-        return [
-            None if number == unknown else self._without_marks(str(name)) for number, name in zip(ids, names)
-        ]
+        return [None if number == unknown else self._without_marks(str(name)) for number, name in zip(ids, names)]

@@ -51,12 +51,8 @@ def spelled(text: str, pieces: Sequence[str | None]) -> list[tuple[int, int]] | 
 
 def _matched(text: str, pieces: Sequence[str | None], reading: "_Reading") -> list[tuple[int, int]] | None:
     of_text, of_piece, spaces = reading
-    places = [
-        (unit, index) for index, letter in enumerate(text) for unit in of_text(letter) if not spaces(unit)
-    ]
-    units_of_pieces = [
-        None if piece is None else [u for u in of_piece(piece) if not spaces(u)] for piece in pieces
-    ]
+    places = [(unit, index) for index, letter in enumerate(text) for unit in of_text(letter) if not spaces(unit)]
+    units_of_pieces = [None if piece is None else [u for u in of_piece(piece) if not spaces(u)] for piece in pieces]
     if any(piece and not units and not spaces(piece) for units, piece in zip(units_of_pieces, pieces)):
         return None  # an accent of its own, say: it would belong nowhere
     left = len(places) - sum(len(units) for units in units_of_pieces if units is not None)
@@ -65,14 +61,9 @@ def _matched(text: str, pieces: Sequence[str | None], reading: "_Reading") -> li
     ends = list(accumulate(left if units is None else len(units) for units in units_of_pieces))
     starts = [0, *ends[:-1]]
     for units, start, end in zip(units_of_pieces, starts, ends):
-        if units is not None and any(
-            unit != letter_place[0] for unit, letter_place in zip(units, places[start:end])
-        ):
+        if units is not None and any(unit != letter_place[0] for unit, letter_place in zip(units, places[start:end])):
             return None
-    spans = [
-        (places[start][1], places[end - 1][1] + 1) if end > start else None
-        for start, end in zip(starts, ends)
-    ]
+    spans = [(places[start][1], places[end - 1][1] + 1) if end > start else None for start, end in zip(starts, ends)]
     return _with_spaces(spans, len(text))
 
 

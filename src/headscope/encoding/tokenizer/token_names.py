@@ -72,11 +72,7 @@ def joined_tokens(tokens: Sequence[str]) -> list[int]:
         tokens: one after another in a text, as `convert_ids_to_tokens` names them; what no mark tells is not joined.
     """
     words = named_tokens(tokens).words
-    return [
-        index
-        for index in range(1, len(words))
-        if words[index] is not None and words[index] == words[index - 1]
-    ]
+    return [index for index in range(1, len(words)) if words[index] is not None and words[index] == words[index - 1]]
 
 
 def _starts(tokens: Sequence[str]) -> list[bool]:

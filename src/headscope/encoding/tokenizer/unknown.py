@@ -102,10 +102,7 @@ class KnownPieces:
     def _cause(self) -> str:
         """Try what mends it: other case, else it is the vocabulary."""
         for changed, cause in (
-            (
-                self._sample.lower(),
-                "its vocabulary is lower-case (use its own lower-casing, without --cased)",
-            ),
+            (self._sample.lower(), "its vocabulary is lower-case (use its own lower-casing, without --cased)"),
             (self._sample.upper(), "its vocabulary is upper-case"),
         ):
             (pieces,) = self.encoder.pieces([changed])

@@ -62,16 +62,12 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
     headers = None
     if weights:
         if not any((folder / file).is_file() for file in (WEIGHTS, INDEX)):
-            pickled = (
-                " (its pytorch_model.bin is a pickle, which is not read)" if any(folder.glob("*.bin")) else ""
-            )
+            pickled = " (its pytorch_model.bin is a pickle, which is not read)" if any(folder.glob("*.bin")) else ""
             raise ModelError(
                 f"{shown(name)} has no weights: expected model.safetensors{pickled}; save the model with "
                 "save_pretrained, which writes safetensors"
             )
         headers = read_headers(folder)
-    check_numbers(
-        config, file=str(folder / "config.json"), tensors=None if headers is None else headers.tensors
-    )
+    check_numbers(config, file=str(folder / "config.json"), tensors=None if headers is None else headers.tensors)
     check_tokenizer(folder, tokenizer, name=name)
     return headers

@@ -12,18 +12,7 @@ from headscope.models.folder.shown import shown
 _SENTENCE_PIECE = {"sentencepiece": "sentencepiece", "google.protobuf": "protobuf"}
 _TIKTOKEN = {"tiktoken": "tiktoken"}
 # What single tokenizers in Python ask for, as their errors name it.
-_OTHERS = (
-    "fugashi",
-    "ipadic",
-    "unidic",
-    "unidic_lite",
-    "rhoknp",
-    "sacremoses",
-    "jieba",
-    "rjieba",
-    "ftfy",
-    "emoji",
-)
+_OTHERS = ("fugashi", "ipadic", "unidic", "unidic_lite", "rhoknp", "sacremoses", "jieba", "rjieba", "ftfy", "emoji")
 _TIKTOKEN_LINE = re.compile(rb"[A-Za-z0-9+/]+=* \d+\r?\n")
 
 

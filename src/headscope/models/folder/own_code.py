@@ -28,9 +28,7 @@ def refuse_own_code(config: Mapping[str, Any], tokenizer: Mapping[str, Any], *, 
     family = config.get("model_type")
     references = dict(_references(config.get("auto_map")))
     if references and not (isinstance(family, str) and family in CONFIG_MAPPING):
-        raise own_code(
-            name, f"config.json's auto_map names {shown(next(iter(references.values())), limit=60)}"
-        )
+        raise own_code(name, f"config.json's auto_map names {shown(next(iter(references.values())), limit=60)}")
     references = dict(_references(tokenizer.get("auto_map"), legacy="AutoTokenizer"))
     if "AutoTokenizer" in references and not _known_tokenizer(tokenizer.get("tokenizer_class")):
         which = shown(references["AutoTokenizer"], limit=60)

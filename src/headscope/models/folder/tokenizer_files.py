@@ -44,9 +44,7 @@ def check_tokenizer(folder: Path, config: Mapping[str, Any], *, name: str) -> No
     Raises:
         ModelError: names the file, what is wrong with it, and what to do.
     """
-    if config.get("tokenizer_class") not in _WITHOUT_FILES and not any(
-        (folder / file).is_file() for file in KNOWN
-    ):
+    if config.get("tokenizer_class") not in _WITHOUT_FILES and not any((folder / file).is_file() for file in KNOWN):
         raise ModelError(
             f"{shown(name)} has no tokenizer: expected tokenizer.json; save the tokenizer with save_pretrained into "
             "the same folder"
@@ -64,9 +62,7 @@ def check_tokenizer(folder: Path, config: Mapping[str, Any], *, name: str) -> No
         definition = read_object(path, most=MOST_BYTES, again=_AGAIN)
         missing = [part for part in ("model", "added_tokens") if part not in definition]
         if missing:
-            raise ModelError(
-                f"{shown(path)} has no {missing[0]}; expected a fast tokenizer's definition: {_AGAIN}"
-            )
+            raise ModelError(f"{shown(path)} has no {missing[0]}; expected a fast tokenizer's definition: {_AGAIN}")
         _check_tokens(definition, definition["added_tokens"], path)
         try:
             check_definition(definition)

@@ -25,7 +25,6 @@ def choose_device(device: str) -> torch.device:
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise OptionError(
-            f"--device {device!r} is not there ({str(error).splitlines()[0]}); "
-            "choose auto, cpu, cuda or cuda:0 ..."
+            f"--device {device!r} is not there ({str(error).splitlines()[0]}); choose auto, cpu, cuda or cuda:0 ..."
         ) from error
     return chosen

@@ -66,21 +66,13 @@ def load_model(
         ModelError: there is no model, no weights or no tokenizer, the family is unknown, or the hub is unreachable.
         OptionError: an unknown dtype or device.
     """
-    loaded = read_model(
-        "AutoModel", name, revision=revision, dtype=dtype, device=device, device_map=device_map
-    )
+    loaded = read_model("AutoModel", name, revision=revision, dtype=dtype, device=device, device_map=device_map)
     check_complete(loaded.name, loaded.untrained)
     return loaded
 
 
 def read_model(
-    auto: str,
-    name: str | Path | None,
-    *,
-    revision: str | None,
-    dtype: str,
-    device: str,
-    device_map: str | None = None,
+    auto: str, name: str | Path | None, *, revision: str | None, dtype: str, device: str, device_map: str | None = None
 ) -> LoadedModel:
     """Load a model by one of transformers' auto classes, also where the checkpoint lacks weights.
 

@@ -55,9 +55,7 @@ def locate(
         checked = check_folder(Path(name), weights=weights, name=str(name))
         return Path(name), Path(name).resolve().name, checked
     if str(name).startswith((".", "/", "~")) or str(name).count("/") > 1:
-        raise ModelError(
-            f"no model folder at {shown(name)}; give a folder with config.json, or a hub name as org/name"
-        )
+        raise ModelError(f"no model folder at {shown(name)}; give a folder with config.json, or a hub name as org/name")
     folder = fetch(str(name), revision=revision, weights=weights)
     return folder, str(name), check_folder(folder, weights=weights, name=str(name))
 

@@ -10,11 +10,7 @@ from contextlib import contextmanager
 def quiet_libraries() -> Iterator[None]:
     """Keep load reports, warnings and progress bars off the output; a terminal still sees a download's bar."""
     from huggingface_hub.utils import logging as hub_noise
-    from huggingface_hub.utils.tqdm import (
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-    )
+    from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
     from transformers.utils import logging as noise
 
     level, hub_level = noise.get_verbosity(), hub_noise.get_verbosity()

@@ -71,9 +71,7 @@ def check_ids(model: Any, tokenizer: Any, label: str) -> None:
         rows = model.get_input_embeddings().weight.shape[0]
     except (NotImplementedError, AttributeError):
         return  # hashed letters: every id has an embedding
-    highest = max(
-        [*tokenizer.get_vocab().values(), *(i for each in written for i in each["input_ids"])], default=0
-    )
+    highest = max([*tokenizer.get_vocab().values(), *(i for each in written for i in each["input_ids"])], default=0)
     if highest >= rows:
         raise ModelError(
             f"{shown(label)}: the tokenizer has token ids up to {highest}, and the model knows {rows}; expected the "
@@ -128,9 +126,7 @@ def _explain(error: BaseException, *, name: str, part: str = "") -> ModelError:
         )
     if "weights_only" in text or "WeightsUnpickler" in text:
         # torch's advice is to switch its guard off.
-        return ModelError(
-            f"{shown(name)} has pickled weights, which are never read; save them as safetensors"
-        )
+        return ModelError(f"{shown(name)} has pickled weights, which are never read; save them as safetensors")
     if "CONVERSION" in text:
         # What transformers calls the part of its report on weights that it could not convert.
         return ModelError(

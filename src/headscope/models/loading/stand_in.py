@@ -8,9 +8,7 @@ from headscope.models.loading.devices import choose_device
 from headscope.models.loading.load_model import LoadedModel, load_tokenizer
 
 
-def load_debug_model(
-    name: str | None = None, *, revision: str | None = None, device: str = "auto"
-) -> LoadedModel:
+def load_debug_model(name: str | None = None, *, revision: str | None = None, device: str = "auto") -> LoadedModel:
     """Make a random BERT of 3 layers x 12 heads, 144 wide as the original's `--debug`, for a model's tokenizer.
 
     The same weights every time; the real model's are not looked at.
@@ -41,8 +39,5 @@ def load_debug_model(
         torch.manual_seed(0)
         model: Any = BertModel(config)
     return LoadedModel(
-        model=model.to(target).eval(),
-        tokenizer=tokenizer,
-        name=f"debug ({label}'s tokenizer)",
-        revision=revision,
+        model=model.to(target).eval(), tokenizer=tokenizer, name=f"debug ({label}'s tokenizer)", revision=revision
     )

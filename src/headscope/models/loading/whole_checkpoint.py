@@ -39,11 +39,7 @@ def load_checkpoint(name: str | Path | None = None, *, revision: str | None = No
         config = read_config(folder)
     dtype = str(config.dtype or "float32").removeprefix("torch.")
     loaded = read_model(
-        _auto_class(config, label),
-        name,
-        revision=revision,
-        dtype=dtype if dtype in DTYPES else "float32",
-        device="cpu",
+        _auto_class(config, label), name, revision=revision, dtype=dtype if dtype in DTYPES else "float32", device="cpu"
     )
     check_complete(loaded.name, loaded.untrained)
     return loaded
@@ -59,9 +55,7 @@ def _auto_class(config: Any, label: str) -> str:
         return "AutoModel"
     for auto in _AUTO:
         classes = getattr(transformers, auto)._model_mapping.get(type(config), None)
-        if architecture in [
-            each.__name__ for each in (classes if isinstance(classes, tuple) else (classes,)) if each
-        ]:
+        if architecture in [each.__name__ for each in (classes if isinstance(classes, tuple) else (classes,)) if each]:
             return auto
     raise ModelError(
         f"{shown(label)}: its config.json names the class {shown(str(architecture))}, which none of {', '.join(_AUTO)} "

@@ -40,13 +40,7 @@ def inline(figure: matplotlib.figure.Figure, *, name: str, label: str) -> Html:
 
 
 def placed(
-    about: Context,
-    figure: Figure,
-    label: str,
-    *,
-    ending: str = "",
-    class_: str | None = None,
-    href: str | None = None,
+    about: Context, figure: Figure, label: str, *, ending: str = "", class_: str | None = None, href: str | None = None
 ) -> list[Html]:
     """Place a figure in the page, each page of it as it was written in its file, else as it would be written.
 
@@ -107,14 +101,10 @@ def _markup(about: Context, file: str, draw: Drawing) -> str:
     return markup
 
 
-def _figure(
-    markup: str, *, name: str, label: str, class_: str | None = None, href: str | None = None
-) -> Html:
+def _figure(markup: str, *, name: str, label: str, class_: str | None = None, href: str | None = None) -> Html:
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', markup)
     if box is None:
-        raise ValueError(
-            "Expected an SVG with a viewBox from matplotlib, got none; check the version of matplotlib."
-        )
+        raise ValueError("Expected an SVG with a viewBox from matplotlib, got none; check the version of matplotlib.")
     width, height = float(box.group(1)), float(box.group(2))
     body = markup[markup.index(">", markup.index("<svg")) + 1 : markup.rindex("</svg>")]
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)

@@ -34,11 +34,7 @@ def stamped(group: str, *, name: str) -> str:
         corners = np.array(re.findall(r"[-\d.]+", outline), dtype=np.float64).reshape(-1, 2)
         shape = corners - corners[0]
         index = next(
-            (
-                n
-                for n, known in enumerate(shapes)
-                if known.shape == shape.shape and np.abs(known - shape).max() < _SAME
-            ),
+            (n for n, known in enumerate(shapes) if known.shape == shape.shape and np.abs(known - shape).max() < _SAME),
             None,
         )
         if index is None:

@@ -47,9 +47,7 @@ def strip(
 def scale() -> Html:
     """Return the header of a column of strips: 0, 50 and 100%."""
     # Not in a picture, whose text would shrink with it.
-    return el(
-        "div", [el("span", words) for words in ("0", "50", "100%")], class_="strip-scale", aria_hidden="true"
-    )
+    return el("div", [el("span", words) for words in ("0", "50", "100%")], class_="strip-scale", aria_hidden="true")
 
 
 def _x(share: float) -> str:

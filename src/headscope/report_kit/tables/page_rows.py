@@ -89,10 +89,7 @@ def layer_table(kind: Kind, statistics: Sequence[str], words: Words, *, name: st
         rows.append(tuple(row))
     return Table(
         summary=f"Table: the mean over heads in each layer{kind.in_brackets}",
-        groups=(
-            ("", 1),
-            *((f"{capital(words.statistics[statistic])}, {unit(statistic)}", 4) for statistic in present),
-        ),
+        groups=(("", 1), *((f"{capital(words.statistics[statistic])}, {unit(statistic)}", 4) for statistic in present)),
         header=("layer", *("mean", "95% interval", "uniform", "n") * len(present)),
         rows=tuple(rows),
         name=name,

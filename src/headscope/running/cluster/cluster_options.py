@@ -15,9 +15,7 @@ class ClusterOptions:
         None, group="machine", help="With --engine ray: workers; as many as fit when not given."
     )
     gpus_per_worker: float | None = option(
-        None,
-        group="machine",
-        help="With --engine ray: GPUs of each worker, or a share of one; 1 where there are any.",
+        None, group="machine", help="With --engine ray: GPUs of each worker, or a share of one; 1 where there are any."
     )
     cpus_per_worker: int | None = option(
         None, group="machine", help="With --engine ray: cores of each worker; 1 when not given."
@@ -30,17 +28,13 @@ class ClusterOptions:
 
     def __post_init__(self) -> None:
         if self.workers is not None and self.workers < 1:
-            raise OptionError(
-                f"--workers {self.workers}: expected 1 or more; leave it out for as many as fit"
-            )
+            raise OptionError(f"--workers {self.workers}: expected 1 or more; leave it out for as many as fit")
         if self.cores < 1:
             raise OptionError(f"--cpus-per-worker {self.cores}: expected 1 or more")
         gpus = self.gpus_per_worker
         # A share, so that several fit on one GPU, or whole ones; half a GPU of another is no use.
         if gpus is not None and not (0 <= gpus <= 1 or gpus == int(gpus) > 0):
-            raise OptionError(
-                f"--gpus-per-worker {gpus:g}: expected 0, a share such as 0.5, or a whole number"
-            )
+            raise OptionError(f"--gpus-per-worker {gpus:g}: expected 0, a share such as 0.5, or a whole number")
 
     @property
     def cores(self) -> int:

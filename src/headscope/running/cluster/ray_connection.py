@@ -56,9 +56,7 @@ class RayConnection:
                 "address, or leave it out for one on this machine"
             ) from None
         finally:
-            with suppress(
-                ValueError, TypeError
-            ):  # another thread than the main one, or a handler that is not Python's
+            with suppress(ValueError, TypeError):  # another thread than the main one, or a handler that is not Python's
                 signal.signal(signal.SIGTERM, before)
         return self
 

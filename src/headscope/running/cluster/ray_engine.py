@@ -86,16 +86,12 @@ class RayEngine:
         gpus = self._connection.gpus_per_worker()
         options = shared_options(run.options)
         if options.device == "auto" and not gpus:
-            options = replace(
-                options, device="cpu"
-            )  # with auto, all workers of a node would share its first GPU
+            options = replace(options, device="cpu")  # with auto, all workers of a node would share its first GPU
         self._run = WorkersRun(
             options=options, text=(text.get("documents", 0), text.get("hash", "")), signature=run.signature
         )
 
-    def nodes(
-        self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int
-    ) -> Iterator[ShardNode]:
+    def nodes(self, stage: str, scan_name: str, shards: Iterator[Shard], *, first: int) -> Iterator[ShardNode]:
         """Yield what shards add up to, as `ShardExecutor` says.
 
         Raises:

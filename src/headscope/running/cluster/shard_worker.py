@@ -73,14 +73,9 @@ class ShardWorker:
             HeadscopeError: it cannot be prepared here, or is another than the one that was told of.
         """
         run = prepare_model_run(self._run_description.options, text_read=self._run_description.text)
-        signature_here, signature_there = (
-            _essential(run.signature),
-            _essential(self._run_description.signature),
-        )
+        signature_here, signature_there = (_essential(run.signature), _essential(self._run_description.signature))
         if signature_here != signature_there:
-            differing = ", ".join(
-                name for name in signature_there if signature_here.get(name) != signature_there[name]
-            )
+            differing = ", ".join(name for name in signature_there if signature_here.get(name) != signature_there[name])
             raise ModelError(
                 f"a worker of the cluster would compute something else than was asked for: {differing} differs there; "
                 "give all nodes the same files, and the same versions of headscope, torch and transformers"
@@ -98,9 +93,7 @@ class ShardWorker:
     def shard(self, stage: str, scan_name: str, shard: Shard) -> State:
         """Return the state of what one shard adds up to."""
         scan = self._scan(stage, scan_name)
-        return compute_shard(
-            shard, scan.source, scan.sums, layout_accumulators=scan.layout_accumulators
-        ).state()
+        return compute_shard(shard, scan.source, scan.sums, layout_accumulators=scan.layout_accumulators).state()
 
     def join(self, stage: str, scan_name: str, *states: State) -> State:
         """Return the state of several shards that follow one another."""

@@ -59,12 +59,7 @@ def ends_of(interval: Interval, index: Any, value: str = "value", prefix: str = 
 
 
 def ratio_interval(
-    sums: NDArray[Any],
-    counts: NDArray[Any],
-    *,
-    scale: Scale,
-    documents: int | None = None,
-    confidence: float = 0.95,
+    sums: NDArray[Any], counts: NDArray[Any], *, scale: Scale, documents: int | None = None, confidence: float = 0.95
 ) -> Interval:
     """Mean over what was counted, with its interval over documents.
 
@@ -81,9 +76,7 @@ def ratio_interval(
         neither all right nor all wrong.
     """
     if sums.ndim == 1:
-        column = ratio_interval(
-            sums[:, None], counts[:, None], scale=scale, documents=documents, confidence=confidence
-        )
+        column = ratio_interval(sums[:, None], counts[:, None], scale=scale, documents=documents, confidence=confidence)
         return mapped(column, lambda ends: ends[..., 0])
     estimate = ratio(sums, counts)
     if documents is not None:
@@ -155,9 +148,7 @@ def doubted(estimate: Estimate, questions: NDArray[Any]) -> Estimate:
         questions: the number of questions, broadcastable to the estimate.
     """
     one_answer = 1.0 / np.maximum(np.broadcast_to(questions, estimate.value.shape), 1.0)
-    return Estimate(
-        estimate.value, np.hypot(estimate.error, one_answer), estimate.freedom, estimate.documents
-    )
+    return Estimate(estimate.value, np.hypot(estimate.error, one_answer), estimate.freedom, estimate.documents)
 
 
 def mean_interval(sums: NDArray[Any], counts: NDArray[Any]) -> Interval:

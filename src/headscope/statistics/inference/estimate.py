@@ -134,10 +134,7 @@ def averaged(estimate: Estimate) -> Estimate:
 
 
 def moved(
-    value: NDArray[np.float64],
-    moves: NDArray[np.float64],
-    sizes: NDArray[np.float64],
-    present: NDArray[np.bool_],
+    value: NDArray[np.float64], moves: NDArray[np.float64], sizes: NDArray[np.float64], present: NDArray[np.bool_]
 ) -> Estimate:
     """Turn what each document moves into an error with its degrees of freedom.
 

@@ -65,14 +65,10 @@ def _wilson(
 ) -> NDArray[np.float64]:
     """Return the end of Wilson's score interval that lies so many errors away, below where it is negative."""
     pull = reach**2 / answers
-    return (share + pull / 2 + reach * np.sqrt(share * (1 - share) / answers + pull / (4 * answers))) / (
-        1 + pull
-    )
+    return (share + pull / 2 + reach * np.sqrt(share * (1 - share) / answers + pull / (4 * answers))) / (1 + pull)
 
 
-def _reaches(
-    estimate: Estimate, confidence: float, *, bend: NDArray[np.float64], unseen: NDArray[np.float64]
-) -> Ends:
+def _reaches(estimate: Estimate, confidence: float, *, bend: NDArray[np.float64], unseen: NDArray[np.float64]) -> Ends:
     """Return how many errors an interval reaches down and up.
 
     Args:
@@ -93,9 +89,7 @@ def _reaches(
     return times * (1 + down), times * (1 + up)
 
 
-def assumed_skew(
-    estimate: Estimate, unseen: NDArray[np.float64] | float = UNSEEN_TAIL
-) -> NDArray[np.float64]:
+def assumed_skew(estimate: Estimate, unseen: NDArray[np.float64] | float = UNSEEN_TAIL) -> NDArray[np.float64]:
     """Return the skewness of an estimate with that which its documents do not show.
 
     Args:

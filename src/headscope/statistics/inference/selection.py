@@ -13,14 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.statistics.inference.confidence import (
-    Interval,
-    doubted,
-    ends_of,
-    interval_of,
-    mapped,
-    ratio_interval,
-)
+from headscope.statistics.inference.confidence import Interval, doubted, ends_of, interval_of, mapped, ratio_interval
 from headscope.statistics.inference.cross_fitted import cross_fitted, cross_fitted_difference
 from headscope.statistics.inference.estimate import Estimate, averaged, ratio
 
@@ -112,18 +105,11 @@ def same_data(hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None
     unscored = np.full((0, *counts.shape), np.nan)
     no_held_out = Interval(nothing, nothing, nothing)
     accuracy = accuracy_of(hits, named, counts)
-    return Chosen(
-        accuracy, accuracy, no_held_out, named, nothing, unscored, np.broadcast_to(named, (1, *counts.shape))
-    )
+    return Chosen(accuracy, accuracy, no_held_out, named, nothing, unscored, np.broadcast_to(named, (1, *counts.shape)))
 
 
 def held_out(
-    hits: NDArray[Any],
-    counts: NDArray[Any],
-    *,
-    by: int | None = None,
-    splits: int = SPLITS,
-    seed: int = 0,
+    hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None, splits: int = SPLITS, seed: int = 0
 ) -> Chosen:
     """Choose on one half of the documents and score on the other, both ways, averaged over splits.
 
@@ -168,9 +154,7 @@ def held_out(
     return Chosen(value, accuracy_of(hits, named, counts), choice, named, share, scored, picked)
 
 
-def both_ways(
-    hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None, seed: int = 0
-) -> dict[str, Chosen]:
+def both_ways(hits: NDArray[Any], counts: NDArray[Any], *, by: int | None = None, seed: int = 0) -> dict[str, Chosen]:
     """Return the `held-out` and the `same-data` selection by these names; arguments as in `held_out`."""
     return {"held-out": held_out(hits, counts, by=by, seed=seed), "same-data": same_data(hits, counts, by=by)}
 
@@ -188,11 +172,7 @@ def accuracy_of(hits: NDArray[Any], named: NDArray[np.int64], counts: NDArray[An
 
 
 def beside_rival(
-    hits: NDArray[Any],
-    chosen: Chosen,
-    rivals: NDArray[Any],
-    rival: Chosen,
-    counts: NDArray[Any],
+    hits: NDArray[Any], chosen: Chosen, rivals: NDArray[Any], rival: Chosen, counts: NDArray[Any]
 ) -> Contest:
     """Score the named candidate and a rival on the same documents: those that chose neither.
 
@@ -208,9 +188,7 @@ def beside_rival(
         counts: questions, `[group, item]`.
     """
     with_candidate = chosen.scores
-    number = [
-        (with_candidate & (rival.picked == candidate)).sum((0, 1)) for candidate in range(rivals.shape[1])
-    ]
+    number = [(with_candidate & (rival.picked == candidate)).sum((0, 1)) for candidate in range(rivals.shape[1])]
     named = np.where(rival.candidate < 0, -1, np.argmax(number, axis=0))
     times = (with_candidate & (rival.picked == named)).sum(0)
     candidate_hits, rival_hits = _of(hits, chosen.candidate), _of(rivals, named)

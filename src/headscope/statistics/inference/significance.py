@@ -93,12 +93,7 @@ def against_every(hits: NDArray[Any], rivals: NDArray[Any], counts: NDArray[Any]
 
 
 def selection_p(
-    hits: NDArray[Any],
-    rivals: NDArray[Any],
-    counts: NDArray[Any],
-    *,
-    orders: int = ORDERS,
-    seed: int = 0,
+    hits: NDArray[Any], rivals: NDArray[Any], counts: NDArray[Any], *, orders: int = ORDERS, seed: int = 0
 ) -> NDArray[np.float64]:
     """Test whether choosing the best candidate beats every rival out of sample, `[item]`.
 
@@ -128,8 +123,7 @@ def selection_p(
     for item in np.flatnonzero((counts > 0).sum(0) >= FEWEST_DOCUMENTS):
         hits_of_item = np.ascontiguousarray(hits[:, :, item])
         chosen = np.stack(
-            [hits_of_item[order].cumsum(0, dtype=np.float64)[first - 1 : -1].argmax(1) for order in drawn],
-            axis=1,
+            [hits_of_item[order].cumsum(0, dtype=np.float64)[first - 1 : -1].argmax(1) for order in drawn], axis=1
         )
         right = hits_of_item[tested, chosen]
         questions = counts[:, item][tested][:, :, None]

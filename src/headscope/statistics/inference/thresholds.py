@@ -34,9 +34,7 @@ def passing(
     passes, required = beyond(widest) & tested, int(tested.sum())
     while passes.sum() < required:
         required = int(passes.sum())
-        passes = (
-            beyond(interval_at(1 - level * required / tested.sum())) & tested if required else passes & False
-        )
+        passes = beyond(interval_at(1 - level * required / tested.sum())) & tested if required else passes & False
     passed = np.full(tested.shape, None, dtype=object)
     passed[tested] = passes[tested]
     return passed

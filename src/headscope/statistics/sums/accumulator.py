@@ -189,9 +189,7 @@ class Accumulator(ABC):
 
     def described(self) -> str:
         """Describe what the sums are over, for the error of `merge`."""
-        plain = [
-            f"{name} {value}" for name, value in self.settings().items() if not isinstance(value, np.ndarray)
-        ]
+        plain = [f"{name} {value}" for name, value in self.settings().items() if not isinstance(value, np.ndarray)]
         return f"{self.layout} with {', '.join(plain)}" if plain else str(self.layout)
 
     def merge(self, other: Any) -> None:

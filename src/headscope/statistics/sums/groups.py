@@ -148,9 +148,7 @@ class GroupedSums:
 
     def _of(self, key: str) -> dict[str, NDArray[Any]]:
         if key not in self._sums:
-            self._sums[key] = {
-                name: np.zeros(shape, dtype=self.dtypes[name]) for name, shape in self.shapes.items()
-            }
+            self._sums[key] = {name: np.zeros(shape, dtype=self.dtypes[name]) for name, shape in self.shapes.items()}
         return self._sums[key]
 
     def _add(self, key: str, values: Mapping[str, NDArray[Any]]) -> None:

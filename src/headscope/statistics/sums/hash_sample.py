@@ -66,10 +66,7 @@ class HashSample:
         self._numbers: dict[SegmentName, int] = {}
 
     def offer(
-        self,
-        items: NDArray[Any],
-        segments: Sequence[SegmentName],
-        vectors: Mapping[str, NDArray[Any]] | None = None,
+        self, items: NDArray[Any], segments: Sequence[SegmentName], vectors: Mapping[str, NDArray[Any]] | None = None
     ) -> None:
         """Add items; those whose hashes are among the smallest of their cell are kept.
 
@@ -96,9 +93,7 @@ class HashSample:
         items = items.copy()
         items["segment"] = numbers[items["segment"]]
         self._waiting.append((items, vectors))
-        if sum(_size(*offered) for offered in self._waiting) > max(
-            _LEAST_WAITING, _size(self._items, self._vectors)
-        ):
+        if sum(_size(*offered) for offered in self._waiting) > max(_LEAST_WAITING, _size(self._items, self._vectors)):
             self._settle()
 
     def sampled(self) -> Sampled:

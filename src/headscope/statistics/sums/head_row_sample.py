@@ -43,13 +43,7 @@ class HeadRowSample(HashSample):
     """
 
     def __init__(
-        self,
-        layout: Sequence[KindLayout],
-        dtype: DTypeLike,
-        *,
-        seed: int,
-        most: int,
-        cells: tuple[int, ...] = (),
+        self, layout: Sequence[KindLayout], dtype: DTypeLike, *, seed: int, most: int, cells: tuple[int, ...] = ()
     ) -> None:
         self.seed = seed
         self._shapes: dict[str, tuple[int, ...]] = {}

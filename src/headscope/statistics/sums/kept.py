@@ -64,9 +64,7 @@ class Kept:
             sizes = {"layer": part.layers, "head": part.heads, "head+1": part.heads + 1, "kind": None}
             for axis in self.axes:
                 if isinstance(axis, str) and axis not in sizes:
-                    raise ValueError(
-                        f"{name} has an axis {axis!r}; expected a size, or one of {', '.join(sizes)}"
-                    )
+                    raise ValueError(f"{name} has an axis {axis!r}; expected a size, or one of {', '.join(sizes)}")
             axes = (sizes[axis] if isinstance(axis, str) else axis for axis in self.axes)
             yield f"{name}.{part.kind}", replace(self, axes=tuple(size for size in axes if size is not None))
 

@@ -17,9 +17,7 @@ from headscope.statistics.sums.row_hashes import head_keys, row_keys
 
 _LARGEST = torch.iinfo(torch.int64).max
 _SIGN = torch.iinfo(torch.int64).min
-_MULTIPLIERS = tuple(
-    int(np.uint64(each).astype(np.int64)) for each in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
-)
+_MULTIPLIERS = tuple(int(np.uint64(each).astype(np.int64)) for each in (0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +125,7 @@ def in_signed_order(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 
 def hashes_on_device(
-    keys: NDArray[np.uint64],
-    positions: NDArray[np.int64],
-    *,
-    device: torch.device,
-    kind: str,
-    layer: int,
-    heads: int,
+    keys: NDArray[np.uint64], positions: NDArray[np.int64], *, device: torch.device, kind: str, layer: int, heads: int
 ) -> Tensor:
     """Return what `row_hashes` does, `[segment, head, row]` in signed order, computed on a device."""
     by_row = sent(torch.from_numpy(row_keys(keys, positions).view(np.int64)), device)

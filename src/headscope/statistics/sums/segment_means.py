@@ -60,15 +60,11 @@ class SegmentSums:
             for name in names:
                 indices = sorted(self._sums[name, kind])
                 array = self._copied[name, kind].array
-                arrays.append(
-                    array if indices == layers else array[:, [indices.index(layer) for layer in layers]]
-                )
+                arrays.append(array if indices == layers else array[:, [indices.index(layer) for layer in layers]])
             yield kind, layers, tuple(arrays)
 
 
-def segment_means(
-    sums: NDArray[np.float64], rows: NDArray[Any]
-) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+def segment_means(sums: NDArray[np.float64], rows: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
     """Return the mean over the rows of each segment, 0 where it has none, and 1 for each segment that has some.
 
     Args:

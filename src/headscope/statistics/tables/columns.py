@@ -21,16 +21,12 @@ PLACE = (KIND, LAYER, HEAD)
 Q_VALUE = Column("q_value", "false discovery rate at which it is found", missing="not tested", bounds=SHARE)
 
 
-def text(
-    name: str, meaning: str, *, missing: str = "", choices: tuple[str, ...] = (), others: bool = False
-) -> Column:
+def text(name: str, meaning: str, *, missing: str = "", choices: tuple[str, ...] = (), others: bool = False) -> Column:
     """Return a column of words."""
     return Column(name, meaning, "text", missing=missing, choices=choices, others=others)
 
 
-def share(
-    name: str, meaning: str, *, missing: str = "", unless: tuple[str, tuple[str, ...]] | None = None
-) -> Column:
+def share(name: str, meaning: str, *, missing: str = "", unless: tuple[str, tuple[str, ...]] | None = None) -> Column:
     """Return a column of shares, from 0 to 1."""
     return Column(name, meaning, unit="share", missing=missing, bounds=SHARE, unless=unless)
 
@@ -123,12 +119,7 @@ def estimate(
 
 
 def shares(
-    name: str,
-    meaning: str,
-    *,
-    prefix: str = "",
-    unless: tuple[str, tuple[str, ...]] | None = None,
-    missing: str = "",
+    name: str, meaning: str, *, prefix: str = "", unless: tuple[str, tuple[str, ...]] | None = None, missing: str = ""
 ) -> tuple[Column, Column, Column]:
     """Return a column of shares and the two of its interval."""
     return estimate(name, meaning, unit="share", prefix=prefix, bounds=SHARE, unless=unless, missing=missing)

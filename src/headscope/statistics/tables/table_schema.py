@@ -50,9 +50,7 @@ class Column:
 
     def __post_init__(self) -> None:
         if self.dtype not in DTYPES:
-            raise ValueError(
-                f"column {self.name}: expected a dtype out of {', '.join(DTYPES)}; came {self.dtype!r}"
-            )
+            raise ValueError(f"column {self.name}: expected a dtype out of {', '.join(DTYPES)}; came {self.dtype!r}")
 
 
 @dataclass(frozen=True, kw_only=True)

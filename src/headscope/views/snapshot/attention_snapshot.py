@@ -146,13 +146,9 @@ class KindMaps:
                 f"{n_heads} heads of {self.kind} attention"
             )
         if self.roles and (len(self.roles) != n_layers or any(len(row) != n_heads for row in self.roles)):
-            raise InputError(
-                f"expected a role (or None) for each of {n_layers} x {n_heads} {self.kind} heads"
-            )
+            raise InputError(f"expected a role (or None) for each of {n_layers} x {n_heads} {self.kind} heads")
         if self.neuron and len(self.neuron) != n_layers:
-            raise InputError(
-                f"expected queries and keys of {n_layers} layers, got those of {len(self.neuron)}"
-            )
+            raise InputError(f"expected queries and keys of {n_layers} layers, got those of {len(self.neuron)}")
         self._check_weights()
 
     @property

@@ -125,9 +125,7 @@ class AttentionReader:
         kept = KeptLayers(wanted, neuron=neuron)
         model = self.model
         device = device_of(model)
-        inputs = {
-            name: tensor.to(device) for name, tensor in reading.inputs(self.encoder, self.anatomy).items()
-        }
+        inputs = {name: tensor.to(device) for name, tensor in reading.inputs(self.encoder, self.anatomy).items()}
         if self.anatomy.path == "fallback":
             with eager_evaluation(model), torch.inference_mode():
                 for site, weights in fallback_weights(model, self.anatomy, inputs):
@@ -163,9 +161,7 @@ class AttentionReader:
             reason = DIFFERENT
         weights = np.stack([kept.weights[part.kind, layer] for layer in layers])
         axis = None if keys is None else keys.axis
-        if sinks := {
-            layer: kept.sinks[part.kind, layer] for layer in layers if (part.kind, layer) in kept.sinks
-        }:
+        if sinks := {layer: kept.sinks[part.kind, layer] for layer in layers if (part.kind, layer) in kept.sinks}:
             nothing = np.zeros(weights.shape[1:3], dtype=np.float32)  # a layer without one puts nothing there
             beside = np.stack([sinks.get(layer, nothing) for layer in layers])
             weights = np.concatenate([weights, beside[..., None]], axis=3)

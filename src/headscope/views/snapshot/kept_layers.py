@@ -32,9 +32,7 @@ class KeptLayers:
         self.neuron: dict[tuple[str, int], NeuronLayer | None] = {}
         self.written: dict[tuple[str, int], OutputNorms] = {}
 
-    def keep(
-        self, site: CallSite, weights: Tensor, sink: Tensor | None, call: AttentionCall | None = None
-    ) -> None:
+    def keep(self, site: CallSite, weights: Tensor, sink: Tensor | None, call: AttentionCall | None = None) -> None:
         """Take one layer's weights, `[1, head, query, key]`, and those of its sink, `[1, head, query]`."""
         key = site.kind, site.layer + 1
         if key[1] not in self.wanted[site.kind]:

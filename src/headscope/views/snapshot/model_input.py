@@ -104,9 +104,7 @@ def read(loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy, request: Readi
     return Reading(source, _written(encoder, begun, new, typed=typed))
 
 
-def inputs_of(
-    encoder: Encoder, anatomy: Anatomy, source: Segment, target: Segment | None
-) -> Mapping[str, Tensor]:
+def inputs_of(encoder: Encoder, anatomy: Anatomy, source: Segment, target: Segment | None) -> Mapping[str, Tensor]:
     """Return the model's arguments for one input without padding."""
     decoders = None if target is None else [target]
     return model_inputs([source], anatomy, encoder.vocabulary, decoders=decoders)[1]
@@ -124,12 +122,7 @@ def _decoder_text(
 
 
 def _written(
-    encoder: Encoder,
-    begun: Segment,
-    new: list[int],
-    *,
-    segment_b: int | None = None,
-    typed: Mapping[int, str],
+    encoder: Encoder, begun: Segment, new: list[int], *, segment_b: int | None = None, typed: Mapping[int, str]
 ) -> TextInput:
     whole = continued(encoder, begun, new)
     generated = len(begun) if new else None
@@ -139,9 +132,7 @@ def _written(
 
 def _most(loaded: LoadedModel, anatomy: Anatomy, request: ReadingRequest) -> int:
     if request.too_long not in TOO_LONG:
-        raise OptionError(
-            f"--too-long {request.too_long!r} is not known; choose one of {', '.join(TOO_LONG)}"
-        )
+        raise OptionError(f"--too-long {request.too_long!r} is not known; choose one of {', '.join(TOO_LONG)}")
     if request.generate < 0:
         raise OptionError(f"--generate {request.generate} is no number of tokens; expected 0 or more")
     most = longest_input(loaded, anatomy)

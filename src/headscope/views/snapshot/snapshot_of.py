@@ -20,13 +20,7 @@ _RAW = (*_ATTENTION, "tokens", "encoder_tokens", "decoder_tokens", "sentence_b_s
 """What goes with attention that is there already."""
 
 
-def reader_of(
-    model: Any = None,
-    *,
-    tokenizer: Any = None,
-    writes: bool = False,
-    **loading: Any,
-) -> AttentionReader:
+def reader_of(model: Any = None, *, tokenizer: Any = None, writes: bool = False, **loading: Any) -> AttentionReader:
     """Return a model ready to be looked at.
 
     Args:

@@ -52,17 +52,12 @@ def clear(entity: Entity, relation: str, place: Place, *, entities: Sequence[Ent
         return last.relation in SUBJECTS and relation in (*SUBJECTS, "nmod:poss")
     if relation in SUBJECTS and last.relation in SUBJECTS and last.main:
         return all(
-            seen.relation not in CORE
-            for other in rivals
-            for seen in other.mentions
-            if seen.sentence == sentence - 1
+            seen.relation not in CORE for other in rivals for seen in other.mentions if seen.sentence == sentence - 1
         )
     return False
 
 
-def _rivals(
-    entity: Entity, relation: str, place: Place, *, entities: Sequence[Entity], sentence: int
-) -> list[Entity]:
+def _rivals(entity: Entity, relation: str, place: Place, *, entities: Sequence[Entity], sentence: int) -> list[Entity]:
     return [
         other
         for other in entities

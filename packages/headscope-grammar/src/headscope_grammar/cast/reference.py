@@ -88,9 +88,7 @@ class Speaker:
         if ref.form == "pronoun":
             return word(pronoun(entity.agreement, relation), "PRON")
         if not entity.mentions:
-            return self._introduce(
-                entity, replace(ref, form="name") if relation == "nmod:poss" else ref, relation
-            )
+            return self._introduce(entity, replace(ref, form="name") if relation == "nmod:poss" else ref, relation)
         allowed = (
             not ref.after
             and ref.form in ("any", "brief", "objective")
@@ -180,9 +178,7 @@ class Speaker:
                 options += ["general"] * 2
         chosen = rng.choice(options)
         if chosen == "name":
-            full = (
-                rng.random() < 0.2 and ref.form != "name" and entity.mentions[-1].sentence < self.sentence - 1
-            )
+            full = rng.random() < 0.2 and ref.form != "name" and entity.mentions[-1].sentence < self.sentence - 1
             return noun_phrases.proper(entity, full=full)
         if chosen == "general":
             entity.shown = True

@@ -119,18 +119,11 @@ class Scene:
     def known(self) -> list[Entity]:
         """Return the things, animals and groups that the document has spoken of and that still exist."""
         return [
-            one
-            for one in self.things
-            if not one.gone and (one.mentions or (one is self.pet and self.cast[0].mentions))
+            one for one in self.things if not one.gone and (one.mentions or (one is self.pet and self.cast[0].mentions))
         ]
 
     def thing(
-        self,
-        kind: str,
-        *,
-        plural: bool | None = None,
-        owner: Entity | None = None,
-        choice: Sequence[Noun] = (),
+        self, kind: str, *, plural: bool | None = None, owner: Entity | None = None, choice: Sequence[Noun] = ()
     ) -> Entity:
         """Bring a new thing, animal or group of people into the document; of `choice`, if that is given."""
         rng = self.rng
@@ -164,13 +157,9 @@ class Scene:
         known = [one for one in self.places if _fits(one, indoors)]
         if known and self.chance(0.3 + 0.2 * len(known)):
             return self.rng.choice(known)
-        noun = self.drawn.noun(
-            [noun for noun in nouns("place") if indoors is None or noun.indoors == indoors]
-        )
+        noun = self.drawn.noun([noun for noun in nouns("place") if indoors is None or noun.indoors == indoors])
         compound = self.drawn.compound(noun) if self.chance(0.3) else ""
-        entity = self._entity(
-            "place", noun=noun, adjectives=self.drawn.adjectives("place"), compound=compound
-        )
+        entity = self._entity("place", noun=noun, adjectives=self.drawn.adjectives("place"), compound=compound)
         self.places.append(entity)
         return entity
 

@@ -29,9 +29,7 @@ class Move:
         return replace(self, clause=self.clause.plus(*edges))
 
 
-def fill(
-    scene: Scene, frame: Frame, subject: Entity, exclude: Sequence[Entity]
-) -> tuple[Entity | None, bool]:
+def fill(scene: Scene, frame: Frame, subject: Entity, exclude: Sequence[Entity]) -> tuple[Entity | None, bool]:
     """Return a frame's object, and whether the frame can be filled at all."""
     if not frame.object:
         return None, True
@@ -46,9 +44,7 @@ def plain(scene: Scene, subject: Entity, exclude: Sequence[Entity] = (), *, uses
     """A verb with its object, if it takes one: `carried the box`, `slept`, `waited for Tom`."""
     kind = "person" if subject.kind == "person" else subject.kind
     table = scene.rng.choices(("frames", "complements"), (0.8, 0.2))[0]
-    frame = scene.frame((table,), subject=kind, uses=uses) or scene.frame(
-        ("frames",), subject=kind, uses=uses
-    )
+    frame = scene.frame((table,), subject=kind, uses=uses) or scene.frame(("frames",), subject=kind, uses=uses)
     if frame is None:
         return None
     thing, filled = fill(scene, frame, subject, exclude)
@@ -135,9 +131,7 @@ def placing(scene: Scene, subject: Entity, exclude: Sequence[Entity] = ()) -> Mo
     scene.placed = True
     verb = scene.rng.choice(words("placing", "verbs"))
     where = with_case("in" if into else "on", Ref(who=target, form="noun"))
-    clause = Clause(
-        verb=verb, subject=Ref(who=subject), complements=(("obj", Ref(who=thing)), ("obl", where))
-    )
+    clause = Clause(verb=verb, subject=Ref(who=subject), complements=(("obj", Ref(who=thing)), ("obl", where)))
     return Move(clause=clause, uses="d", who=(subject, thing, target))
 
 
@@ -162,14 +156,8 @@ def passive(scene: Scene, subject: Entity, exclude: Sequence[Entity] = ()) -> Mo
     scene.verbs.add(frame.verb)
     complements: tuple[Edge, ...] = ()
     if frame.particle:
-        complements = (
-            ("compound:prt", word(frame.particle, "ADV" if frame.particle in _ADVERBS else "ADP")),
-        )
+        complements = (("compound:prt", word(frame.particle, "ADV" if frame.particle in _ADVERBS else "ADP")),)
     if agent is not None:
         complements += (("obl:agent", with_case("by", Ref(who=agent))),)
     clause = Clause(verb=frame.verb, subject=Ref(who=thing), complements=complements, passive=True)
-    return Move(
-        clause=clause,
-        uses="x" + ("d" if "d" in frame.uses else ""),
-        who=(thing, *((agent,) if agent else ())),
-    )
+    return Move(clause=clause, uses="x" + ("d" if "d" in frame.uses else ""), who=(thing, *((agent,) if agent else ())))

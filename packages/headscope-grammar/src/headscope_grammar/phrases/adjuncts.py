@@ -10,20 +10,7 @@ from headscope_grammar.phrases.times import case, manner, set_off, time
 from headscope_grammar.tree import Edge, Ref, with_case, word
 from headscope_grammar.words.lexicon import words
 
-_HINDERED = (
-    "wait",
-    "stay",
-    "hurry",
-    "return",
-    "stop",
-    "cancel",
-    "drive",
-    "arrive",
-    "leave",
-    "disappear",
-    "sit",
-    "run",
-)
+_HINDERED = ("wait", "stay", "hurry", "return", "stop", "cancel", "drive", "arrive", "leave", "disappear", "sit", "run")
 
 
 _LASTING = ("be", "seem", "appear", "look", "feel", "know", "like", "trust")
@@ -70,9 +57,7 @@ def adorned(scene: Scene, move: Move, *, front: bool = True, most: int = 2, fini
     heavy = any(isinstance(child, Ref) and child.after for _, child in move.clause.complements)
     for _ in range(scene.rng.choices(range(most + 1), (0.25, 0.45, 0.3)[: most + 1])[0]):
         clause = move.clause
-        room = _Room(
-            front=front and not clause.fronted, middle=finite and not clause.adverbs, behind=not heavy
-        )
+        room = _Room(front=front and not clause.fronted, middle=finite and not clause.adverbs, behind=not heavy)
         made = scene.rng.choice(_ADJUNCTS)(scene, move, room)
         move = replace(move, clause=made or clause)
     return move
@@ -154,13 +139,7 @@ def _also(scene: Scene, move: Move, room: _Room) -> Clause | None:
 
 def _with_whom(scene: Scene, move: Move, room: _Room) -> Clause | None:
     who = move.who[0]
-    if (
-        scene.joined
-        or not room.behind
-        or len(move.who) > 1
-        or "d" not in move.uses
-        or not set("lg") & set(move.uses)
-    ):
+    if scene.joined or not room.behind or len(move.who) > 1 or "d" not in move.uses or not set("lg") & set(move.uses):
         return None
     friend = scene.person(exclude=move.who)
     if friend is None or who.kind != "person" or who.members:

@@ -108,9 +108,7 @@ def chain(clause: Clause, form: Form, agreement: str) -> list[tuple[str, str]]:
         lemmas.insert(0, ("do", "aux"))
         shapes.insert(0, form.tense)
         shapes[-1] = "bare"
-    return [
-        (_inflected(lemma, shape, agreement), relation) for (lemma, relation), shape in zip(lemmas, shapes)
-    ]
+    return [(_inflected(lemma, shape, agreement), relation) for (lemma, relation), shape in zip(lemmas, shapes)]
 
 
 def _inflected(lemma: str, shape: str, agreement: str) -> str:
@@ -129,9 +127,7 @@ def agreement_of(child: Node | Ref | None) -> str:
     return "n"
 
 
-def build(
-    clause: Clause, form: Form, *, speaker: Entity | None = None, hearer: Entity | None = None
-) -> Node | Ref:
+def build(clause: Clause, form: Form, *, speaker: Entity | None = None, hearer: Entity | None = None) -> Node | Ref:
     """Return a clause as a tree, its verb (or predicate) at the top.
 
     Args:

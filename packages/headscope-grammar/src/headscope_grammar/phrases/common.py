@@ -24,16 +24,4 @@ def bare(move: Move, tense: str, *, perfect: bool = False, negated: bool = False
     return node
 
 
-CAUSES = (
-    "tired",
-    "hungry",
-    "ill",
-    "busy",
-    "bored",
-    "lonely",
-    "excited",
-    "nervous",
-    "curious",
-    "worried",
-    "angry",
-)
+CAUSES = ("tired", "hungry", "ill", "busy", "bored", "lonely", "excited", "nervous", "curious", "worried", "angry")

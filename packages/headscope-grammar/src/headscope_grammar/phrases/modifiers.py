@@ -40,11 +40,7 @@ def decorated(scene: Scene, move: Move) -> Move:
 def modified(scene: Scene, ref: Ref, exclude: Sequence[Entity]) -> Ref:
     """Return an open place with one modifier, or as it was if none suits."""
     entity: Entity = ref.who
-    if (
-        entity.person == 1
-        or entity.members
-        or (entity.owner is not None and not (entity.kin and entity.mentions))
-    ):
+    if entity.person == 1 or entity.members or (entity.owner is not None and not (entity.kin and entity.mentions)):
         return ref
     named = entity.kind == "person" and not entity.title and bool(entity.name)
     by_name = named and (entity.named or not entity.mentions) and not entity.kin
@@ -91,9 +87,7 @@ def near_phrase(scene: Scene, entity: Entity, exclude: Sequence[Entity]) -> Edge
     preposition = scene.rng.choice(("near", "beside", "behind", "opposite"))
     spot = scene.rng.choice(("window", "door", "wall", "gate", "entrance"))
     spot = (
-        scene.rng.choice(("river", "lake", "road", "square"))
-        if entity.kind in ("place", "building", "plant")
-        else spot
+        scene.rng.choice(("river", "lake", "road", "square")) if entity.kind in ("place", "building", "plant") else spot
     )
     return ("nmod", with_case(preposition, word(spot, "NOUN", ("det", word("the", "DET")))))
 

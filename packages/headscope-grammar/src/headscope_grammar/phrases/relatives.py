@@ -51,9 +51,7 @@ def object_relative(scene: Scene, entity: Entity, exclude: Sequence[Entity]) -> 
         return None
     human = entity.kind in ("person", "people")
     named = human and entity.name
-    pronoun = scene.rng.choice(
-        ("whom",) if named else ("whom", "that", "") if human else ("that", "which", "", "")
-    )
+    pronoun = scene.rng.choice(("whom",) if named else ("whom", "that", "") if human else ("that", "which", "", ""))
     scene.use("relative: object" if pronoun else "relative: object without pronoun")
     fronted: tuple[Edge, ...] = (("obj", word(pronoun, "PRON")),) if pronoun else ()
     clause = Clause(verb=frame, subject=Ref(who=doer), fronted=fronted)
@@ -106,9 +104,7 @@ def with_whom(scene: Scene, entity: Entity, exclude: Sequence[Entity]) -> Edge |
     if doer is None:
         return None
     scene.use("relative: preposition and pronoun")
-    verb, preposition = scene.rng.choice(
-        (("work", "with"), ("talk", "to"), ("wait", "for"), ("travel", "with"))
-    )
+    verb, preposition = scene.rng.choice((("work", "with"), ("talk", "to"), ("wait", "for"), ("travel", "with")))
     pronoun = with_case(preposition, word("whom", "PRON"))
     clause = Clause(verb=verb, subject=Ref(who=doer), fronted=(("obl", pronoun),))
     node = build(clause, Form(tense=scene.tense, perfect=scene.chance(0.4)))

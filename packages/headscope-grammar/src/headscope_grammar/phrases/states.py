@@ -15,9 +15,7 @@ def having(scene: Scene, subject: Entity, exclude: Sequence[Entity] = ()) -> Mov
     """Having something new: `had an old red car`."""
     if subject.kind != "person":
         return None
-    thing = scene.thing(
-        scene.rng.choice(("animal", "vehicle", "instrument", "portable", "clothes")), plural=False
-    )
+    thing = scene.thing(scene.rng.choice(("animal", "vehicle", "instrument", "portable", "clothes")), plural=False)
     scene.use("having")
     clause = Clause(verb="have", subject=Ref(who=subject), complements=(("obj", Ref(who=thing)),))
     return Move(clause=clause, uses="rb", who=(subject, thing))
@@ -25,13 +23,7 @@ def having(scene: Scene, subject: Entity, exclude: Sequence[Entity] = ()) -> Mov
 
 def feeling(scene: Scene, subject: Entity, exclude: Sequence[Entity] = ()) -> Move | None:
     """A copula with an adjective: `was very tired`, `was proud of her brother`, `was rather heavy`."""
-    kind = (
-        "person"
-        if subject.kind in ("person", "people")
-        else "animal"
-        if subject.kind == "animal"
-        else "thing"
-    )
+    kind = "person" if subject.kind in ("person", "people") else "animal" if subject.kind == "animal" else "thing"
     if subject.kind in ("drink", "stuff", "food", "idea", "event"):
         return None
     if kind == "person" and scene.chance(0.3):
@@ -40,8 +32,7 @@ def feeling(scene: Scene, subject: Entity, exclude: Sequence[Entity] = ()) -> Mo
         toward = scene.person(exclude=(subject, *exclude))
         if preposition == "about" or adjective.word in ("afraid", "tired", "fond"):
             toward = scene.something(
-                ("animal",) if adjective.word in ("afraid", "fond") else ("event", "idea"),
-                exclude=(subject, *exclude),
+                ("animal",) if adjective.word in ("afraid", "fond") else ("event", "idea"), exclude=(subject, *exclude)
             )
         if toward is None:
             return None

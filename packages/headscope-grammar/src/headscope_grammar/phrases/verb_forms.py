@@ -59,19 +59,7 @@ def _adverbs(move: Move) -> set[str]:
 
 def _always(move: Move) -> bool:
     """Tell whether an adverb stands in the clause that other forms would quarrel with."""
-    habits = {
-        "often",
-        "always",
-        "usually",
-        "rarely",
-        "sometimes",
-        "never",
-        "also",
-        "still",
-        "already",
-        "even",
-        "soon",
-    }
+    habits = {"often", "always", "usually", "rarely", "sometimes", "never", "also", "still", "already", "even", "soon"}
     return bool(_adverbs(move) & habits)
 
 
@@ -81,6 +69,4 @@ def _has_opinion(move: Move) -> bool:
 
 def _timed(move: Move, past: bool) -> bool:
     """Tell whether a time is given, which the present perfect does not go with (nor `later` any)."""
-    return not past and any(
-        relation in ("obl", "obl:unmarked", "advmod") for relation, _ in move.clause.complements
-    )
+    return not past and any(relation in ("obl", "obl:unmarked", "advmod") for relation, _ in move.clause.complements)

@@ -36,9 +36,7 @@ def question(scene: Scene) -> Tree:
     return reported(scene, "ask", content, "?", speaker, hearer)
 
 
-def _asking(
-    scene: Scene, subject: Entity, speaker: Entity | None, hearer: Entity | None, form: Form
-) -> Node | None:
+def _asking(scene: Scene, subject: Entity, speaker: Entity | None, hearer: Entity | None, form: Form) -> Node | None:
     way = scene.rng.choice(("yes", "yes", "why", "when", "where", "what", "what", "who", "how", "state"))
     inverted = replace(form, inverted=True)
     if way in ("who", "what"):
@@ -47,9 +45,7 @@ def _asking(
             return None
         if way == "who":
             scene.use("question: subject")
-            other = Clause(
-                verb=move.clause.verb, subject=word("who", "PRON"), complements=move.clause.complements
-            )
+            other = Clause(verb=move.clause.verb, subject=word("who", "PRON"), complements=move.clause.complements)
             return _node(build(replace(other, agreement="n"), form))
         if move.clause.verb not in _ASKED:
             return None

@@ -74,9 +74,7 @@ def exclamation(scene: Scene) -> Tree:
         scene.use("exclamation: what a")
         node = word(noun.lemma, "NOUN", ("amod", word(adjective, "ADJ")))
         article = inflection.article(first_word(node))
-        return ended(
-            node.with_before(("det:predet", word("what", "DET")), ("det", word(article, "DET"))), "!"
-        )
+        return ended(node.with_before(("det:predet", word("what", "DET")), ("det", word(article, "DET"))), "!")
     subject = scene.person()
     if subject is None or not subject.mentions:
         return None

@@ -19,9 +19,7 @@ def that_clause(scene: Scene) -> Tree:
     subject = scene.person()
     assert subject is not None
     verb = scene.fresh(words("saying"))
-    inner_subject = (
-        subject if scene.chance(0.35) and subject.owner is None else scene.person(exclude=(subject,))
-    )
+    inner_subject = subject if scene.chance(0.35) and subject.owner is None else scene.person(exclude=(subject,))
     inner = basic(scene, inner_subject, (subject,) if inner_subject is not subject else ())
     past = scene.tense == "past"
     event = not {"s", "r"} & set(inner.uses)
@@ -91,9 +89,7 @@ def intending(scene: Scene) -> Tree:
         verb, way = "want", "want"
     names = {"have": "have to", "going": "going to", "used": "used to"}
     scene.use(names.get(way, "control: infinitive"))
-    negated = (
-        way in ("verb", "want") and verb in ("want", "hesitate", "manage", "forget") and scene.chance(0.3)
-    )
+    negated = way in ("verb", "want") and verb in ("want", "hesitate", "manage", "forget") and scene.chance(0.3)
     clause = Clause(verb=verb, subject=Ref(who=subject), complements=(("xcomp", bare(inner, "to")),))
     form = Form(tense=scene.tense, progressive=way == "going", negated=negated)
     return ended(build(dated(scene, clause, chance=0.0 if way == "used" else 0.35), form))
@@ -126,9 +122,7 @@ def gerund_object(scene: Scene) -> Tree:
     scene.use("gerund as complement")
     verb = scene.fresh(words("gerunds"))
     clause = Clause(verb=verb, subject=Ref(who=subject), complements=(("xcomp", bare(inner, "ing")),))
-    return ended(
-        build(adorned(scene, Move(clause=clause, uses="", who=(subject,)), most=1).clause, simple(scene))
-    )
+    return ended(build(adorned(scene, Move(clause=clause, uses="", who=(subject,)), most=1).clause, simple(scene)))
 
 
 def requesting(scene: Scene) -> Tree:

@@ -33,13 +33,8 @@ def two_verbs(scene: Scene) -> Tree:
     scene.use("coordinated verbs")
     conjunction = scene.rng.choice(("and", "and", "but")) if deniable(second) else "and"
     if conjunction == "but":
-        bare = build(
-            replace(second.clause, subject=None, agreement=subject.agreement),
-            replace(form, negated=True),
-        )
-    then: tuple[Edge, ...] = (
-        (("advmod", word("then", "ADV")),) if conjunction == "and" and scene.chance(0.4) else ()
-    )
+        bare = build(replace(second.clause, subject=None, agreement=subject.agreement), replace(form, negated=True))
+    then: tuple[Edge, ...] = (("advmod", word("then", "ADV")),) if conjunction == "and" and scene.chance(0.4) else ()
     return ended(extended(root, ("conj", preceded(bare, ("cc", word(conjunction, "CCONJ")), *then))))
 
 
@@ -110,9 +105,7 @@ def remark(scene: Scene) -> Tree:
     node = build(replace(move.clause, subject=Ref(who=move.who[0], form="noun")), simple(scene))
     if isinstance(node, Ref) or move.who[0].person == 1:
         return None
-    place = next(
-        (at for at, (relation, _) in enumerate(node.before) if relation in ("nsubj", "nsubj:pass")), None
-    )
+    place = next((at for at, (relation, _) in enumerate(node.before) if relation in ("nsubj", "nsubj:pass")), None)
     if place is None:
         return None
     before = (*node.before[: place + 1], ("parataxis", aside), *node.before[place + 1 :])

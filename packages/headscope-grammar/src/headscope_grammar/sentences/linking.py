@@ -18,9 +18,7 @@ from headscope_grammar.tree import Node, Ref, comma, ended, extended, preceded, 
 def reason(scene: Scene, subject: Entity) -> Node | Ref:
     """Return a state as a clause that explains something: `she was tired`, `it was raining`."""
     if scene.chance(0.25):
-        weather = Clause(
-            verb=scene.rng.choice(("rain", "snow")), subject=word("it", "PRON"), subject_relation="expl"
-        )
+        weather = Clause(verb=scene.rng.choice(("rain", "snow")), subject=word("it", "PRON"), subject_relation="expl")
         return build(weather, Form(tense=scene.tense, progressive=True))
     state = word(scene.fresh(CAUSES), "ADJ")
     if scene.chance(0.4):
@@ -66,9 +64,7 @@ def at_a_time(scene: Scene) -> Tree:
     inner = action(scene, other, (subject,))
     main = decorated(scene, action(scene, subject, (other,)))
     progressive = mark == "while"
-    inner_form = Form(
-        tense=scene.tense, progressive=progressive, perfect=mark == "after" and scene.tense == "past"
-    )
+    inner_form = Form(tense=scene.tense, progressive=progressive, perfect=mark == "after" and scene.tense == "past")
     form = Form(tense=scene.tense, progressive=mark == "when" and scene.chance(0.5))
     return _linked(
         scene, main=main, mark=mark, inner=build(inner.clause, inner_form), form=form, name="adverbial: time"
@@ -174,9 +170,7 @@ def long_sentence(scene: Scene) -> Tree:
     scene.use("long sentence")
     inner = decorated(scene, action(scene, other, (subject,)))
     first = adorned(scene, decorated(scene, action(scene, subject, inner.who)), front=False)
-    second = adorned(
-        scene, decorated(scene, action(scene, subject, (*inner.who, *first.who[1:]))), front=False
-    )
+    second = adorned(scene, decorated(scene, action(scene, subject, (*inner.who, *first.who[1:]))), front=False)
     mark = scene.rng.choice(("when", "before", "after", "while", "because", "although"))
     form = Form(tense=scene.tense, progressive=mark == "while")
     opening = marked(mark, build(inner.clause, form))

@@ -30,9 +30,7 @@ def quoted(content: Node, mark: str, *, voice: tuple[Entity, Entity | None]) -> 
     return replace(content.with_before(opening).with_after(final, closing), voice=voice)
 
 
-def reported(
-    scene: Scene, verb: str, content: Node, mark: str, speaker: Entity, hearer: Entity | None
-) -> Tree:
+def reported(scene: Scene, verb: str, content: Node, mark: str, speaker: Entity, hearer: Entity | None) -> Tree:
     """Return speech with who spoke it, before or behind: `"...," said Anna`, `Anna said, "..."`."""
     form = finite(verb, scene.tense, speaker.agreement)
     if scene.chance(0.65):
@@ -58,9 +56,7 @@ def statement(scene: Scene) -> Tree:
     subject = speaker if scene.chance(0.55) else scene.person(exclude=(speaker,))
     if subject is None:
         return None
-    move = basic(
-        scene, subject, (speaker, hearer) if subject is not speaker and scene.chance(0.5) else (subject,)
-    )
+    move = basic(scene, subject, (speaker, hearer) if subject is not speaker and scene.chance(0.5) else (subject,))
     if move.who[0] is not subject:
         return None
     lasting = "s" in move.uses or "r" in move.uses
@@ -74,20 +70,14 @@ def statement(scene: Scene) -> Tree:
                 Form(tense="past"),
                 Form(tense="present", modal="can", negated=True),
                 Form(tense="past", negated=True, contracted=True),
-                Form(
-                    tense="present",
-                    progressive="d" in move.uses and "x" not in move.uses,
-                    perfect="x" in move.uses,
-                ),
+                Form(tense="present", progressive="d" in move.uses and "x" not in move.uses, perfect="x" in move.uses),
             )
         )
     )
     content = build(move.clause, form, speaker=speaker, hearer=hearer)
     if not isinstance(content, Node):
         return None
-    return reported(
-        scene, scene.rng.choice(words("reporting")), _greeted(scene, content, hearer), ",", speaker, hearer
-    )
+    return reported(scene, scene.rng.choice(words("reporting")), _greeted(scene, content, hearer), ",", speaker, hearer)
 
 
 def _greeted(scene: Scene, content: Node, hearer: Entity) -> Node:
@@ -112,17 +102,7 @@ def command(scene: Scene) -> Tree:
         return None
     speaker, hearer = pair
     move = action(scene, hearer, () if scene.chance(0.6) else (speaker,))
-    if move.clause.verb in (
-        "understand",
-        "lose",
-        "miss",
-        "admit",
-        "answer",
-        "break",
-        "steal",
-        "meet",
-        "leave",
-    ):
+    if move.clause.verb in ("understand", "lose", "miss", "admit", "answer", "break", "steal", "meet", "leave"):
         return None
     scene.use("imperative")
     content = build(replace(move.clause, subject=None), Form(tense="bare"))
@@ -162,6 +142,4 @@ def opinion(scene: Scene) -> Tree:
     )
     content = build(clause, Form(tense="present"), speaker=speaker, hearer=hearer)
     assert isinstance(content, Node)
-    return reported(
-        scene, scene.rng.choice(words("reporting")), _greeted(scene, content, hearer), ",", speaker, hearer
-    )
+    return reported(scene, scene.rng.choice(words("reporting")), _greeted(scene, content, hearer), ",", speaker, hearer)

@@ -16,9 +16,7 @@ from headscope_grammar.words.lexicon import nouns
 
 def existential(scene: Scene) -> Tree:
     """`There was an old dog in the garden.`"""
-    kind = scene.rng.choice(
-        ("animal", "people", "furniture", "container", "portable", "vehicle", "plant", "art")
-    )
+    kind = scene.rng.choice(("animal", "people", "furniture", "container", "portable", "vehicle", "plant", "art"))
     thing = scene.thing(kind)
     scene.use("existential")
     ref = Ref(who=thing, form="noun")
@@ -34,9 +32,7 @@ def existential(scene: Scene) -> Tree:
 
 
 def _indoors(kind: str) -> bool | None:
-    return {"furniture": True, "container": True, "portable": True, "art": True, "people": None}.get(
-        kind, False
-    )
+    return {"furniture": True, "container": True, "portable": True, "art": True, "people": None}.get(kind, False)
 
 
 def inversion(scene: Scene) -> Tree:
@@ -46,9 +42,7 @@ def inversion(scene: Scene) -> Tree:
     scene.use("inversion behind a place")
     verb = {"animal": "sit", "portable": "lie"}.get(thing.kind, "stand")
     form = finite(verb, scene.tense, thing.agreement)
-    return ended(
-        Node(word=form, tag="VERB", before=(where,), after=(("nsubj", Ref(who=thing, form="noun")),))
-    )
+    return ended(Node(word=form, tag="VERB", before=(where,), after=(("nsubj", Ref(who=thing, form="noun")),)))
 
 
 def never_before(scene: Scene) -> Tree:
@@ -97,9 +91,7 @@ def what_cleft(scene: Scene) -> Tree:
     assert subject is not None
     thing = scene.thing(scene.rng.choice(("vehicle", "instrument", "text", "clothes")), plural=False)
     scene.use("what-cleft")
-    inner = build(
-        Clause(verb=scene.rng.choice(("need", "want", "like")), subject=Ref(who=subject)), simple(scene)
-    )
+    inner = build(Clause(verb=scene.rng.choice(("need", "want", "like")), subject=Ref(who=subject)), simple(scene))
     what = word("what", "PRON").with_after(("acl:relcl", inner))
     be: Edge = ("cop", word(finite("be", scene.tense, "n"), "AUX"))
     return ended(Ref(who=thing, form="noun", before=(("nsubj", what), be)))

@@ -83,9 +83,7 @@ def each_other(scene: Scene) -> Tree:
 def naming(scene: Scene) -> Tree:
     """`The dog was called Rex.`; afterwards it may be."""
     nameless = [
-        one
-        for one in (*scene.cast, *scene.things)
-        if one.mentions and one.name and not one.named and not one.title
+        one for one in (*scene.cast, *scene.things) if one.mentions and one.name and not one.named and not one.title
     ]
     if not nameless:
         return None
@@ -93,10 +91,7 @@ def naming(scene: Scene) -> Tree:
     scene.use("naming")
     # the name becomes known behind its sentence, so the subject is still the dog
     clause = Clause(
-        verb="call",
-        subject=Ref(who=one, form="any"),
-        complements=(("xcomp", word(one.name, "PROPN")),),
-        passive=True,
+        verb="call", subject=Ref(who=one, form="any"), complements=(("xcomp", word(one.name, "PROPN")),), passive=True
     )
     scene.later.append(one)
     return ended(build(dated(scene, clause), simple(scene)))
@@ -137,19 +132,10 @@ def cup_of(scene: Scene) -> Tree:
     subject = scene.person()
     assert subject is not None
     vessel, content = scene.rng.choice(
-        (
-            ("cup", "tea"),
-            ("cup", "coffee"),
-            ("bowl", "soup"),
-            ("glass", "milk"),
-            ("bottle", "juice"),
-            ("piece", "cake"),
-        )
+        (("cup", "tea"), ("cup", "coffee"), ("bowl", "soup"), ("glass", "milk"), ("bottle", "juice"), ("piece", "cake"))
     )
     scene.use("measure: cup of")
-    node = word(vessel, "NOUN", ("det", word("a", "DET"))).with_after(
-        ("nmod", with_case("of", word(content, "NOUN")))
-    )
+    node = word(vessel, "NOUN", ("det", word("a", "DET"))).with_after(("nmod", with_case("of", word(content, "NOUN"))))
     node = replace(node, entity=scene.unnamed("drink").id)
     verb = scene.rng.choice(("order", "want", "finish", "buy", "share"))
     clause = Clause(verb=verb, subject=Ref(who=subject), complements=(("obj", node),))

@@ -47,9 +47,7 @@ def _doubled(stem: str) -> str:
     if not short or stem[-3] in _VOWELS:
         return stem
     one_syllable = sum(letter in _VOWELS for letter in stem) == 1
-    return (
-        stem + stem[-1] if one_syllable or stem in ("travel", "cancel", "begin", "forget", "admit") else stem
-    )
+    return stem + stem[-1] if one_syllable or stem in ("travel", "cancel", "begin", "forget", "admit") else stem
 
 
 def comparative(adjective: str) -> str | None:

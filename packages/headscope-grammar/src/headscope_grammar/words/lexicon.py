@@ -63,13 +63,7 @@ def nouns(kind: str) -> tuple[Noun, ...]:
     if kind == "place":
         triples = (entry.split(":") for entry in words("places"))
         return tuple(
-            Noun(
-                lemma=lemma,
-                plural=inflection.plural(lemma),
-                kind=kind,
-                locative=preposition,
-                indoors=where == "i",
-            )
+            Noun(lemma=lemma, plural=inflection.plural(lemma), kind=kind, locative=preposition, indoors=where == "i")
             for lemma, preposition, where in triples
         )
     if kind == "drink":

@@ -45,9 +45,7 @@ class NextWord:
     ) -> PackedInputs:
         """Let the lines of a document follow one another, and cut where an input is full."""
         text = RunningText(encoder, max_length=options.max_length)
-        return pack_passages(
-            corpus.read(), text, max_inputs=options.max_inputs, seed=options.seed, known=known
-        )
+        return pack_passages(corpus.read(), text, max_inputs=options.max_inputs, seed=options.seed, known=known)
 
     def question(self, tokenizer: Any, options: TrainOptions) -> NextTokens:
         """Ask for every token but the first."""

@@ -65,9 +65,7 @@ class MaskedWords:
     ) -> PackedInputs:
         """Pack lines as a report does."""
         packer = Packer(encoder, packing=options.packing, max_length=options.max_length, seed=options.seed)
-        return pack_inputs(
-            corpus.read(), packer, max_inputs=options.max_inputs, seed=options.seed, known=known
-        )
+        return pack_inputs(corpus.read(), packer, max_inputs=options.max_inputs, seed=options.seed, known=known)
 
     def question(self, tokenizer: Any, options: TrainOptions) -> MaskedTokens:
         """Ask for 15% of the tokens."""

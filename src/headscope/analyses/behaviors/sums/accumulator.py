@@ -23,9 +23,7 @@ from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed
 from headscope.statistics.sums.segment_means import SegmentSums
 
-_SCALES: list[Scale] = [
-    "share" if behavior.unit == "share" else "positive" for behavior in BEHAVIORS.values()
-]
+_SCALES: list[Scale] = ["share" if behavior.unit == "share" else "positive" for behavior in BEHAVIORS.values()]
 
 
 class BehaviorAccumulator(Accumulator):
@@ -41,9 +39,7 @@ class BehaviorAccumulator(Accumulator):
     parameters: ClassVar[tuple[str, ...]] = ("delimiters", "same_ids")
     merges: ClassVar[str] = "; merge scans of one model only, with one tokenizer"
 
-    def __init__(
-        self, layout: Sequence[KindLayout], delimiters: NDArray[np.uint8], *, same_ids: bool = True
-    ) -> None:
+    def __init__(self, layout: Sequence[KindLayout], delimiters: NDArray[np.uint8], *, same_ids: bool = True) -> None:
         self.delimiters, self.same_ids = np.asarray(delimiters, dtype=np.uint8), same_ids
         self._classes = torch.from_numpy(self.delimiters.astype(np.int64))
         super().__init__(layout)

@@ -20,9 +20,7 @@ from headscope.encoding.vocabulary import KeyClass
 
 LOCAL = (-3, -2, -1, 1, 2, 3)
 COLUMN = {name: NAMES.index(name) for name in NAMES}
-OF_CLASS = [
-    (COLUMN[behavior.name], int(behavior.delimiter)) for behavior in BEHAVIORS.values() if behavior.delimiter
-]
+OF_CLASS = [(COLUMN[behavior.name], int(behavior.delimiter)) for behavior in BEHAVIORS.values() if behavior.delimiter]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,9 +56,7 @@ class KeySets:
         same_ids: whether equal ids are equal tokens; else `duplicate` and `induction` cannot occur.
     """
 
-    def __init__(
-        self, tile: AttentionTile, counted: NDArray[np.bool_], delimiters: Tensor, *, same_ids: bool
-    ) -> None:
+    def __init__(self, tile: AttentionTile, counted: NDArray[np.bool_], delimiters: Tensor, *, same_ids: bool) -> None:
         keys = tile.keys
         self.square, self.start = tile.square, tile.start
         self.counted = sent(torch.from_numpy(counted), keys.ids.device)
@@ -88,13 +84,8 @@ class KeySets:
         same = (ids[:, tile.rows, None] == ids[:, None, :]) & earlier & valid[:, None] & counted[:, :, None]
         item, row, key = np.nonzero(same)
         behind = key + 1 < row + self.start
-        indices = {
-            "duplicate": (item, row, key),
-            "induction": (item[behind], row[behind], key[behind] + 1),
-        }
-        self.pairs = {
-            name: Pairs(*sent(torch.from_numpy(np.stack(pairs)), device)) for name, pairs in indices.items()
-        }
+        indices = {"duplicate": (item, row, key), "induction": (item[behind], row[behind], key[behind] + 1)}
+        self.pairs = {name: Pairs(*sent(torch.from_numpy(np.stack(pairs)), device)) for name, pairs in indices.items()}
 
     def uniform_baseline(self, tile: AttentionTile) -> UniformBaseline:
         """Return the baseline of uniform attention, and in which rows each behavior can occur."""
@@ -116,9 +107,7 @@ class KeySets:
             occurs[..., COLUMN["distance"]] = True
         occurs &= self.counted[..., None]
         share = number / tile.visibility.counts.clamp(min=1)[..., None]
-        return UniformBaseline(
-            sums=torch.where(occurs, share, 0.0).sum(1), occurs=occurs, number=occurs.sum(1)
-        )
+        return UniformBaseline(sums=torch.where(occurs, share, 0.0).sum(1), occurs=occurs, number=occurs.sum(1))
 
     @cached_property
     def distances(self) -> Tensor:

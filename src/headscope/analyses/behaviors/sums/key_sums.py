@@ -48,14 +48,10 @@ def key_sums(sets: KeySets, weights: Tensor, norms: Tensor | None = None) -> Key
     if norms is not None and norms.ndim == 4:
         # Each pair's weight is multiplied by its length; the value of a padded key may be anything; its weight is 0.
         products = weights.double() * torch.where(sets.valid[:, None, None], norms.double(), 0.0)
-        return replace(
-            key_sums(sets, products, torch.ones_like(norms[:, :, 0])), weight=key_sums(sets, weights).weight
-        )
+        return replace(key_sums(sets, products, torch.ones_like(norms[:, :, 0])), weight=key_sums(sets, weights).weight)
     by_key, distance, shares = _over_rows(sets, weights, norms)
     out = torch.zeros((*by_key.shape[:3], len(NAMES)), dtype=torch.float64, device=weights.device)
-    out[..., COLUMN["first"]] = by_key.gather(3, sets.first[None, :, None, None].expand(*out.shape[:3], 1))[
-        ..., 0
-    ]
+    out[..., COLUMN["first"]] = by_key.gather(3, sets.first[None, :, None, None].expand(*out.shape[:3], 1))[..., 0]
     out.index_copy_(3, sets.class_columns, by_key @ sets.classes)
     if sets.square:
         out[..., COLUMN["distance"]] = distance
@@ -79,9 +75,7 @@ def _over_rows(sets: KeySets, weights: Tensor, norms: Tensor | None) -> tuple[Te
     shares = None
     if norms is not None:
         # The value of a padded key may be anything; its weight is 0.
-        shares = Shares(
-            by_key.new_zeros((batch, heads, rows)), torch.where(sets.valid[:, None], norms.double(), 0.0)
-        )
+        shares = Shares(by_key.new_zeros((batch, heads, rows)), torch.where(sets.valid[:, None], norms.double(), 0.0))
     at_once = _WEIGHTS_AT_ONCE if weights.device.type == "cpu" else _ON_ACCELERATOR
     height = min(rows, max(1, at_once // (heads * keys)))
     number = min(batch, max(1, at_once // (heads * height * keys)))

@@ -61,9 +61,7 @@ class GapMeasurement(Measurement[ModelRun]):
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the rows."""
-        yield Scan(
-            self.corpus, [GapAccumulator(self.run.layout, pooling=self.run.options.pooling)], label="GAP"
-        )
+        yield Scan(self.corpus, [GapAccumulator(self.run.layout, pooling=self.run.options.pooling)], label="GAP")
 
     def compute(self, sums: ScanSums) -> StageResult:
         """Return the table.
@@ -73,9 +71,7 @@ class GapMeasurement(Measurement[ModelRun]):
         """
         counts, name, heads = self.corpus.counts, self.corpus.rows.name, sums.of(GapAccumulator)
         if not counts.used:
-            raise InputError(
-                f"no row of {name} fits into --max-length {self.run.options.max_length} tokens; raise it"
-            )
+            raise InputError(f"no row of {name} fits into --max-length {self.run.options.max_length} tokens; raise it")
         lost = dict(sorted(counts.lost.items()))
         facts = {
             "name": name,

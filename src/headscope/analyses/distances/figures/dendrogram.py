@@ -18,16 +18,7 @@ from headscope.attention.head_id import head_label
 from headscope.figures.axes import say_absent
 from headscope.figures.head_points import link_points
 from headscope.figures.paper import PAGE_INCHES, across, paper_width
-from headscope.figures.style import (
-    INK,
-    LINE,
-    SOFT,
-    figure_of,
-    house_style,
-    new_figure,
-    role_color,
-    role_outline,
-)
+from headscope.figures.style import INK, LINE, SOFT, figure_of, house_style, new_figure, role_color, role_outline
 from headscope.palette import palette
 
 WIDTH, LINE_HEIGHT = 6.4, 0.155

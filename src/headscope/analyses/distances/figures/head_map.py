@@ -71,12 +71,7 @@ def head_map(
 
 @house_style()
 def map_panel(
-    table: pd.DataFrame,
-    *,
-    kind: str,
-    coloring: str,
-    names: Mapping[str, str] | None = None,
-    ax: Axes | None = None,
+    table: pd.DataFrame, *, kind: str, coloring: str, names: Mapping[str, str] | None = None, ax: Axes | None = None
 ) -> Figure:
     """Draw one panel of figure 6.
 
@@ -121,9 +116,7 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
     finders = _finders(heads)
     called_by = dict(finders)
     known_roles = heads["role"].fillna("mixed").tolist()
-    roles = np.array(
-        [worn(role, called_by.get(index)) for index, role in enumerate(known_roles)], dtype=object
-    )
+    roles = np.array([worn(role, called_by.get(index)) for index, role in enumerate(known_roles)], dtype=object)
     marks = plane.points(heads)
     size = mark_size(len(heads))
     present = [role for role in ROLES if (roles == role).any()]
@@ -142,9 +135,7 @@ def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict
         )  # fmt: skip
         link_points(points, kind, "map", role, heads.loc[these, ["layer", "head"]].to_numpy().tolist())
     called = {role: names.get(role) or _called(role) for role in present}
-    finding = [
-        (WantedLabel(text, 8.5, marks[[index]]), INK, "finder") for index, text in finders[:MOST_NAMED]
-    ]
+    finding = [(WantedLabel(text, 8.5, marks[[index]]), INK, "finder") for index, text in finders[:MOST_NAMED]]
     meaning = [
         (WantedLabel(called[role], 9.0, _central(marks, roles == role)), role_color(role), "name")
         for role in reversed(by_size)
@@ -223,9 +214,7 @@ def _finders(heads: pd.DataFrame) -> list[tuple[int, str]]:
     return [(index, text) for _, index, text in finders]
 
 
-def _draw_label(
-    ax: Axes, plane: Plane, name: WantedLabel, label_place: LabelPlace, color: str, *, sort: str
-) -> None:
+def _draw_label(ax: Axes, plane: Plane, name: WantedLabel, label_place: LabelPlace, color: str, *, sort: str) -> None:
     """Draw a name and the line to its mark; names of the sort `finder` may be removed later, with their lines."""
     x, y = plane.back(*label_place.anchor)
     if label_place.lead is not None:

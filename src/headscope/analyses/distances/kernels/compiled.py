@@ -51,9 +51,7 @@ class _Segment:
     """A segment's weights as arguments of the compiled program, and memory for its sums."""
 
     def __init__(self, layers: Sequence[Tensor]) -> None:
-        self.layers = [
-            _side_by_side(layer) for layer in layers
-        ]  # kept alive, because the program has their addresses
+        self.layers = [_side_by_side(layer) for layer in layers]  # kept alive, because the program has their addresses
         self.heads, self.rows, self.keys = layers[0].shape
         self.addresses = np.array([layer.data_ptr() for layer in self.layers], dtype=np.int64)
         self.strides = np.array([layer.stride()[:2] for layer in self.layers], dtype=np.int64)

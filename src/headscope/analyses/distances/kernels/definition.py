@@ -7,9 +7,7 @@ from torch import Tensor
 from headscope.analyses.distances.kernels.polynomial import SMOOTHING
 
 
-def jensen_shannon(
-    left: Float[Tensor, "*rows key"], right: Float[Tensor, "*rows key"]
-) -> Float64[Tensor, "*rows"]:
+def jensen_shannon(left: Float[Tensor, "*rows key"], right: Float[Tensor, "*rows key"]) -> Float64[Tensor, "*rows"]:
     """Jensen-Shannon divergence between rows of attention, in nats and float64: the definition (section 6).
 
     Weights are smoothed to 0.999 w + 0.001 / n, n the number of keys. The accumulator uses `pair_sums`, which is made

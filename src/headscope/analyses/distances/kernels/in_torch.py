@@ -69,6 +69,4 @@ def _windows(features: Tensor, first: int, number: int, size: int) -> Tensor:
     """Return `size` heads of `[head, row, key]` from each of `number` heads on, `[number, size, row, key]`: a view."""
     heads, rows, keys = features.stride()
     start = features[first:]
-    return start.as_strided(
-        (number, size, *features.shape[1:]), (heads, heads, rows, keys), start.storage_offset()
-    )
+    return start.as_strided((number, size, *features.shape[1:]), (heads, heads, rows, keys), start.storage_offset())

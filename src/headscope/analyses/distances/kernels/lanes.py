@@ -33,15 +33,7 @@ KEYS = 16  # a chunk
 
 
 def add_pairs(
-    build: Any,
-    features: Any,
-    head: Any,
-    partners: Any,
-    pitch: int,
-    keys: Any,
-    fit: Values,
-    sums: Any,
-    first_sum: Any,
+    build: Any, features: Any, head: Any, partners: Any, pitch: int, keys: Any, fit: Values, sums: Any, first_sum: Any
 ) -> None:
     """Add the divergences of one head from six others, over some keys, to six sums of 16 rows.
 

@@ -17,9 +17,7 @@ def has_compiler() -> bool:
     return find_spec("llvmlite") is not None
 
 
-def pair_sums(
-    stacks: Sequence[Sequence[Tensor]], *, compiled: bool | None = None
-) -> list[NDArray[np.float64]]:
+def pair_sums(stacks: Sequence[Sequence[Tensor]], *, compiled: bool | None = None) -> list[NDArray[np.float64]]:
     """Sum the Jensen-Shannon divergence between all pairs of heads over the rows of each segment, in nats.
 
     Weights are smoothed to 0.999 w + 0.001 / n, n the number of keys. The relative error of a
@@ -39,9 +37,7 @@ def pair_sums(
     return [each.array for each in sums]
 
 
-def handed_over(
-    stacks: Sequence[Sequence[Tensor]], copy: HostCopy, *, compiled: bool | None = None
-) -> list[OnHost]:
+def handed_over(stacks: Sequence[Sequence[Tensor]], copy: HostCopy, *, compiled: bool | None = None) -> list[OnHost]:
     """Do what `pair_sums` does, and have the sums copied to the host with what else is.
 
     Args:

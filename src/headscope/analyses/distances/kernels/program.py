@@ -12,14 +12,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from llvmlite import ir
 
-from headscope.analyses.distances.kernels.lanes import (
-    ABREAST,
-    FEATURES,
-    KEYS,
-    add_pairs,
-    emit_features,
-    total_rows,
-)
+from headscope.analyses.distances.kernels.lanes import ABREAST, FEATURES, KEYS, add_pairs, emit_features, total_rows
 from headscope.analyses.distances.kernels.vectors import (
     DOUBLE,
     FLOAT,
@@ -119,13 +112,8 @@ def _module(powers: int) -> ir.Module:
         argument.name = name
     arguments = dict(zip(_KINDS, function.args))
     build: Any = ir.IRBuilder(function.append_basic_block())
-    arguments["fit"] = [
-        splat(build, build.load(build.gep(arguments["fit"], [INDEX(at)]))) for at in range(powers)
-    ]
-    arguments["scale"], arguments["least"] = (
-        splat(build, arguments["scale"]),
-        splat(build, arguments["least"]),
-    )
+    arguments["fit"] = [splat(build, build.load(build.gep(arguments["fit"], [INDEX(at)]))) for at in range(powers)]
+    arguments["scale"], arguments["least"] = (splat(build, arguments["scale"]), splat(build, arguments["least"]))
     pairs = build.mul(arguments["total"], arguments["paired"])
     none = ir.Constant(ROWS, None)
     with count(build, pairs) as pair:
@@ -139,9 +127,7 @@ def _module(powers: int) -> ir.Module:
         _close_circle(build, arguments)
         _add_all_pairs(build, arguments, number)
     with count(build, pairs) as pair:
-        wide = build.fpext(
-            load(build, arguments["sums"], build.mul(pair, INDEX(LANES))), ir.VectorType(DOUBLE, LANES)
-        )
+        wide = build.fpext(load(build, arguments["sums"], build.mul(pair, INDEX(LANES))), ir.VectorType(DOUBLE, LANES))
         build.store(total_rows(build, wide), build.gep(arguments["values"], [pair]))
         build.store(total_rows(build, build.fmul(wide, wide)), build.gep(arguments["squares"], [pair]))
     build.ret_void()
@@ -152,9 +138,7 @@ def _emit_head(build: Any, arguments: dict[str, Any], head: Any, start: Any, num
     """Emit code for a head's features of `number` keys from `start` on."""
     layer, head_of_layer = build.sdiv(head, arguments["heads"]), build.srem(head, arguments["heads"])
     stride = build.mul(layer, INDEX(2))
-    across, step = (
-        build.load(build.gep(arguments["strides"], [build.add(stride, INDEX(side))])) for side in (0, 1)
-    )
+    across, step = (build.load(build.gep(arguments["strides"], [build.add(stride, INDEX(side))])) for side in (0, 1))
     offset = build.add(build.mul(head_of_layer, across), build.mul(arguments["first"], step))
     address = build.inttoptr(build.load(build.gep(arguments["layers"], [layer])), FLOAT.as_pointer())
     weights = build.gep(address, [build.add(offset, start)])
@@ -172,9 +156,7 @@ def _emit_head(build: Any, arguments: dict[str, Any], head: Any, start: Any, num
                 weight = build.load(build.gep(weights, [build.add(build.mul(row, step), key)]))
                 to = build.add(build.mul(row, INDEX(KEYS)), key)
                 build.store(weight, build.gep(arguments["corner"], [to]))
-            emit_features(
-                build, arguments["corner"], INDEX(KEYS), *smoothing, arguments["features"], position
-            )
+            emit_features(build, arguments["corner"], INDEX(KEYS), *smoothing, arguments["features"], position)
 
 
 def _close_circle(build: Any, arguments: dict[str, Any]) -> None:

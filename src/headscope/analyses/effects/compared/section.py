@@ -5,12 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from headscope.analyses.effects.compared.figure import draw_agreement
-from headscope.analyses.effects.compared.ranks import (
-    Agreement,
-    agreements,
-    measured_heads,
-    ranked_apart,
-)
+from headscope.analyses.effects.compared.ranks import Agreement, agreements, measured_heads, ranked_apart
 from headscope.analyses.effects.kind_panel import kind_panel
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, sentence

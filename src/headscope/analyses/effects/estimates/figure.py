@@ -41,10 +41,7 @@ def estimate_figure(judged: Judged, *, kind: str, roles: pd.DataFrame | None) ->
     """
     heads = [(int(layer), int(head)) for layer, head in judged.heads]
     y = np.abs(judged.effect) if judged.estimate == GATE else judged.effect
-    ends = [
-        (1.3 * min(values.min(), -LINEAR), 1.3 * max(values.max(), 2 * LINEAR))
-        for values in (judged.guess, y)
-    ]
+    ends = [(1.3 * min(values.min(), -LINEAR), 1.3 * max(values.max(), 2 * LINEAR)) for values in (judged.guess, y)]
     with house_style():
         figure = new_figure(_WIDTH, _HEIGHT)
         ax = figure.subplots()

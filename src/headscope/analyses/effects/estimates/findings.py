@@ -63,9 +63,7 @@ def _found(kind: Kind, several: Sequence[Judged]) -> Sentence:
     first, *others = several
     largest = f"{count(first.number_of_large, 'head')}{kind.of_kind} with the largest effects (the top tenth)"
     more = "".join(f", {NAMES[each.estimate]} {int(each.is_found.sum())}" for each in others)
-    return sentence(
-        TOPIC, f"{NAMES[first.estimate]} finds {int(first.is_found.sum())} of the {largest}{more}."
-    )
+    return sentence(TOPIC, f"{NAMES[first.estimate]} finds {int(first.is_found.sum())} of the {largest}{more}.")
 
 
 def _overlooked(kind: Kind, verdicts: pd.DataFrame) -> Iterator[Sentence]:
@@ -92,9 +90,7 @@ def _slope_and_signs(kind: Kind, verdicts: pd.DataFrame) -> Iterator[Sentence]:
         if share.has_interval:
             ends = f"{100 * share.ci_low:.0f} to {100 * share.ci_high:.0f}"
             interval = f" ({percent(share.value)}, 95% interval {ends})"
-        heads = (
-            f"{count(share.n, 'head')}{kind.of_kind} that {'changes' if share.n == 1 else 'change'} the loss"
-        )
+        heads = f"{count(share.n, 'head')}{kind.of_kind} that {'changes' if share.n == 1 else 'change'} the loss"
         yield sentence(TOPIC, f"attribution has the wrong sign for {wrong} of {heads}{interval}.")
     slope = verdict(verdicts, kind.name, ATTRIBUTION, SLOPE)
     if slope is not None and slope.has_interval:

@@ -12,14 +12,7 @@ from scipy.stats import rankdata, theilslopes
 
 from headscope.analyses.effects.accumulator import GATE
 from headscope.analyses.effects.chosen_heads import number_of_largest
-from headscope.analyses.effects.estimates.tables import (
-    EFFECT_ESTIMATES,
-    MISSED,
-    OVERLOOKED,
-    RECALL,
-    SLOPE,
-    WRONG_SIGNS,
-)
+from headscope.analyses.effects.estimates.tables import EFFECT_ESTIMATES, MISSED, OVERLOOKED, RECALL, SLOPE, WRONG_SIGNS
 from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.tables import ESTIMATES
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, ends_of, ratio_interval
@@ -146,9 +139,7 @@ def estimates_table(effects: pd.DataFrame) -> pd.DataFrame:
     for kind in dict.fromkeys(effects["kind"]):
         for judged in judged_of(effects, kind):
             for layer in (None, *sorted(set(judged.heads[:, 0].tolist()))):
-                among = (
-                    np.ones(len(judged.heads), dtype=bool) if layer is None else judged.heads[:, 0] == layer
-                )
+                among = np.ones(len(judged.heads), dtype=bool) if layer is None else judged.heads[:, 0] == layer
                 rows += [
                     {"kind": kind, "layer": layer, "estimate": judged.estimate, **each}
                     for each in _verdicts(judged, among)
@@ -167,11 +158,7 @@ def _verdicts(judged: Judged, among: NDArray[np.bool_]) -> Iterator[Mapping[str,
         matters = judged.is_significant & (np.abs(judged.effect) >= SMALL)
         yield {"measure": OVERLOOKED, **_share(matters[drawn]), "n_heads": int(drawn.sum())}
     effect = np.abs(judged.effect) if judged.estimate == GATE else judged.effect
-    yield {
-        "measure": SLOPE,
-        **ends_of(slope_of(judged.guess[among], effect[among]), ()),
-        "n_heads": int(among.sum()),
-    }
+    yield {"measure": SLOPE, **ends_of(slope_of(judged.guess[among], effect[among]), ()), "n_heads": int(among.sum())}
     if judged.estimate != GATE:
         sure = among & judged.is_significant
         yield {"measure": WRONG_SIGNS, **_share(judged.is_wrong[sure]), "n_heads": int(sure.sum())}

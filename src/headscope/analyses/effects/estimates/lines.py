@@ -28,8 +28,7 @@ def estimate_lines(table: pd.DataFrame, prefix: Mapping[Hashable, str]) -> Itera
 
 def _parts(table: pd.DataFrame, kind: str, estimate: str) -> Iterator[str]:
     recall, missed, overlooked, signs, slope = (
-        verdict(table, kind, estimate, measure)
-        for measure in (RECALL, MISSED, OVERLOOKED, WRONG_SIGNS, SLOPE)
+        verdict(table, kind, estimate, measure) for measure in (RECALL, MISSED, OVERLOOKED, WRONG_SIGNS, SLOPE)
     )
     if recall is not None:
         yield f"{_number(recall)} of the {recall.n} heads with the largest effects found"

@@ -71,9 +71,7 @@ def verdict_table(table: pd.DataFrame, kind: Kind) -> Table:
     """
     of_kind = table[table["kind"] == kind.name]
     cells = {
-        (None if pd.isna(row["layer"]) else int(row["layer"]), row["estimate"], row["measure"]): cell_of(
-            row, "value"
-        )
+        (None if pd.isna(row["layer"]) else int(row["layer"]), row["estimate"], row["measure"]): cell_of(row, "value")
         for row in records(of_kind)
     }
     estimates = [name for name in _GROUPS if name in set(of_kind["estimate"])]

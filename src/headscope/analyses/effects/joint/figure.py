@@ -67,18 +67,12 @@ def _panel(ax: Axes, curve: Curve, random: Curve, band: pd.DataFrame) -> None:
     ax.yaxis.set_major_locator(FixedLocator([-1, -0.1, 0, 0.1, 1, 10]))
     ax.axhline(0, color=LINE, linewidth=1.0, zorder=0)
     ax.fill_between(band.index, band["min"], band["max"], color=LINE, linewidth=0, zorder=1, gid="band")
-    ax.plot(
-        at, [cell.value for cell in random.points.values()], color=SOFT, linewidth=1.2, zorder=2, gid="random"
-    )
-    low, high = (
-        np.array([getattr(cell, end) for cell in curve.points.values()]) for end in ("ci_low", "ci_high")
-    )
+    ax.plot(at, [cell.value for cell in random.points.values()], color=SOFT, linewidth=1.2, zorder=2, gid="random")
+    low, high = (np.array([getattr(cell, end) for cell in curve.points.values()]) for end in ("ci_low", "ci_high"))
     value = np.array([cell.value for cell in curve.points.values()])
     if np.isfinite(low).any():
         ax.fill_between(at, low, high, color=INK, alpha=0.25, linewidth=0, zorder=3, gid="interval")
-    ax.plot(
-        at, value, color=INK, linewidth=1.6, marker="o", markersize=3.5, zorder=4, clip_on=False, gid="order"
-    )
+    ax.plot(at, value, color=INK, linewidth=1.6, marker="o", markersize=3.5, zorder=4, clip_on=False, gid="order")
     ax.set_xlim(0, at[-1])
     ax.set_xticks(at[at != at[1]] if len(at) > 4 else at)
     ax.set_title(curve.label)

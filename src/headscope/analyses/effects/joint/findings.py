@@ -98,13 +98,7 @@ def _adding(sums: dict[str, Cell], *, n_sets: int, size: int) -> list[Sentence]:
     joint, total, of_total, of_linear = (sums[name] for name in (JOINT, TOTAL, R2_TOTAL, R2_LINEAR))
     if not of_total.has_interval:
         return []
-    how = (
-        "add up"
-        if of_total.ci_low > ADDING
-        else "do not add up"
-        if of_total.ci_high < ADDING
-        else "may add up"
-    )
+    how = "add up" if of_total.ci_low > ADDING else "do not add up" if of_total.ci_high < ADDING else "may add up"
     costs = (
         f"effects of single heads {how}: {n_sets} random sets of {count(size, 'head')} cost {nats(joint.value)} nats "
         f"on average, their single effects sum to {nats(total.value)}."

@@ -55,9 +55,7 @@ class JointEffectsMeasurement(Measurement[ModelRun]):
         super().__init__(run, **more)
         options = run.options
         self.heads: Sequence[tuple[Layer, int]] = [
-            ((part.kind, layer), head)
-            for part in run.layout
-            for layer, head in np.ndindex(part.layers, part.heads)
+            ((part.kind, layer), head) for part in run.layout for layer, head in np.ndindex(part.layers, part.heads)
         ]
         self.texts = [
             EffectsText(
@@ -98,9 +96,7 @@ class JointEffectsMeasurement(Measurement[ModelRun]):
         plan = self.plans[0]
         numbers = np.array([0, *plan.numbers])
         curves = curves_of(_points(added[:, :-SETS], plan), counts, numbers, draws=DRAWS)
-        additivity = additivity_of(
-            added[:, -SETS:], self._effects(), counts, plan.sets, seed=self.run.options.seed
-        )
+        additivity = additivity_of(added[:, -SETS:], self._effects(), counts, plan.sets, seed=self.run.options.seed)
         n_inputs = int(counts.sum())
         return StageResult(
             name="joint_effects",

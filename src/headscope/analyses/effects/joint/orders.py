@@ -60,11 +60,7 @@ class Halves:
 
 
 def orders_of(
-    earlier: Mapping[str, StageResult],
-    heads: Sequence[tuple[Layer, int]],
-    halves: Halves,
-    *,
-    half: int,
+    earlier: Mapping[str, StageResult], heads: Sequence[tuple[Layer, int]], halves: Halves, *, half: int
 ) -> dict[str, Integers]:
     """Return the orders in which heads are removed from the documents of a half, by name; the effect's is the first.
 
@@ -86,9 +82,7 @@ def orders_of(
     return {name: order_of(each) for name, each in values.items()}
 
 
-def _of_text(
-    earlier: Mapping[str, StageResult], heads: Sequence[tuple[Layer, int]]
-) -> dict[str, NDArray[np.float64]]:
+def _of_text(earlier: Mapping[str, StageResult], heads: Sequence[tuple[Layer, int]]) -> dict[str, NDArray[np.float64]]:
     tables = {name: table for result in earlier.values() for name, table in result.tables.items()}
     columns = head_columns(tables.get).set_index(["kind", "layer", "head"])
     rows = [(kind, layer + 1, head + 1) for (kind, layer), head in heads]

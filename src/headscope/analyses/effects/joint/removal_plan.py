@@ -93,9 +93,7 @@ def order_of(values: NDArray[np.float64]) -> Integers:
     return np.argsort(np.where(np.isnan(values), -np.inf, values), kind="stable")
 
 
-def matched_draws(
-    order: Integers, layers: Integers, *, draws: int, generator: np.random.Generator
-) -> Integers:
+def matched_draws(order: Integers, layers: Integers, *, draws: int, generator: np.random.Generator) -> Integers:
     """Draw orders that take a head of the same layer as a given order at every step, `[draw, head]`.
 
     Args:

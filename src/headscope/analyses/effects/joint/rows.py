@@ -54,9 +54,7 @@ def curves_in(curves: pd.DataFrame, areas: pd.DataFrame) -> list[Curve]:
     points: dict[str, dict[int, Cell]] = {}
     for row in records(curves[curves["draw"].isna()]):
         points.setdefault(row["order"], {})[int(row["n_removed"])] = cell_of(row, "value")
-    measures = {
-        (row["order"], row["measure"]): cell_of(row, "value") for row in records(areas[areas["draw"].isna()])
-    }
+    measures = {(row["order"], row["measure"]): cell_of(row, "value") for row in records(areas[areas["draw"].isna()])}
     return [
         Curve(order, of_order, measures[order, AREA], measures[order, LESS_RANDOM])
         for order, of_order in points.items()

@@ -66,12 +66,7 @@ JOINT_SUMS = TableSchema(
             "of a linear model, of sets that it was not fitted to; at most 1, below 0 where the mean of all tells more",
             choices=SUMS,
         ),
-        number(
-            "value",
-            "the mean over sets, or the share",
-            unit="nats or share",
-            missing=_NONE,
-        ),
+        number("value", "the mean over sets, or the share", unit="nats or share", missing=_NONE),
         *ends("value", unit="nats or share", missing=f"{FEW}, {_NONE}"),
         Column("n_removed", "how many heads a set has", "int64", unit="heads", bounds=POSITIVE),
         count("n_sets", "sets of heads"),

@@ -62,10 +62,7 @@ def sure_heads(about: Context, kind: Kind) -> list[tuple[Replaced, float]]:
     heads = [
         (each, shares.get((each.layer, each.head), float("nan")))
         for each in replaced_of(about.run.tables["effect_kept"])
-        if each.kind == kind.name
-        and each.layer is not None
-        and each.head is not None
-        and each.kept.has_interval
+        if each.kind == kind.name and each.layer is not None and each.head is not None and each.kept.has_interval
     ]
     return [(each, share) for each, share in heads if share == share]
 
@@ -74,10 +71,7 @@ def _stand_out(kind: Kind, heads: Sequence[tuple[Replaced, float]]) -> list[Sent
     """Name the heads whose explanation predicts and does not carry, and the reverse."""
     idle = [each for each, share in heads if share > HALF and each.kept.ci_high < HALF]
     carrying = [each for each, share in heads if share < HALF and each.kept.ci_low > HALF]
-    return [
-        *_named(idle, "over half", "less than half", kind),
-        *_named(carrying, "less than half", "over half", kind),
-    ]
+    return [*_named(idle, "over half", "less than half", kind), *_named(carrying, "less than half", "over half", kind)]
 
 
 def _named(heads: Sequence[Replaced], predicted: str, kept: str, kind: Kind) -> list[Sentence]:

@@ -92,11 +92,7 @@ def fitted_again(
             continue
         before = fitted[kind]
         design = sample_design(
-            samples,
-            list(features.values()),
-            contexts_of(samples, vocabulary),
-            seed=seed,
-            divided=before.documents,
+            samples, list(features.values()), contexts_of(samples, vocabulary), seed=seed, divided=before.documents
         )
 
         def groups(half: int, layer: int, head: int, before: FittedHeads = before) -> list[str]:

@@ -10,11 +10,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.effects.effects_text import FITS, EffectsText
 from headscope.analyses.effects.kept.accumulator import REPLACEMENTS, KeptAccumulator, KeptEffect, KeptResult
-from headscope.analyses.effects.kept.explained_attention import (
-    Explained,
-    ExplainedAttention,
-    RowPredictor,
-)
+from headscope.analyses.effects.kept.explained_attention import Explained, ExplainedAttention, RowPredictor
 from headscope.analyses.effects.kept.hidden_words import (
     HIDDEN_INPUTS,
     TokenRowsAccumulator,
@@ -57,9 +53,7 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
         super().__init__(run, **more)
         most = -(-run.options.effect_inputs // _OF_INPUTS)
         self._again: list[TokenRowsAccumulator] = []
-        self.text = EffectsText(
-            run, self.watch, fits=self._fits, scopes=("head", "layer", "model"), most=most
-        )
+        self.text = EffectsText(run, self.watch, fits=self._fits, scopes=("head", "layer", "model"), most=most)
 
     def check(self) -> None:
         """Refuse a loss for another kind of model."""
@@ -126,15 +120,13 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
             fitted: Mapping[str, FittedHeads], picks: Callable[[Tokens], NDArray[np.bool_]] | None = None
         ) -> dict[str, RowPredictor]:
             return {
-                kind: RowPredictor.of(Predictor(each, features), vocabulary, picks)
-                for kind, each in fitted.items()
+                kind: RowPredictor.of(Predictor(each, features), vocabulary, picks) for kind, each in fitted.items()
             }
 
         if not self._again:
             return {kind: [each] for kind, each in predictors(self._fitted).items()}
         hidden, others = (
-            fitted_again(rows, self._fitted, features, vocabulary, seed=self.run.options.seed)
-            for rows in self._again
+            fitted_again(rows, self._fitted, features, vocabulary, seed=self.run.options.seed) for rows in self._again
         )
         of_hidden = predictors(hidden, lambda tokens: tokens.ids == vocabulary.hidden)
         of_others = predictors(others, lambda tokens: tokens.ids != vocabulary.hidden)

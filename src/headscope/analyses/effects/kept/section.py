@@ -67,10 +67,7 @@ def kept_table(about: Context, table: pd.DataFrame, kind: Kind) -> Table:
     shares = explained_shares(about.run, kind)
     of_kind = [each for each in replaced_of(table) if each.kind == kind.name]
     ordered = sorted(of_kind, key=lambda each: each.head is not None)
-    rows = [
-        (each.label, *kept_cells(each, shares.get((each.layer or 0, each.head or 0), nan)))
-        for each in ordered
-    ]
+    rows = [(each.label, *kept_cells(each, shares.get((each.layer or 0, each.head or 0), nan))) for each in ordered]
     return Table(
         summary=f"Table: the loss with attention replaced, in nats, and the effect kept{kind.in_brackets}",
         groups=(("", 1), ("added loss", 3), ("effect kept", 2), ("attention", 1)),

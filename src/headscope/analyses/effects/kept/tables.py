@@ -17,16 +17,8 @@ EFFECT_KEPT = TableSchema(
     "of all heads of the model, as fitted to the half of the documents that an input is not in.",
     columns=(
         Column("kind", KIND.meaning, "text", missing="all heads of the model", choices=KIND.choices),
-        Column(
-            "layer",
-            "layer within its kind, from 1",
-            "Int64",
-            missing="all heads of the model",
-            bounds=FROM_ONE,
-        ),
-        Column(
-            "head", "head in its layer, from 1", "Int64", missing="all heads of the layer", bounds=FROM_ONE
-        ),
+        Column("layer", "layer within its kind, from 1", "Int64", missing="all heads of the model", bounds=FROM_ONE),
+        Column("head", "head in its layer, from 1", "Int64", missing="all heads of the layer", bounds=FROM_ONE),
         text(
             "measure",
             "`added_uniform`, `added_explained`, `added_positions`: the loss added with uniform attention, with "
@@ -34,9 +26,7 @@ EFFECT_KEPT = TableSchema(
             "added_uniform; `over_positions`: the same with positions alone in place of uniform attention",
             choices=MEASURES,
         ),
-        number(
-            "value", "mean over an input's targets, then over inputs", unit="nats or share", missing=_UNSURE
-        ),
+        number("value", "mean over an input's targets, then over inputs", unit="nats or share", missing=_UNSURE),
         *ends("value", unit="nats or share", missing=f"{FEW}, or {_UNSURE}"),
         count("n_inputs", "inputs"),
     ),

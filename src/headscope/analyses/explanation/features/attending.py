@@ -45,16 +45,7 @@ _BY_NAME = {
     for feature in module.FEATURES
 }
 _LOCATIONS = (
-    *(
-        "previous",
-        "next",
-        "current",
-        "before_2",
-        "after_2",
-        "log_distance_back",
-        "log_distance_forward",
-        "earlier",
-    ),
+    *("previous", "next", "current", "before_2", "after_2", "log_distance_back", "log_distance_forward", "earlier"),
     *("same_sentence", "log_place", "log_frequency", "last_mark", "next_mark"),
 )
 _BY_FREQUENCY = ("cls", "sep", "period_comma", "continuation", "earlier_copy", *_LOCATIONS)
@@ -119,9 +110,6 @@ FEATURES = (
         _product("frequent", "attending_frequency", "frequent tokens", _frequency, _BY_NAME[name])
         for name in _BY_FREQUENCY
     ),
-    *(
-        _product("end", "attending_end", "last pieces of words", _ends_word, _BY_NAME[name])
-        for name in _BY_FORM
-    ),
+    *(_product("end", "attending_end", "last pieces of words", _ends_word, _BY_NAME[name]) for name in _BY_FORM),
     *(_product("long", "attending_length", "long tokens", _length, _BY_NAME[name]) for name in _BY_FORM),
 )

@@ -5,11 +5,7 @@ from headscope.analyses.explanation.row_context import RowContext
 
 GROUPS = (
     Group(
-        name="frequency",
-        family="content",
-        label="frequency",
-        phrase="tokens by how frequent they are",
-        by_feature=True,
+        name="frequency", family="content", label="frequency", phrase="tokens by how frequent they are", by_feature=True
     ),
     Group(name=TOKENS, family="content", label="particular tokens", phrase="particular tokens"),
 )

@@ -138,15 +138,11 @@ def one_stem(word: str, other: str) -> bool:
     return word != other and common >= STEM and max(len(word), len(other)) - common <= ENDING
 
 
-def _feature(
-    name: str, group: str, label: str, compute: Callable[[RowContext], Flags], sentence: str = ""
-) -> Feature:
+def _feature(name: str, group: str, label: str, compute: Callable[[RowContext], Flags], sentence: str = "") -> Feature:
     def number(rows: RowContext) -> Floats:
         return compute(rows).astype(np.float64)
 
-    return Feature(
-        name=name, group=group, label=label, sentence=sentence or label, compute=number, needs=SAME_AXIS
-    )
+    return Feature(name=name, group=group, label=label, sentence=sentence or label, compute=number, needs=SAME_AXIS)
 
 
 FEATURES = (
@@ -155,21 +151,10 @@ FEATURES = (
     _feature("last_copy", "same_token", "the last copy of the token", _last_copy),
     _feature("behind_copy", "induction", "tokens right after an earlier copy of the token", _behind_earlier),
     _feature("behind_last_copy", "induction", "the token right after its last copy", _behind_last),
-    _feature(
-        "behind_two", "induction", "tokens right after an earlier copy of the last two tokens", _behind_two
-    ),
-    _feature(
-        "before_earlier_copy",
-        "before_copy",
-        "tokens right before an earlier copy of the token",
-        _before_earlier,
-    ),
-    _feature(
-        "before_later_copy", "before_copy", "tokens right before a later copy of the token", _before_later
-    ),
-    _feature(
-        "behind_later_copy", "before_copy", "tokens right after a later copy of the token", _behind_later
-    ),
+    _feature("behind_two", "induction", "tokens right after an earlier copy of the last two tokens", _behind_two),
+    _feature("before_earlier_copy", "before_copy", "tokens right before an earlier copy of the token", _before_earlier),
+    _feature("before_later_copy", "before_copy", "tokens right before a later copy of the token", _before_later),
+    _feature("behind_later_copy", "before_copy", "tokens right after a later copy of the token", _behind_later),
     _feature("same_word", "same_word", "the same word elsewhere", _same_word),
     _feature("other_ending", "same_word", "the same word with another ending", _other_ending),
 )

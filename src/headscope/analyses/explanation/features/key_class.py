@@ -13,9 +13,7 @@ GROUPS = (
     Group(name="cls", family="class of key", label="{cls}", phrase="{cls}"),
     Group(name="sep", family="class of key", label="{sep}", phrase="{sep}"),
     Group(name=SINK_LOGIT, family="class of key", label="learned sink", phrase="the learned sink"),
-    Group(
-        name="period_comma", family="class of key", label="periods and commas", phrase="periods and commas"
-    ),
+    Group(name="period_comma", family="class of key", label="periods and commas", phrase="periods and commas"),
     Group(name="punctuation", family="class of key", label="other punctuation", phrase="other punctuation"),
     Group(name="newline", family="class of key", label="line breaks", phrase="line breaks"),
     Group(name="hidden", family="class of key", label="hidden words", phrase="hidden words"),
@@ -31,9 +29,7 @@ def _of_class(*classes: KeyClass) -> Callable[[RowContext], Floats]:
 
 def _delimiter(*delimiters: Delimiter) -> Callable[[RowContext], Floats]:
     def compute(rows: RowContext) -> Floats:
-        return rows.of_keys(
-            np.isin(rows.vocabulary.of(rows.vocabulary.delimiters, rows.keys.ids), delimiters)
-        )
+        return rows.of_keys(np.isin(rows.vocabulary.of(rows.vocabulary.delimiters, rows.keys.ids), delimiters))
 
     return compute
 

@@ -14,9 +14,7 @@ GROUPS = (
         phrase="other mentions of the same entity",
         by_feature=True,
     ),
-    Group(
-        name="mention_head", family="coreference", label="heads of mentions", phrase="head words of mentions"
-    ),
+    Group(name="mention_head", family="coreference", label="heads of mentions", phrase="head words of mentions"),
 )
 
 

@@ -13,9 +13,7 @@ GROUPS = (
     Group(name="current", family="position", label="itself", phrase="the token itself"),
     Group(name="distance", family="position", label="distance", phrase="nearby tokens", by_feature=True),
     Group(name="side", family="position", label="side", phrase="earlier tokens"),
-    Group(
-        name="sentence", family="position", label="sentence", phrase="the row’s own sentence", by_feature=True
-    ),
+    Group(name="sentence", family="position", label="sentence", phrase="the row’s own sentence", by_feature=True),
     Group(
         name="place",
         family="position",

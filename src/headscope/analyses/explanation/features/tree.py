@@ -13,23 +13,9 @@ from headscope.report_kit.relation_names import BASIC_RELATIONS, terms
 _TREES: frozenset[Need] = frozenset({"same_axis", "trees"})
 _TAGS: frozenset[Need] = frozenset({"same_axis", "tags"})
 GROUPS = (
-    Group(
-        name="tag",
-        family="treebank",
-        label="part of speech",
-        phrase="tokens by part of speech",
-        by_feature=True,
-    ),
-    Group(
-        name="head", family="treebank", label="syntactic head", phrase="the syntactic head", by_feature=True
-    ),
-    Group(
-        name="dependents",
-        family="treebank",
-        label="dependents",
-        phrase="the syntactic dependents",
-        by_feature=True,
-    ),
+    Group(name="tag", family="treebank", label="part of speech", phrase="tokens by part of speech", by_feature=True),
+    Group(name="head", family="treebank", label="syntactic head", phrase="the syntactic head", by_feature=True),
+    Group(name="dependents", family="treebank", label="dependents", phrase="the syntactic dependents", by_feature=True),
     Group(name="clause", family="treebank", label="clause", phrase="the row’s own clause"),
 )
 TAG_NAMES = {

@@ -13,11 +13,7 @@ GROUPS = (
     Group(name="word_before", family="word structure", label="word before", phrase="the word before"),
     Group(name="word_after", family="word structure", label="word after", phrase="the word after"),
     Group(
-        name="form",
-        family="word structure",
-        label="form of the token",
-        phrase="tokens by their form",
-        by_feature=True,
+        name="form", family="word structure", label="form of the token", phrase="tokens by their form", by_feature=True
     ),
 )
 _LETTERS = 12
@@ -71,21 +67,12 @@ def _digit(rows: RowContext) -> NDArray[np.bool_]:
 
 
 def _pair(name: str, group: str, sentence: str, compute: Callable[[RowContext], Floats]) -> Feature:
-    return Feature(
-        name=name, group=group, label=sentence, sentence=sentence, compute=compute, needs=SAME_AXIS
-    )
+    return Feature(name=name, group=group, label=sentence, sentence=sentence, compute=compute, needs=SAME_AXIS)
 
 
-def _form(
-    name: str, sentence: str, values: Callable[[RowContext], NDArray[np.generic]], opposite: str = ""
-) -> Feature:
+def _form(name: str, sentence: str, values: Callable[[RowContext], NDArray[np.generic]], opposite: str = "") -> Feature:
     return Feature(
-        name=name,
-        group="form",
-        label=sentence,
-        sentence=sentence,
-        opposite=opposite,
-        compute=_of_tokens(values),
+        name=name, group="form", label=sentence, sentence=sentence, opposite=opposite, compute=_of_tokens(values)
     )
 
 

@@ -83,27 +83,17 @@ def job_clusters(heads: Sequence[HeadRows], *, seed: int) -> list[Clusters]:
         for head in states:
             head.add_features(group)
         for number in range(MOST_JOBS, 1, -1):
-            _try(
-                [head for head in states if head.is_candidate(number)],
-                number,
-                seed=seed,
-                by_output=group == WRITTEN,
-            )
+            _try([head for head in states if head.is_candidate(number)], number, seed=seed, by_output=group == WRITTEN)
     best = [head.best for head in states]
     q_values = false_discovery(np.array([clusters.p for clusters in best]))
     return [
-        replace(
-            clusters if q_value < SIGNIFICANT else replace(_single_job(clusters), p=clusters.p),
-            q=float(q_value),
-        )
+        replace(clusters if q_value < SIGNIFICANT else replace(_single_job(clusters), p=clusters.p), q=float(q_value))
         for clusters, q_value in zip(best, q_values, strict=True)
     ]
 
 
 def _single_job(clusters: Clusters) -> Clusters:
-    return replace(
-        clusters, labels=np.zeros_like(clusters.labels), number=1, agreement=float("nan"), by_output=False
-    )
+    return replace(clusters, labels=np.zeros_like(clusters.labels), number=1, agreement=float("nan"), by_output=False)
 
 
 class _Head:
@@ -165,12 +155,7 @@ def _try(heads: Sequence[_Head], number: int, *, seed: int, by_output: bool) -> 
             head.points[:, head.selected], head.names[head.selected], head.looks, labels
         ):
             likely.append((head, np.argsort(np.argsort(-shares, kind="stable"), kind="stable")[labels]))
-    halves = [
-        (head, half.astype(np.float64))
-        for head, _ in likely
-        for draw in head.halves
-        for half in (draw, ~draw)
-    ]
+    halves = [(head, half.astype(np.float64)) for head, _ in likely for draw in head.halves for half in (draw, ~draw)]
     centers_of_halves = list(_centers(halves, number, seed=seed))
     for index, (head, labels) in enumerate(likely):
         half_centers = centers_of_halves[2 * _HALVES * index :][: 2 * _HALVES]
@@ -224,9 +209,7 @@ def _split_p(head: _Head, labels: Integers, draw: NDArray[np.bool_], centers: Se
     return max(_pair_p(head, judged, pair) for pair in combinations(range(number), 2))
 
 
-def _pair_p(
-    head: _Head, judged: Sequence[tuple[NDArray[np.bool_], Floats, Integers]], pair: tuple[int, int]
-) -> float:
+def _pair_p(head: _Head, judged: Sequence[tuple[NDArray[np.bool_], Floats, Integers]], pair: tuple[int, int]) -> float:
     """Return the p of no valley between two clusters, along the line between them or between the sides of the row."""
     names = head.names[head.selected]
     unsided = names != "side"
@@ -236,11 +219,7 @@ def _pair_p(
         here, there = np.flatnonzero(inside & half), np.flatnonzero(inside & ~half)
         center, other = (centers[cluster, : len(names)][unsided] for cluster in pair)
         between = other - center
-        along = (
-            (head.points[:, head.selected][:, unsided] - center)
-            @ between
-            / max(float(between @ between), 1e-12)
-        )
+        along = (head.points[:, head.selected][:, unsided] - center) @ between / max(float(between @ between), 1e-12)
         lines.append(line_windows(along[here])(along[there]))
         documents.append(head.documents[there])
         windows = side_windows(head.tokens[here]) if (names == "side").any() else None

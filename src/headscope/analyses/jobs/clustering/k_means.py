@@ -81,9 +81,7 @@ def lloyd(
         clusters = np.arange(centers.shape[2], dtype=np.int8)[:, None]
         inside = (labels[:, :, None] == clusters) * moving_weights[:, None, None]
         whole = inside.sum(3)[..., None]
-        sums = (inside.reshape(len(moving_points), -1, inside.shape[3]) @ moving_points).reshape(
-            *inside.shape[:3], -1
-        )
+        sums = (inside.reshape(len(moving_points), -1, inside.shape[3]) @ moving_points).reshape(*inside.shape[:3], -1)
         centers[going] = np.where(whole > 0, sums / np.maximum(whole, 1e-300), centers[going])
     return centers, inertia
 

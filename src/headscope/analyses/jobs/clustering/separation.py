@@ -19,9 +19,7 @@ ALIKE = 0.8
 """A cluster looks at a position, relation or part of speech where at least this share of its rows has it in common."""
 
 
-def looks_of(
-    values: NDArray[np.float64], counting: NDArray[np.float64], *, square: bool
-) -> NDArray[np.int64]:
+def looks_of(values: NDArray[np.float64], counting: NDArray[np.float64], *, square: bool) -> NDArray[np.int64]:
     """Return numbers that are equal for rows that look alike, -1 for none, `[row, 4]`.
 
     The columns are the position, copies, tokens after copies, and the part of speech.
@@ -32,9 +30,7 @@ def looks_of(
         square: whether rows and keys are the same tokens.
     """
     offset, side, *relations = (values[:, FEATURES.index(name)] for name in RELATION)
-    position = (
-        np.unique(offset * side, return_inverse=True)[1].reshape(-1) if square else np.full(len(values), -1)
-    )
+    position = np.unique(offset * side, return_inverse=True)[1].reshape(-1) if square else np.full(len(values), -1)
     tags = counting[:, [FEATURES.index(name) for name in TAGS_OF_KEYS]]
     tag = np.where(tags.any(1), tags.argmax(1), -1)
     return np.stack([position, *(np.where(relation > 0, 0, -1) for relation in relations), tag], axis=1)

@@ -44,9 +44,7 @@ def valley_p(windows: Windows, documents: Integers) -> float:
     inside, widths = windows
     _, numbers = np.unique(documents, return_inverse=True)
     groups = int(numbers.max(initial=-1)) + 1
-    counts = np.stack(
-        [np.bincount(numbers.reshape(-1)[inside == window], minlength=groups) for window in range(3)]
-    )
+    counts = np.stack([np.bincount(numbers.reshape(-1)[inside == window], minlength=groups) for window in range(3)])
     worst = 0.0
     for side in (0, 2):
         # The weight of a row on the side, relative to a row in the middle.
@@ -68,9 +66,7 @@ def line_windows(along: Floats) -> Callable[[Floats], Windows]:
         along: positions of rows, 0 at one center and 1 at the other.
     """
     counts = np.bincount(_steps(along), minlength=2 * _BEYOND + _STEPS + 2)[1:-1]
-    sides, between = (
-        np.convolve(counts, np.full(width, 1 / width), mode="valid") for width in (_SIDE, _MIDDLE)
-    )
+    sides, between = (np.convolve(counts, np.full(width, 1 / width), mode="valid") for width in (_SIDE, _MIDDLE))
     middles = np.arange(_BEYOND, _BEYOND + _STEPS - _MIDDLE + 1)
     before = np.array([sides[: at - _SIDE + 1].argmax() for at in middles])
     behind = np.array([at + _MIDDLE + sides[at + _MIDDLE :].argmax() for at in middles])
@@ -92,9 +88,7 @@ def side_windows(tokens: Integers) -> Callable[[Integers], Windows] | None:
     ahead, back = tokens[tokens < 0], tokens[tokens > 0]
     if not len(ahead) or not len(back):
         return None
-    (first, second), (third, fourth) = (
-        np.quantile(side, (0.25, 0.75), method="nearest") for side in (ahead, back)
-    )
+    (first, second), (third, fourth) = (np.quantile(side, (0.25, 0.75), method="nearest") for side in (ahead, back))
     windows = np.array([[first, second], [second + 1, third - 1], [third, fourth]])
 
     return lambda other: (_inside(other, windows), np.diff(windows, axis=1)[:, 0] + 1.0)

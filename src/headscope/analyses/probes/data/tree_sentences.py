@@ -73,8 +73,7 @@ def numbered(
     """Return the number of each word, or of each word's relation: its index in `names`, `UNKNOWN` for none."""
     number = {name: index for index, name in enumerate(names)}
     return [
-        np.array([number.get(name, UNKNOWN) for name in (s.relations if relations else s.words)])
-        for s in sentences
+        np.array([number.get(name, UNKNOWN) for name in (s.relations if relations else s.words)]) for s in sentences
     ]
 
 
@@ -101,9 +100,7 @@ class WordTable:
     vectors: Tensor
 
     @classmethod
-    def of(
-        cls, vectors: WordVectors, train: Sequence[TreeSentence], dev: Sequence[TreeSentence]
-    ) -> "WordTable":
+    def of(cls, vectors: WordVectors, train: Sequence[TreeSentence], dev: Sequence[TreeSentence]) -> "WordTable":
         """Look up the words of two treebanks; the first determines mean and spread."""
         words = kinds_of([*train, *dev])
         table = vectors.of(words).astype(np.float64)

@@ -17,9 +17,7 @@ from headscope.encoding.encoder import Encoder
 from headscope.errors import InputError
 from headscope.models.loading.load_model import LoadedModel
 
-EXPECTED_VECTORS = (
-    "a word and its numbers on each line (the 0.418 0.24968 ...), as GloVe and word2vec write text"
-)
+EXPECTED_VECTORS = "a word and its numbers on each line (the 0.418 0.24968 ...), as GloVe and word2vec write text"
 _MOST_NUMBERS = 100_000  # in a line; a wider one is no file of word vectors
 
 
@@ -75,9 +73,7 @@ class FileVectors:
         return out
 
 
-def read_vectors(
-    path: str | Path, wanted: Collection[str] | None = None, *, sha256: str | None = None
-) -> FileVectors:
+def read_vectors(path: str | Path, wanted: Collection[str] | None = None, *, sha256: str | None = None) -> FileVectors:
     """Read a text file of word vectors, as GloVe and word2vec write them, packed with gzip or not.
 
     word2vec's first line (how many words, how wide) is recognized. A word may hold spaces, as some of GloVe's do:
@@ -115,9 +111,7 @@ def read_vectors(
     return FileVectors(name=Path(path).name, table=np.stack(vectors), rows=rows)
 
 
-def _lines(
-    path: str | Path, name: str, on_bytes: Callable[[bytes], object]
-) -> Iterator[tuple[int, str, list[str]]]:
+def _lines(path: str | Path, name: str, on_bytes: Callable[[bytes], object]) -> Iterator[tuple[int, str, list[str]]]:
     """Yield (number of the line, word, its numbers as text); every line has as many numbers as the first."""
     lines: Iterator[tuple[int, str]] = enumerate(
         split_lines(open_text(path, expected=EXPECTED_VECTORS, on_bytes=on_bytes), name=name), 1

@@ -9,14 +9,7 @@ from matplotlib.figure import Figure
 from headscope.analyses.probes.catalog import SYSTEMS
 from headscope.figures.axes import distance_axis, interval_bars, name_ends, say_absent, whole_axis
 from headscope.figures.paper import LEAST_POINTS, narrow
-from headscope.figures.style import (
-    INK,
-    figure_of,
-    house_style,
-    new_figure,
-    role_color,
-    role_outline,
-)
+from headscope.figures.style import INK, figure_of, house_style, new_figure, role_color, role_outline
 from headscope.statistics.arc_bins import DISTANCES
 
 MEASURES = {"UUAS": "syntax", "Spearman": "next"}
@@ -54,9 +47,7 @@ def probe_distances(by_distance: pd.DataFrame) -> Figure:
     if not narrow():
         name_ends(ax, len(DISTANCES) - 0.8, ends, gap=_GAP)
     else:
-        figure_of(ax).legend(
-            loc="outside lower left", frameon=False, labelcolor="linecolor", fontsize=LEAST_POINTS
-        )
+        figure_of(ax).legend(loc="outside lower left", frameon=False, labelcolor="linecolor", fontsize=LEAST_POINTS)
     return figure_of(ax)
 
 

@@ -31,15 +31,11 @@ def _weights(about: Context, weights: pd.DataFrame) -> Iterator[tuple[str, Drawi
 
 SCORES = Figure(name="probe-scores", tables=("probes",), draw=_scores)
 DISTANCES = Figure(
-    name="probe-distances",
-    tables=("probe_by_distance",),
-    draw=lambda _, near: [("", partial(probe_distances, near))],
+    name="probe-distances", tables=("probe_by_distance",), draw=lambda _, near: [("", partial(probe_distances, near))]
 )
 WEIGHTS = Figure(name="probe-weights", tables=("probe_weights",), draw=_weights)
 LAYERS = Figure(
-    name="probe-layers",
-    tables=("probe_layers",),
-    draw=lambda _, layers: [("", partial(probe_layers, layers))],
+    name="probe-layers", tables=("probe_layers",), draw=lambda _, layers: [("", partial(probe_layers, layers))]
 )
 FIGURES = (SCORES, DISTANCES, WEIGHTS, LAYERS)
 
@@ -52,12 +48,7 @@ def grid_ending(probe: str, kind: Kind) -> str:
 def grids_of(table: pd.DataFrame, about: Context) -> list[tuple[str, Kind]]:
     """Return the probe and the kind of attention of each grid of `tables/probe_weights.parquet`."""
     probes = [probe for probe, model in SYSTEMS if model == "trained" and probe in set(table["probe"])]
-    return [
-        (probe, kind)
-        for probe in probes
-        for kind in about.kinds
-        if len(weights_of(table, probe, kind=kind.name))
-    ]
+    return [(probe, kind) for probe in probes for kind in about.kinds if len(weights_of(table, probe, kind=kind.name))]
 
 
 def paper_of(run: Study) -> Mapping[str, Any] | None:

@@ -28,30 +28,22 @@ def probe_scores(probes: pd.DataFrame, *, paper: Mapping[str, float | int] | Non
     """
     lines = probe_lines(probes)
     if not lines:
-        raise ValueError(
-            "Expected attachment scores of at least one probe, got none; run with --treebank-train."
-        )
+        raise ValueError("Expected attachment scores of at least one probe, got none; run with --treebank-train.")
     ax = new_figure(7.2, 0.7 + 0.36 * len(lines)).subplots()
     for y, line in enumerate(lines):
         system, mean = line.system, line.score
         color = role_color(system.role)
         if np.isfinite(mean.ci_low):
             ax.hlines(y, mean.ci_low, mean.ci_high, color=color, linewidth=6, alpha=0.35, gid="interval")
-        ax.plot(
-            line.values, [y] * line.seeds, linestyle="", marker="|", markersize=11, color=color, gid="seeds"
-        )
+        ax.plot(line.values, [y] * line.seeds, linestyle="", marker="|", markersize=11, color=color, gid="seeds")
         ax.plot(mean.value, y, marker="o", markersize=5, color=color, gid="mean")
         printed = (paper or {}).get(system.paper or "")
         if printed is not None:
-            ax.plot(
-                printed / 100, y, marker="D", markersize=6, markerfacecolor="none", color=INK, gid="paper"
-            )
+            ax.plot(printed / 100, y, marker="D", markersize=6, markerfacecolor="none", color=INK, gid="paper")
         ax.text(1.02, y, f"{100 * mean.value:.1f}", va="center", ha="left", color=INK, clip_on=False)
     systems = [line.system for line in lines]
     names = [system.name + (" (UUAS)" if system.measure == "UUAS" else "") for system in systems]
-    ax.set_yticks(
-        range(len(lines)), [fill(label(name, 44), 22) if narrow() else label(name, 44) for name in names]
-    )
+    ax.set_yticks(range(len(lines)), [fill(label(name, 44), 22) if narrow() else label(name, 44) for name in names])
     ax.tick_params(axis="y", labelcolor=INK)
     ax.set_ylim(len(lines) - 0.5, -0.5)
     ax.set_xlim(0, 1)

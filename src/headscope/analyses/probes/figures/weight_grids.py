@@ -12,10 +12,7 @@ from headscope.figures.axes import grid_axes, say_absent
 from headscope.figures.paper import across, panel_inches
 from headscope.figures.style import INK, LINE, figure_of, house_style, new_figure, role_color
 
-TITLES = {
-    "dependent->head": "dependent → head word",
-    "head->dependent": "head word → dependent",
-}
+TITLES = {"dependent->head": "dependent → head word", "head->dependent": "head word → dependent"}
 POSITIVE, NEGATIVE = "syntax", "sep"
 _CELL = 0.27  # inches
 
@@ -26,9 +23,7 @@ def weights_of(table: pd.DataFrame, probe: str, *, kind: str) -> pd.DataFrame:
 
 
 @house_style()
-def probe_weights(
-    table: pd.DataFrame, probe: str, *, kind: str, axes: tuple[Axes, Axes] | None = None
-) -> Figure:
+def probe_weights(table: pd.DataFrame, probe: str, *, kind: str, axes: tuple[Axes, Axes] | None = None) -> Figure:
     """Draw a probe's weights of one kind of attention: layers as rows, heads as columns, a grid a direction.
 
     The stronger a cell, the larger its weight in size, on one scale for both directions; a weight below zero has
@@ -80,11 +75,4 @@ def _cell(ax: Axes, kind: str, layer: int, head: int, weight: float, most: float
     cell.set_url(f"#{head_anchor(kind, layer, head)}")
     ax.add_patch(cell)
     if weight < 0 and abs(weight) / most >= 0.1:
-        ax.plot(
-            [head - 0.2, head + 0.2],
-            [layer, layer],
-            color=INK,
-            linewidth=1,
-            solid_capstyle="butt",
-            gid="minus",
-        )
+        ax.plot([head - 0.2, head + 0.2], [layer, layer], color=INK, linewidth=1, solid_capstyle="butt", gid="minus")

@@ -15,12 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.analyses.probes.data.probe_batches import ProbeData
-from headscope.analyses.probes.fitting.attention_slopes import (
-    Slopes,
-    attention_slopes,
-    flat_weights,
-    set_weights,
-)
+from headscope.analyses.probes.fitting.attention_slopes import Slopes, attention_slopes, flat_weights, set_weights
 from headscope.analyses.probes.fitting.levenberg import Levenberg
 from headscope.analyses.probes.parsers.attention_probe import AttentionProbe
 
@@ -182,10 +177,7 @@ class _Fit:
             words = slopes.words.clamp(min=1)
             for at, run in enumerate(runs):
                 names = ("gradient", "curvature", "coupling")
-                run.tell(
-                    float(slopes.loss[at] / words[at]),
-                    *(getattr(slopes, name)[at] / words[at] for name in names),
-                )
+                run.tell(float(slopes.loss[at] / words[at]), *(getattr(slopes, name)[at] / words[at] for name in names))
             if all(run.done or run.stuck for run in runs):
                 break
         return runs

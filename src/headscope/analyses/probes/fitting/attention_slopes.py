@@ -33,9 +33,7 @@ class Slopes:
 
 
 @torch.no_grad()
-def attention_slopes(
-    probe: AttentionProbe, batch: ProbeBatch, mine: Tensor, *, drawn: Tensor | None = None
-) -> Slopes:
+def attention_slopes(probe: AttentionProbe, batch: ProbeBatch, mine: Tensor, *, drawn: Tensor | None = None) -> Slopes:
     """Return the loss over a batch, its gradient and its second derivatives.
 
     Of a softmax over scores that are linear in the weights, the second derivatives are the covariance of what the
@@ -64,9 +62,7 @@ def attention_slopes(
         words=counted.sum((1, 2)).double().cpu(),
         gradient=((mean - right) * counted[..., None]).sum((1, 2)).double().cpu(),
         curvature=curvature.double().cpu(),
-        coupling=_coupling(
-            probe, batch, (chances[..., 0] - (targets[..., 0] == 0).to(chances.dtype)) * counted
-        )
+        coupling=_coupling(probe, batch, (chances[..., 0] - (targets[..., 0] == 0).to(chances.dtype)) * counted)
         .double()
         .cpu(),
     )

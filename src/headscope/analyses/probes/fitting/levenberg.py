@@ -41,9 +41,7 @@ class Levenberg:
         """See `Levenberg`."""
         return not self.done and self._damping > _STUCK
 
-    def tell(
-        self, value: float, gradient: Tensor, curvature: Tensor, remainder: Tensor | None = None
-    ) -> None:
+    def tell(self, value: float, gradient: Tensor, curvature: Tensor, remainder: Tensor | None = None) -> None:
         """Take the function's value and derivatives at `at`, and choose the next point.
 
         Args:

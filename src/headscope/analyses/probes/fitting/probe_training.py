@@ -105,9 +105,7 @@ def train(
         progress: called with the number of the epoch, from 0, and of its sentences that are done.
     """
     settings = options or TrainingOptions()
-    trained = {
-        name: _Trainee(learner.to(device), held_out, settings.falling) for name, learner in learners.items()
-    }
+    trained = {name: _Trainee(learner.to(device), held_out, settings.falling) for name, learner in learners.items()}
     watched = data.numbers[np.logical_or.reduce(held_out)[data.numbers]]
     for epoch in range(settings.epochs):
         going = [trainee for trainee in trained.values() if trainee.goes_on]

@@ -30,9 +30,7 @@ class AttentionWordsProbe(ArcProbe):
 
     name = "attention and words"
     system = System(name="Attention and words", role="syntax", paper="attention + GloVe")
-    control = System(
-        name="Attention and words, random weights", role="sep", paper="random-init attention + GloVe"
-    )
+    control = System(name="Attention and words, random weights", role="sep", paper="random-init attention + GloVe")
     reads_words = True
     labeled = True
     tree_seeds = (0,)
@@ -40,13 +38,7 @@ class AttentionWordsProbe(ArcProbe):
     vectors: Tensor
 
     def __init__(
-        self,
-        tasks: Sequence[int],
-        heads: int,
-        vectors: Tensor,
-        *,
-        special: bool,
-        seeds: Sequence[int],
+        self, tasks: Sequence[int], heads: int, vectors: Tensor, *, special: bool, seeds: Sequence[int]
     ) -> None:
         super().__init__(tasks)
         self.register_buffer("vectors", vectors, persistent=False)
@@ -91,16 +83,10 @@ class AttentionWordsProbe(ArcProbe):
         self, runs: Sequence[int], arcs: tuple[NDArray[np.int64], NDArray[np.int64]]
     ) -> NDArray[np.float64]:
         """See `ArcProbe.head_weights`: the mean over arcs, which is linear in their two vectors, so of mean vectors."""
-        means = [
-            self.vectors[torch.from_numpy(side).to(self.vectors.device)].double().mean(0) for side in arcs
-        ]
+        means = [self.vectors[torch.from_numpy(side).to(self.vectors.device)].double().mean(0) for side in arcs]
         weights = self.weights.double()
-        from_words = sum(
-            torch.einsum("w,rdwk->rdk", mean, weights[:, role]) for role, mean in enumerate(means)
-        )
-        mean_weights: NDArray[np.float64] = (
-            (from_words + self.bias.double())[list(runs)].mean(0).cpu().numpy()
-        )
+        from_words = sum(torch.einsum("w,rdwk->rdk", mean, weights[:, role]) for role, mean in enumerate(means))
+        mean_weights: NDArray[np.float64] = (from_words + self.bias.double())[list(runs)].mean(0).cpu().numpy()
         return mean_weights
 
 

@@ -41,9 +41,7 @@ class DistanceWordsProbe(ArcProbe):
     rate = 0.003
     vectors: Tensor
 
-    def __init__(
-        self, tasks: Sequence[int], vectors: Tensor, *, seeds: Sequence[int], hidden: int = HIDDEN
-    ) -> None:
+    def __init__(self, tasks: Sequence[int], vectors: Tensor, *, seeds: Sequence[int], hidden: int = HIDDEN) -> None:
         super().__init__(tasks)
         self.register_buffer("vectors", vectors, persistent=False)
         width = vectors.shape[1]

@@ -26,9 +26,7 @@ class LabelProbe(Learner):
 
     vectors: Tensor | None
 
-    def __init__(
-        self, runs: int, heads: int, labels: int, vectors: Tensor | None, *, seeds: Sequence[int]
-    ) -> None:
+    def __init__(self, runs: int, heads: int, labels: int, vectors: Tensor | None, *, seeds: Sequence[int]) -> None:
         super().__init__((0,) * runs)
         # Attention is small, and its weights large; vectors are of size 1.
         self.rate = 0.04 if vectors is None else 0.004

@@ -132,9 +132,7 @@ class ArcProbe(Learner):
         log_probabilities = scores.gather(3, targets.clamp(min=0)[..., None])[..., 0]
         right = (scores.argmax(-1) == targets) & batch.valid
         return Judged(
-            loss=-torch.where(batch.valid, log_probabilities, 0.0).sum(2),
-            right=right.sum(2),
-            counts=batch.lengths,
+            loss=-torch.where(batch.valid, log_probabilities, 0.0).sum(2), right=right.sum(2), counts=batch.lengths
         )
 
 

@@ -142,9 +142,7 @@ class SentenceBatches:
         window = _WINDOW * self.batch_size
         groups = []
         for start in range(0, number, window):
-            near = sorted(
-                order[start : start + window].tolist(), key=lambda index: len(self.sentences[index])
-            )
+            near = sorted(order[start : start + window].tolist(), key=lambda index: len(self.sentences[index]))
             groups += [near[at : at + self.batch_size] for at in range(0, len(near), self.batch_size)]
         if shuffle is not None:
             groups = [groups[index] for index in shuffle.permutation(len(groups))]
@@ -215,11 +213,7 @@ def _endless(
 
 
 def mean_loss(
-    vectors: NDArray[np.float16],
-    projection: Tensor,
-    batches: SentenceBatches,
-    *,
-    device: torch.device | str = "cpu",
+    vectors: NDArray[np.float16], projection: Tensor, batches: SentenceBatches, *, device: torch.device | str = "cpu"
 ) -> float:
     """Return the loss over sentences, each counted once."""
     total, number = 0.0, 0

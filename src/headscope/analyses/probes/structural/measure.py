@@ -21,12 +21,7 @@ from headscope.analyses.probes.structural.layer_training import (
     train_structural,
 )
 from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
-from headscope.analyses.probes.structural.tree_scores import (
-    MEASURES,
-    Score,
-    StructuralScorer,
-    structural_scores,
-)
+from headscope.analyses.probes.structural.tree_scores import MEASURES, Score, StructuralScorer, structural_scores
 from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
 from headscope.attention.vectors.hidden import WordStates
 from headscope.encoding.segment import Segment
@@ -134,13 +129,7 @@ class _StructuralBench:
     """The stored vectors, split for training, and the probes trained on them."""
 
     def __init__(
-        self,
-        store: StateStore,
-        dev: StateStore,
-        *,
-        seed: int,
-        options: StructuralOptions,
-        device: torch.device | str,
+        self, store: StateStore, dev: StateStore, *, seed: int, options: StructuralOptions, device: torch.device | str
     ) -> None:
         self.store, self.dev, self.seed, self.options, self.device = store, dev, seed, options, device
         trained, held_out = split_held_out(store.sentences, seed=seed)
@@ -193,9 +182,7 @@ def _fill(
             f"{room / 2**30:.1f} GiB in {base.parent}; free some, raise the limit, or take a smaller treebank"
         )
     taken = (
-        segment
-        for segment in chain(first, coming)
-        if share_of(segment.document, segment.index, seed=seed) <= share
+        segment for segment in chain(first, coming) if share_of(segment.document, segment.index, seed=seed) <= share
     )
     stores: list[StateStore] = []
     for name, segments in (("train", taken), ("dev", dev)):
@@ -234,9 +221,7 @@ def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
     return PROBES.frame(rows)
 
 
-def _layer_rows(
-    first: Sequence[Sums], held_out_scores: Sequence[dict[str, Score]], chosen: int
-) -> pd.DataFrame:
+def _layer_rows(first: Sequence[Sums], held_out_scores: Sequence[dict[str, Score]], chosen: int) -> pd.DataFrame:
     """Lay out every layer's scores with the first seed."""
     rows = []
     for layer, sums in enumerate(first):

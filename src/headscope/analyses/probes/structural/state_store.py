@@ -153,9 +153,7 @@ def split_held_out(
     def key(sentence: StoredSentence) -> tuple[str, int]:
         return (sentence.document, sentence.index if alone else 0)
 
-    drawn = sorted(
-        {key(sentence) for sentence in all_sentences}, key=lambda unit: (share_of(*unit, seed=seed), unit)
-    )
+    drawn = sorted({key(sentence) for sentence in all_sentences}, key=lambda unit: (share_of(*unit, seed=seed), unit))
     out = set(drawn[: max(1, round(share * len(drawn)))])
     train = [sentence for sentence in all_sentences if key(sentence) not in out]
     return train, [sentence for sentence in all_sentences if key(sentence) in out]

@@ -92,9 +92,7 @@ class _Group:
         punctuation = np.stack([sentence.punctuation for sentence in sentences])
         return cls(
             documents=[sentence.document for sentence in sentences],
-            rows=np.stack(
-                [np.arange(sentence.start, sentence.start + len(sentence)) for sentence in sentences]
-            ),
+            rows=np.stack([np.arange(sentence.start, sentence.start + len(sentence)) for sentence in sentences]),
             known=known,
             included=known & ~punctuation,
             arcs=np.stack([gold_arcs(sentence) for sentence in sentences]),
@@ -139,9 +137,7 @@ def _correlations(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64
     ranks = [rankdata(table, axis=-1) for table in (left, right)]
     a, b = (table - table.mean(-1, keepdims=True) for table in ranks)
     size = np.sqrt((a**2).sum(-1) * (b**2).sum(-1))
-    correlations: NDArray[np.float64] = np.divide(
-        (a * b).sum(-1), size, out=np.zeros(size.shape), where=size > 0
-    )
+    correlations: NDArray[np.float64] = np.divide((a * b).sum(-1), size, out=np.zeros(size.shape), where=size > 0)
     return correlations
 
 

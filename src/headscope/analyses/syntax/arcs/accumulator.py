@@ -69,9 +69,7 @@ class DependencyAccumulator(Accumulator):
     # input's first and last word.
     version: ClassVar[int] = 4
 
-    def __init__(
-        self, layout: Sequence[KindLayout], table: ArcTable, options: DependencyOptions | None = None
-    ) -> None:
+    def __init__(self, layout: Sequence[KindLayout], table: ArcTable, options: DependencyOptions | None = None) -> None:
         self.table = table
         self.options = options or DependencyOptions()
         self._arcs: list[Arcs] = []
@@ -144,13 +142,9 @@ class DependencyAccumulator(Accumulator):
             axis = axis_of(tile.queries)
             self._batch_arcs[tile.kind] = BatchArcs.of(axis, tile.queries.classes, self._arcs)
         batch_arcs = self._batch_arcs[tile.kind]
-        attention = between_words(
-            tile.weights, batch_arcs.axis, batch_arcs.axis, pooling=self.options.pooling
-        )
+        attention = between_words(tile.weights, batch_arcs.axis, batch_arcs.axis, pooling=self.options.pooling)
         options = self.options
-        self._answers[tile.kind].append(
-            read_answers(attention, batch_arcs, both=options.both, compat=options.compat)
-        )
+        self._answers[tile.kind].append(read_answers(attention, batch_arcs, both=options.both, compat=options.compat))
         self._reachable[tile.kind].append(self._reached(tile, batch_arcs))
 
     def _reached(self, tile: AttentionTile, batch_arcs: BatchArcs) -> Tensor:
@@ -234,16 +228,10 @@ class DependencyAccumulator(Accumulator):
 
     def settings(self) -> dict[str, Any]:
         """Return the relations and the options."""
-        return {
-            "relations": list(self.table.relations),
-            "folded": self.table.folded,
-            "options": asdict(self.options),
-        }
+        return {"relations": list(self.table.relations), "folded": self.table.folded, "options": asdict(self.options)}
 
     @classmethod
-    def with_settings(
-        cls, layout: Sequence[KindLayout], settings: Mapping[str, Any]
-    ) -> "DependencyAccumulator":
+    def with_settings(cls, layout: Sequence[KindLayout], settings: Mapping[str, Any]) -> "DependencyAccumulator":
         """Make an empty one with these relations and options."""
         options = DependencyOptions(**settings["options"])
         table = ArcTable(tuple(settings["relations"]), folded=settings["folded"], compat=options.compat)

@@ -50,9 +50,7 @@ class Attending:
         inner = _inner(rows, words, (segments, width))
         number = directions * (int(relations.max(initial=0)) + 1)
         keys = [
-            ((rows * width + ends) * number + relations * directions + direction)[
-                (ends >= 0) & inner[rows, ends]
-            ]
+            ((rows * width + ends) * number + relations * directions + direction)[(ends >= 0) & inner[rows, ends]]
             for direction, ends in sides
         ]
         # A head word of several dependents is counted once.

@@ -52,12 +52,7 @@ class ArcTable:
 
     @classmethod
     def of(
-        cls,
-        counts: Mapping[str, int],
-        *,
-        folded: bool = False,
-        compat: bool = False,
-        fewest: int = FEWEST_ARCS,
+        cls, counts: Mapping[str, int], *, folded: bool = False, compat: bool = False, fewest: int = FEWEST_ARCS
     ) -> "ArcTable":
         """Choose the relations that occur at least `fewest` times; labels as the corpus has them."""
         total: dict[str, int] = {}

@@ -72,9 +72,7 @@ class Answers:
         at = batch_arcs.rows, dependent.clamp(min=0)
         best = self.best[at]
         is_known = ((dependent >= 0) & (gold >= 0))[:, None, None]
-        right = (
-            (self.position[at] == gold[:, None, None]) & is_known & (best >= 0 if self_counts else best > 0)
-        )
+        right = (self.position[at] == gold[:, None, None]) & is_known & (best >= 0 if self_counts else best > 0)
         rivals = self.special[at]
         left = (batch_arcs.special[batch_arcs.rows] < gold[:, None])[:, :, None, None]
         beaten = ((rivals > best[:, None]) | ((rivals == best[:, None]) & left)).any(1)
@@ -122,9 +120,7 @@ def judge(
     for each in answers:
         right, beaten = each.right(batch_arcs, batch_arcs.dependent, batch_arcs.gold, self_counts=compat)
         if compat:
-            word_right, word_beaten = each.right(
-                batch_arcs, batch_arcs.word, batch_arcs.gold, self_counts=True
-            )
+            word_right, word_beaten = each.right(batch_arcs, batch_arcs.word, batch_arcs.gold, self_counts=True)
             stays, _ = each.right(batch_arcs, batch_arcs.word, batch_arcs.last, self_counts=True)
             right, beaten = torch.where(stays, word_right, right), torch.where(stays, word_beaten, beaten)
         hits.append(right & ~beaten if special else right)

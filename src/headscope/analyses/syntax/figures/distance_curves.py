@@ -37,9 +37,7 @@ def distance_panel(rows: pd.DataFrame, *, ax: Axes | None = None) -> Figure:
     first = measured.iloc[0]
     head = head_label(first["layer"], first["head"])
     ax.set_title(f"{label(str(first['relation']), 22)} · head {head}")
-    ordered = measured.assign(order=measured["distance"].astype(str).map(DISTANCES.index)).sort_values(
-        "order"
-    )
+    ordered = measured.assign(order=measured["distance"].astype(str).map(DISTANCES.index)).sort_values("order")
     x = ordered["order"].to_numpy(float)
     color, offset_color = role_color("syntax"), role_color("next")
     baseline = ordered["baseline_accuracy"].to_numpy(float)

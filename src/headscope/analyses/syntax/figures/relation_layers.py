@@ -41,9 +41,7 @@ class LayerBest:
     n: int
 
 
-def best_by_layer(
-    syntax: pd.DataFrame, baselines: Mapping[str, float], *, kind: str
-) -> dict[str, list[LayerBest]]:
+def best_by_layer(syntax: pd.DataFrame, baselines: Mapping[str, float], *, kind: str) -> dict[str, list[LayerBest]]:
     """Take each layer's best head and direction for every relation from `tables/syntax.parquet`.
 
     Args:
@@ -97,11 +95,7 @@ def on_shade(step: int) -> str:
 
 @house_style()
 def relation_layers(
-    syntax: pd.DataFrame,
-    baselines: Mapping[str, float],
-    *,
-    kind: str,
-    relations: Sequence[str] | None = None,
+    syntax: pd.DataFrame, baselines: Mapping[str, float], *, kind: str, relations: Sequence[str] | None = None
 ) -> Figure:
     """Draw the heat map of one kind: accuracy in percent in each cell, shaded by its margin over the best offset.
 
@@ -115,11 +109,7 @@ def relation_layers(
         ValueError: the table has no relation of this kind.
     """
     cells_by_relation = best_by_layer(syntax, baselines, kind=kind)
-    names = [
-        name
-        for name in (relations if relations is not None else cells_by_relation)
-        if name in cells_by_relation
-    ]
+    names = [name for name in (relations if relations is not None else cells_by_relation) if name in cells_by_relation]
     if not names:
         raise ValueError(
             f"Expected accuracies of {kind} heads for at least one relation, got none; run with a larger treebank."
@@ -131,9 +121,7 @@ def relation_layers(
         for cell in cells_by_relation[name]:
             step = step_of(cell.above)
             if step:
-                ax.add_patch(
-                    Rectangle((cell.layer - 0.48, y - 0.46), 0.96, 0.92, color=shade(step), linewidth=0)
-                )
+                ax.add_patch(Rectangle((cell.layer - 0.48, y - 0.46), 0.96, 0.92, color=shade(step), linewidth=0))
             ax.text(
                 cell.layer, y, f"{100 * cell.accuracy:.0f}", ha="center", va="center", fontsize=9,
                 color=on_shade(step) if step else SOFT, gid="cell",
@@ -151,9 +139,7 @@ def relation_layers(
 
 def _key(ax: Axes) -> None:
     """Say above the map what the shades mean: a swatch a step, from just above the offset to 40 points and more."""
-    swatches = tuple(
-        Rectangle((0, 0), 1, 1, facecolor=shade(step), linewidth=0) for step in range(1, STEPS + 1)
-    )
+    swatches = tuple(Rectangle((0, 0), 1, 1, facecolor=shade(step), linewidth=0) for step in range(1, STEPS + 1))
     between = "\n" if narrow() else " "
     ax.legend(
         handles=[swatches], labels=[f"points above the best{between}fixed offset: 0 to {100 * TOP:.0f} and more"],
