@@ -52,12 +52,16 @@ Ask = Callable[[WantedHead, Segment], list[ArcQuestion]]
 
 def wanted_heads(best: pd.DataFrame) -> list[WantedHead]:
     """Return the heads to draw: those of the first selection of a table of best heads."""
-    first = best[best["selection"] == best["selection"].iloc[0]] if len(best) else best
     return [
         WantedHead(row["relation"], row["kind"], int(row["layer"]), int(row["head"]), row["direction"])
-        for row in first.to_dict("records")
+        for row in first_selection(best).to_dict("records")
         if row["relation"] not in ("all", "all_but_punct_root") and row["direction"] != "both"
     ]
+
+
+def first_selection(best: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the first selection of a table of best heads: held-out, where there is one."""
+    return best[best["selection"] == best["selection"].iloc[0]] if len(best) else best
 
 
 class ArcExamples:

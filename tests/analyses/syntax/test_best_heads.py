@@ -386,4 +386,4 @@ def test_the_place_of_a_row(counted):
     result = DependencyResult(counted[0])
     for place, (kind, layer, head, _, direction) in enumerate(heads_of()):
         row = {"kind": kind, "layer": layer + 1, "head": head + 1, "direction": direction}
-        assert result.counted.index_of(row) == place
+        assert vars(result.candidates[place]) == row

@@ -1,7 +1,7 @@
 """The tables of section 4.2, computed from the counts of `DependencyAccumulator`."""
 
-from collections.abc import Collection
-from functools import cached_property
+from collections.abc import Callable, Collection
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,7 @@ class DependencyResult:
         relations: Collection[str] | None = None,
     ) -> None:
         self.model, self.control_seed, self.seed = model, control_seed, seed
+        self._model: dict[str, Any] = {"model": model, "seed": control_seed}
         self.counted = RelationCounts(accumulator, relations=relations)
         self.relations, self.candidates = self.counted.relations, self.counted.candidates
         self.hits, self.counts, self.offsets = self.counted.hits, self.counted.counts, self.counted.offsets
@@ -73,26 +74,24 @@ class DependencyResult:
 
     @cached_property
     def q_values(self) -> NDArray[np.float64]:
-        """q of every head against every fixed offset, `[candidate, relation]`; controls have none.
-
-        The totals are not relations and stand outside the family of tests.
-        """
-        q = np.full(self.hits.shape[1:], np.nan)
-        tested = self._tested()
-        if tested:
-            q[:, tested] = false_discovery(
-                against_every(self.hits[:, :, tested], self.offsets[:, :, tested], self.counts[:, tested])
-            )
-        return q
+        """q of every head against every fixed offset, `[candidate, relation]`."""
+        return self._q(against_every, self.hits.shape[1:])
 
     @cached_property
     def selection_q(self) -> NDArray[np.float64]:
-        """q of choosing each relation's best head, against every fixed offset, `[relation]`; controls have none."""
-        q = np.full(len(self.relations), np.nan)
-        tested = self._tested()
+        """q of choosing each relation's best head, against every fixed offset, `[relation]`."""
+        return self._q(partial(selection_p, seed=self.seed), self.hits.shape[2:])
+
+    def _q(self, test: Callable[..., NDArray[np.float64]], shape: tuple[int, ...]) -> NDArray[np.float64]:
+        """Return q by a test of hits, offsets and counts, `[..., relation]`; controls have none.
+
+        The totals are not relations and stand outside the family of tests.
+        """
+        q = np.full(shape, np.nan)
+        tested = [i for i, name in enumerate(self.relations) if name not in TOTALS and self.model == "trained"]
         if tested:
-            tables = self.hits[:, :, tested], self.offsets[:, :, tested], self.counts[:, tested]
-            q[tested] = false_discovery(selection_p(*tables, seed=self.seed))
+            tables = (self.hits[:, :, tested], self.offsets[:, :, tested], self.counts[:, tested])
+            q[..., tested] = false_discovery(test(*tables))
         return q
 
     @cached_property
@@ -166,8 +165,7 @@ class DependencyResult:
         Right-branching says that the head is the next word, as the paper has it, left-branching the one before.
         """
         interval = ratio_interval(self.offsets, self.counts[:, None], scale="share")
-        named = [("offset", offset) for offset in OFFSETS]
-        named += [("right-branching", 1), ("left-branching", -1)]
+        named = [*(("offset", offset) for offset in OFFSETS), ("right-branching", 1), ("left-branching", -1)]
         return SYNTAX_BASELINES.frame(
             {
                 "baseline": baseline,
@@ -179,13 +177,3 @@ class DependencyResult:
             for baseline, offset in named
             for column, relation in enumerate(self.relations)
         )
-
-    def _tested(self) -> list[int]:
-        """The relations that are tested: not the totals, and none of a control's."""
-        if self.model != "trained":
-            return []
-        return [i for i, name in enumerate(self.relations) if name not in TOTALS]
-
-    @property
-    def _model(self) -> dict[str, Any]:
-        return {"model": self.model, "seed": self.control_seed}

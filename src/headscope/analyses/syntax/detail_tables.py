@@ -1,6 +1,5 @@
 """Tables of the best head of each relation: accuracy by distance, and attention to special tokens (section 3.2)."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,8 @@ from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS
 from headscope.analyses.syntax.arcs.sums import NOOP_CLASSES
 from headscope.analyses.syntax.best_heads import DependencyResult
 from headscope.analyses.syntax.tables import SYNTAX_BY_DISTANCE, SYNTAX_NOOP
+from headscope.examples.arc_examples import first_selection
+from headscope.report_kit.tables.cells import records
 from headscope.statistics.arc_bins import DISTANCES, TOTALS
 from headscope.statistics.inference.confidence import difference_interval, ratio_interval
 
@@ -30,7 +31,7 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
     """
     rows, hits, counts = [], [], []
     root = result.counted.table.relations.index("root")
-    for row in _chosen(best):
+    for row in records(first_selection(best)):
         kind_sums, head_index = _head_counts(result, row)
         for number, distance in enumerate(DISTANCES):
             relations = result.counted.rows[row["relation"]]
@@ -55,8 +56,7 @@ def distance_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame
     table = pd.DataFrame(rows, columns=[c for c in SYNTAX_BY_DISTANCE.names if c not in _MEASURED])
     if rows:
         interval = ratio_interval(np.stack(hits, axis=1), np.stack(counts, axis=1), scale="share")
-        ends = (interval.value, interval.low, interval.high)
-        table = table.assign(**dict(zip(_MEASURED, ends, strict=True)))
+        table = table.assign(accuracy=interval.value, ci_low=interval.low, ci_high=interval.high)
     return table.reindex(columns=SYNTAX_BY_DISTANCE.names)
 
 
@@ -70,7 +70,7 @@ def noop_table(result: DependencyResult, best: pd.DataFrame) -> pd.DataFrame:
     back, or ahead, finds only the special token beside them.
     """
     rows, sides = [], []
-    for row in _chosen(best):
+    for row in records(first_selection(best)):
         if row["relation"] in TOTALS:
             continue
         kind_sums, (layer, head, direction) = _head_counts(result, row)
@@ -104,12 +104,6 @@ def _mean(sums: NDArray[Any], counts: NDArray[Any]) -> float:
     """The mean over all groups; NaN where there is nothing."""
     number = counts.sum()
     return float(sums.sum() / number) if number else float("nan")
-
-
-def _chosen(best: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    first = best[best["selection"] == best["selection"].iloc[0]] if len(best) else best
-    for row in first.to_dict("records"):
-        yield {str(name): value for name, value in row.items()}
 
 
 def _head_counts(result: DependencyResult, row: dict[str, Any]) -> tuple[Any, tuple[int, int, int]]:

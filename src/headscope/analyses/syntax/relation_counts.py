@@ -74,24 +74,23 @@ class RelationCounts:
 
     def reachable(self) -> NDArray[np.float64]:
         """Return the share of arcs that the mask allows, `[candidate, relation]`."""
-        return np.concatenate([self._reachable(part) for part in self.sums])
+        shares = []
+        for part in self.sums:
+            number = np.moveaxis(self._sum(part.reachable[None])[0], 0, -1)
+            of_heads = np.repeat((number / self.counts.sum(0))[:, None], part.hits.shape[3], axis=1)
+            shares.append(of_heads.reshape(-1, len(self.rows)))
+        return np.concatenate(shares)
 
     def special_changes(self) -> dict[str, Any]:
         """Say how many accuracies change when special tokens are treated the other way, and by how much at most."""
-        other = np.concatenate([self._flat(part.other[None]) for part in self.sums], axis=2)[0]
-        changed = np.stack([other[rows].sum(0) for rows in self.rows.values()], axis=1)
-        before, number = self.hits.sum(0), self.counts.sum(0)
-        difference = np.abs(changed - before) / np.maximum(number, 1)
+        other = np.concatenate([self._flat(part.other[None]) for part in self.sums], axis=2)
+        changed = self._sum(other)[0].T
+        difference = np.abs(changed - self.hits.sum(0)) / np.maximum(self.counts.sum(0), 1)
         return {
             "accuracies": int((difference > 0).sum()),
             "of": int(difference.size),
             "largest": float(difference.max(initial=0.0)),
         }
-
-    def index_of(self, row: Any) -> int:
-        """Index of the candidate that a row of a table names."""
-        candidate = Candidate(row["kind"], int(row["layer"]), int(row["head"]), row["direction"])
-        return self.candidates.index(candidate)
 
     def _flat(self, table: NDArray[Any]) -> NDArray[Any]:
         """`[group, cell or relation, layer, head, direction]` to `[group, relation, candidate]`."""
@@ -100,15 +99,7 @@ class RelationCounts:
 
     def _sum(self, table: NDArray[Any]) -> NDArray[Any]:
         """Sum `[group, relation, ...]` to the rows of the tables, `[group, row, ...]`."""
-        sums = [table[:, indices].sum(1) for indices in self.rows.values()]
-        return np.stack(sums, axis=1) if sums else np.zeros((len(table), 0, *table.shape[2:]))
-
-    def _reachable(self, part: DependencySums) -> NDArray[np.float64]:
-        """Share of arcs that the mask allows, `[candidate of this kind, relation]`."""
-        heads = part.hits.shape[3]
-        number = self.counts.sum(0)
-        rows = np.stack([part.reachable[indices].sum(0) for indices in self.rows.values()], axis=-1)
-        return np.repeat((rows / number)[:, None], heads, axis=1).reshape(-1, len(self.rows))
+        return np.stack([table[:, indices].sum(1) for indices in self.rows.values()], axis=1)
 
 
 def _by_relation(cells: NDArray[Any], table: ArcTable) -> NDArray[Any]:

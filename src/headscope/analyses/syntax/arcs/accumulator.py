@@ -1,7 +1,8 @@
 """The word that each head attends to for every word, scored against the gold trees (section 4.2)."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,23 +33,6 @@ SPECIAL_GROUPS = 32
 """Groups of documents, at most, that attention to special tokens is kept for."""
 
 
-@dataclass(frozen=True)
-class _HandedOver:
-    """What a batch's answers of one kind of attention come to.
-
-    Attributes:
-        hits: right answers, `[run, layer, head, direction]`; a run is a pair of document and cell.
-        totals: `other` and `reachable` of each relation.
-        special: attention to special tokens of the words that attend, `[run, layer, head, 2]`.
-        special_runs: the runs of these.
-    """
-
-    hits: OnHost
-    totals: dict[str, OnHost]
-    special: OnHost
-    special_runs: ArcRuns
-
-
 class DependencyAccumulator(Accumulator):
     """Count, for every head and direction, the arcs of each relation and distance that it finds.
 
@@ -76,12 +60,19 @@ class DependencyAccumulator(Accumulator):
         self._names: list[str] = []
         self._documents = np.zeros(0, dtype=np.int64)
         self._by_cell = ArcRuns.of(self._documents, self._documents)
-        self._handed: dict[str, _HandedOver] = {}
-        self._batch_arcs: dict[str, BatchArcs] = {}
-        self._answers: dict[str, list[tuple[Answers, ...]]] = {}
-        self._reachable: dict[str, list[Tensor]] = {}
-        self._reachable_by_mask: dict[int, tuple[Visibility, Tensor]] = {}
+        self._clear()
         super().__init__([part for part in layout if part.kind != "cross"])
+
+    def _clear(self) -> None:
+        """Forget what was read off a batch's tiles, by kind of attention, and what of it was handed over."""
+        self._batch_arcs: dict[str, BatchArcs] = {}
+        self._answers: defaultdict[str, list[tuple[Answers, ...]]] = defaultdict(list)
+        self._reachable: defaultdict[str, list[Tensor]] = defaultdict(list)
+        self._reachable_by_mask: dict[int, tuple[Visibility, Tensor]] = {}
+        # By the names of the arrays that they are added to; a run is a pair of document and cell.
+        self._hits: dict[str, OnHost] = {}
+        self._totals: dict[str, OnHost] = {}
+        self._special: dict[str, tuple[OnHost, ArcRuns]] = {}
 
     def declare(self) -> Declared:
         """Keep what `DependencySums` holds, and how many words there were, and how many of them without pieces."""
@@ -128,11 +119,7 @@ class DependencyAccumulator(Accumulator):
             np.repeat(self._documents, [len(each.cells) for each in self._arcs]),
             np.concatenate([each.cells for each in self._arcs]),
         )
-        self._handed = {}
-        self._batch_arcs = {}
-        self._answers = {part.kind: [] for part in self.layout}
-        self._reachable = {part.kind: [] for part in self.layout}
-        self._reachable_by_mask = {}
+        self._clear()
 
     def update(self, tile: AttentionTile) -> None:
         """Read every arc's answer off one layer."""
@@ -164,8 +151,6 @@ class DependencyAccumulator(Accumulator):
         """Score the batch's answers, and have their sums by document and cell copied to the host."""
         relations = self._by_cell.cells[self._by_cell.run_of] // len(DISTANCES)
         for kind, layers in self._answers.items():
-            if not layers:
-                continue
             # All layers are scored at once, because a batch has few arcs and a call costs more than it computes.
             answers = [Answers.of_layers(each) for each in zip(*layers, strict=True)]
             batch_arcs = self._batch_arcs[kind]
@@ -173,40 +158,28 @@ class DependencyAccumulator(Accumulator):
             totals = {"other": other, "reachable": torch.stack(self._reachable[kind], dim=1)}
             attending = Attending.of(batch_arcs, relations, directions=len(self.options.directions))
             runs = ArcRuns.of(self._documents[attending.rows], attending.cells)
-            self._handed[kind] = _HandedOver(
-                hits=copy.add(self._by_cell.sums(hits)),
-                totals={
-                    name: copy.add(sum_runs(of_arcs, relations, len(self.table.relations)))
-                    for name, of_arcs in totals.items()
-                },
-                special=copy.add(runs.sums(attending.pick(special_attention(answers[0], batch_arcs)))),
-                special_runs=runs,
-            )
+            self._hits[f"n_hits.{kind}"] = copy.add(self._by_cell.sums(hits))
+            for name, of_arcs in totals.items():
+                sums = sum_runs(of_arcs, relations, len(self.table.relations))
+                self._totals[f"totals.{name}.{kind}"] = copy.add(sums)
+            special = runs.sums(attending.pick(special_attention(answers[0], batch_arcs)))
+            self._special[kind] = copy.add(special), runs
 
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to its documents."""
         by_cell = self._by_cell
         offsets = torch.from_numpy(np.concatenate([each.offsets for each in self._arcs]))
-        sums: dict[str, NDArray[Any]] = {
-            "n_arcs": np.bincount(by_cell.run_of, minlength=len(by_cell.cells)),
-            "n_offsets": by_cell.sums(offsets).numpy(),
-        }
-        batches = [(self.sums, sums, by_cell)]
-        for kind, handed in self._handed.items():
-            sums[f"n_hits.{kind}"] = handed.hits.array
-            runs = handed.special_runs
-            number = np.bincount(runs.run_of, minlength=len(runs.cells))
-            special = {f"noop.{kind}": handed.special.array, f"n_attending.{kind}": number}
-            batches.append((self._special_sums, special, runs))
-            for name, handle in handed.totals.items():
-                self.totals[f"totals.{name}.{kind}"] += handle.array.astype(np.int64)
-        for store, values, runs in batches:
-            for index, run in runs.slices(len(self._names)):
-                cells_sums = {name: value[run] for name, value in values.items()}
-                store.add_at(self._names[index], runs.cells[run], **cells_sums)
+        hits = {name: handle.array for name, handle in self._hits.items()}
+        arcs = {"n_arcs": by_cell.sizes, "n_offsets": by_cell.sums(offsets).numpy()}
+        by_cell.add_to(self.sums, self._names, **arcs, **hits)
+        for kind, (attention, runs) in self._special.items():
+            special = {f"noop.{kind}": attention.array, f"n_attending.{kind}": runs.sizes}
+            runs.add_to(self._special_sums, self._names, **special)
+        for name, handle in self._totals.items():
+            self.totals[name] += handle.array.astype(np.int64)
         unplaced = next((int((each.on_host[1] < 0).sum()) for each in self._batch_arcs.values()), 0)
         self.totals["words"] += (len(by_cell.run_of), unplaced)
-        self._answers, self._handed, self._reachable, self._reachable_by_mask = {}, {}, {}, {}
+        self._clear()
 
     def compute(self) -> tuple[DependencySums, ...]:
         """Return the counts by group of documents, from which `best_heads` and `detail_tables` make the tables."""

@@ -1,7 +1,9 @@
 """Arcs of a batch, summed by document and cell before anything is kept."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -9,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headscope.encoding.sending import sent
+from headscope.statistics.sums.groups import GroupedSums
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +39,17 @@ class ArcRuns:
         """Sum `[arc, ...]` to `[run, ...]`."""
         return sum_runs(values, self.run_of, len(self.cells))
 
-    def slices(self, documents: int) -> Iterator[tuple[int, slice]]:
-        """Yield each document with its pairs."""
-        ends = np.searchsorted(self.documents, np.arange(documents + 1)).tolist()
-        for document in range(documents):
-            yield document, slice(ends[document], ends[document + 1])
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many arcs each pair has, `[run]`."""
+        return np.bincount(self.run_of, minlength=len(self.cells))
+
+    def add_to(self, store: GroupedSums, documents: Sequence[str], **sums: NDArray[Any]) -> None:
+        """Add sums, `[run, ...]` by the store's names, to the documents of these ids."""
+        ends = np.searchsorted(self.documents, np.arange(len(documents) + 1)).tolist()
+        for document, span in zip(documents, pairwise(ends), strict=True):
+            run = slice(*span)
+            store.add_at(document, self.cells[run], **{name: values[run] for name, values in sums.items()})
 
 
 def sum_runs(values: Tensor, run_of: NDArray[np.int64], number: int) -> Tensor:

@@ -1,8 +1,8 @@
 """Gold dependency arcs as arrays: the dependents, their heads, and the cell in which each arc is counted."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,10 +55,9 @@ class ArcTable:
         cls, counts: Mapping[str, int], *, folded: bool = False, compat: bool = False, fewest: int = FEWEST_ARCS
     ) -> "ArcTable":
         """Choose the relations that occur at least `fewest` times; labels as the corpus has them."""
-        total: dict[str, int] = {}
+        total: Counter[str] = Counter()
         for relation, number in counts.items():
-            name = relation.partition(":")[0] if folded else relation
-            total[name] = total.get(name, 0) + number
+            total[relation.partition(":")[0] if folded else relation] += number
         frequent = sorted(
             (name for name, number in total.items() if number >= fewest and name not in (*_ALWAYS, _OTHER)),
             key=lambda name: (-total[name], name),
@@ -92,7 +91,8 @@ class ArcTable:
         at = np.arange(ends[-1]) - np.repeat(starts, sizes)
         gold = np.array([head for _, heads, _ in sentences for head in heads], dtype=np.int64) - 1
         names = [name for _, _, relations in sentences for name in relations]
-        row = np.array([self._rows[name] for name in names], dtype=np.int64)
+        row_of = {name: self._row(name) for name in set(names)}
+        row = np.array([row_of[name] for name in names], dtype=np.int64)
         dependents = at.copy()
         clitics = _CLITICS_ORIGINAL if self.compat else _CLITICS
         for (words, _, relations), start in zip(sentences, starts.tolist()):
@@ -108,9 +108,14 @@ class ArcTable:
             for span in map(slice, starts.tolist(), ends.tolist())
         ]
 
-    @cached_property
-    def _rows(self) -> "_Rows":
-        return _Rows(self.relations, folded=self.folded)
+    def _row(self, label: str) -> int:
+        """Return the index of the relation that a label is counted under."""
+        if label in self.relations:
+            return self.relations.index(label)
+        base = label.partition(":")[0]
+        # A rare punct:x is still punctuation.
+        is_known = base in self.relations and (self.folded or base in _ALWAYS)
+        return self.relations.index(base if is_known else _OTHER)
 
     def _offset_hits(
         self, dependents: NDArray[np.int64], gold: NDArray[np.int64], size: NDArray[np.int64]
@@ -125,18 +130,3 @@ class ArcTable:
         inside = (gold >= 0) & (gold < size)
         right: NDArray[np.bool_] = (answers == gold[:, None]) & inside[:, None]
         return right
-
-
-class _Rows(dict[str, int]):
-    """Index of the relation that each label is counted under, worked out once a label."""
-
-    def __init__(self, relations: Sequence[str], *, folded: bool) -> None:
-        super().__init__({name: i for i, name in enumerate(relations)})
-        self._folded = folded
-
-    def __missing__(self, label: str) -> int:
-        base = label.partition(":")[0]
-        # A rare punct:x is still punctuation.
-        known = base in self and (self._folded or base in _ALWAYS)
-        self[label] = self[base] if known else self[_OTHER]
-        return self[label]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import matplotlib as mpl
 import numpy as np
@@ -38,7 +38,6 @@ class LayerBest:
     ci_low: float
     ci_high: float
     above: float
-    n: int
 
 
 def best_by_layer(syntax: pd.DataFrame, baselines: Mapping[str, float], *, kind: str) -> dict[str, list[LayerBest]]:
@@ -58,22 +57,13 @@ def best_by_layer(syntax: pd.DataFrame, baselines: Mapping[str, float], *, kind:
         return {}
     order = rows.sort_values(["head", "direction"], kind="stable")
     best = order.loc[order.groupby(["relation", "layer"], sort=False)["accuracy"].idxmax()]
-    cells_by_relation: dict[str, list[LayerBest]] = {}
-    for row in best.sort_values("layer").to_dict("records"):
-        name = str(row["relation"])
-        cells_by_relation.setdefault(name, []).append(
-            LayerBest(
-                layer=int(row["layer"]),
-                head=int(row["head"]),
-                direction=str(row["direction"]),
-                accuracy=float(row["accuracy"]),
-                ci_low=float(row["ci_low"]),
-                ci_high=float(row["ci_high"]),
-                above=float(row["accuracy"]) - baselines.get(name, float("nan")),
-                n=int(row["n_arcs"]),
-            )
-        )
-    return cells_by_relation
+    offsets = best["relation"].astype(str).map(dict(baselines)).astype("float64")
+    best = best.assign(above=best["accuracy"] - offsets).sort_values("layer")
+    columns = [field.name for field in fields(LayerBest)]
+    return {
+        str(name): [LayerBest(*row) for row in rows[columns].itertuples(index=False, name=None)]
+        for name, rows in best.groupby("relation", sort=False)
+    }
 
 
 def step_of(above: float) -> int:
