@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headscope.analyses.coref.accumulator import CoreferenceAccumulator, CoreferenceOptions
+from headscope.analyses.coref.accumulator import CoreferenceAccumulator
 from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, mention_table
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
@@ -24,7 +24,7 @@ SEGMENTS = segments_with_mentions(14, seed=7, longest=14, documents=12)
 
 
 def result(source, **options):
-    accumulator = CoreferenceAccumulator(source.layout, CoreferenceOptions(**options))
+    accumulator = CoreferenceAccumulator(source.layout, **options)
     scan(source, [accumulator])
     return accumulator.compute()
 
@@ -107,7 +107,7 @@ def test_pieces_of_the_mention_are_joined_as_asked():
     # mean: 0.25 against 0.3; first: 0.3 against 0.2; max: 0.3 against 0.4
     assert found == {"mean": 0, "first": 1, "max": 0}
     with pytest.raises(ValueError, match=r"^pooling 'sum' is not known; choose one of mean, first, max$"):
-        CoreferenceAccumulator(source.layout, CoreferenceOptions(pooling="sum"))
+        CoreferenceAccumulator(source.layout, pooling="sum")
 
 
 def plain_loop(segments, maps, *, strict=False):
@@ -174,7 +174,7 @@ def test_the_law_with_mentions(order, batch_size, height, side, cut, strict):
     shuffled = [SEGMENTS[i] for i in order]
     parts = []
     for share in (shuffled[cut:], shuffled[:cut]):
-        accumulator = CoreferenceAccumulator(whole.layout, CoreferenceOptions(strict=strict))
+        accumulator = CoreferenceAccumulator(whole.layout, strict=strict)
         if share:
             scan(HandMadeSource(share, random_map, batch_size=batch_size, height=height, side=side), [accumulator])
         parts.append(CoreferenceAccumulator.from_state(accumulator.state()))
@@ -215,7 +215,7 @@ def test_types_add_up_and_nothing_is_counted_without_mentions():
 def test_other_options_are_not_merged():
     layout = HandMadeSource(SEGMENTS, random_map).layout
     with pytest.raises(ValueError, match=r"strict True; merge scans of one model only$"):
-        CoreferenceAccumulator(layout).merge(CoreferenceAccumulator(layout, CoreferenceOptions(strict=True)))
+        CoreferenceAccumulator(layout).merge(CoreferenceAccumulator(layout, strict=True))
 
 
 @pytest.mark.slow

@@ -1,8 +1,8 @@
 """The antecedent that each head attends to for every mention, scored against the gold entities (section 4.3)."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,20 +19,6 @@ from headscope.encoding.batching import Batch
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.sums.accumulator import Accumulator, Span
 from headscope.statistics.sums.kept import Declared, counted
-
-
-@dataclass(frozen=True, kw_only=True)
-class CoreferenceOptions:
-    """How antecedents are read off attention.
-
-    Attributes:
-        pooling: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
-        strict: whether a head must look at an antecedent more than at any other word, instead of more than at
-            the head words of the other candidates.
-    """
-
-    pooling: str = "mean"
-    strict: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,18 +47,21 @@ class CoreferenceAccumulator(Accumulator):
 
     Args:
         layout: the kinds of attention; cross attention is left out.
-        options: how antecedents are read off.
+        pooling: attention from a cut word: `mean`, `first` or `max` (`attention.word_attention`).
+        strict: whether a head must look at an antecedent more than at any other word, instead of more than at
+            the head words of the other candidates.
 
     Raises:
-        ValueError: `options.pooling` is not known.
+        ValueError: `pooling` is not known.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights"})
     span: ClassVar[Span] = "layer"
+    parameters: ClassVar[tuple[str, ...]] = ("pooling", "strict")
 
-    def __init__(self, layout: Sequence[KindLayout], options: CoreferenceOptions | None = None) -> None:
-        self.options = options or CoreferenceOptions()
-        check_pooling(self.options.pooling)
+    def __init__(self, layout: Sequence[KindLayout], *, pooling: str = "mean", strict: bool = False) -> None:
+        self.pooling, self.strict = pooling, strict
+        check_pooling(pooling)
         self._tables: list[MentionTable | None] = []
         self._mentions: ScoredMentions | None = None
         self._rows: dict[str, tuple[WordRows, MentionQueries]] = {}
@@ -93,7 +82,7 @@ class CoreferenceAccumulator(Accumulator):
         """Lay out the batch's mentions."""
         self._tables = [segment.fields.get(FIELD) for segment in batch.segments]
         tables = [table for table in self._tables if table is not None and len(table.scored)]
-        self._mentions = ScoredMentions.of(self._tables, strict=self.options.strict) if tables else None
+        self._mentions = ScoredMentions.of(self._tables, strict=self.strict) if tables else None
         self._rows = {}
         self._layer_hits = {part.kind: [] for part in self.layout}
 
@@ -107,7 +96,7 @@ class CoreferenceAccumulator(Accumulator):
         rows, queries = self._rows[tile.kind]
         # A decoder's shift may have cut every head word off.
         if rows.rows.shape[1]:
-            attention = rows.attention(tile, pooling=self.options.pooling)
+            attention = rows.attention(tile, pooling=self.pooling)
             self._layer_hits[tile.kind].append(queries.hits(attention))
 
     def hand_over(self, copy: HostCopy) -> None:
@@ -142,12 +131,3 @@ class CoreferenceAccumulator(Accumulator):
             )
             for part in self.layout
         )
-
-    def settings(self) -> dict[str, Any]:
-        """Return the options."""
-        return asdict(self.options)
-
-    @classmethod
-    def with_settings(cls, layout: Sequence[KindLayout], settings: Mapping[str, Any]) -> "CoreferenceAccumulator":
-        """Make an empty accumulator with these options."""
-        return cls(layout, CoreferenceOptions(**settings))

@@ -10,12 +10,7 @@ from headscope.analyses.coref.antecedents import candidate_words, first_headed
 from headscope.analyses.coref.mention_rules.agreement import agreement, features_of
 from headscope.analyses.coref.mention_table import MentionTable
 
-NEAREST, HEAD_MATCH, HEAD_MATCH_ELSE_NEAREST, RULES = BASELINES = (
-    "nearest",
-    "head match",
-    "head match, else nearest",
-    "rules",
-)
+BASELINES = ("nearest", "head match", "head match, else nearest", "rules")
 
 
 def baseline_hits(words: Sequence[str], table: MentionTable) -> NDArray[np.bool_]:

@@ -1,6 +1,5 @@
 """The stage of section 4.3: which head finds antecedents."""
 
-from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property, partial
 from itertools import islice
@@ -8,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from headscope.analyses.coref.accumulator import CoreferenceAccumulator, CoreferenceOptions
+from headscope.analyses.coref.accumulator import CoreferenceAccumulator
 from headscope.analyses.coref.mention_rules.head_rule import rule_agreement
 from headscope.analyses.coref.mention_windows import MentionCounts
 from headscope.analyses.coref.questions import coreference_questions
@@ -34,23 +33,35 @@ _EXAMPLE_TOKENS = 28
 
 
 class CoreferenceMeasurement(Measurement[ModelRun]):
-    """How often every head finds antecedents, for the trained model and its controls, with baselines and examples."""
+    """How often every head finds antecedents, for the trained model and its controls, with baselines and examples.
+
+    Attributes:
+        counts, known: what became of the mentions, and which tokens are unknown; filled as the trained model reads.
+    """
+
+    def __init__(self, run: ModelRun, **more: Any) -> None:
+        super().__init__(run, **more)
+        assert run.corpora.coreference is not None
+        self.corpus, self.windows = run.corpora.coreference, WindowReader(run)
+        self.counts, self.known = MentionCounts(), KnownPieces(run.encoder, "coreference corpus")
+        self._segment_cache = SegmentCache()
 
     @cached_property
-    def bench(self) -> "_CoreferenceBench":
-        """The corpus and how it is read."""
-        return _CoreferenceBench(self.run)
+    def control_documents(self) -> ControlDocuments:
+        """The documents that controls read."""
+        limit, documents = self.run.options.max_inputs, self.corpus.documents
+        return ControlDocuments(documents if limit is None else min(documents, limit))
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of the windows by the trained model, and those by its controls."""
-        bench, controls = self.bench, self.run.controls
+        controls, options = self.run.controls, self.run.options
 
         def sums() -> CoreferenceAccumulator:
-            return CoreferenceAccumulator(self.run.layout, bench.options)
+            return CoreferenceAccumulator(self.run.layout, pooling=options.pooling, strict=options.strict)
 
-        yield Scan(MentionWindows(bench.windows, bench.trained), [sums()], label="coreference heads")
+        yield Scan(MentionWindows(self.windows, self._trained), [sums()], label="coreference heads")
         for number in range(controls):
-            corpus = MentionWindows(bench.windows, partial(bench.control, number))
+            corpus = MentionWindows(self.windows, partial(self._control, number))
             label = f"coreference, control {number + 1} of {controls}"
             yield Scan(corpus, [sums()], f"control-{number}", label=label)
 
@@ -60,9 +71,9 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
         Raises:
             InputError: no mention of the corpus can be scored.
         """
-        bench, seed = self.bench, self.run.options.seed
-        if not bench.counts.counted.total():
-            raise InputError(_nothing(bench.name, bench.counts))
+        seed = self.run.options.seed
+        if not self.counts.counted.total():
+            raise InputError(_nothing(self.corpus.name, self.counts))
         trained = sums.of(CoreferenceAccumulator)
         result = CoreferenceResult(trained.compute(), seed=seed)
         systems, heads, gaps = [result.systems()], [result.heads()], [result.differences()]
@@ -71,12 +82,12 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
             # The documents of a control may hold no mention that is scored.
             if not len(control.sums):
                 continue
-            same = bench.control_documents.paired(trained, control)
+            same = self.control_documents.paired(trained, control)
             control_result = CoreferenceResult(control.compute(), model="control", control_seed=number, seed=seed)
             systems.append(control_result.systems())
             heads.append(control_result.heads())
             gaps.append(CoreferenceResult(same.compute(), seed=seed).against(control_result))
-        facts = {"name": bench.name, **bench.facts()}
+        facts = self._facts()
         # One document gives no held-out rows, and joining a table without rows would turn the others' counts to
         # fractions.
         nonempty = [gap for gap in gaps if len(gap)]
@@ -86,49 +97,30 @@ class CoreferenceMeasurement(Measurement[ModelRun]):
                 "coref": pd.concat(systems, ignore_index=True),
                 "coref_heads": pd.concat(heads, ignore_index=True),
                 "coref_differences": pd.concat(nonempty or gaps, ignore_index=True),
-                "coref_examples": bench.examples(result),
+                "coref_examples": self._examples(result),
             },
             facts={"coreference": facts},
-            notes=(*_notes(facts), *filter(None, [bench.known.note()])),
+            notes=(*_notes(facts), *filter(None, [self.known.note()])),
             state=trained.state(),
         )
 
-
-class _CoreferenceBench:
-    """The corpus, the model that reads it, and the options by which antecedents are read off attention.
-
-    Attributes:
-        counts, known: what became of the mentions, and which tokens are unknown; filled as the trained model reads.
-    """
-
-    def __init__(self, run: ModelRun) -> None:
-        assert run.corpora.coreference is not None
-        self.run, self.corpus = run, run.corpora.coreference
-        self.windows = WindowReader(run)
-        self.counts, self.known = MentionCounts(), KnownPieces(run.encoder, "coreference corpus")
-        self.name = self.corpus.name
-        self.options = CoreferenceOptions(pooling=run.options.pooling, strict=run.options.strict)
-        self._segment_cache = SegmentCache()
-        limit, documents = run.options.max_inputs, self.corpus.documents
-        self.control_documents = ControlDocuments(documents if limit is None else min(documents, limit))
-
-    def trained(self) -> TileSource:
+    def _trained(self) -> TileSource:
         """Return the stream of tiles over all windows, by the trained model."""
         return self.run.over(self._segment_cache.watch(self.known.watch(self.windows.segments(self.counts))))
 
-    def control(self, number: int) -> TileSource:
+    def _control(self, number: int) -> TileSource:
         """Return the stream of tiles over the windows of a control's documents, by a model with random weights."""
         segments = self._segment_cache.again(lambda: self.windows.segments(MentionCounts()))
         return self.run.over(self.control_documents.segments(segments), control=number)
 
-    def examples(self, result: CoreferenceResult) -> pd.DataFrame:
+    def _examples(self, result: CoreferenceResult) -> pd.DataFrame:
         """Return examples of the best head on short windows, which are read in a scan of their own."""
         best = result.best()
         wanted = [] if best is None else [WantedHead("coreference", *best, "mention->antecedent")]
-        special = self.run.encoder.vocabulary.special_names
+        special, pooling = self.run.encoder.vocabulary.special_names, self.run.options.pooling
 
         def empty() -> ArcExamples:
-            return ArcExamples(wanted, coreference_questions, special=special, pooling=self.options.pooling)
+            return ArcExamples(wanted, coreference_questions, special=special, pooling=pooling)
 
         return (collect(self._short_windows, empty) if wanted else empty()).table()
 
@@ -142,26 +134,22 @@ class _CoreferenceBench:
         most = example_inputs(self.corpus.words // _EXAMPLE_TOKENS)
         return self.run.over(islice(short, most), length=_EXAMPLE_TOKENS)
 
-    def facts(self) -> dict[str, Any]:
-        treebank, counts = self.run.corpora.treebank, self.counts
-        lost = counts.lost
-        trees = self.corpus.trees
+    def _facts(self) -> dict[str, Any]:
+        treebank, counts, trees = self.run.corpora.treebank, self.counts, self.corpus.trees
         rule: dict[str, Any] = {"from": "trees" if trees else "rule", "n_mentions": 0, "agreement": None}
         if not trees and treebank is not None:
             # The rule is measured on the trees at hand.
             rule["n_mentions"], rule["agreement"] = rule_agreement(treebank.read())
         return {
+            "name": self.corpus.name,
             "documents": counts.windows.documents,
             "windows": counts.windows.windows,
             "max_length": self.run.options.max_length,
-            "mentions": counts.mentions,
-            "entities": counts.entities,
-            "singletons": counts.singletons,
-            "without_antecedent": counts.without_antecedent,
+            **{name: getattr(counts, name) for name in ("mentions", "entities", "singletons", "without_antecedent")},
             "counted": counts.counted.total(),
             "counted_by_type": dict(counts.counted),
-            "lost": lost.total(),
-            "lost_why": dict(sorted(lost.items())),
+            "lost": counts.lost.total(),
+            "lost_why": dict(sorted(counts.lost.items())),
             "sentences_cut": counts.windows.sentences_cut,
             "unmatched_brackets": counts.unmatched,
             "unmatched_named": counts.unmatched_named,
@@ -171,8 +159,7 @@ class _CoreferenceBench:
 
 
 def _nothing(name: str, counts: MentionCounts) -> str:
-    why: Counter[str] = counts.lost
-    reasons = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(why.items()))
+    reasons = "; ".join(f"{reason}: {number:,}" for reason, number in sorted(counts.lost.items()))
     return (
         f"no mention of {name} can be scored: {count(counts.mentions, 'mention')} in "
         f"{count(counts.windows.documents, 'document')}, "

@@ -106,11 +106,9 @@ class DocumentMentions(Mentions):
         with_pieces = window.start + np.unique(ids[ids != NO_WORD])
         return indices, np.isin(self.heads[indices], with_pieces)
 
-    def table(self, window: Window) -> tuple[MentionTable, NDArray[np.int64]]:
-        """Return a window's mentions, and their indices among the document's."""
-        inside, has_piece = self.inside(window)
-        indices = inside[has_piece]
-        window_table = mention_table(
+    def table(self, window: Window, indices: NDArray[np.int64]) -> MentionTable:
+        """Return some of a window's mentions, named by their indices among the document's."""
+        return mention_table(
             starts=self.starts[indices] - window.start,
             ends=self.ends[indices] - window.start,
             heads=self.heads[indices] - window.start,
@@ -119,7 +117,6 @@ class DocumentMentions(Mentions):
             words=window.words,
             allowed=self.allowed[indices],
         )
-        return window_table, indices
 
 
 def coreference_segments(
@@ -146,7 +143,7 @@ def coreference_segments(
     counts = MentionCounts() if counts is None else counts
     for document in documents:
         mentions = DocumentMentions.of(document, singletons=singletons)
-        sizes = np.bincount(mentions.entities) if len(mentions.entities) else np.zeros(0, dtype=np.int64)
+        sizes = np.bincount(mentions.entities)
         counts.mentions += len(mentions.heads)
         counts.unmatched += len(document.unmatched)
         counts.unmatched_named += map(str, document.unmatched[: MOST_NAMED - len(counts.unmatched_named)])
@@ -159,9 +156,10 @@ def coreference_segments(
             document, encoder, max_length=max_length, first_only=first_only, counts=counts.windows
         ):
             inside, has_piece = mentions.inside(window)
+            indices = inside[has_piece]
             reason[inside] = NO_PIECE
-            reason[inside[has_piece]] = NO_ANTECEDENT
-            table, indices = mentions.table(window)
+            reason[indices] = NO_ANTECEDENT
+            table = mentions.table(window, indices)
             end = window.end
             if not len(table.scored):
                 continue

@@ -1,6 +1,6 @@
 """The tables of section 4.3, computed from the counts of `CoreferenceAccumulator` and `GapAccumulator`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -43,8 +43,8 @@ class CoreferenceResult:
         self, sums: Sequence[CoreferenceSums], *, model: str = "trained", control_seed: int | None = None, seed: int = 0
     ) -> None:
         self.model, self.control_seed, self.seed = model, control_seed, seed
-        self.candidates = _heads(sums)
-        self.hits = _flat([part.hits for part in sums])
+        self._model: dict[str, Any] = {"model": model, "seed": control_seed}
+        self.candidates, self.hits = _by_candidate({part.kind: part.hits for part in sums})
         self.counts = sums[0].counts
         self.fixed = sums[0].baselines
 
@@ -54,7 +54,7 @@ class CoreferenceResult:
         return COREF_HEADS.frame(
             row
             for c, head in enumerate(self.candidates)
-            for row in self._by_type(interval, c, "accuracy", **self._model, **dict(zip(_HEAD, head)))
+            for row in self._by_type(interval, (c,), "accuracy", **self._model, **dict(zip(_HEAD, head)))
         )
 
     @cached_property
@@ -81,7 +81,7 @@ class CoreferenceResult:
         if self.model == "trained":
             interval = ratio_interval(self.fixed, self.counts[:, None], scale="share")
             for b, system in enumerate(BASELINES):
-                rows += self._by_type(interval, b, "accuracy", model="baseline", system=system)
+                rows += self._by_type(interval, (b,), "accuracy", model="baseline", system=system)
         return COREF.frame(rows)
 
     def best(self) -> tuple[str, int, int] | None:
@@ -128,20 +128,11 @@ class CoreferenceResult:
         strongest = self.fixed[:, _STRONGEST, :1]
         return float(selection_p(self.hits[:, :, :1], strongest, self.counts[:, :1], seed=self.seed)[0])
 
-    @property
-    def _model(self) -> dict[str, Any]:
-        return {"model": self.model, "seed": self.control_seed}
-
-    def _by_type(self, interval: Interval, at: Any, value: str, **more: Any) -> list[dict[str, Any]]:
+    def _by_type(self, interval: Interval, index: tuple[int, ...], value: str, **more: Any) -> list[dict[str, Any]]:
         """Return a row for each type of mention: the interval's ends at an index, then by type."""
-        index = at if isinstance(at, tuple) else (at,)
+        number = self.counts.sum(0).tolist()
         return [
-            {
-                **more,
-                "mention_type": name,
-                "n_mentions": int(self.counts[:, t].sum()),
-                **ends_of(interval, (*index, t), value),
-            }
+            {**more, "mention_type": name, "n_mentions": number[t], **ends_of(interval, (*index, t), value)}
             for t, name in enumerate(MENTION_TYPES)
         ]
 
@@ -149,48 +140,36 @@ class CoreferenceResult:
 def gap_table(sums: Sequence[GapSums], *, seed: int = 0) -> pd.DataFrame:
     """Return `gap.parquet`: the best head by accuracy on all rows, held-out and on the same data, and baselines."""
     first = sums[0]
-    right = _flat([part.right for part in sums])
-    candidates = _heads(sums)
+    candidates, right = _by_candidate({part.kind: part.right for part in sums})
     rows: list[dict[str, Any]] = []
-    for measure in GAP_MEASURES:
+    for measure, cases in zip(GAP_MEASURES, (first.true, first.rows), strict=True):
+        number = cases.sum(0).tolist()
+        cells = [{"measure": measure, "gender": name, "n_cases": number[g]} for g, name in enumerate(GENDERS)]
         hits, totals = first.ratio(right, measure)
-        numbers = {"measure": measure}
         # The head is the same for both measures: F1 is a multiple of the same hits.
         for selection, chosen in both_ways(hits, totals, by=0, seed=seed).items():
             if chosen.candidate[0] < 0:
                 continue
             head = dict(zip(_HEAD, candidates[int(chosen.candidate[0])]))
-            all_documents = chosen.all_documents if selection == "held-out" else None
+            system = {"system": "head", "selection": selection, **head}
             rows += [
-                {"system": "head", "selection": selection, **head, **numbers, **row}
-                for row in _by_gender(chosen.value, first, measure, all_documents=all_documents)
+                {**system, **cell, **ends_of(chosen.value, g), **chosen.columns(g)} for g, cell in enumerate(cells)
             ]
         fixed, totals = first.ratio(first.baselines, measure)
         interval = ratio_interval(fixed, totals[:, None], scale="share")
-        for b, system in enumerate(GAP_BASELINES):
-            baseline = Interval(interval.value[b], interval.low[b], interval.high[b])
-            rows += [{"system": system, **numbers, **row} for row in _by_gender(baseline, first, measure)]
+        for b, baseline in enumerate(GAP_BASELINES):
+            rows += [{"system": baseline, **cell, **ends_of(interval, (b, g))} for g, cell in enumerate(cells)]
     return GAP.frame(rows)
 
 
-def _by_gender(
-    interval: Interval, sums: GapSums, measure: str, *, all_documents: Interval | None = None
-) -> Iterator[dict[str, Any]]:
-    totals = sums.true if measure == "accuracy" else sums.rows
-    for g, gender in enumerate(GENDERS):
-        beside = {} if all_documents is None else ends_of(all_documents, g, "all_documents", "all_documents_")
-        yield {"gender": gender, "n_cases": int(totals[:, g].sum()), **ends_of(interval, g), **beside}
+def _by_candidate(tables: Mapping[str, NDArray[Any]]) -> tuple[list[tuple[str, int, int]], NDArray[Any]]:
+    """Join the kinds' arrays `[group, layer, head, item]` to one `[group, candidate, item]`.
 
-
-def _heads(sums: Sequence[CoreferenceSums] | Sequence[GapSums]) -> list[tuple[str, int, int]]:
-    candidates = []
-    for part in sums:
-        table = part.right if isinstance(part, GapSums) else part.hits
-        layers, heads = table.shape[1:3]
-        candidates += [(part.kind, layer + 1, head + 1) for layer in range(layers) for head in range(heads)]
-    return candidates
-
-
-def _flat(tables: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Join the kinds' arrays `[group, layer, head, item]` to one `[group, candidate, item]`."""
-    return np.concatenate([table.reshape(len(table), -1, table.shape[-1]) for table in tables], axis=1)
+    Returns:
+        Kind, layer and head of each candidate, and the array.
+    """
+    candidates = [
+        (kind, layer + 1, head + 1) for kind, table in tables.items() for layer, head in np.ndindex(table.shape[1:3])
+    ]
+    flat = [table.reshape(len(table), -1, table.shape[-1]) for table in tables.values()]
+    return candidates, np.concatenate(flat, axis=1)

@@ -14,7 +14,7 @@ from headscope.encoding.segment import NO_WORD, Segment
 
 FIELD = "gap"
 GENDERS = ("all", "masculine", "feminine")
-RANDOM, NEAREST, FIRST = GAP_BASELINES = ("random", "nearest", "first")
+GAP_BASELINES = ("random", "nearest", "first")
 TOO_LONG, NO_PIECE = "pronoun and names do not fit", "pronoun or name has no piece"
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, UInt8
@@ -56,17 +57,12 @@ def lexicon() -> Lexicon:
     def genders(name: str) -> dict[str, str]:
         return {word: gender for gender, words in raw[name].items() for word in words}
 
-    return Lexicon(
-        pronouns={word: tuple(code.split()) for word, code in raw["pronouns"].items()},
-        titles=genders("titles"),
-        persons=genders("persons"),
-        plurals=genders("plurals"),
-        names=genders("names"),
-        things=frozenset(raw["things"]),
-        singular_s=frozenset(raw["singular_s"]),
-        plural_words=frozenset(raw["plural_words"]),
-        singular_words=frozenset(raw["singular_words"]),
-    )
+    lists: dict[str, Any] = {
+        "pronouns": {word: tuple(code.split()) for word, code in raw["pronouns"].items()},
+        **{name: genders(name) for name in ("titles", "persons", "plurals", "names")},
+        **{name: frozenset(raw[name]) for name in ("things", "singular_s", "plural_words", "singular_words")},
+    }
+    return Lexicon(**lists)
 
 
 def describe(words: Sequence[str], head: int, *, named: bool) -> tuple[str, str, str]:
@@ -136,14 +132,11 @@ def _gender(lowered: list[str], head: int, *, named: bool) -> str:
     known = lexicon()
     noun = lowered[head]
     if named:
-        for table in (known.titles, known.names):
-            # In `Dr Mary Malone` the title leaves open the gender that the name settles.
-            genders = [table[word] for word in lowered[: head + 1] if word in table]
-            for gender in genders:
-                if gender != "mf":
-                    return gender
-        if any(word in known.titles or word in known.names for word in lowered[: head + 1]):
-            return "mf"
+        tables = (known.titles, known.names)
+        genders = [table[word] for table in tables for word in lowered[: head + 1] if word in table]
+        # In `Dr Mary Malone` the title leaves open the gender that the name settles.
+        if genders:
+            return next((gender for gender in genders if gender != "mf"), "mf")
     for form in _singulars(noun):
         for table in (known.plurals, known.persons):
             if form in table:
