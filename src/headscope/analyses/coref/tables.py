@@ -20,7 +20,7 @@ from headscope.statistics.tables.columns import (
 )
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
-_MENTIONS = "mentions"
+_N_MENTIONS = count("n_mentions", "mentions")
 _NONE = "no such mention"
 _MODELS = ("trained", "control", "baseline")
 _NOT_CHOSEN = "not held out"
@@ -29,7 +29,8 @@ _SEED = Column("seed", "which of the random weights", "Int64", missing="not of r
 _TYPE = text("mention_type", "type of mention", choices=MENTION_TYPES)
 # Systems without attention have no head.
 _NO_HEAD = "not a head"
-_PLACE = (replace(KIND, missing=_NO_HEAD), *(replace(column, dtype="Int64", missing=_NO_HEAD) for column in PLACE[1:]))
+_LAYER_AND_HEAD = tuple(replace(column, dtype="Int64") for column in PLACE[1:])
+_PLACE = tuple(replace(column, missing=_NO_HEAD) for column in (KIND, *_LAYER_AND_HEAD))
 _SELECTION = text("selection", "how the head was chosen", missing=_NO_HEAD, choices=("held-out", "same-data"))
 
 COREF = TableSchema(
@@ -37,13 +38,11 @@ COREF = TableSchema(
     meaning="How often the head that is best at all mentions finds an antecedent, beside what does without attention.",
     columns=(
         text("model", "the model as it is, one with random weights, or none", choices=_MODELS),
-        _SEED,
-        _SELECTION,
+        *(_SEED, _SELECTION),
         text("system", "what answers", choices=("head", *BASELINES)),
         *_PLACE,
         share("share", "halves of the documents that choose this head", missing=_NOT_CHOSEN),
-        _TYPE,
-        count("n_mentions", _MENTIONS),
+        *(_TYPE, _N_MENTIONS),
         *shares(
             "accuracy",
             "mentions whose antecedent is found: by a head in documents that did not choose it (cross-fitted); "
@@ -62,11 +61,7 @@ COREF_HEADS = TableSchema(
     meaning="How often every head finds an antecedent, by type of mention.",
     columns=(
         text("model", "the model as it is, or one with random weights", choices=("trained", "control")),
-        _SEED,
-        KIND,
-        *(replace(column, dtype="Int64") for column in PLACE[1:]),
-        _TYPE,
-        count("n_mentions", _MENTIONS),
+        *(_SEED, KIND, *_LAYER_AND_HEAD, _TYPE, _N_MENTIONS),
         *shares("accuracy", "mentions whose antecedent is found", missing=_NONE),
     ),
     key=("model", "seed", "kind", "layer", "head", "mention_type"),
@@ -81,8 +76,7 @@ COREF_DIFFERENCES = TableSchema(
         text("system", "what is compared", choices=("head", "selection")),
         text("than", "what it is compared with", choices=(*BASELINES, "head", "control")),
         text("than_type", "another type of mention", missing="the same type", choices=MENTION_TYPES),
-        _SEED,
-        count("n_mentions", _MENTIONS),
+        *(_SEED, _N_MENTIONS),
         *difference("accuracy of the first less that of the second", missing=f"{_NONE}, or {_NOT_CHOSEN}"),
     ),
     key=("mention_type", "system", "than", "than_type", "seed"),

@@ -9,7 +9,7 @@ from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.tables.columns import PLACE, Q_VALUE, count, difference, on_all_documents, share, shares, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
-_ARCS = "arcs"
+_N_ARCS = count("n_arcs", "arcs")
 _MODEL = text(
     "model",
     "the model as it is, one with random weights, or the trained one on shuffled words",
@@ -21,17 +21,14 @@ _RELATION = text("relation", "label in the treebank; `all`; or `all_but_punct_ro
 _SAME = "chosen on the same data"
 _HELD_OUT = "arcs found in documents that did not choose, by what the others chose"
 _OFFSET = (float(min(OFFSETS)), float(max(OFFSETS)))
+_BASELINE_OFFSET = Column("baseline_offset", "the fixed offset, in words", "int64", unit="words", bounds=_OFFSET)
+_HEAD = (*PLACE, _DIRECTION, _RELATION)
 
 SYNTAX = TableSchema(
     name="syntax",
     meaning="How often every head finds each relation, in each direction.",
     columns=(
-        _MODEL,
-        _SEED,
-        *PLACE,
-        _DIRECTION,
-        _RELATION,
-        count("n_arcs", _ARCS),
+        *(_MODEL, _SEED, *_HEAD, _N_ARCS),
         share("reachable", "arcs that the mask lets a head see"),
         *shares("accuracy", "arcs that are found"),
         Q_VALUE,
@@ -44,12 +41,9 @@ SYNTAX_BEST = TableSchema(
     meaning="The best head of each relation, chosen by halves of the documents (`held-out`) or, as the paper does, on "
     "the documents that it is scored on (`same-data`), beside the fixed offset that is chosen the same way.",
     columns=(
-        _MODEL,
-        _SEED,
+        *(_MODEL, _SEED),
         text("selection", "how it was chosen", choices=("held-out", "same-data")),
-        _RELATION,
-        count("n_arcs", _ARCS),
-        *PLACE,
+        *(_RELATION, _N_ARCS, *PLACE),
         share("share", "halves that choose this head", missing=_SAME),
         _DIRECTION,
         *shares(
@@ -58,7 +52,7 @@ SYNTAX_BEST = TableSchema(
         ),
         *on_all_documents(missing=_SAME),
         *shares("held_out", _HELD_OUT, prefix="held_out_", missing=_SAME),
-        Column("baseline_offset", "the fixed offset, in words", "int64", unit="words", bounds=_OFFSET),
+        _BASELINE_OFFSET,
         *shares("baseline_accuracy", "arcs that the fixed offset finds in the same documents", prefix="baseline_"),
         *difference("`accuracy` less `baseline_accuracy`", name="margin", prefix="margin_"),
         Q_VALUE,
@@ -72,8 +66,7 @@ SYNTAX_DIFFERENCES = TableSchema(
     columns=(
         _RELATION,
         text("than", "what it is compared with", choices=("control", "shuffled")),
-        _SEED,
-        count("n_arcs", _ARCS),
+        *(_SEED, _N_ARCS),
         *difference("accuracy of the selection less that of the control"),
     ),
     key=("relation", "than", "seed"),
@@ -85,8 +78,7 @@ SYNTAX_BASELINES = TableSchema(
     columns=(
         text("baseline", "what answers", choices=("offset", "right-branching", "left-branching")),
         Column("offset", "place of its answer from the dependent", "int64", unit="words", bounds=_OFFSET),
-        _RELATION,
-        count("n_arcs", _ARCS),
+        *(_RELATION, _N_ARCS),
         *shares("accuracy", "arcs that it finds"),
     ),
     key=("baseline", "offset", "relation"),
@@ -96,14 +88,11 @@ SYNTAX_BY_DISTANCE = TableSchema(
     name="syntax_by_distance",
     meaning="How often the best head of each relation is right, by how far apart the two words are.",
     columns=(
-        _MODEL,
-        *PLACE,
-        _DIRECTION,
-        _RELATION,
+        *(_MODEL, *_HEAD),
         text("distance", "words from one to the other", choices=DISTANCES),
-        count("n_arcs", _ARCS),
+        _N_ARCS,
         *shares("accuracy", "arcs that the head finds"),
-        Column("baseline_offset", "the fixed offset, in words", "int64", unit="words", bounds=_OFFSET),
+        _BASELINE_OFFSET,
         share("baseline_accuracy", "arcs that the fixed offset finds"),
     ),
     key=("relation", "distance"),
@@ -115,9 +104,7 @@ SYNTAX_NOOP = TableSchema(
     meaning="Attention to sep and cls, in a relation's best head, from the words that attend in it and from all other "
     "words; an input's first and last word are left out, beside which nothing else may stand that a head looks for.",
     columns=(
-        *PLACE,
-        _DIRECTION,
-        _RELATION,
+        *_HEAD,
         text("key_class", "the special token", choices=NOOP_CLASSES),
         count("n_words", "words", meaning="words that attend in the relation"),
         count("n_other_words", "words", meaning="all other words"),
