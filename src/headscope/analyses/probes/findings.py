@@ -29,7 +29,7 @@ def probe_findings(about: Context) -> list[Sentence]:
     """Return the sentences on probes; none where the run has none."""
     run = about.run
     lines, gaps = probe_lines(run.tables.get("probes")), run.tables.get("probe_differences")
-    parsers = [*_parser(lines, gaps), *_better(lines, gaps)] if _over_attention(lines) else []
+    parsers = [*_parser(lines), *_better(lines, gaps)] if _over_attention(lines) else []
     return [*parsers, *_selective(lines), *_tree(lines), *_largest_weights(about), *_layers(run, lines)]
 
 
@@ -37,7 +37,7 @@ def _over_attention(lines: list[ProbeLine]) -> list[ProbeLine]:
     return [line for name in ("attention and words", "attention") if (line := line_of(lines, name))]
 
 
-def _parser(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sentence]:
+def _parser(lines: list[ProbeLine]) -> Iterator[Sentence]:
     """The best that was read off attention, beside what needs no attention and what random weights give."""
     best, *others = _over_attention(lines)
     inputs = "attention and its words’ vectors" if best.probe == "attention and words" else "attention alone"

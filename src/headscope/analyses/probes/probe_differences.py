@@ -20,27 +20,12 @@ def probe_differences(answers: Sequence[ProbeAnswers], gold: GoldWords) -> pd.Da
         answers: the answers of all probes on the same words.
         gold: the words that were scored.
     """
-    words = np.bincount(gold.groups[gold.counted], minlength=gold.number_of_groups)
-    right = [
-        np.bincount(
-            gold.groups[gold.counted],
-            weights=answer.right[_MEASURE].mean(0)[gold.counted],
-            minlength=gold.number_of_groups,
-        )
-        for answer in answers
-    ]
+    groups, size = gold.groups[gold.counted], gold.number_of_groups
+    words = np.bincount(groups, minlength=size)
+    right = [np.bincount(groups, answer.right[_MEASURE].mean(0)[gold.counted], size) for answer in answers]
     rows = []
-    for first, second in combinations(range(len(answers)), 2):
-        gap = difference_interval(right[first], words, right[second], words, answers=True)
-        rows.append(
-            {
-                "probe": answers[first].probe,
-                "model": answers[first].model,
-                "than_probe": answers[second].probe,
-                "than_model": answers[second].model,
-                "measure": _MEASURE,
-                "n_cases": int(words.sum()),
-                **ends_of(gap, (), "difference"),
-            }
-        )
+    for (first, ours), (second, theirs) in combinations(zip(answers, right, strict=True), 2):
+        gap = difference_interval(ours, words, theirs, words, answers=True)
+        names = (first.probe, first.model, second.probe, second.model, _MEASURE)
+        rows.append((*names, int(words.sum()), *ends_of(gap, (), "difference").values()))
     return pd.DataFrame(rows, columns=PROBE_DIFFERENCES.names)

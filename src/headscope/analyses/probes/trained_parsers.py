@@ -58,12 +58,16 @@ class ProbeStage:
         self.records: dict[str, Record] = {}
         self.fits: dict[str, Fitted] = {}
 
-    def attention(self) -> None:
-        """The probes that read attention, on the trained model: parsers, their labels, their control task."""
-        maps, dev = self.bench.trained()
-        parsers = self._parsers(*self._tasks(), attention=True)
+    def on_trained(self, *, attention: bool) -> None:
+        """The probes on the trained model that read attention, or those that need no more of it than its vectors.
+
+        Parsers, their labels, their control task: every seed at the tree, then the first at that task, which is dear.
+        """
+        maps, dev = self.bench.trained() if attention else (None, None)
+        parsers = self._parsers([*(0 for _ in self.seeds), 1], [*self.seeds, self.seeds[0]], attention=attention)
         labels = {each.name: self._labeller(each) for each in parsers if each.labeled}
-        self._learn(parsers, maps, OVER_MODEL, others={f"labels, {name}": each for name, each in labels.items()})
+        what = OVER_MODEL if attention else WITHOUT_ATTENTION
+        self._learn(parsers, maps, what, others={f"labels, {name}": each for name, each in labels.items()})
         for each in parsers:
             self._add(type(each), "trained", self._answer(each, dev, labels=labels.get(each.name)))
         data = self.bench.data(self.bench.dev, None)
@@ -71,13 +75,6 @@ class ProbeStage:
         for each in parsers:
             if (weights := each.head_weights(range(len(self.seeds)), arcs)) is not None:
                 self.weights.append(weight_rows(each.name, weights, self.bench.heads))
-
-    def without_attention(self) -> None:
-        """The probes that need no more of a model than its vectors."""
-        parsers = self._parsers(*self._tasks(), attention=False)
-        self._learn(parsers, None, WITHOUT_ATTENTION)
-        for each in parsers:
-            self._add(type(each), "trained", self._answer(each, None))
 
     def controls(self) -> None:
         """The parsers over attention on models with random weights, another model for every seed."""
@@ -98,10 +95,6 @@ class ProbeStage:
         heads = np.concatenate([right_branching(len(sentence)) for sentence in self.bench.dev.read])
         right = (heads == self.gold.heads)[None].astype(np.float64)
         self.answers.append(ProbeAnswers(RIGHT_BRANCHING, "trained", None, {"UAS": right}, seeded=False))
-
-    def _tasks(self) -> tuple[list[int], list[int]]:
-        """Tasks and seeds of runs: every seed at the tree, then the first at the control task, which is dear."""
-        return [*(0 for _ in self.seeds), 1], [*self.seeds, self.seeds[0]]
 
     def _parsers(self, tasks: Sequence[int], seeds: Sequence[int], *, attention: bool) -> list[ArcProbe]:
         inputs = ProbeInputs(

@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,22 +19,6 @@ from headscope.models.loading.load_model import LoadedModel
 
 EXPECTED_VECTORS = "a word and its numbers on each line (the 0.418 0.24968 ...), as GloVe and word2vec write text"
 _MOST_NUMBERS = 100_000  # in a line; a wider one is no file of word vectors
-
-
-@runtime_checkable
-class WordVectors(Protocol):
-    """A vector for every word."""
-
-    @property
-    def name(self) -> str:
-        """The name of these vectors in tables."""
-
-    @property
-    def width(self) -> int:
-        """Numbers in a vector."""
-
-    def of(self, words: Sequence[str]) -> NDArray[np.float32]:
-        """Return the vectors of words, `[word, width]`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,16 +43,12 @@ class FileVectors:
         """Numbers in a vector."""
         return int(self.table.shape[1])
 
-    def row(self, word: str) -> int | None:
-        """Return the row that a word is served from, or None where it has none."""
-        exact = self.rows.get(word)
-        return exact if exact is not None else self.rows.get(word.lower())
-
     def of(self, words: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of words, `[word, width]`; zeros for those that are not known."""
         out = np.zeros((len(words), self.width), dtype=np.float32)
         for index, word in enumerate(words):
-            if (row := self.row(word)) is not None:
+            row = self.rows.get(word, self.rows.get(word.lower()))
+            if row is not None:
                 out[index] = self.table[row]
         return out
 
@@ -208,7 +188,6 @@ class InputEmbeddings:
     name: str
     table: NDArray[np.float32]
     encoder: Encoder
-    _pieces: dict[str, NDArray[np.int64]] = field(default_factory=dict, repr=False)
 
     @property
     def width(self) -> int:
@@ -219,16 +198,15 @@ class InputEmbeddings:
         """Return the vectors of words, `[word, width]`."""
         out = np.zeros((len(words), self.width), dtype=np.float32)
         for index, word in enumerate(words):
-            if len(pieces := self._cut(word)):
+            encoding, alignment = self.encoder.piece_words(("a", word))
+            pieces = np.array(encoding.ids, dtype=np.int64)[alignment.word_ids == 1]
+            if len(pieces):
                 out[index] = self.table[pieces].mean(0)
         return out
 
-    def _cut(self, word: str) -> NDArray[np.int64]:
-        if word not in self._pieces:
-            encoding, alignment = self.encoder.piece_words(("a", word))
-            ids = np.array(encoding.ids, dtype=np.int64)
-            self._pieces[word] = ids[alignment.word_ids == 1]
-        return self._pieces[word]
+
+WordVectors = FileVectors | InputEmbeddings
+"""A vector for every word, under a name that tables show."""
 
 
 def input_embeddings(loaded: LoadedModel, encoder: Encoder) -> InputEmbeddings:

@@ -73,8 +73,7 @@ def hold_out(documents: Sequence[str], *, seed: int) -> NDArray[np.bool_]:
         documents: the document of each sentence.
         seed: of the draw.
     """
-    names = list(dict.fromkeys(documents))
-    units = list(documents) if len(names) > 1 else [str(index) for index in range(len(documents))]
+    units = list(documents) if len(set(documents)) > 1 else [str(index) for index in range(len(documents))]
     names = list(dict.fromkeys(units))
     number = max(1, round(HELD_OUT * len(names)))
     drawn = np.random.default_rng([seed, 10]).permutation(len(names))[:number]

@@ -1,5 +1,6 @@
 """The relation of an arc: a softmax over labels on its attention in both directions, and the two words."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 import torch
@@ -78,8 +79,5 @@ class LabelProbe(Learner):
 
 def root_label(labels: Iterable[str], heads: Iterable[int]) -> str:
     """Return the label that arcs from the root bear most, the first of equals in the alphabet."""
-    counts: dict[str, int] = {}
-    for label, head in zip(labels, heads):
-        if head == 0:
-            counts[label] = counts.get(label, 0) + 1
+    counts = Counter(label for label, head in zip(labels, heads) if head == 0)
     return min(counts, key=lambda name: (-counts[name], name), default="root")

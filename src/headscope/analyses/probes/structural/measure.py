@@ -21,7 +21,7 @@ from headscope.analyses.probes.structural.layer_training import (
     train_structural,
 )
 from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
-from headscope.analyses.probes.structural.tree_scores import MEASURES, Score, StructuralScorer, structural_scores
+from headscope.analyses.probes.structural.tree_scores import MEASURES, StructuralScorer, structural_scores
 from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
 from headscope.attention.vectors.hidden import WordStates
 from headscope.encoding.segment import Segment
@@ -109,7 +109,7 @@ def measure_structural(
             probe = bench.train(layer, 0)
             first.append(bench.score(probe, layer))
             held_out_scores.append(structural_scores([bench.score(probe, layer, held_out=True)]))
-        chosen = int(np.argmax(np.nan_to_num([scores["UUAS"].value for scores in held_out_scores], nan=-1.0)))
+        chosen = int(np.argmax(np.nan_to_num([scores["UUAS"]["value"] for scores in held_out_scores], nan=-1.0)))
         seed_sums = [first[chosen]]
         for number in range(1, seeds):
             say(TRAINING, layers + number - 1, total)
@@ -214,21 +214,22 @@ def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     for measure in MEASURES:
         for number, scores in enumerate(single):
-            rows.append({**probe, "measure": measure, "seed": number, **_ends(scores[measure])})
-        values = [scores[measure].value for scores in single]
+            rows.append({**probe, "measure": measure, "seed": number, **scores[measure]})
+        values = [scores[measure]["value"] for scores in single]
         spread = float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
-        rows.append({**probe, "measure": measure, **_ends(mean[measure]), "spread": spread})
+        rows.append({**probe, "measure": measure, **mean[measure], "spread": spread})
     return PROBES.frame(rows)
 
 
-def _layer_rows(first: Sequence[Sums], held_out_scores: Sequence[dict[str, Score]], chosen: int) -> pd.DataFrame:
+def _layer_rows(
+    first: Sequence[Sums], held_out_scores: Sequence[dict[str, dict[str, float]]], chosen: int
+) -> pd.DataFrame:
     """Lay out every layer's scores with the first seed."""
     rows = []
-    for layer, sums in enumerate(first):
-        scores, held_out = structural_scores([sums]), held_out_scores[layer]
-        for name in MEASURES:
-            row = {"layer": layer, "measure": name, **_ends(scores[name])}
-            rows.append({**row, "held_out": held_out[name].value, "chosen": layer == chosen})
+    for layer, (sums, held_out) in enumerate(zip(first, held_out_scores, strict=True)):
+        for name, scores in structural_scores([sums]).items():
+            row = {"layer": layer, "measure": name, **scores}
+            rows.append({**row, "held_out": held_out[name]["value"], "chosen": layer == chosen})
     return pd.DataFrame(rows, columns=PROBE_LAYERS.names)
 
 
@@ -241,7 +242,3 @@ def layer_difference(chosen: Sums, embeddings: Sums) -> pd.DataFrame:
         "n_cases": int(chosen["arcs"].sum()), **ends_of(gap, (), "difference"),
     }  # fmt: skip
     return pd.DataFrame([row])
-
-
-def _ends(score: Score) -> dict[str, Any]:
-    return {"value": score.value, "ci_low": score.low, "ci_high": score.high, "n_cases": score.n}

@@ -10,22 +10,12 @@ from scipy.stats import rankdata
 
 from headscope.analyses.probes.structural.state_store import StoredSentence
 from headscope.analyses.probes.structural.tree_distances import closest_trees, tree_distances
-from headscope.statistics.inference.confidence import mean_interval, ratio_interval
+from headscope.statistics.inference.confidence import ends_of, mean_interval, ratio_interval
 from headscope.statistics.sums.groups import GroupedSums
 
 SHORTEST, LONGEST = 5, 50
 MEASURES = ("UUAS", "Spearman")
 _TOGETHER = 64  # sentences of one length
-
-
-@dataclass(frozen=True)
-class Score:
-    """A number with its 95% interval (NaN with fewer than 10 documents) and how many cases it is of."""
-
-    value: float
-    low: float
-    high: float
-    n: int
 
 
 class StructuralScorer:
@@ -141,21 +131,21 @@ def _correlations(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64
     return correlations
 
 
-def structural_scores(sums: Sequence[dict[str, NDArray[Any]]]) -> dict[str, Score]:
+def structural_scores(sums: Sequence[dict[str, NDArray[Any]]]) -> dict[str, dict[str, float]]:
     """Return UUAS and Spearman of one probe, or the means over several that were scored on the same sentences.
+
+    Spearman is the mean of the lengths' means, each length counted once.
 
     Args:
         sums: `StructuralScorer.sums` of each.
+
+    Returns:
+        For each of `MEASURES` its columns `value`, `ci_low`, `ci_high` and `n_cases`.
     """
     mean = {name: np.mean([probe_sums[name] for probe_sums in sums], axis=0) for name in sums[0]}
     uuas = ratio_interval(mean["hits"], mean["arcs"], scale="share")
+    spearman = mean_interval(mean["correlation"], mean["words"])
     return {
-        "UUAS": Score(float(uuas.value), float(uuas.low), float(uuas.high), int(mean["arcs"].sum())),
-        "Spearman": _spearman(mean["correlation"], mean["words"]),
+        "UUAS": {**ends_of(uuas, ()), "n_cases": int(mean["arcs"].sum())},
+        "Spearman": {**ends_of(spearman, ()), "n_cases": int(mean["words"].sum())},
     }
-
-
-def _spearman(correlation: NDArray[np.float64], words: NDArray[np.float64]) -> Score:
-    """Average the lengths' means, each length counted once."""
-    interval = mean_interval(correlation, words)
-    return Score(float(interval.value), float(interval.low), float(interval.high), int(words.sum()))
