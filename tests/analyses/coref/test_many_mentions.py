@@ -14,7 +14,7 @@ from headscope.analyses.coref.mention_rules.head_rule import rule_agreement
 from headscope.analyses.coref.mention_rules.head_words import MentionWords
 from headscope.analyses.coref.mention_table import MENTION_TYPES, mention_table
 from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
-from headscope.analyses.coref.scored_mentions import MentionQueries, ScoredMentions
+from headscope.analyses.coref.scored_mentions import ScoredMentions
 from headscope.attention.words.word_attention import WordAxis
 from headscope.attention.words.word_rows import WordRows
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
@@ -106,7 +106,7 @@ def test_hits_are_those_of_a_loop_over_mentions_and_heads(batch, strict, at_once
                 best = max(may, key=lambda word: (float(weights[item, each, head, word]), -word))
                 if weights[item, each, head, best] > 0 and table.right_words[row, best]:
                     expected[item, each, [0, kind]] += 1
-    queries = MentionQueries.of(ScoredMentions.of(tables, strict=strict), rows_of(len(tables), 12))
+    queries = ScoredMentions.of(tables, strict=strict).at_places(rows_of(len(tables), 12))
 
     import headscope.analyses.coref.scored_mentions as module
 
@@ -149,7 +149,7 @@ def test_thirty_thousand_mentions_on_the_same_hundred_words():
     assert len(table.scored) > 10_000
     assert megabytes < 60  # every pair: 900 for each of six arrays
     assert seconds < 20
-    queries = MentionQueries.of(ScoredMentions.of([table], strict=False), rows_of(1, 100))
+    queries = ScoredMentions.of([table], strict=False).at_places(rows_of(1, 100))
     hits = queries.hits(torch.rand(1, 4, 100, 100))
     assert hits.shape == (1, 4, len(MENTION_TYPES))
     assert 0 < int(hits[..., 0].min()) < int(hits[..., 0].max()) < len(table.scored)

@@ -1,7 +1,5 @@
 """Trees as probes read them, and the vectors of their words."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from headscope.analyses.probes.data.tree_sentences import (
@@ -12,19 +10,15 @@ from headscope.analyses.probes.data.tree_sentences import (
     numbered,
     tree_sentences,
 )
+from headscope.analyses.probes.data.word_vectors import FileVectors
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 
 
-@dataclass(frozen=True)
-class Fixed:
-    """Vectors of a few words."""
-
-    name: str = "fixed"
-    width: int = 2
-
-    def of(self, words):
-        known = {"a": (1.0, 3.0), "b": (5.0, 3.0), "c": (100.0, -7.0)}
-        return np.array([known[word] for word in words], dtype=np.float32)
+VECTORS = FileVectors(
+    name="fixed",
+    table=np.array([(1.0, 3.0), (5.0, 3.0), (100.0, -7.0)], dtype=np.float32),
+    rows={"a": 0, "b": 1, "c": 2},
+)
 
 
 def document(name, *sentences):
@@ -65,7 +59,7 @@ def test_punctuation_is_a_relation_or_its_sub_type():
 def test_vectors_are_shifted_and_scaled_by_the_words_of_train():
     train = tree_sentences([TRAIN])
     dev = tree_sentences([document("e", ("cb", (2, 0), ("x", "root")))])
-    table = WordTable.of(Fixed(), train, dev)
+    table = WordTable.of(VECTORS, train, dev)
     assert (table.name, table.words) == ("fixed", ("a", "b", "c"))
     # Words of train: a a b b, so the means are 3 and 3, the squares (4, 0) each: together 16 / 8 = 2.
     wanted = np.array([[-2, 0], [2, 0], [97, -10]]) / np.sqrt(2)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headscope.analyses.coref.baselines import BASELINES, baseline_hits
 from headscope.analyses.coref.mention_table import FIELD, MENTION_TYPES, MentionTable
-from headscope.analyses.coref.scored_mentions import MentionQueries, ScoredMentions
+from headscope.analyses.coref.scored_mentions import ScoredMentions
 from headscope.attention.host_copy import HostCopy, OnHost
 from headscope.attention.tile import AttentionTile
 from headscope.attention.words.word_attention import check_pooling
@@ -64,7 +64,7 @@ class CoreferenceAccumulator(Accumulator):
         check_pooling(pooling)
         self._tables: list[MentionTable | None] = []
         self._mentions: ScoredMentions | None = None
-        self._rows: dict[str, tuple[WordRows, MentionQueries]] = {}
+        self._rows: dict[str, tuple[WordRows, ScoredMentions]] = {}
         self._layer_hits: dict[str, list[Tensor]] = {}
         self._hits: dict[str, OnHost] = {}
         super().__init__([part for part in layout if part.kind != "cross"])
@@ -92,12 +92,12 @@ class CoreferenceAccumulator(Accumulator):
             return
         if tile.kind not in self._rows:
             rows = WordRows.of(tile, self._mentions.wanted)
-            self._rows[tile.kind] = rows, MentionQueries.of(self._mentions, rows)
-        rows, queries = self._rows[tile.kind]
+            self._rows[tile.kind] = rows, self._mentions.at_places(rows)
+        rows, mentions = self._rows[tile.kind]
         # A decoder's shift may have cut every head word off.
         if rows.rows.shape[1]:
             attention = rows.attention(tile, pooling=self.pooling)
-            self._layer_hits[tile.kind].append(queries.hits(attention))
+            self._layer_hits[tile.kind].append(mentions.hits(attention))
 
     def hand_over(self, copy: HostCopy) -> None:
         """Have the batch's answers copied to the host."""

@@ -42,14 +42,9 @@ def _best_head(run: Study, antecedents: Antecedents) -> dict[str, BestHead]:
     chosen = antecedents.held_out
     if chosen is None:
         return {}
-    best = BestHead(
-        layer=chosen.layer,
-        head=chosen.head,
-        value=chosen.cells.get("all"),
-        tested=not isnan(chosen.q),
-        passes=_finds(run, chosen),
-    )
-    return {chosen.kind: best}
+    is_tested, finds = not isnan(chosen.q), _finds(run, chosen)
+    value = chosen.cells.get("all")
+    return {chosen.kind: BestHead(layer=chosen.layer, head=chosen.head, value=value, tested=is_tested, passes=finds)}
 
 
 def _finds(run: Study, chosen: SelectedHead) -> bool:

@@ -1,7 +1,7 @@
 """A batch's mentions as tensors: the words that each mention may attend to, and those that are right."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -17,15 +17,15 @@ _WEIGHTS_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True, eq=False)
 class ScoredMentions:
-    """The scored mentions of a batch, segment after segment, by word.
+    """The scored mentions of a batch, segment after segment, by word; `at_places` of the word rows that were taken.
 
     Attributes:
         wanted: words whose rows are read, `[batch, word]`.
         items: the segment of each mention, `[mention]`.
-        heads: head word of each mention, `[mention]`.
+        heads: head word of each mention, `[mention]`; its index among the queries, -1 where it was not taken.
         types: `MENTION_TYPES` of each mention, `[mention, type]` of 0 and 1.
-        allowed: the candidate words of each mention, `[mention, word]`.
-        right: the candidate words that are right, `[mention, word]`.
+        allowed: the candidate words of each mention, `[mention, word]`, or `[mention, key index]`.
+        right: the candidate words that are right, the same.
     """
 
     wanted: Tensor
@@ -56,36 +56,17 @@ class ScoredMentions:
         arrays = (wanted, items.astype(np.int64), heads, types.astype(np.int64), allowed, right)
         return cls(*(torch.from_numpy(array) for array in arrays))
 
-
-@dataclass(frozen=True, eq=False)
-class MentionQueries:
-    """The same mentions, by the query and key indices of the word rows that were taken.
-
-    Attributes:
-        items: the segment of each mention, `[mention]`.
-        query_indices: index of each mention's head word among the queries, -1 where it was not taken, `[mention]`.
-        types: `[mention, type]`.
-        allowed, right: `[mention, key index]`.
-    """
-
-    items: Tensor
-    query_indices: Tensor
-    types: Tensor
-    allowed: Tensor
-    right: Tensor
-
-    @classmethod
-    def of(cls, mentions: ScoredMentions, rows: WordRows) -> "MentionQueries":
-        """Find the indices of the mentions among the queries and keys that were taken."""
-        items, queries, keys = mentions.items, rows.queries.on_host, rows.keys.on_host
-        by_index = (
-            items,
-            places_of_words(queries, mentions.wanted.shape[1])[items, mentions.heads],
-            mentions.types,
-            on_places(mentions.allowed, items, keys),
-            on_places(mentions.right, items, keys),
+    def at_places(self, rows: WordRows) -> "ScoredMentions":
+        """Return the same mentions by their indices among the queries and keys that were taken, where these are."""
+        queries, keys, device = rows.queries.on_host, rows.keys.on_host, rows.rows.device
+        return replace(
+            self,
+            items=sent(self.items, device),
+            heads=sent(places_of_words(queries, self.wanted.shape[1])[self.items, self.heads], device),
+            types=sent(self.types, device),
+            allowed=sent(on_places(self.allowed, self.items, keys), device),
+            right=sent(on_places(self.right, self.items, keys), device),
         )
-        return cls(*(sent(each, rows.rows.device) for each in by_index))
 
     def hits(self, weights: Tensor) -> Tensor:
         """Count right answers, `[batch, head, type]`, in attention `[batch, head, query index, key index]`."""
@@ -100,7 +81,7 @@ class MentionQueries:
 
     def _right(self, weights: Tensor, chunk: slice) -> Tensor:
         """Say which heads are right about a chunk of the mentions, `[mention, head]`."""
-        items, queries = self.items[chunk], self.query_indices[chunk]
+        items, queries = self.items[chunk], self.heads[chunk]
         attention = weights[items, :, queries.clamp(min=0)]
         # Indices follow the text, and `max` takes the first of equal weights, so the leftmost candidate wins a tie.
         best, answer = attention.masked_fill(~self.allowed[chunk, None], -1.0).max(dim=2)

@@ -49,8 +49,6 @@ def _group(relation: Relation, best: Best) -> str:
 def _row(relation: Relation, best: Best, about: Context, shuffled: bool) -> Html:
     below = gloss(relation.name)
     strong = best.beats
-    margin = points(best.margin, signed=True)
-    reach = ends(best.gap, between=" to ")
     often = "" if isnan(best.share) else f"selected in {percent(best.share, 0)} of splits"
     return el(
         "tr",
@@ -61,7 +59,7 @@ def _row(relation: Relation, best: Best, about: Context, shuffled: bool) -> Html
            class_="picture"),
         share_cell(best.accuracy, bold=strong),
         numbered(share(best.baseline.value), offset_words(best.offset)),
-        numbered(margin, reach),
+        numbered(points(best.margin, signed=True), ends(best.gap, between=" to ")),
         share_cell(best.all_documents),
         share_cell(best.held_out),
         _runs(relation.control),
@@ -131,7 +129,7 @@ def paper_table(relations: Sequence[Relation], printed: Sequence[Mapping[str, An
     ).html()
 
 
-def noop_table(rows: Sequence[Mapping[str, Any]], about: Context) -> Html:
+def noop_table(rows: Sequence[dict[str, Any]], about: Context) -> Html:
     """Return what the words that attend in each relation and all others give special tokens, in its best head."""
     body = tuple(
         (
@@ -139,7 +137,7 @@ def noop_table(rows: Sequence[Mapping[str, Any]], about: Context) -> Html:
             *(DIRECTIONS.get(str(row["direction"]), DASH), key_words(str(row["key_class"]), about.words)),
             *(share(number(row["attending"])), f"{int(row['n_words']):,}"),
             *(share(number(row["others"])), f"{int(row['n_other_words']):,}"),
-            *(share(number(row["difference"])), ends(cell_of(dict(row), "difference"), between=" to ", missing=DASH)),
+            *(share(number(row["difference"])), ends(cell_of(row, "difference"), between=" to ", missing=DASH)),
         )
         for row in rows
     )
@@ -158,18 +156,19 @@ def key_words(key_class: str, words: Words) -> str:
     return {"cls": words.cls, "sep": words.sep}.get(key_class, key_class)
 
 
-def distance_table(rows: Sequence[Mapping[str, Any]], about: Context) -> Html:
+def distance_table(rows: Sequence[dict[str, Any]], about: Context) -> Html:
     """Return the accuracies by distance behind the curves."""
-    body = []
-    for row in rows:
-        accuracy = cell_of(dict(row))
-        name = about.kind(str(row["kind"])).head_label(row["layer"], row["head"])
-        line = (short(str(row["relation"])), name, str(row["distance"]), f"{accuracy.n:,}")
-        fixed = share(number(row["baseline_accuracy"]))
-        body.append((*line, share(accuracy.value), ends(accuracy, missing=DASH), fixed))
+    body = tuple(
+        (
+            *(short(str(row["relation"])), about.kind(str(row["kind"])).head_label(row["layer"], row["head"])),
+            *(str(row["distance"]), f"{accuracy.n:,}", share(accuracy.value), ends(accuracy, missing=DASH)),
+            share(number(row["baseline_accuracy"])),
+        )
+        for row, accuracy in zip(rows, map(cell_of, rows))
+    )
     return Table(
         summary="Table: accuracy by distance",
         header=("relation", "head", "words apart", "n", "accuracy, %", "95% interval", "best offset, %"),
-        rows=tuple(body),
+        rows=body,
         name="table-syntax-distance",
     ).html()

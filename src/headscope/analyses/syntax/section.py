@@ -58,16 +58,11 @@ def _legend(relations: Sequence[Relation]) -> list[Html | str]:
         "Head and offset are cross-fitted: those that halves of the documents select most often; “above it” is their "
         "difference on the same sentences."
     )
-    dot = el("b", "●", class_="key-syntax")
-    bar = el("b", "|", class_="key-offset")
-    ring = el("b", "◦", class_="key-control")
-    control = ("; ", ring, " best head with random weights")
+    control = ("; ", el("b", "◦", class_="key-control"), " best head with random weights")
     return [
-        "Percent, 95% intervals below. ",
-        dot,
+        *("Percent, 95% intervals below. ", el("b", "●", class_="key-syntax")),
         " head on its interval, ○ where it is not shown to beat every offset, or was not tested; ",
-        bar,
-        " best fixed offset",
+        *(el("b", "|", class_="key-offset"), " best fixed offset"),
         *(control if any(relation.control for relation in relations) else ()),
         f". {chosen}",
     ]
