@@ -13,7 +13,6 @@ from headscope.analyses.probes.data.tree_sentences import (
 from headscope.analyses.probes.data.word_vectors import FileVectors
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 
-
 VECTORS = FileVectors(
     name="fixed",
     table=np.array([(1.0, 3.0), (5.0, 3.0), (100.0, -7.0)], dtype=np.float32),
