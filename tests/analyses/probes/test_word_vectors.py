@@ -41,8 +41,8 @@ def test_an_unknown_word_is_lower_cased_and_else_zero(write):
     vectors = read_vectors(write(GLOVE))
     found = vectors.of(["THE", "The", "cat"])
     np.testing.assert_array_equal(found, np.array([[0.5, -1, 0.2], [0, 0, 1], [0, 0, 0]], dtype=np.float32))
-    assert vectors.row("THE") == vectors.row("the") == 0
-    assert vectors.row("cat") is None
+    assert vectors.rows["the"] == 0
+    assert not {"THE", "cat"} & vectors.rows.keys()
 
 
 @pytest.mark.parametrize("name", ["w2v.txt", "w2v.txt.gz"])

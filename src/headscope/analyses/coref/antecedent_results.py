@@ -71,12 +71,11 @@ def _chosen(rows: list[dict[str, Any]], selection: str) -> SelectedHead | None:
            and not isnan(number(row.get("layer")))}  # fmt: skip
     if not row_by_type:
         return None
-    main = row_by_type.get("all") or next(iter(row_by_type.values()))
-    head = (str(main["kind"]), int(main["layer"]), int(main["head"]))
-    head_by_type = {name: (str(row["kind"]), int(row["layer"]), int(row["head"])) for name, row in row_by_type.items()}
+    main = "all" if "all" in row_by_type else next(iter(row_by_type))
+    heads = {name: (str(row["kind"]), int(row["layer"]), int(row["head"])) for name, row in row_by_type.items()}
     return SelectedHead(
-        **chosen_head(main),
-        q=number(main.get("q_value")),
+        **chosen_head(row_by_type[main]),
+        q=number(row_by_type[main].get("q_value")),
         cells={name: cell_of(row) for name, row in row_by_type.items()},
-        other_heads={name: other_head for name, other_head in head_by_type.items() if other_head != head},
+        other_heads={name: head for name, head in heads.items() if head != heads[main]},
     )

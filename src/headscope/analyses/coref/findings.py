@@ -112,7 +112,9 @@ def lost(manifest: Mapping[str, Any]) -> Iterator[str]:
     ]
     if read:
         of = f" of {plain(facts['name'])}" if facts.get("name") else ""
-        counted = f"; {_that_count(int(facts['counted']))}" if "counted" in facts else ""
+        one = "mention has an antecedent in its window and counts"
+        several = "mentions have an antecedent in their window and count"
+        counted = f"; {count(int(facts['counted']), one, several)}" if "counted" in facts else ""
         yield f"Read {join(read)}{of}{counted}."
     if facts.get("lost"):
         why = "; ".join(f"{plain(reason)}: {int(n):,}" for reason, n in (facts.get("lost_why") or {}).items())
@@ -129,11 +131,3 @@ def lost(manifest: Mapping[str, Any]) -> Iterator[str]:
     if not isnan(agreement):
         on = f" of {count(int(rule['n_mentions']), 'mention')}" if rule.get("n_mentions") else ""
         yield f"On trees the rule agrees in {percent(agreement, 1)}{on}."
-
-
-def _that_count(mentions: int) -> str:
-    return count(
-        mentions,
-        "mention has an antecedent in its window and counts",
-        "mentions have an antecedent in their window and count",
-    )

@@ -1,7 +1,8 @@
 """The windows of a run's coreference corpus, with their mentions, and these as the corpus of a scan."""
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from headscope.analyses.coref.mention_windows import MentionCounts, coreference_segments
 from headscope.attention.model.model_source import TileSource
@@ -32,24 +33,18 @@ class WindowReader:
         """
         options, length = self.run.options, max_length or self.run.options.max_length
 
-        def cut(counts: MentionCounts, drawn: Container[tuple[str, int]] | None) -> Iterator[Segment]:
-            return coreference_segments(
-                self.corpus.read(),
-                self.run.encoder,
-                max_length=length,
-                first_only=options.windows == "first",
-                singletons=options.singletons,
-                counts=counts,
-                drawn=drawn,
-            )
+        how: dict[str, Any] = {"first_only": options.windows == "first", "singletons": options.singletons}
+
+        def cut(**more: Any) -> Iterator[Segment]:
+            return coreference_segments(self.corpus.read(), self.run.encoder, max_length=length, **how, **more)
 
         if options.max_inputs is None:
-            return cut(counts, None)
+            return cut(counts=counts)
         # The draw is made once, for the trained model and all controls.
         if length not in self._drawn:
-            windows = [(segment.document, segment.index) for segment in cut(MentionCounts(), None)]
+            windows = [(segment.document, segment.index) for segment in cut()]
             self._drawn[length] = draw_inputs(windows, limit=options.max_inputs, seed=options.seed)
-        return cut(counts, self._drawn[length])
+        return cut(counts=counts, drawn=self._drawn[length])
 
     def source(self) -> TileSource:
         """Return the stream of tiles over all windows."""

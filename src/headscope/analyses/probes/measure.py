@@ -11,7 +11,7 @@ from headscope.analyses.probes.data.map_cache import MapCache, cache_folder, cac
 from headscope.analyses.probes.fitting.attention_fit import Fitted
 from headscope.analyses.probes.probe_differences import probe_differences
 from headscope.analyses.probes.score_rows import distance_rows, probe_rows, relation_rows
-from headscope.analyses.probes.structural.measure import TRAINING, StructuralTables, measure_structural
+from headscope.analyses.probes.structural.measure import TRAINING, StructuralTables, Teller, measure_structural
 from headscope.analyses.probes.trained_parsers import OVER_MODEL, WITHOUT_ATTENTION, ProbeStage
 from headscope.analyses.probes.treebanks import USUAL_LENGTH, ProbeBench, ProbeTreebank
 from headscope.analyses.stage_result import StageResult, notes_on
@@ -46,7 +46,7 @@ class ProbesMeasurement(Measurement[ModelRun]):
             InputError: no treebank to train on, or one without a tree.
             OutputError: the attention of the treebanks has no room on disk.
         """
-        tell = _Teller(self.watch)
+        tell = _teller(self.watch)
         bench = ProbeBench(self.run, self.cache or MapCache(cache_folder(), gib=cache_limit()), tell)
         stage = ProbeStage(bench)
         stage.on_trained(attention=True)
@@ -82,7 +82,7 @@ class ProbesMeasurement(Measurement[ModelRun]):
         )
 
 
-def _structural(run: ModelRun, stage: ProbeStage, tell: "_Teller") -> StructuralTables:
+def _structural(run: ModelRun, stage: ProbeStage, tell: Teller) -> StructuralTables:
     bench = stage.bench
     size = run.options.batch_size or auto_batch_size(USUAL_LENGTH, run.anatomy, run.loaded)
     return measure_structural(
@@ -99,20 +99,16 @@ def _structural(run: ModelRun, stage: ProbeStage, tell: "_Teller") -> Structural
     )
 
 
-class _Teller:
+def _teller(watch: Watcher | None) -> Teller:
     """Turn what is done, of how much, into a run's progress, a clock for each thing that is done."""
+    began: dict[str, float] = {}
 
-    def __init__(self, watch: Watcher | None) -> None:
-        self.watch = watch
-        self.what, self.began = "", 0.0
+    def tell(what: str, done: int, total: int | None) -> None:
+        if watch is not None:
+            seconds = time.perf_counter() - began.setdefault(what, time.perf_counter())
+            watch(Progress(what, 0, None, done, total, seconds, "probes" if what == TRAINING else "sentences"))
 
-    def __call__(self, what: str, done: int, total: int | None) -> None:
-        if self.watch is None:
-            return
-        if what != self.what:
-            self.what, self.began = what, time.perf_counter()
-        unit = "probes" if what == TRAINING else "sentences"
-        self.watch(Progress(what, 0, None, done, total, time.perf_counter() - self.began, unit))
+    return tell
 
 
 def _facts(bank: ProbeTreebank) -> dict[str, Any]:

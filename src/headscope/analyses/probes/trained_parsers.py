@@ -1,6 +1,6 @@
 """Probes under way: which are trained together, on which model, and what each answers on dev."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.probes.catalog import PROBES
 from headscope.analyses.probes.data.attention_tables import WordMaps
-from headscope.analyses.probes.data.probe_batches import ProbeData
+from headscope.analyses.probes.data.tree_sentences import numbered
 from headscope.analyses.probes.fitting.attention_fit import FitOptions, Fitted, fit_attention
 from headscope.analyses.probes.fitting.probe_training import Record, TrainingOptions, hold_out, train
 from headscope.analyses.probes.head_weights import gold_arcs, weight_rows
@@ -70,8 +70,8 @@ class ProbeStage:
         self._learn(parsers, maps, what, others={f"labels, {name}": each for name, each in labels.items()})
         for each in parsers:
             self._add(type(each), "trained", self._answer(each, dev, labels=labels.get(each.name)))
-        data = self.bench.data(self.bench.dev, None)
-        arcs = gold_arcs(self.bench.dev.read, _chosen(data.words, data))
+        dev_words = numbered(self.bench.dev.read, self.bench.vectors.words)
+        arcs = gold_arcs(self.bench.dev.read, dev_words)
         for each in parsers:
             if (weights := each.head_weights(range(len(self.seeds)), arcs)) is not None:
                 self.weights.append(weight_rows(each.name, weights, self.bench.heads))
@@ -162,7 +162,8 @@ class ProbeStage:
         if len(answers.trees):
             right_words["UAS tree"] = answers.trees == self.gold.heads
         if len(answers.labels):
-            right_words["LAS"] = right_words["UAS"] & (self._labels(answers) == self._gold_labels())
+            gold_labels = np.concatenate(numbered(self.bench.dev.read, self.bench.labels, relations=True))
+            right_words["LAS"] = right_words["UAS"] & (self._labels(answers) == gold_labels)
         right = {measure: value.astype(np.float64) for measure, value in right_words.items()}
         if len(answers.heads) > runs:
             right["control accuracy"] = (answers.heads[runs:] == answers.targets[runs:]).astype(np.float64)
@@ -178,11 +179,3 @@ class ProbeStage:
         )
         root = answers.heads[: len(answers.labels)] == 0
         return np.where(root, self.bench.labels.index(usual), answers.labels)
-
-    def _gold_labels(self) -> NDArray[np.int64]:
-        data = self.bench.data(self.bench.dev, None)
-        return np.concatenate(list(_chosen(data.labels, data)))
-
-
-def _chosen(rows: Sequence[NDArray[np.int64]], data: ProbeData) -> Iterable[NDArray[np.int64]]:
-    return [rows[number] for number in data.numbers.tolist()]

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -134,12 +134,7 @@ def _tidy(line: str) -> str:
 
 def _trailing_numbers(line: str) -> int:
     """Count the numbers at the end of a line; its first field is a word, whatever it looks like."""
-    count = 0
-    for field_ in reversed(line.split(" ")[1:]):
-        if not _is_number(field_):
-            break
-        count += 1
-    return count
+    return sum(1 for _ in takewhile(_is_number, reversed(line.split(" ")[1:])))
 
 
 def _is_count(text: str) -> bool:
