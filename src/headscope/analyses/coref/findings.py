@@ -112,9 +112,9 @@ def lost(manifest: Mapping[str, Any]) -> Iterator[str]:
     ]
     if read:
         of = f" of {plain(facts['name'])}" if facts.get("name") else ""
-        one = "mention has an antecedent in its window and counts"
+        single = "mention has an antecedent in its window and counts"
         several = "mentions have an antecedent in their window and count"
-        counted = f"; {count(int(facts['counted']), one, several)}" if "counted" in facts else ""
+        counted = f"; {count(int(facts['counted']), single, several)}" if "counted" in facts else ""
         yield f"Read {join(read)}{of}{counted}."
     if facts.get("lost"):
         why = "; ".join(f"{plain(reason)}: {int(n):,}" for reason, n in (facts.get("lost_why") or {}).items())
