@@ -6,7 +6,8 @@ from copy import copy
 from dataclasses import dataclass
 
 from headscope.attention.model.loss_source import LossSource
-from headscope.attention.model.model_source import ModelSource, TileSource
+from headscope.attention.model.model_source import TileSource
+from headscope.attention.model.segment_source import SegmentSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
@@ -69,7 +70,7 @@ def scan_shards(
         MemoryShortError: there is no memory for a single input.
         InputError: the inputs are not those of the run that was stopped.
     """
-    if not isinstance(source, ModelSource | LossSource) or not isinstance(source.batches, ShardedBatches):
+    if not isinstance(source, SegmentSource) or not isinstance(source.batches, ShardedBatches):
         parts = [accumulators, *(stage.accumulators for stage in beside)]
         every = [each for part in parts for each in part]
         counts = scan(source, every, progress=progress, layout_accumulators=[*every, *layout_accumulators])
@@ -107,11 +108,7 @@ def scan_shards(
 
 
 def compute_shard(
-    shard: Shard,
-    source: ModelSource | LossSource,
-    like: ShardSums,
-    *,
-    layout_accumulators: Sequence[TileAccumulator] = (),
+    shard: Shard, source: SegmentSource, like: ShardSums, *, layout_accumulators: Sequence[TileAccumulator] = ()
 ) -> ShardSums:
     """Return what one shard adds up to.
 
@@ -135,7 +132,7 @@ class _ComputedShard:
 
 def _computed(
     shard: Shard,
-    source: ModelSource | LossSource,
+    source: SegmentSource,
     like: Sequence[ShardSums],
     layout_accumulators: Sequence[TileAccumulator],
     scan_progress: ScanProgress,
@@ -150,7 +147,7 @@ def _computed(
 
 def _computed_once(
     shard: Shard,
-    source: ModelSource | LossSource,
+    source: SegmentSource,
     like: Sequence[ShardSums],
     layout_accumulators: Sequence[TileAccumulator],
     scan_progress: ScanProgress,

@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable, Iterable, Sequence, Set
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache, partial
 from typing import Any, Literal
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from headscope.attention.head_id import head_label
 from headscope.attention.interventions.block_plan import Layer, find_blocks
@@ -21,21 +21,19 @@ from headscope.attention.interventions.logit_path import LogitPath, find_logit_p
 from headscope.attention.interventions.missing_gradient import missing_gradient
 from headscope.attention.interventions.outcome import MEASURES, HeadEffects, Predictions
 from headscope.attention.interventions.unchanged_pass import unchanged_outputs
-from headscope.attention.model.loss_source import LossSource, decoders_of, targets_of
+from headscope.attention.model.loss_source import LossSource, question_batch
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
 from headscope.attention.model.projections import find_projections
-from headscope.attention.tile import AttentionTile
-from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
+from headscope.encoding.questions.loss_questions import NO_TARGET, Question
 from headscope.encoding.segment import Segment
-from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import AttentionError
-from headscope.models.anatomy import Anatomy, CallSite
 from headscope.models.losses import asked_logits, frozen
 
 Scope = Literal["head", "layer", "model"]
 """What is changed at once: a single head, all heads of a layer, all heads of the model."""
 
 
+@dataclass(eq=False, repr=False)
 class EffectSource(LossSource):
     """Run a model with its head over segments; hand out how much its predictions change with its heads.
 
@@ -68,40 +66,34 @@ class EffectSource(LossSource):
 
     refusal = "its heads cannot be changed; choose another model"
 
-    def __init__(
-        self,
-        model: nn.Module,
-        anatomy: Anatomy,
-        vocabulary: Vocabulary,
-        batches: Iterable[list[Segment]],
-        ask: Ask,
-        *,
-        fits: Sequence[Fit],
-        fitting: Callable[[], Iterable[list[Segment]]] = lambda: (),
-        scopes: Sequence[Scope] = ("head",),
-        only: Heads | None = None,
-        sets: Sequence[Heads] = (),
-        direct: bool = False,
-        first_order: bool = False,
-        score: Callable[[Any, Any], Any] | None = None,
-        seed: int = 0,
-        after_batch: Callable[["EffectSource", list[HeadEffects], float], object] = lambda *_: None,
-        padding_side: str = "right",
-    ) -> None:
-        super().__init__(model, anatomy, vocabulary, batches, ask, padding_side=padding_side)
-        self.plan = find_blocks(model, anatomy, vocabulary)
-        self.scopes, self.sets, self._number = tuple(scopes), tuple(sets), len(fits)
-        self.only, self.after_batch, self.score = only, after_batch, score
-        self._projections = find_projections(model, anatomy, vocabulary)
+    _: KW_ONLY
+    fits: Sequence[Fit]
+    fitting: Callable[[], Iterable[list[Segment]]] = lambda: ()
+    scopes: Sequence[Scope] = ("head",)
+    only: Heads | None = None
+    sets: Sequence[Heads] = ()
+    direct: bool = False
+    first_order: bool = False
+    score: Callable[[Any, Any], Any] | None = None
+    seed: int = 0
+    after_batch: Callable[["EffectSource", list[HeadEffects], float], object] = lambda *_: None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        known = self.model, self.anatomy, self.vocabulary
+        self.plan = find_blocks(*known)
+        self._projections = find_projections(*known)
         self.logit_path = LogitPath()
-        if direct:
-            self.logit_path = find_logit_path(model, anatomy, vocabulary, self.plan.modules, self._projections)
-        self.no_gradient = missing_gradient(self._passes(NoTiles())) if first_order else ""
-        self.backward = int(first_order and not self.no_gradient)
-        self._sites = {(site.kind, site.layer): site for site in anatomy.calls if site is not None}
-        # Fitted once, by whoever asks first, for the copies that read a part of the batches too.
+        if self.direct:
+            self.logit_path = find_logit_path(*known, self.plan.modules, self._projections)
         unheard = self._passes(NoTiles())
-        self._interventions = cache(lambda: fit_interventions(fits, fitting(), ask=ask, passes=unheard, seed=seed))
+        self.no_gradient = missing_gradient(unheard) if self.first_order else ""
+        self.backward = int(self.first_order and not self.no_gradient)
+        self._sites = {(site.kind, site.layer): site for site in self.anatomy.calls if site is not None}
+        # Fitted once, by whoever asks first, for the copies that read a part of the batches too.
+        self._interventions = cache(
+            partial(fit_interventions, self.fits, self.fitting, ask=self.ask, passes=unheard, seed=self.seed)
+        )
 
     @property
     def passes(self) -> float:
@@ -114,22 +106,20 @@ class EffectSource(LossSource):
             changed += sum(by_layer.values())
         if "model" in self.scopes:
             changed += max(by_layer.values())
-        return float(1 + self._number * changed)
+        return float(1 + len(self.fits) * changed)
 
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Compute the batches one by one; see `TileSource`. Tiles hold effects alone."""
         interventions = self._interventions()
         passes = self._passes(consumer)
         with passes.listening(), frozen(self.model):
-            for segments in self.batches:
-                for questions in self.questions(segments):
-                    began = time.perf_counter()
-                    effects = self._batch(questions, passes, interventions)
-                    self.after_batch(self, effects, time.perf_counter() - began)
+            for questions in self.questions():
+                began = time.perf_counter()
+                effects = self._batch(questions, passes, interventions)
+                self.after_batch(self, effects, time.perf_counter() - began)
 
     def _passes(self, consumer: TileConsumer) -> ChangedPasses:
-        shared = ModelPass(self.model, self.anatomy, self.vocabulary, consumer, padding_side=self.padding_side)
-        return ChangedPasses(shared, self.plan, self._projections)
+        return ChangedPasses(self.begun(consumer), self.plan, self._projections)
 
     def _batch(
         self, questions: list[Question], passes: ChangedPasses, interventions: Sequence[Intervention]
@@ -138,48 +128,48 @@ class EffectSource(LossSource):
         shared, by_layer = passes.shared, []
         segments = [question.segment for question in questions]
         scores = None if self.score is None else InputScores(self.score, segments)
-        with shared.batch(segments, decoders_of(questions, self.anatomy)) as inputs:
-            targets = targets_of(questions, shared)
+        with (
+            question_batch(questions, shared) as (inputs, targets),
             # A score may read logits anywhere.
-            with nullcontext() if scores else asked_logits(self.model, targets != NO_TARGET):
-                direct = self.logit_path.listener(self._projections, targets)
-                first_order = FirstOrder(interventions, self._sites) if self.backward else None
-                outputs = unchanged_outputs(passes, inputs, targets, direct=direct, first_order=first_order)
-                with torch.inference_mode():
-                    predictions = Predictions(outputs.logits.detach(), targets)
-                    before = None if scores is None else scores(outputs)
-                    self._check(predictions.losses, shared)
-                    self.count(questions, predictions.losses)
+            nullcontext() if scores else asked_logits(self.model, targets != NO_TARGET),
+        ):
+            direct = self.logit_path.listener(self._projections, targets)
+            first_order = FirstOrder(interventions, self._sites) if self.backward else None
+            outputs = unchanged_outputs(passes, inputs, targets, direct=direct, first_order=first_order)
+            with torch.inference_mode():
+                predictions = Predictions(outputs.logits.detach(), targets)
+                before = None if scores is None else scores(outputs)
+                self._check(predictions.losses, shared)
+                self.count(questions, predictions.losses)
 
-                    def measures(outputs: Any) -> Tensor:
-                        changed = predictions.against(outputs.logits)
-                        if scores is None or before is None:
-                            return changed
-                        return torch.cat([changed, (scores(outputs) - before)[:, None]], dim=1)
+                def measures(outputs: Any) -> Tensor:
+                    changed = predictions.against(outputs.logits)
+                    if scores is None or before is None:
+                        return changed
+                    return torch.cat([changed, (scores(outputs) - before)[:, None]], dim=1)
 
-                    def effect(heads: Heads) -> Tensor:
-                        by_intervention = [
-                            measures(passes.changed(inputs, each.changes(heads))) for each in interventions
-                        ]
-                        return torch.stack(by_intervention, dim=1)
+                def effect(heads: Heads) -> Tensor:
+                    by_intervention = [measures(passes.changed(inputs, each.changes(heads))) for each in interventions]
+                    return torch.stack(by_intervention, dim=1)
 
-                    whole = effect(self._all_heads) if "model" in self.scopes else None
-                    sets = torch.stack([effect(heads) for heads in self.sets], dim=1) if self.sets else None
-                    self._check(sets, shared, lambda _: "with several heads changed, ")
-                    for layer in self.plan.layers:
-                        effects = self._of_layer(layer, predictions.losses, effect, whole, sets)
-                        if direct is not None:
-                            effects = replace(effects, direct=direct.of_layer(layer))
-                        if first_order is not None:
-                            effects = replace(
-                                effects, gate=first_order.gate(layer), attribution=first_order.attribution(layer)
-                            )
-                        if effects.heads is not None:
-                            single = list(self._single(layer))
-                            changed = partial(_with_head_changed, layer, single)
-                            self._check(effects.heads[:, single], shared, changed)
-                        shared.consumer.update(self._tile(layer, effects, passes))
-                        by_layer.append(effects)
+                whole = effect(self._all_heads) if "model" in self.scopes else None
+                sets = torch.stack([effect(heads) for heads in self.sets], dim=1) if self.sets else None
+                self._check(sets, shared, lambda _: "with several heads changed, ")
+                for layer in self.plan.layers:
+                    effects = self._of_layer(layer, predictions.losses, effect, whole, sets)
+                    if direct is not None:
+                        effects = replace(effects, direct=direct.of_layer(layer))
+                    if first_order is not None:
+                        effects = replace(
+                            effects, gate=first_order.gate(layer), attribution=first_order.attribution(layer)
+                        )
+                    if effects.heads is not None:
+                        single = list(self._single(layer))
+                        changed = partial(_with_head_changed, layer, single)
+                        self._check(effects.heads[:, single], shared, changed)
+                    tile = shared.tile(self._sites[layer], passes.visibility(layer), effects=effects)
+                    shared.consumer.update(tile)
+                    by_layer.append(effects)
         return by_layer
 
     def _single(self, layer: Layer) -> Sequence[int]:
@@ -198,7 +188,7 @@ class EffectSource(LossSource):
         heads = None
         if "head" in self.scopes:
             measures = len(MEASURES) + (self.score is not None)
-            heads = losses.new_full((len(losses), len(numbers), self._number, measures), torch.nan)
+            heads = losses.new_full((len(losses), len(numbers), len(self.fits), measures), torch.nan)
             for head in self._single(layer):
                 heads[:, head] = effect({layer: [head]})
         return HeadEffects(
@@ -230,19 +220,6 @@ class EffectSource(LossSource):
             f"{how}the loss is NaN or infinite in segment {segment.indices[item] + 1} of document "
             f"{segment.documents[item]}; the weights or the input overflow: try --dtype float32, and check the "
             "checkpoint"
-        )
-
-    def _tile(self, layer: Layer, effects: HeadEffects, passes: ChangedPasses) -> AttentionTile:
-        site: CallSite = self._sites[layer]
-        return AttentionTile(
-            kind=site.kind,
-            layer=site.layer,
-            start=0,
-            queries=passes.shared.queries(site),
-            keys=passes.shared.keys(site),
-            visibility=passes.visibility(layer),
-            groups=site.groups,
-            effects=effects,
         )
 
 

@@ -1,13 +1,13 @@
 """Interventions made, with what they learn from what the unchanged model's heads write."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import torch
 from torch import Tensor
 
 from headscope.attention.interventions.changed_pass import ChangedPasses, Changes, LayerRows
 from headscope.attention.interventions.intervention import Fit, FittingInputs, Intervention, OutputVisitor
-from headscope.attention.model.loss_source import decoders_of, lists_together, targets_of
+from headscope.attention.model.loss_source import lists_together, question_batch
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
@@ -17,13 +17,13 @@ from headscope.models.losses import asked_logits
 
 
 def fit_interventions(
-    fits: Sequence[Fit], segments: Iterable[list[Segment]], *, ask: Ask, passes: ChangedPasses, seed: int
+    fits: Sequence[Fit], fitting: Callable[[], Iterable[list[Segment]]], *, ask: Ask, passes: ChangedPasses, seed: int
 ) -> tuple[Intervention, ...]:
     """Make interventions.
 
     Args:
         fits: make one each.
-        segments: batches to learn from.
+        fitting: returns the batches of segments to learn from.
         ask: makes what is to be predicted of a segment.
         passes: of the model, whose tiles nobody takes.
         seed: of what interventions draw.
@@ -31,7 +31,7 @@ def fit_interventions(
     Raises:
         ModelError: one replaces what heads write, and an output projection was not found.
     """
-    batches = [[q for segment in batch if (q := ask(segment)) is not None] for batch in segments]
+    batches = [[q for segment in batch if (q := ask(segment)) is not None] for batch in fitting()]
     inputs = FittingInputs(
         questions=[question for batch in batches for question in batch],
         vocabulary=passes.shared.vocabulary,
@@ -57,12 +57,11 @@ def _visit(passes: ChangedPasses, batches: Sequence[list[Question]], visitor: Ou
     with passes.listening(), torch.inference_mode():
         for batch in batches:
             for questions in lists_together(batch, shared.anatomy):
-                with shared.batch(
-                    [question.segment for question in questions], decoders_of(questions, shared.anatomy)
-                ) as inputs:
-                    targets = targets_of(questions, shared)
-                    with asked_logits(shared.model, targets != NO_TARGET):
-                        passes.unchanged(inputs, changes=changes)
+                with (
+                    question_batch(questions, shared) as (inputs, targets),
+                    asked_logits(shared.model, targets != NO_TARGET),
+                ):
+                    passes.unchanged(inputs, changes=changes)
 
 
 def _check_projections(passes: ChangedPasses) -> None:

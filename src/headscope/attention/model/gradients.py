@@ -7,13 +7,12 @@ a time, the last first.
 """
 
 from collections.abc import Callable, Set
-from functools import partial
 
 import torch
 from torch import Tensor
 
 from headscope.attention.model.learned_sink import attended
-from headscope.attention.model.loss_source import LossSource, decoders_of, targets_of
+from headscope.attention.model.loss_source import LossSource, question_batch
 from headscope.attention.model.model_pass import ModelPass, TileConsumer
 from headscope.attention.model.tap import AttentionCall, output_of, values_by_head
 from headscope.encoding.questions.loss_questions import NO_TARGET, Question
@@ -37,12 +36,11 @@ class GradientSource(LossSource):
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Compute the batches one by one; see `TileSource`. Tiles always hold weights and gradients, never what is
         written, nor vectors."""
-        shared = ModelPass(self.model, self.anatomy, self.vocabulary, consumer, padding_side=self.padding_side)
+        shared = self.begun(consumer)
         run = _Backward(shared, self)
         with shared.listening(run.listen), frozen(self.model), torch.enable_grad():
-            for segments in self.batches:
-                for questions in self.questions(segments):
-                    run.batch(questions)
+            for questions in self.questions():
+                run.batch(questions)
 
 
 class _Backward:
@@ -63,10 +61,7 @@ class _Backward:
         """Forward, loss, backward; the tiles come while it goes back."""
         shared = self.shared
         self.waiting = {}
-        with shared.batch(
-            [question.segment for question in questions], decoders_of(questions, shared.anatomy)
-        ) as inputs:
-            targets = targets_of(questions, shared)
+        with question_batch(questions, shared) as (inputs, targets):
             has_target = targets != NO_TARGET
             with asked_logits(shared.model, has_target):
                 logits = shared.call(inputs, return_dict=True).logits
@@ -80,45 +75,32 @@ class _Backward:
     def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
         """Compute one layer as the model does, and wait for the gradient of its output."""
         answer = attended(call)
-        output, weights = answer.output, answer.weights
+        output = answer.output
         if not self.checked:
-            _check_product(call, output, weights)
+            _check_product(call, output, answer.weights)
         if not output.requires_grad:
             # No gradient before the first layer is needed: the backward pass ends here.
             output = output.detach().requires_grad_(True)
-        tell = partial(
-            self._tell,
-            call.order,
-            site,
-            call.mask,
-            weights.detach(),
-            values_by_head(call).detach(),
-            None if answer.sink is None else answer.sink.detach(),
-        )
-        self.waiting[call.order] = tell
+        # Of the call itself nothing is kept: what made its output goes while the gradient comes back.
+        order, mask, shared = call.order, call.mask, self.shared
+        weights, values = answer.weights.detach(), values_by_head(call).detach()
+        sink = None if answer.sink is None else answer.sink.detach()
+
+        def tell(gradient: Tensor | None) -> None:
+            """Hand on the layer when its output's gradient has come; None is 0, as nothing depends on it."""
+            del self.waiting[order]
+            with torch.no_grad():
+                if gradient is None:
+                    weight_gradient = torch.zeros_like(weights)
+                else:
+                    weight_gradient = gradient.transpose(1, 2).to(values.dtype) @ values.transpose(2, 3)
+                visibility = shared.visibility(site, slice(0, weights.shape[2]), mask, sink=sink is not None)
+                tile = shared.tile(site, visibility, given_weights=weights, given_gradient=weight_gradient, sink=sink)
+                shared.consumer.update(tile)
+
+        self.waiting[order] = tell
         output.register_hook(tell)  # type: ignore[no-untyped-call]
         return output
-
-    def _tell(
-        self,
-        order: int,
-        site: CallSite,
-        mask: Tensor | None,
-        weights: Tensor,
-        values: Tensor,
-        sink: Tensor | None,
-        gradient: Tensor | None,
-    ) -> None:
-        """Hand on a layer whose output's gradient has come, or whose gradient is 0 as nothing depends on it."""
-        del self.waiting[order]
-        with torch.no_grad():
-            if gradient is None:
-                weight_gradient = torch.zeros_like(weights)
-            else:
-                weight_gradient = gradient.transpose(1, 2).to(values.dtype) @ values.transpose(2, 3)
-            rows = slice(0, weights.shape[2])
-            tile = self.shared.tile(site, rows, mask, weights=weights, gradient=weight_gradient, sink=sink)
-            self.shared.consumer.update(tile)
 
 
 def _check_product(call: AttentionCall, output: Tensor, weights: Tensor) -> None:

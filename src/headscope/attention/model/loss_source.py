@@ -1,23 +1,22 @@
 """A model with its head, run over segments with something to predict: what all sources of losses have in common."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
-from headscope.attention.model.model_pass import ModelPass, TileConsumer
+from headscope.attention.model.model_pass import ModelPass
+from headscope.attention.model.segment_source import SegmentSource
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
 from headscope.encoding.segment import Segment
-from headscope.encoding.vocabulary import Vocabulary
 from headscope.errors import InputError, ModelError
 from headscope.models.anatomy import Anatomy
-from headscope.models.left_padding import check_padding
 
 
 @dataclass
@@ -78,20 +77,16 @@ class LossCounts:
             setattr(self, name, state[name].item())
 
 
-class LossSource(ABC):
+@dataclass(eq=False, repr=False)
+class LossSource(SegmentSource):
     """Questions in batches for a model that returns logits.
 
     The loss of a batch is the sum over its segments of the mean over a segment's targets: what is told of a segment is
     of its own loss, whatever the batch.
 
     Args:
-        model: a transformers model that returns logits.
-        anatomy: what `examine` found of this very model.
-        vocabulary: of the tokenizer, for the classes of tokens: those of the tokens that the model reads, so that a
-            hidden period is no period.
-        batches: groups of segments to compute together.
+        model, anatomy, vocabulary, batches, padding_side: as `SegmentSource` takes them; the model returns logits.
         ask: makes what is to be predicted of a segment.
-        padding_side: where short segments are filled up, `right` or `left`.
 
     Attributes:
         counts: what the loss was taken of so far.
@@ -103,44 +98,27 @@ class LossSource(ABC):
 
     refusal: ClassVar[str]
 
-    def __init__(
-        self,
-        model: nn.Module,
-        anatomy: Anatomy,
-        vocabulary: Vocabulary,
-        batches: Iterable[list[Segment]],
-        ask: Ask,
-        *,
-        padding_side: str = "right",
-    ) -> None:
-        if anatomy.path == "fallback":
+    ask: Ask
+
+    def __post_init__(self) -> None:
+        if self.anatomy.path == "fallback":
             raise ModelError(
-                f"{type(model).__name__} does not hand its attention to transformers' attention interface, so "
+                f"{type(self.model).__name__} does not hand its attention to transformers' attention interface, so "
                 f"{self.refusal}"
             )
-        check_padding(model, anatomy, vocabulary, padding_side)
-        self.model = model
-        self.anatomy = anatomy
-        self.layout = anatomy.layout
-        self.vocabulary = vocabulary
-        self.batches = batches
-        self.ask = ask
-        self.padding_side = padding_side
+        super().__post_init__()
         self.counts = LossCounts()
 
-    @abstractmethod
-    def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
-        """Compute the batches one by one; see `TileSource`."""
-
-    def questions(self, segments: Sequence[Segment]) -> Iterator[list[Question]]:
-        """Yield the questions of a batch in lists that the model may read together.
+    def questions(self) -> Iterator[list[Question]]:
+        """Yield the questions of the batches in lists that the model may read together.
 
         Segments of which nothing can be asked are left out, and counted.
         """
-        per_segment = [self.ask(segment) for segment in segments]
-        questions = [question for question in per_segment if question is not None]
-        self.counts.nothing += len(per_segment) - len(questions)
-        yield from lists_together(questions, self.anatomy)
+        for segments in self.batches:
+            per_segment = [self.ask(segment) for segment in segments]
+            questions = [question for question in per_segment if question is not None]
+            self.counts.nothing += len(per_segment) - len(questions)
+            yield from lists_together(questions, self.anatomy)
 
     def count(self, questions: Sequence[Question], losses: Tensor) -> None:
         """Count questions that were answered, with each one's mean loss, `[batch]`."""
@@ -163,7 +141,19 @@ def decoders_of(questions: Sequence[Question], anatomy: Anatomy) -> list[Segment
     return [question.decoder for question in questions if question.decoder is not None]
 
 
-def targets_of(questions: Sequence[Question], shared: ModelPass) -> Tensor:
+@contextmanager
+def question_batch(questions: Sequence[Question], shared: ModelPass) -> Iterator[tuple[dict[str, Tensor], Tensor]]:
+    """Begin a batch of questions; give the model's arguments for it, and its targets.
+
+    Raises:
+        MemoryShortError: memory runs out in the block.
+    """
+    segments = [question.segment for question in questions]
+    with shared.batch(segments, decoders_of(questions, shared.anatomy)) as inputs:
+        yield inputs, _targets_of(questions, shared)
+
+
+def _targets_of(questions: Sequence[Question], shared: ModelPass) -> Tensor:
     """Lay out what is to be predicted at each position of the batch that a pass has begun, `[batch, position]`.
 
     Where a class is asked for the whole of each segment: the classes, `[batch, 1]`.

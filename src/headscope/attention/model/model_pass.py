@@ -6,7 +6,7 @@ hands them on. What is computed of a layer, and when its tiles are there, is the
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,8 +17,6 @@ from headscope.attention.fused.reach import Reach, reach_of
 from headscope.attention.model.memory import memory_in_words
 from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.tile import AttentionTile
-from headscope.attention.vectors.head_vectors import HeadVectors
-from headscope.attention.vectors.output_norms import OutputNorms
 from headscope.attention.visibility import Visibility, visibility_of
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import NO_WORD, Segment, SegmentInfo
@@ -47,6 +45,7 @@ class TileConsumer(Protocol):
         """Close the batch: all its tiles have come."""
 
 
+@dataclass(eq=False, repr=False)
 class ModelPass:
     """A pass under way: the batch that the model is computing, and whom its tiles go to.
 
@@ -56,30 +55,21 @@ class ModelPass:
         vocabulary: of the tokenizer, for the classes of tokens.
         consumer: gets the tiles.
         padding_side: where short segments are filled up, `right` or `left`.
-        tile_limit: weights in a tile at most.
 
     Attributes:
         device: the model's.
         sides: the tokens of the batch as the `encoder` and the `decoder` read them.
     """
 
-    def __init__(
-        self,
-        model: nn.Module,
-        anatomy: Anatomy,
-        vocabulary: Vocabulary,
-        consumer: TileConsumer,
-        *,
-        padding_side: str = "right",
-        tile_limit: int = TILE_LIMIT,
-    ) -> None:
-        self.model = model
-        self.anatomy = anatomy
-        self.vocabulary = vocabulary
-        self.consumer = consumer
-        self.padding_side = padding_side
-        self.tile_limit = tile_limit
-        self.device = device_of(model)
+    model: nn.Module
+    anatomy: Anatomy
+    vocabulary: Vocabulary
+    consumer: TileConsumer
+    _: KW_ONLY
+    padding_side: str = "right"
+
+    def __post_init__(self) -> None:
+        self.device = device_of(self.model)
         self.sides: dict[str, SegmentInfo] = {}
         self._cuts: dict[tuple[str, int], list[slice]] = {}
         # The masks are kept so that their ids stay their own.
@@ -140,12 +130,12 @@ class ModelPass:
         """Return the tokens attended to in a layer."""
         return self.sides["decoder" if site.kind == "decoder" else "encoder"]
 
-    def cuts(self, site: CallSite, weights_per_row: int) -> list[slice]:
-        """Cut a layer's rows into tiles under the limit, between words; into one where a row has no weights."""
+    def cuts(self, site: CallSite, weights_per_row: int, *, limit: int) -> list[slice]:
+        """Cut a layer's rows, between words, into tiles of so many weights; into one where a row has no weights."""
         side = "encoder" if site.kind == "encoder" else "decoder"
         words = self.sides[side].on_host.word_ids.numpy()
         number = words.shape[1]
-        height = max(1, self.tile_limit // weights_per_row) if weights_per_row else number
+        height = max(1, limit // weights_per_row) if weights_per_row else number
         if height >= number:
             return [slice(0, number)]
         if (side, height) not in self._cuts:
@@ -170,34 +160,23 @@ class ModelPass:
             cuts.append(slice(start, number))
         return cuts
 
-    def tile(
-        self,
-        site: CallSite,
-        rows: slice,
-        mask: Tensor | None,
-        *,
-        weights: Tensor | None,
-        statistics: Tensor | None = None,
-        gradient: Tensor | None = None,
-        written: OutputNorms | None = None,
-        sink: Tensor | None = None,
-        vectors: HeadVectors | None = None,
-    ) -> AttentionTile:
-        """Return some rows of a layer as the consumer takes them."""
+    def tile(self, site: CallSite, visibility: Visibility, **parts: Any) -> AttentionTile:
+        """Return some rows of a layer as the consumer takes them.
+
+        Args:
+            site: the layer.
+            visibility: of the rows.
+            **parts: what was computed of them, by the names of the tile's attributes.
+        """
         return AttentionTile(
             kind=site.kind,
             layer=site.layer,
-            start=rows.start,
+            start=visibility.start,
             queries=self.queries(site),
             keys=self.keys(site),
-            visibility=self.visibility(site, rows, mask, sink=sink is not None),
+            visibility=visibility,
             groups=site.groups,
-            given_weights=weights,
-            given_statistics=statistics,
-            given_gradient=gradient,
-            written=written,
-            sink=sink,
-            vectors=vectors,
+            **parts,
         )
 
     def reach(self, mask: Tensor | None, keys: int, rows: slice) -> Reach:

@@ -1,12 +1,13 @@
 """Where tiles come from: a model run over segments (saved maps are the other source, in `maps.maps_source`)."""
 
-from collections.abc import Iterable, Set
+from collections.abc import Set
 from contextlib import nullcontext
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cache, partial
 from typing import Protocol, runtime_checkable
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from headscope.attention.flex.gate import FlexGate
 from headscope.attention.fused.fused_result import FusedResult
@@ -16,6 +17,7 @@ from headscope.attention.model.learned_sink import attended, sink_beside, sink_l
 from headscope.attention.model.model_pass import TILE_LIMIT, ModelPass, TileConsumer
 from headscope.attention.model.output_path import Projection
 from headscope.attention.model.projections import find_projections
+from headscope.attention.model.segment_source import SegmentSource
 from headscope.attention.model.tap import AttentionCall, bias_of, scaling_of
 from headscope.attention.vectors.head_vectors import vectors_of
 from headscope.attention.vectors.output_norms import key_norms
@@ -23,10 +25,8 @@ from headscope.attention.vectors.writing import Writing
 from headscope.encoding.ahead import ahead
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.segment import Segment
-from headscope.encoding.vocabulary import Vocabulary
-from headscope.models.anatomy import Anatomy, CallSite, KindLayout
+from headscope.models.anatomy import CallSite, KindLayout
 from headscope.models.eager_mode import eager_evaluation
-from headscope.models.left_padding import check_padding
 from headscope.models.returned_weights import fallback_weights
 
 
@@ -46,15 +46,12 @@ class TileSource(Protocol):
         """
 
 
-class ModelSource:
+@dataclass(eq=False, repr=False)
+class ModelSource(SegmentSource):
     """Run a model over segments and hand out its attention as tiles.
 
     Args:
-        model: a transformers model.
-        anatomy: what `examine` found.
-        vocabulary: of the tokenizer, for the classes of tokens.
-        batches: groups of segments to compute together.
-        padding_side: where short segments are filled up, `right` or `left`.
+        model, anatomy, vocabulary, batches, padding_side: as `SegmentSource` takes them.
         tile_limit: weights in a tile at most.
         flex: chooses where row statistics of long inputs come from; by default flex attention is tried on CUDA alone.
 
@@ -62,44 +59,20 @@ class ModelSource:
         ModelError: left padding of a model whose numbers it changes.
     """
 
-    def __init__(
-        self,
-        model: nn.Module,
-        anatomy: Anatomy,
-        vocabulary: Vocabulary,
-        batches: Iterable[list[Segment]],
-        *,
-        padding_side: str = "right",
-        tile_limit: int = TILE_LIMIT,
-        flex: FlexGate | None = None,
-    ) -> None:
-        self.model = model
-        self.anatomy = anatomy
-        self.flex = flex or FlexGate()
-        self.layout = anatomy.layout
-        self.vocabulary = vocabulary
-        self.batches = batches
-        self.padding_side = padding_side
-        self.tile_limit = tile_limit
-        check_padding(model, anatomy, vocabulary, padding_side)
+    _: KW_ONLY
+    tile_limit: int = TILE_LIMIT
+    flex: FlexGate = field(default_factory=FlexGate)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
         # Found once, by whoever asks first, for the copies that read a part of the batches too.
-        self._projections = cache(partial(find_projections, model, anatomy, vocabulary))
+        self._projections = cache(partial(find_projections, self.model, self.anatomy, self.vocabulary))
 
     def run(self, consumer: TileConsumer, needs: Set[str]) -> None:
         """Compute the batches one by one; see `TileSource`."""
-        shared = ModelPass(
-            self.model,
-            self.anatomy,
-            self.vocabulary,
-            consumer,
-            padding_side=self.padding_side,
-            tile_limit=self.tile_limit,
-        )
-        writing = None
-        if "written" in needs and self.anatomy.path != "fallback":
-            writing = Writing(self.model, self._projections())
-        run = _Forward(shared, self.anatomy.path, needs, writing, self.flex)
-        fallback = self.anatomy.path == "fallback"
+        shared, fallback = self.begun(consumer), self.anatomy.path == "fallback"
+        writing = Writing(self.model, self._projections()) if "written" in needs and not fallback else None
+        run = _Forward(self, shared, needs, writing)
         listening = eager_evaluation(self.model) if fallback else shared.listening(run.listen)
         streams = nullcontext() if writing is None else writing.listening()
         with listening, streams, torch.inference_mode():
@@ -114,17 +87,14 @@ class _Forward:
     """What a `ModelSource` does with a pass: computes each layer in tiles and hands them on as they come.
 
     Args:
+        source: says how tiles are cut, and where row statistics of long inputs come from.
         shared: the pass.
-        path: `fused`, `eager` or `fallback`, as `examine` found.
         needs: what must be in the tiles.
         writing: tells what heads write; None where nobody asks.
-        flex: chooses where row statistics of long inputs come from.
     """
 
-    def __init__(self, shared: ModelPass, path: str, needs: Set[str], writing: Writing | None, flex: FlexGate) -> None:
-        self.shared = shared
-        self.path = path
-        self.flex = flex
+    def __init__(self, source: ModelSource, shared: ModelPass, needs: Set[str], writing: Writing | None) -> None:
+        self.source, self.shared = source, shared
         self.need_weights, self.need_vectors = "weights" in needs, "vectors" in needs
         # What is written is summed up along with the weights' own statistics; where there are weights, from them.
         self.need_statistics = "statistics" in needs or (writing is not None and not self.need_weights)
@@ -132,7 +102,7 @@ class _Forward:
 
     def tap(self, segments: list[Segment]) -> None:
         """Run the model on a batch; its layers are listened to."""
-        self.flex.begin()
+        self.source.flex.begin()
         with self.shared.batch(segments) as inputs:
             self.shared.call(inputs)
 
@@ -144,9 +114,10 @@ class _Forward:
             for site, weights in fallback_weights(shared.model, shared.anatomy, inputs):
                 mask = _seen(weights, masks)
                 sink = sink_beside(weights) if site.sink else None
-                for rows in shared.cuts(site, weights[:, :, 0].numel()):
+                for rows in shared.cuts(site, weights[:, :, 0].numel(), limit=self.source.tile_limit):
                     beside = None if sink is None else sink[:, :, rows]
-                    tile = shared.tile(site, rows, mask, weights=weights[:, :, rows], sink=beside)
+                    visibility = shared.visibility(site, rows, mask, sink=site.sink)
+                    tile = shared.tile(site, visibility, given_weights=weights[:, :, rows], sink=beside)
                     shared.consumer.update(tile)
 
     def listen(self, call: AttentionCall, site: CallSite) -> Tensor:
@@ -171,7 +142,7 @@ class _Forward:
         need_weights = self.need_weights or by_pair
         # Row statistics alone take little room, and the fused path cuts its own blocks: a layer is one tile then.
         weights_per_row = batch * heads * call.key.shape[2] if need_weights or not fused else 0
-        cuts = shared.cuts(site, weights_per_row)
+        cuts = shared.cuts(site, weights_per_row, limit=self.source.tile_limit)
         norms = None if projection is None else key_norms(call.value, projection.factor)
         for rows in cuts:
             statistics, of_written = None, None
@@ -180,13 +151,8 @@ class _Forward:
                 answer = attended(call, rows if len(cuts) > 1 else None)
                 output, weights, sink = answer.output, answer.weights, answer.sink
             else:
-                result = self._fused(
-                    call,
-                    site,
-                    rows,
-                    need_weights=need_weights,
-                    norms=norms if self.need_statistics and not by_pair else None,
-                )
+                summed = norms if self.need_statistics and not by_pair else None
+                result = self._fused(call, site, rows, need_weights=need_weights, norms=summed)
                 output, weights, sink = result.output, result.weights, result.sink
                 statistics, of_written = result.statistics, result.norm_statistics
             written = None
@@ -202,10 +168,9 @@ class _Forward:
                 )
             tile = shared.tile(
                 site,
-                rows,
-                call.mask,
-                weights=weights,
-                statistics=statistics,
+                shared.visibility(site, rows, call.mask, sink=sink is not None),
+                given_weights=weights,
+                given_statistics=statistics,
                 written=written,
                 sink=sink,
                 vectors=vectors_of(call, rows=rows, output=output) if self.need_vectors else None,
@@ -215,18 +180,12 @@ class _Forward:
         return outputs[0] if len(outputs) == 1 else torch.cat(outputs, dim=1)
 
     def _fuses(self, call: AttentionCall) -> bool:
-        return self.path == "fused" and fusible(call)
+        return self.shared.anatomy.path == "fused" and fusible(call)
 
     def _fused(
-        self,
-        call: AttentionCall,
-        site: CallSite,
-        rows: slice,
-        *,
-        need_weights: bool = False,
-        norms: Tensor | None = None,
+        self, call: AttentionCall, site: CallSite, rows: slice, need_weights: bool = False, norms: Tensor | None = None
     ) -> FusedResult:
-        shared = self.shared
+        shared, flex = self.shared, self.source.flex
         blocks = partial(
             fused_attention,
             call.query[:, :, rows],
@@ -244,9 +203,9 @@ class _Forward:
             need_statistics=self.need_statistics,
             norms=norms,
         )
-        if not (self.need_statistics and self.flex.tries(call, need_weights=need_weights)):
+        if not (self.need_statistics and flex.tries(call, need_weights=need_weights)):
             return blocks()
-        return self.flex.compute(
+        return flex.compute(
             call, site, queries=shared.queries(site), keys=shared.keys(site), norms=norms, blocks=blocks
         )
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from headscope.attention.model.loss_source import LossSource
-from headscope.attention.model.model_source import ModelSource
+from headscope.attention.model.segment_source import SegmentSource
 from headscope.declarations.analysis_list import STAGES
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.shards import Shard
@@ -47,7 +46,7 @@ class _OpenScan:
         layout_accumulators: of other stages, as `scan_shards` takes them.
     """
 
-    source: ModelSource | LossSource
+    source: SegmentSource
     sums: ShardSums
     layout_accumulators: Sequence[Accumulator]
 
@@ -117,7 +116,7 @@ class ShardWorker:
             )
         scan = scans[scan_name]
         source = scan.corpus.source()
-        assert isinstance(source, ModelSource | LossSource)
+        assert isinstance(source, SegmentSource)
         sums = ShardSums.of(source, scan.accumulators)
         return _OpenScan(source, sums, self._runner.layout_accumulators(stage, scan))
 
