@@ -1,6 +1,7 @@
 """`headscope prune` and `hs.prune`: a checkpoint without some heads, that plain transformers loads."""
 
 import re
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -10,7 +11,7 @@ import headscope as hs
 from headscope.attention.head_id import HeadId
 from headscope.models.anatomy import KindLayout
 from headscope.models.loading.quiet import quiet_libraries
-from headscope.running.pruning import HeadsToRemove, WeakestHeads
+from headscope.running.pruning import named_heads, weakest_heads
 from support.model_folders import save_tiny_bert, save_tiny_masked_lm
 
 TWO_BY_TWO = [KindLayout(kind="encoder", layers=2, heads=2)]
@@ -160,7 +161,7 @@ def measured(values):
 def test_the_weakest_go(values, keep, removed):
     table = measured(values)
     for rows in (table, table.iloc[[2, 0, 3, 1]] if len(set(values)) > 1 else table):
-        heads = WeakestHeads(rows, "norms.output_norm", keep).of(TWO_BY_TWO)
+        heads = partial(weakest_heads, table=rows, measure="norms.output_norm", keep=keep)(TWO_BY_TWO)
         assert [str(head) for head in heads] == removed
 
 
@@ -168,38 +169,50 @@ def test_the_weakest_go(values, keep, removed):
     ("chosen", "said"),
     [
         (
-            WeakestHeads(measured([1.0, 2.0, 3.0, 4.0]), "norms.outputnorm", 0.5),
+            partial(weakest_heads, table=measured([1.0, 2.0, 3.0, 4.0]), measure="norms.outputnorm", keep=0.5),
             "the run has no measure 'norms.outputnorm'; choose one of norms.output_norm; did you mean "
             "norms.output_norm?",
         ),
         (
-            WeakestHeads(measured([1.0, float("nan"), 3.0, float("nan")]), "norms.output_norm", 0.5),
+            partial(
+                weakest_heads,
+                table=measured([1.0, float("nan"), 3.0, float("nan")]),
+                measure="norms.output_norm",
+                keep=0.5,
+            ),
             "the run has no norms.output_norm of 2 heads, as of 1-2; choose a measure that it has of all heads, or "
             "name the heads to remove with --heads",
         ),
         (
-            WeakestHeads(measured([1.0, 2.0, 3.0, 4.0]).iloc[:3], "norms.output_norm", 0.5),
+            partial(
+                weakest_heads, table=measured([1.0, 2.0, 3.0, 4.0]).iloc[:3], measure="norms.output_norm", keep=0.5
+            ),
             "the run measured 3 heads and the model has 4; expected a run of this model",
         ),
         (
-            WeakestHeads(measured([1.0, 2.0, 3.0, 4.0]).assign(layer=[1, 1, 3, 3]), "norms.output_norm", 0.5),
+            partial(
+                weakest_heads,
+                table=measured([1.0, 2.0, 3.0, 4.0]).assign(layer=[1, 1, 3, 3]),
+                measure="norms.output_norm",
+                keep=0.5,
+            ),
             "the model has no head 3-1; it has 2 layers of 2 encoder heads",
         ),
         *(
             (
-                WeakestHeads(measured([1.0, 2.0, 3.0, 4.0]), "norms.output_norm", keep),
+                partial(weakest_heads, table=measured([1.0, 2.0, 3.0, 4.0]), measure="norms.output_norm", keep=keep),
                 f"--keep {keep:g} keeps {kept} of 4 heads; expected a share above 0 that leaves some of them out",
             )
             for keep, kept in ((0.0, 0), (0.8, 4), (1.0, 4), (70.0, 280), (-1.0, -4))
         ),
-        (HeadsToRemove([]), "no head to remove was named; expected one or more, as 8-10"),
-        (HeadsToRemove(["8"]), "'8' is not a head; expected layer-head from 1, as 8-10 or cross 8-10"),
-        (HeadsToRemove(["1-3"]), "the model has no head 1-3; it has 2 layers of 2 encoder heads"),
+        (partial(named_heads, names=[]), "no head to remove was named; expected one or more, as 8-10"),
+        (partial(named_heads, names=["8"]), "'8' is not a head; expected layer-head from 1, as 8-10 or cross 8-10"),
+        (partial(named_heads, names=["1-3"]), "the model has no head 1-3; it has 2 layers of 2 encoder heads"),
     ],
 )
 def test_heads_that_cannot_be_chosen(chosen, said):
     with pytest.raises(hs.HeadscopeError) as refused:
-        chosen.of(TWO_BY_TWO)
+        chosen(TWO_BY_TWO)
     assert str(refused.value) == said
 
 

@@ -19,8 +19,9 @@ from headscope.attention.row_quantities import RowQuantity
 from headscope.attention.scan import scan
 from headscope.errors import ModelError, OptionError
 from headscope.maps.index import MapsIndex
-from headscope.maps.maps_source import MapsSource, MapsWriter
+from headscope.maps.maps_source import MapsSource
 from headscope.maps.pickle_conversion import maps_to_pickle
+from headscope.maps.writer import MapsWriter
 from support.inputs import PAD, eager_maps, made_up_segments, vocabulary
 from support.kept_tiles import KeptTiles
 from support.tiny_models import VOCABULARY, shared_tiny_model

@@ -23,7 +23,8 @@ from headscope.errors import InputError, OutputError
 from headscope.maps.growing_folder import MapsFolder
 from headscope.maps.index import MapEntry, MapsIndex, Tokens
 from headscope.maps.index_reader import read_index
-from headscope.maps.maps_source import MapsSource, MapsWriter
+from headscope.maps.maps_source import MapsSource
+from headscope.maps.writer import MapsWriter
 from headscope.models.anatomy import KindLayout
 from headscope.models.left_padding import left_padding_works
 from headscope.storage.lock import place_held

@@ -1,6 +1,7 @@
 """What `headscope prune` and `hs.prune` do: choose the heads, load the checkpoint, write it without them."""
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from headscope.encoding.choices import REMOVALS
 from headscope.errors import OptionError
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.whole_checkpoint import load_checkpoint
-from headscope.running.pruning import HeadsToRemove, Pruned, WeakestHeads, read_head_names, write_pruned
+from headscope.running.pruning import HeadChoice, Pruned, named_heads, read_head_names, weakest_heads, write_pruned
 from headscope.study.study import Study, open_study
 
 
@@ -67,7 +68,7 @@ def _documents(text: Any) -> list[Document]:
 
 def _chosen(
     heads: Path | Iterable[str | HeadId] | None, keep: float | None, study: Study | str | Path | None, by: str | None
-) -> HeadsToRemove | WeakestHeads:
+) -> HeadChoice:
     if (heads is None) == (keep is None):
         raise OptionError(
             "give either --heads with a file of the heads to remove, or --keep with --study and --by, as --keep 0.7"
@@ -75,7 +76,8 @@ def _chosen(
     if heads is not None:
         if study is not None or by is not None:
             raise OptionError("--study and --by choose heads for --keep; leave them out beside --heads")
-        return HeadsToRemove(read_head_names(heads) if isinstance(heads, Path) else [*map(str, heads)])
+        names = read_head_names(heads) if isinstance(heads, Path) else [*map(str, heads)]
+        return partial(named_heads, names=names)
     if study is None or by is None:
         raise OptionError(
             "--keep needs an order of the heads; give --study with the folder of a finished run of this model, and "
@@ -83,4 +85,4 @@ def _chosen(
         )
     assert keep is not None
     opened = study if isinstance(study, Study) else open_study(study)
-    return WeakestHeads(opened.heads, by, keep)
+    return partial(weakest_heads, table=opened.heads, measure=by, keep=keep)

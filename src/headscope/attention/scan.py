@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from headscope.attention.finite import FiniteChecks
 from headscope.attention.host_copy import HostCopy
@@ -157,9 +157,13 @@ class _Feed:
 
     def _feed(self, accumulators: Sequence[tuple[int, TileAccumulator]], tile: AttentionTile) -> None:
         for index, accumulator in accumulators:
-            began = time.perf_counter()
-            accumulator.update(tile)
-            self.spent[index] += time.perf_counter() - began
+            self._call(index, accumulator.update, tile)
+
+    def _call(self, index: int, step: Callable[[Any], object], argument: Any) -> None:
+        """Have an accumulator do something, and add up the seconds that it takes."""
+        began = time.perf_counter()
+        step(argument)
+        self.spent[index] += time.perf_counter() - began
 
     def _whole(self, tile: AttentionTile) -> AttentionTile | None:
         """Collect the tiles of a layer until all its rows are present; at most one layer is in memory."""
@@ -177,15 +181,11 @@ class _Feed:
         self.checks.hand_over(copy)
         for index, accumulator in enumerate(self.accumulators):
             if isinstance(accumulator, HandingOver):
-                began = time.perf_counter()
-                accumulator.hand_over(copy)
-                self.spent[index] += time.perf_counter() - began
+                self._call(index, accumulator.hand_over, copy)
         copy.fetch()
         self.checks.look()
         for index, accumulator in enumerate(self.accumulators):
-            began = time.perf_counter()
-            accumulator.end(batch)
-            self.spent[index] += time.perf_counter() - began
+            self._call(index, accumulator.end, batch)
         self.counts = ScanCounts(
             self.counts.segments + len(batch.segments),
             self.counts.tokens + sum(map(len, batch.segments)),

@@ -10,7 +10,7 @@ from torch import Tensor
 from headscope.attention.interventions.outcome import HeadEffects
 from headscope.attention.row_statistics import row_statistics
 from headscope.attention.vectors.head_vectors import HeadVectors, join_vectors
-from headscope.attention.vectors.output_norms import OutputNorms, join_output_norms, norm_row_statistics
+from headscope.attention.vectors.output_norms import OutputNorms, join_output_norms, joined, norm_row_statistics
 from headscope.attention.visibility import Visibility
 from headscope.encoding.segment import SegmentInfo
 
@@ -141,9 +141,6 @@ def join_rows(
     first = tiles[0]
     if len(tiles) == 1:
         return first
-    weights = [tile.given_weights for tile in tiles if tile.given_weights is not None]
-    statistics = [tile.given_statistics for tile in tiles if tile.given_statistics is not None]
-    gradients = [tile.given_gradient for tile in tiles if tile.given_gradient is not None]
     parts = [tile.visibility for tile in tiles]
     known = {} if known_visibility is None else known_visibility
     key = tuple(map(id, parts))
@@ -151,14 +148,13 @@ def join_rows(
         visible = torch.cat([part.visible for part in parts], dim=1)
         whole = Visibility.of(visible, keys=first.keys, start=first.start, square=first.square)
         known[key] = replace(whole, sink=first.visibility.sink)
-    sinks = [tile.sink for tile in tiles if tile.sink is not None]
     return replace(
         first,
         visibility=known[key],
-        given_weights=torch.cat(weights, dim=2) if len(weights) == len(tiles) else None,
-        given_statistics=torch.cat(statistics, dim=2) if len(statistics) == len(tiles) else None,
-        given_gradient=torch.cat(gradients, dim=2) if len(gradients) == len(tiles) else None,
+        given_weights=joined([tile.given_weights for tile in tiles], dim=2),
+        given_statistics=joined([tile.given_statistics for tile in tiles], dim=2),
+        given_gradient=joined([tile.given_gradient for tile in tiles], dim=2),
         written=join_output_norms([tile.written for tile in tiles]),
-        sink=torch.cat(sinks, dim=2) if len(sinks) == len(tiles) else None,
+        sink=joined([tile.sink for tile in tiles], dim=2),
         vectors=join_vectors([tile.vectors for tile in tiles]),
     )

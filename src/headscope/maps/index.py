@@ -130,6 +130,11 @@ class MapsIndex:
     masks: tuple[Mask, ...] = ()
     entries: tuple[MapEntry, ...] = ()
 
+    def size(self, entry: MapEntry, kind: str) -> tuple[int, int]:
+        """Return how many rows and keys a segment's maps of a kind have."""
+        by_word = self.word_level is not None
+        return entry.queries(kind).rows(by_word=by_word), entry.keys(kind).rows(by_word=by_word)
+
 
 def default_mask(kind: str, rows: int, keys: int) -> NDArray[np.bool_]:
     """Return what a kind sees where nothing else is said: all keys; a decoder itself and what is before it."""
@@ -143,13 +148,9 @@ def write_index(index: MapsIndex, folder: Path) -> None:
     head["layout"] = [part.record() for part in index.layout]
     del head["entries"]
     with (folder / INDEX).open("w", encoding="utf-8") as file:
-        file.write(_json(head)[:-1] + ', "entries": [\n')
+        file.write(json.dumps(head)[:-1] + ', "entries": [\n')
         for number, entry in enumerate(index.entries):
             # Not asdict, which copies every token.
             sides = {"input": vars(entry.input), "decoder": entry.decoder and vars(entry.decoder)}
-            file.write(",\n" * (number > 0) + _json({**vars(entry), **sides}))
+            file.write(",\n" * (number > 0) + json.dumps({**vars(entry), **sides}))
         file.write("\n]}\n")
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value)

@@ -223,9 +223,8 @@ def _mask_numbers(value: Any, where: str, head: MapsIndex) -> dict[str, list[int
 
 
 def _check_mask_sizes(entry: MapEntry, where: str, head: MapsIndex) -> None:
-    by_word = head.word_level is not None
     for kind, numbers in entry.masks.items():
-        size = (entry.queries(kind).rows(by_word=by_word), entry.keys(kind).rows(by_word=by_word))
+        size = head.size(entry, kind)
         for mask in {number: head.masks[number] for number in numbers if number is not None}.values():
             if (mask.rows, mask.keys) != size:
                 raise ValueError(

@@ -47,7 +47,9 @@ class MapsShards:
         """
         shard = self.index.shards[number]
         if number not in self._trusted:
-            _check_bytes(_found(self.folder, shard)[0], shard)
+            path, _ = _found(self.folder, shard)
+            if hash_of_file(path) != shard.hash:
+                raise InputError(f"{path} is not the file that was written (its hash differs); {_COPY}")
             self._trusted.add(number)
         return stack.enter_context(self._opened(shard))
 
@@ -90,10 +92,7 @@ class MapsShards:
                         self._check_mask(file, names, mask)
 
     def _check_maps(self, file: Any, names: set[str], entry: MapEntry, part: KindLayout) -> None:
-        by_word = self.index.word_level is not None
-        rows = entry.queries(part.kind).rows(by_word=by_word)
-        keys = entry.keys(part.kind).rows(by_word=by_word)
-        expected = [part.layers, part.heads, rows, keys]
+        expected = [part.layers, part.heads, *self.index.size(entry, part.kind)]
         name = f"{entry.name}.{part.kind}"
         where = f"{self.folder}: the {part.kind} maps of segment {entry.index + 1} of document {entry.document}"
         if name not in names:
@@ -136,9 +135,3 @@ def _found(folder: Path, shard: Shard) -> tuple[Path, int]:
             "maps again"
         )
     return path, size
-
-
-def _check_bytes(path: Path, shard: Shard) -> None:
-    """Refuse a file that is not, byte for byte, what was written."""
-    if hash_of_file(path) != shard.hash:
-        raise InputError(f"{path} is not the file that was written (its hash differs); {_COPY}")

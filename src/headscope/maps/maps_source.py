@@ -23,10 +23,7 @@ from headscope.maps.index import MapEntry, MapsIndex, default_mask
 from headscope.maps.index_reader import read_index
 from headscope.maps.map_shards import MapsShards
 from headscope.maps.tokens import info_of, padded, rows_of, segment_of
-from headscope.maps.writer import MapsWriter
 from headscope.models.anatomy import KindLayout
-
-__all__ = ["MapsSource", "MapsWriter"]
 
 
 class MapsSource:
@@ -122,11 +119,10 @@ class MapsSource:
         batch = Batch(segments=segments, token_types=types, info=main)
         consumer.begin(batch)
         with ExitStack() as stack:
-            shards = {entry.shard: entry.shard for entry in entries}
-            files = {number: self.shards.open(number, stack) for number in shards}
+            files = {number: self.shards.open(number, stack) for number in dict.fromkeys(e.shard for e in entries)}
             for part in self.layout:
-                queries = main if part.kind == "encoder" or not decoders else behind
-                keys = behind if part.kind == "decoder" and decoders else main
+                queries = main if part.kind == "encoder" else behind
+                keys = behind if part.kind == "decoder" else main
                 tensors = [self.shards.maps(files[entry.shard], entry, part.kind) for entry in entries]
                 shared: dict[
                     tuple[bool, tuple[int | None, ...]], tuple[Visibility, list[NDArray[np.float32] | None]]
@@ -168,9 +164,7 @@ class MapsSource:
         number = entry.masks[kind][layer] if kind in entry.masks else None
         if number is not None:
             return self.shards.mask(self.index.masks[number])
-        by_word = self.index.word_level is not None
-        rows, keys = (side.rows(by_word=by_word) for side in (entry.queries(kind), entry.keys(kind)))
-        return default_mask(kind, rows, keys)
+        return default_mask(kind, *self.index.size(entry, kind))
 
     def _check_rows(
         self,

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +20,11 @@ from headscope.encoding.segment import NO_WORD, Segment
 from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.tokenizer.casing import keep_case
 from headscope.encoding.tokenizer.unknown import KnownPieces
-from headscope.errors import InputError, MemoryShortError, OptionError, OutputError
+from headscope.errors import InputError, OptionError, OutputError
 from headscope.maps.index import MapsIndex
 from headscope.maps.index_reader import read_index
-from headscope.maps.maps_source import MapsWriter
 from headscope.maps.pickle_conversion import NO_PLACE_FOR_SINKS, maps_to_pickle
+from headscope.maps.writer import MapsWriter
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.in_memory import dtype_of
 from headscope.models.loading.load_model import LoadedModel, load_model
@@ -32,6 +33,7 @@ from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.prepare.left_to_model import with_packing
 from headscope.prepare.signature import make_signature, model_facts, tokenizer_hash
 from headscope.prepare.text_corpus import TextCorpus
+from headscope.scans.short_memory import with_fewer_inputs
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
 from headscope.storage.unfinished import part_of, remove
@@ -78,15 +80,6 @@ class Extraction:
     bytes: int = 0
     left_out: int = 0
     notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _WrittenMaps:
-    """A folder of maps: its size, what became of the corpus, and sentences that the user should see."""
-
-    bytes: int
-    counts: PackingCounts
-    notes: tuple[str, ...]
 
 
 def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction:
@@ -143,7 +136,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
     def names(ids: list[int]) -> list[str]:
         return [str(token) for token in tokenizer.convert_ids_to_tokens(ids)]
 
-    def write_maps(folder: Path) -> _WrittenMaps:
+    def write_maps(folder: Path) -> Extraction:
         packer = Packer(
             encoder,
             packing=options.packing,
@@ -162,28 +155,19 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
             scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [writer])
             if not packer.counts.segments:
                 raise InputError(_no_input_sentence(packer.counts))
-        return _WrittenMaps(writer.folder.bytes, packer.counts, tuple(filter(None, [known.note(), limit.note])))
-
-    def write_what_fits(folder: Path) -> _WrittenMaps:
-        while True:
-            try:
-                return write_maps(folder)
-            except MemoryShortError as error:
-                limit.halve(error)
+        notes = tuple(filter(None, [known.note(), limit.note]))
+        return Extraction(path=folder, index=index, counts=packer.counts, bytes=writer.folder.bytes, notes=notes)
 
     if not how.pickle:
-        maps = write_what_fits(path)
-        return Extraction(path=path, index=index, counts=maps.counts, bytes=maps.bytes, notes=maps.notes)
+        return with_fewer_inputs(partial(write_maps, path), limit.halve)
     # A folder of maps comes first, because batches are sorted by length and the pickle keeps the order of the input.
     between = part_of(path)
     try:
-        maps = write_what_fits(between / "maps")
+        maps = with_fewer_inputs(partial(write_maps, between / "maps"), limit.halve)
         _, left_out = maps_to_pickle(between / "maps", path, replace=how.replace)
     finally:
         remove(between)
-    return Extraction(
-        path=path, index=index, counts=maps.counts, bytes=path.stat().st_size, left_out=left_out, notes=maps.notes
-    )
+    return replace(maps, path=path, bytes=path.stat().st_size, left_out=left_out)
 
 
 def _with_words(segments: Iterator[Segment], encoder: Encoder) -> Iterator[Segment]:

@@ -1,7 +1,7 @@
 """A checkpoint without some of its heads, which plain transformers loads."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,7 +51,7 @@ def write_pruned(
     loaded: LoadedModel,
     out: Path,
     *,
-    heads: "HeadsToRemove | WeakestHeads",
+    heads: "HeadChoice",
     intervention: str = "zero",
     documents: Sequence[Document] = (),
     replace: bool = False,
@@ -65,7 +65,7 @@ def write_pruned(
     Args:
         loaded: the whole model, as `load_checkpoint` returns it; its weights are changed.
         out: the new folder.
-        heads: which to remove.
+        heads: chooses which to remove, of the model's heads.
         intervention: of `encoding.choices.REMOVALS`.
         documents: the text on which the loss is measured; needed for means.
         replace: whether what stands at `out` gives way.
@@ -78,7 +78,7 @@ def write_pruned(
     """
     bare, encoder = without_head(loaded).model, Encoder(loaded.tokenizer)
     anatomy = examine(bare, encoder.vocabulary)
-    removed = heads.of(anatomy.layout)
+    removed = heads(anatomy.layout)
     fits = intervention == "mean"
     text = PruningText(loaded, anatomy, encoder, documents, fitting=fits) if documents else None
     with placed(out, replace=replace) as part:
@@ -99,81 +99,75 @@ def write_pruned(
     return pruned
 
 
-@dataclass(frozen=True)
-class HeadsToRemove:
-    """Heads by their names.
+HeadChoice = Callable[[Sequence[KindLayout]], tuple[HeadId, ...]]
+"""Chooses heads of a model, in order."""
 
-    Attributes:
-        names: as `8-10`, `cross 8-10`.
+
+def named_heads(layout: Sequence[KindLayout], *, names: Sequence[str]) -> tuple[HeadId, ...]:
+    """Return the heads of a model that are named, in order.
+
+    Args:
+        layout: the model's heads.
+        names: as `8-10`, `cross 8-10`; a bare number is of the model's first kind.
+
+    Raises:
+        OptionError: there is no such head, or none is named.
     """
-
-    names: Sequence[str]
-
-    def of(self, layout: Sequence[KindLayout]) -> tuple[HeadId, ...]:
-        """Return these heads of a model, in order; a bare number is of its first kind."""
-        try:
-            heads = {HeadId.parse(name, kind=layout[0].kind) for name in self.names}
-        except ValueError as error:
-            raise OptionError(str(error)) from None
-        for head in heads:
-            check_head(head, layout)
-        if not heads:
-            raise OptionError("no head to remove was named; expected one or more, as 8-10")
-        return tuple(sorted(heads))
+    try:
+        heads = {HeadId.parse(name, kind=layout[0].kind) for name in names}
+    except ValueError as error:
+        raise OptionError(str(error)) from None
+    for head in heads:
+        check_head(head, layout)
+    if not heads:
+        raise OptionError("no head to remove was named; expected one or more, as 8-10")
+    return tuple(sorted(heads))
 
 
-@dataclass(frozen=True)
-class WeakestHeads:
-    """The heads with the smallest values of a measure.
+def weakest_heads(
+    layout: Sequence[KindLayout], *, table: pd.DataFrame, measure: str, keep: float
+) -> tuple[HeadId, ...]:
+    """Return the heads of a model with the smallest values of a measure, in order.
 
-    Attributes:
+    Args:
+        layout: the model's heads.
         table: `study.heads`, of the same model.
         measure: the name of its column.
         keep: the share of heads that stay, above 0 and below 1.
+
+    Raises:
+        OptionError: no such measure, or one that some heads do not have, or a share that keeps all or none of them.
+        InputError: the run is of a model with other heads.
     """
-
-    table: pd.DataFrame
-    measure: str
-    keep: float
-
-    def of(self, layout: Sequence[KindLayout]) -> tuple[HeadId, ...]:
-        """Return the heads to remove from a model, in order.
-
-        Raises:
-            OptionError: no such measure, or one that some heads do not have, or a share that keeps all or none of them.
-            InputError: the run is of a model with other heads.
-        """
-        measures = [name for name in self.table.select_dtypes("number").columns if name not in ("layer", "head")]
-        if self.measure not in measures:
-            raise OptionError(
-                f"the run has no measure {self.measure!r}; choose one of {', '.join(measures)}"
-                f"{did_you_mean(self.measure, measures)}"
-            )
-        heads = [HeadId(*row) for row in self.table[["kind", "layer", "head"]].itertuples(index=False)]
-        number = sum(part.layers * part.heads for part in layout)
-        if len(heads) != number:
-            raise InputError(
-                f"the run measured {count(len(heads), 'head')} and the model has {number:,}; expected a run of "
-                "this model"
-            )
-        for head in heads:
-            check_head(head, layout)
-        kept = math.ceil(self.keep * number)
-        if not 0 < kept < number:
-            raise OptionError(
-                f"--keep {self.keep:g} keeps {kept:,} of {count(number, 'head')}; expected a share above 0 that leaves "
-                "some of them out"
-            )
-        values = self.table[self.measure].reset_index(drop=True)
-        unknown = [head for head, missing in zip(heads, values.isna(), strict=True) if missing]
-        if unknown:
-            raise OptionError(
-                f"the run has no {self.measure} of {count(len(unknown), 'head')}, as of {unknown[0]}; choose a "
-                "measure that it has of all heads, or name the heads to remove with --heads"
-            )
-        # Equal ones go in the order of layers.
-        order = values.sort_values(kind="stable")
-        return tuple(sorted(heads[position] for position in order.index[: number - kept]))
+    measures = [name for name in table.select_dtypes("number").columns if name not in ("layer", "head")]
+    if measure not in measures:
+        raise OptionError(
+            f"the run has no measure {measure!r}; choose one of {', '.join(measures)}{did_you_mean(measure, measures)}"
+        )
+    heads = [HeadId(*row) for row in table[["kind", "layer", "head"]].itertuples(index=False)]
+    number = sum(part.layers * part.heads for part in layout)
+    if len(heads) != number:
+        raise InputError(
+            f"the run measured {count(len(heads), 'head')} and the model has {number:,}; expected a run of this model"
+        )
+    for head in heads:
+        check_head(head, layout)
+    kept = math.ceil(keep * number)
+    if not 0 < kept < number:
+        raise OptionError(
+            f"--keep {keep:g} keeps {kept:,} of {count(number, 'head')}; expected a share above 0 that leaves "
+            "some of them out"
+        )
+    values = table[measure].reset_index(drop=True)
+    unknown = [head for head, missing in zip(heads, values.isna(), strict=True) if missing]
+    if unknown:
+        raise OptionError(
+            f"the run has no {measure} of {count(len(unknown), 'head')}, as of {unknown[0]}; choose a "
+            "measure that it has of all heads, or name the heads to remove with --heads"
+        )
+    # Equal ones go in the order of layers.
+    order = values.sort_values(kind="stable")
+    return tuple(sorted(heads[position] for position in order.index[: number - kept]))
 
 
 def read_head_names(path: Path) -> list[str]:

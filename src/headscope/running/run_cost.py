@@ -12,11 +12,11 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import scan
 from headscope.counted import count, duration
 from headscope.encoding.shards import Shard, ShardedBatches
-from headscope.errors import MemoryShortError
 from headscope.models.placement import device_of, weight_bytes
 from headscope.prepare.model_run import ModelRun
 from headscope.running.stages import check_stages, measurement_of, stages_of
 from headscope.scans.scan_declaration import RunText, Scan, ScanCorpus
+from headscope.scans.short_memory import with_fewer_inputs
 from headscope.statistics.sums.accumulator import Accumulator
 
 _TIMED = 2  # batches; the first warms up
@@ -118,21 +118,17 @@ def run_cost(run: ModelRun) -> RunCost:
 
 def _seconds_of_input(source: ModelSource, shard: Shard, accumulators: Sequence[Accumulator]) -> float:
     """Time a batch of a shard, as large as there is memory for; return the seconds of an input."""
-    assert isinstance(source.batches, ShardedBatches)
-    while True:
-        part, batches = copy(source), list(source.batches.of(shard))[-_TIMED:]
-        part.batches = iter(batches)
-        try:
-            return _seconds_of_last(part, accumulators) / len(batches[-1])
-        except MemoryShortError as error:
-            source.batches.limit.halve(error)
+    batches = source.batches
+    assert isinstance(batches, ShardedBatches)
 
+    def compute() -> float:
+        part, timed = copy(source), list(batches.of(shard))[-_TIMED:]
+        part.batches = iter(timed)
+        ends = [time.perf_counter()]
+        scan(part, accumulators, progress=lambda counts: ends.append(time.perf_counter()))
+        return (ends[-1] - ends[-2]) / len(timed[-1])
 
-def _seconds_of_last(source: ModelSource, accumulators: Sequence[Accumulator]) -> float:
-    """Return the seconds of the last batch."""
-    ends = [time.perf_counter()]
-    scan(source, accumulators, progress=lambda counts: ends.append(time.perf_counter()))
-    return ends[-1] - ends[-2]
+    return with_fewer_inputs(compute, batches.limit.halve)
 
 
 def _passes(scans: Mapping[str, Sequence[Scan]], inputs: int) -> tuple[PassCost, ...]:

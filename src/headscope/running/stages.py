@@ -17,7 +17,7 @@ from headscope.prepare.prepared_run import Run
 from headscope.running.resume import stage_signature
 from headscope.scans.progress import Watcher, in_step, tell
 from headscope.scans.scan_declaration import RunText, Scan
-from headscope.scans.scan_runner import ScanRunner
+from headscope.scans.scan_runner import ScanRunner, keep_nothing
 from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.scans.shard_executor import ShardExecutor
 from headscope.statistics.tables.table_check import check_table
@@ -89,7 +89,7 @@ def scan_runner(
     run: Run,
     *,
     finished: Collection[str] = (),
-    checkpoint: Callable[[str], ShardCheckpoint | None] | None = None,
+    checkpoint: Callable[[str], ShardCheckpoint | None] = keep_nothing,
     executor: ShardExecutor | None = None,
 ) -> ScanRunner:
     """Return what runs the scans of a run's stages, those of the text in one pass.
@@ -97,7 +97,7 @@ def scan_runner(
     Args:
         run: from `prepare`.
         finished: names of stages that are not measured again.
-        checkpoint: returns where a stage keeps its shards; None keeps none.
+        checkpoint: returns where a stage keeps its shards; None where it keeps none.
         executor: computes the shards; None where this process does.
     """
 
@@ -107,8 +107,6 @@ def scan_runner(
         return scan
 
     text_scans = {stage.name: partial(make, stage) for stage in stages_of(run) if text_scan(stage, run) is not None}
-    if checkpoint is None:
-        return ScanRunner(text_scans, finished=finished, executor=executor)
     return ScanRunner(text_scans, finished=finished, checkpoint=checkpoint, executor=executor)
 
 

@@ -6,13 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from headscope.analyses.stage_result import StageResult
-from headscope.declarations.analysis import Stage
 from headscope.prepare.prepared_run import Run
 from headscope.running.resume import finished_stages
 from headscope.running.run_folder import check_out
 from headscope.running.stages import (
     check_stages,
-    check_tables,
     manifest_of,
     measure_stage,
     notes_of,
@@ -85,7 +83,8 @@ def _write(
             continue
         result = measure_stage(stage, run, earlier, stage_watch, runner)
         lock.check()
-        manifest = _without(manifest, stage)
+        # The manifest is without the stage before its tables are written over.
+        manifest = {**manifest, "stages": {k: v for k, v in manifest["stages"].items() if k != stage.name}}
         files = _write_stage(out, manifest, result)
         manifest = with_stage(manifest, run, result, signature=ids[stage.name], files=files)
         # The manifest is written after each stage, because the next stage may be stopped before it writes anything.
@@ -138,18 +137,8 @@ def read_stages(out: Path, *names: str) -> list[StageResult]:
     ]
 
 
-def _without(manifest: dict[str, Any], stage: Stage) -> dict[str, Any]:
-    """Return the manifest without a stage, before its tables are written over."""
-    return {**manifest, "stages": {k: v for k, v in manifest["stages"].items() if k != stage.name}}
-
-
 def _write_stage(out: Path, manifest: dict[str, Any], result: StageResult) -> dict[str, str]:
-    """Write a stage's tables and sums; return the hash of each file, by its path in the folder.
-
-    Raises:
-        ValueError: a table is not as its schema says; nothing is written.
-    """
-    check_tables(result)
+    """Write a stage's tables, which were checked, and sums; return the hash of each file, by its path in the folder."""
     # The folder says whose it is before anything else lies in it, and never claims tables half of which are older.
     write_manifest(out, {**manifest, "complete": False})
     tables = {f"tables/{table}.parquet": frame for table, frame in result.tables.items()}

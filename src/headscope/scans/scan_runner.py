@@ -12,7 +12,7 @@ from headscope.scans.shared_scan import SharedScan
 from headscope.statistics.sums.accumulator import Accumulator
 
 
-def _keep_nothing(stage: str) -> None:
+def keep_nothing(stage: str) -> None:
     """Return no checkpoint for a stage: a run without a folder keeps nothing."""
 
 
@@ -32,7 +32,7 @@ class ScanRunner:
         text_scans: Mapping[str, Callable[[], Scan]] | None = None,
         *,
         finished: Collection[str] = (),
-        checkpoint: Callable[[str], ShardCheckpoint | None] = _keep_nothing,
+        checkpoint: Callable[[str], ShardCheckpoint | None] = keep_nothing,
         executor: ShardExecutor | None = None,
     ) -> None:
         # One of each stage, which knows when the stage has last kept something.

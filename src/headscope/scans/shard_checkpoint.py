@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +49,7 @@ class Part:
         return shard % self.of == self.number - 1
 
 
+@dataclass(eq=False, repr=False)
 class ShardCheckpoint:
     """The shards of one stage, in the folder `shards` of a run.
 
@@ -66,22 +67,18 @@ class ShardCheckpoint:
         part: where this run is one of several.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        stage: str,
-        signature: str,
-        versions: Mapping[str, Any],
-        minutes: int,
-        opened: Callable[[], None],
-        beside: Sequence[Path] = (),
-        part: Part | None = None,
-    ) -> None:
-        self.folder, self.stage, self.beside, self.part = folder, stage, beside, part
-        self._key = signature_id({"stage": signature, "versions": dict(versions), "together": TOGETHER})
-        self._seconds = minutes * 60.0
-        self._opened = opened
+    folder: Path
+    _: KW_ONLY
+    stage: str
+    signature: str
+    versions: Mapping[str, Any]
+    minutes: int
+    opened: Callable[[], None]
+    beside: Sequence[Path] = ()
+    part: Part | None = None
+
+    def __post_init__(self) -> None:
+        self._key = signature_id({"stage": self.signature, "versions": dict(self.versions), "together": TOGETHER})
         self._since = time.monotonic()
 
     def prefix(self, scan: str) -> Prefix | None:
@@ -94,7 +91,7 @@ class ShardCheckpoint:
 
     def is_due(self, *, last: bool) -> bool:
         """Whether so much was computed since anything was kept that it should be; `last`: the scan ends here."""
-        return time.monotonic() - self._since >= self._seconds / (_SCANS if last else 1)
+        return time.monotonic() - self._since >= 60.0 * self.minutes / (_SCANS if last else 1)
 
     def keep_prefix(self, scan: str, prefix: Prefix) -> None:
         """Write the joined sums of a scan's first shards in place of those written before."""
@@ -114,7 +111,7 @@ class ShardCheckpoint:
         self._write(self._path(self.folder, scan, number), arrays, {"key": self._key, "inputs": digest})
 
     def _write(self, path: Path, arrays: Mapping[str, NDArray[Any]], about: Mapping[str, str]) -> None:
-        self._opened()
+        self.opened()
         write_checked(path, arrays, about=about)
         self._since = time.monotonic()
 

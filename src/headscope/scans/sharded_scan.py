@@ -11,7 +11,6 @@ from headscope.attention.model.segment_source import SegmentSource
 from headscope.attention.scan import ScanCounts, TileAccumulator, scan
 from headscope.encoding.ahead import ahead
 from headscope.encoding.shards import Shard, ShardedBatches
-from headscope.errors import MemoryShortError
 from headscope.models.placement import device_of
 from headscope.scans.executor_scan import scan_with_executor
 from headscope.scans.scan_progress import ProgressReport, ScanProgress
@@ -19,7 +18,7 @@ from headscope.scans.shard_checkpoint import ShardCheckpoint
 from headscope.scans.shard_executor import ShardExecutor
 from headscope.scans.shard_reader import ShardReader
 from headscope.scans.shard_sums import ShardSums
-from headscope.scans.short_memory import halve_batches
+from headscope.scans.short_memory import with_fewer_inputs
 from headscope.statistics.sums.accumulator import Accumulator
 
 
@@ -98,9 +97,8 @@ def scan_shards(
                 scan_progress.skip(shard)
             continue
         computed = _computed(shard, source, [reader.sums for reader in lacking], every_accumulator, scan_progress)
-        for reader, sums in zip(lacking, computed.sums, strict=True):
+        for reader, sums, seconds in zip(lacking, *computed, strict=True):
             reader.add(shard, sums)
-        for reader, seconds in zip(lacking, computed.seconds, strict=True):
             reader.seconds += seconds
     for reader in readers:
         reader.end()
@@ -118,16 +116,8 @@ def compute_shard(
         like: sums with the scan's options.
         layout_accumulators: as `scan_shards` takes them.
     """
-    computed = _computed(shard, source, [like], [*layout_accumulators, *like.accumulators], ScanProgress(None))
-    return computed.sums[0]
-
-
-@dataclass(frozen=True)
-class _ComputedShard:
-    """What was computed of a shard, for each stage that lacked it: sums, and seconds."""
-
-    sums: list[ShardSums]
-    seconds: list[float]
+    sums, _ = _computed(shard, source, [like], [*layout_accumulators, *like.accumulators], ScanProgress(None))
+    return sums[0]
 
 
 def _computed(
@@ -136,37 +126,32 @@ def _computed(
     like: Sequence[ShardSums],
     layout_accumulators: Sequence[TileAccumulator],
     scan_progress: ScanProgress,
-) -> _ComputedShard:
-    """Compute a shard, once more with smaller batches where memory runs out: what was summed of it is dropped."""
-    while True:
-        try:
-            return _computed_once(shard, source, like, layout_accumulators, scan_progress)
-        except MemoryShortError as error:
-            halve_batches(source, error)
+) -> tuple[list[ShardSums], list[float]]:
+    """Compute a shard, once more with smaller batches where memory runs out: what was summed of it is dropped.
 
+    Returns:
+        The sums of each stage that lacked it, and the seconds spent for each.
+    """
+    batches = source.batches
+    assert isinstance(batches, ShardedBatches)
 
-def _computed_once(
-    shard: Shard,
-    source: SegmentSource,
-    like: Sequence[ShardSums],
-    layout_accumulators: Sequence[TileAccumulator],
-    scan_progress: ScanProgress,
-) -> _ComputedShard:
-    sums_of_stages, part = [each.empty() for each in like], copy(source)
-    assert isinstance(source.batches, ShardedBatches)
-    part.batches = source.batches.of(shard)
-    if isinstance(part, LossSource):
-        (counts,) = (each.counts for each in sums_of_stages)  # what takes a loss reads alone
-        assert counts is not None
-        part.counts = counts
-    counted = scan(
-        part,
-        [each for sums in sums_of_stages for each in sums.accumulators],
-        progress=scan_progress.batch,
-        layout_accumulators=layout_accumulators,
-    )
-    scan_progress.end()
-    return _ComputedShard(sums_of_stages, _parted(counted, [len(sums.accumulators) for sums in sums_of_stages]))
+    def compute() -> tuple[list[ShardSums], list[float]]:
+        sums_of_stages, part = [each.empty() for each in like], copy(source)
+        part.batches = batches.of(shard)
+        if isinstance(part, LossSource):
+            (counts,) = (each.counts for each in sums_of_stages)  # what takes a loss reads alone
+            assert counts is not None
+            part.counts = counts
+        counted = scan(
+            part,
+            [each for sums in sums_of_stages for each in sums.accumulators],
+            progress=scan_progress.batch,
+            layout_accumulators=layout_accumulators,
+        )
+        scan_progress.end()
+        return sums_of_stages, _parted(counted, [len(sums.accumulators) for sums in sums_of_stages])
+
+    return with_fewer_inputs(compute, batches.limit.halve)
 
 
 def _parted(counts: ScanCounts, numbers: Sequence[int]) -> list[float]:

@@ -11,6 +11,7 @@ from headscope.errors import MemoryShortError
 from headscope.scans.scan_progress import ScanProgress
 
 Collector = TypeVar("Collector", bound=TileAccumulator)
+Result = TypeVar("Result")
 
 
 def halve_batches(source: TileSource, error: MemoryShortError) -> None:
@@ -23,6 +24,23 @@ def halve_batches(source: TileSource, error: MemoryShortError) -> None:
     if not isinstance(batches, ShardedBatches):
         raise error
     batches.limit.halve(error)
+
+
+def with_fewer_inputs(compute: Callable[[], Result], halve: Callable[[MemoryShortError], object]) -> Result:
+    """Return what is computed, begun again with half as many inputs together each time that memory runs out.
+
+    Args:
+        compute: keeps nothing of an attempt before.
+        halve: has half as many computed together, as `BatchLimit.halve`.
+
+    Raises:
+        MemoryShortError: there is no memory for a single input.
+    """
+    while True:
+        try:
+            return compute()
+        except MemoryShortError as error:
+            halve(error)
 
 
 def collect(

@@ -7,6 +7,7 @@ here with an entry point `headscope.statistics` that names its `Statistic`.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from types import MappingProxyType
 
 from headscope.attention.row_quantities import RowQuantity
@@ -29,63 +30,44 @@ _SEP_FROM = Term(
 _SEP_FROM_MEANING = "weight on sep from sep, and from all other tokens"
 _ENTROPIES = Term(name="Entropy", says="−Σ w ln w of a row, in nats, averaged over rows; from {cls}: of its row only")
 
+# What the rows of a topic have in common.
+_position = partial(Statistic, meaning=_NEIGHBORS, term=_POSITIONS, topic="position")
+_class = partial(Statistic, term=_CLASSES, topic="special")
+_from_sep = partial(Statistic, quantity=RowQuantity.SEP, meaning=_SEP_FROM_MEANING, term=_SEP_FROM, topic="noop")
+_entropy = partial(Statistic, quantity=RowQuantity.ENTROPY, unit=Unit.NATS, term=_ENTROPIES, topic="focus")
+
 _HERE = (
-    Statistic(
-        name="previous",
-        quantity=RowQuantity.PREVIOUS,
-        label="previous token",
-        on="the previous token",
-        meaning=_NEIGHBORS,
-        term=_POSITIONS,
-        topic="position",
-        ranked=True,
+    _position(
+        name="previous", quantity=RowQuantity.PREVIOUS, label="previous token", on="the previous token", ranked=True
     ),
-    Statistic(
-        name="next",
-        quantity=RowQuantity.NEXT,
-        label="next token",
-        on="the next token",
-        meaning=_NEIGHBORS,
-        term=_POSITIONS,
-        topic="position",
-        ranked=True,
-    ),
-    Statistic(
+    _position(name="next", quantity=RowQuantity.NEXT, label="next token", on="the next token", ranked=True),
+    _position(
         name="current",
         quantity=RowQuantity.CURRENT,
         label="current token",
         on="the current token",
-        meaning=_NEIGHBORS,
-        term=_POSITIONS,
-        topic="position",
         search_words=("current token", "current", "itself", "same token"),
         ink="mixed",
         shape="coreference",
     ),
-    Statistic(
+    _class(
         name="cls",
         quantity=RowQuantity.CLS,
         label="{cls}",
         meaning="weight on the tokenizer's cls token, else bos, else a decoder's first position",
-        term=_CLASSES,
-        topic="special",
     ),
-    Statistic(
+    _class(
         name="sep",
         quantity=RowQuantity.SEP,
         label="{sep}",
         meaning="weight on the tokenizer's sep token, else an eos that it adds",
-        term=_CLASSES,
-        topic="special",
     ),
-    Statistic(
+    _class(
         name="period_comma",
         quantity=RowQuantity.PERIOD_COMMA,
         label="period or comma",
         on="periods and commas",
         meaning="weight on pieces that are exactly `.` or `,`, without their word-start mark",
-        term=_CLASSES,
-        topic="special",
         drawn=". and ,",
     ),
     Statistic(
@@ -119,50 +101,29 @@ _HERE = (
         shape="coreference",
         rare=True,
     ),
-    Statistic(
+    _from_sep(
         name="sep_to_sep",
-        quantity=RowQuantity.SEP,
         rows=Rows.SEP,
         label="{sep} to {sep}",
-        meaning=_SEP_FROM_MEANING,
-        term=_SEP_FROM,
-        topic="noop",
         drawn="{sep} → {sep}",
         ink="sep",
         shape="sep",
         less="other_to_sep",
     ),
-    Statistic(
+    _from_sep(
         name="other_to_sep",
-        quantity=RowQuantity.SEP,
         rows=Rows.NOT_SEP,
         label="other to {sep}",
-        meaning=_SEP_FROM_MEANING,
-        term=_SEP_FROM,
-        topic="noop",
         drawn="other → {sep}",
         ink="mixed",
         shape="broad",
     ),
-    Statistic(
-        name="entropy",
-        quantity=RowQuantity.ENTROPY,
-        unit=Unit.NATS,
-        label="entropy",
-        meaning="-sum w ln w, nats, 0 ln 0 = 0",
-        term=_ENTROPIES,
-        topic="focus",
-        search_words=("entropy",),
-    ),
-    Statistic(
+    _entropy(name="entropy", label="entropy", meaning="-sum w ln w, nats, 0 ln 0 = 0", search_words=("entropy",)),
+    _entropy(
         name="entropy_cls",
-        quantity=RowQuantity.ENTROPY,
         rows=Rows.CLS,
-        unit=Unit.NATS,
         label="entropy from {cls}",
         meaning="the same from the cls token only",
-        term=_ENTROPIES,
-        topic="focus",
         less="entropy",
     ),
     Statistic(

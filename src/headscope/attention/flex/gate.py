@@ -6,7 +6,8 @@ on the model. Until then, and wherever it loses, blocks of scores are computed (
 
 import time
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -39,6 +40,7 @@ def timed(compute: Compute, device: torch.device) -> tuple[FusedResult, float]:
     return result, time.perf_counter() - began
 
 
+@dataclass(eq=False)
 class FlexGate:
     """Chooses between flex attention and blocks of scores, for the layers of one model.
 
@@ -48,14 +50,12 @@ class FlexGate:
         timer: returns what is computed, and the seconds that it takes.
     """
 
-    def __init__(
-        self,
-        *,
-        devices: Collection[str] = ("cuda",),
-        long: int = LONG,
-        timer: Callable[[Compute, torch.device], tuple[FusedResult, float]] = timed,
-    ) -> None:
-        self.devices, self.long, self.timer = devices, long, timer
+    _: KW_ONLY
+    devices: Collection[str] = ("cuda",)
+    long: int = LONG
+    timer: Callable[[Compute, torch.device], tuple[FusedResult, float]] = timed
+
+    def __post_init__(self) -> None:
         self._refusals: dict[tuple[str, int, bool], str | None] = {}
         self._seconds: list[tuple[float, float]] = []
         self._weights_read = False
@@ -102,13 +102,13 @@ class FlexGate:
         if mask is None:
             self._refusals.setdefault((site.kind, site.layer, False), "the mask adds to the scores of visible keys")
             return blocks()
-        layer = site.kind, site.layer, norms is not None
+        layer, flexed = (site.kind, site.layer, norms is not None), partial(_flexed, call, site, mask, keys, norms)
         if layer not in self._refusals:
-            self._refusals[layer] = self._why_not(call, site, mask, queries, keys, norms, blocks)
+            self._refusals[layer] = self._why_not(call, flexed, blocks, queries.valid)
         if self._refusals[layer] is not None:
             return blocks()
         try:
-            return _flexed(call, site, mask, keys, norms)
+            return flexed()
         except torch.OutOfMemoryError:
             raise  # with a smaller batch there may be enough
         except Exception as error:  # another length may be compiled anew
@@ -122,22 +122,9 @@ class FlexGate:
             self._masks[key] = call.mask, flex_mask(call.mask, rows=rows)
         return self._masks[key][1]
 
-    def _why_not(
-        self,
-        call: AttentionCall,
-        site: CallSite,
-        mask: FlexMask,
-        queries: SegmentInfo,
-        keys: SegmentInfo,
-        norms: Tensor | None,
-        blocks: Compute,
-    ) -> str | None:
+    def _why_not(self, call: AttentionCall, flexed: Compute, blocks: Compute, valid: Tensor) -> str | None:
         if (reason := why_not_flex(call)) is not None:
             return reason
-
-        def flexed() -> FusedResult:
-            return _flexed(call, site, mask, keys, norms)
-
         device = call.query.device
         try:
             flexed()  # compiles, which does not count
@@ -147,7 +134,7 @@ class FlexGate:
         blocks()
         expected, block_seconds = self.timer(blocks, device)
         allowed = _TOLERANCE + _ROUNDINGS * torch.finfo(torch.float32).eps * largest_score(call)
-        off = difference(result, expected, queries.valid)
+        off = difference(result, expected, valid)
         if not off <= allowed:
             return f"it is off by {off:.1e} from blocks of scores, and {allowed:.1e} is allowed"
         if seconds >= block_seconds:

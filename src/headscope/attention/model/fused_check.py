@@ -30,7 +30,7 @@ def why_not_fused(call: AttentionCall, keys: SegmentInfo) -> str | None:
     if (reason := why_not_fusible(call)) is not None:
         return reason
     try:
-        exact = attended(_in_float64(call))
+        exact = attended(replace(call, query=call.query.double(), key=call.key.double(), value=call.value.double()))
     except Exception as error:  # whatever a model's own code may want of its input
         return f"the model's own function does not compute in float64 ({type(error).__name__})"
     allowed = _TOLERANCE + _ROUNDING * _largest_score(call)
@@ -53,10 +53,6 @@ def why_not_fused(call: AttentionCall, keys: SegmentInfo) -> str | None:
         if not off <= allowed:
             return f"it is off by {off:.1e} from the model's own function, and {allowed:.1e} is allowed"
     return None
-
-
-def _in_float64(call: AttentionCall) -> AttentionCall:
-    return replace(call, query=call.query.double(), key=call.key.double(), value=call.value.double())
 
 
 def _largest_score(call: AttentionCall) -> float:

@@ -148,13 +148,14 @@ def join_output_norms(parts: Sequence[OutputNorms | None]) -> OutputNorms | None
     return OutputNorms(
         keys=known[0].keys,
         outputs=torch.cat([part.outputs for part in known], dim=2),
-        stream=_joined([part.stream for part in known], dim=1),
-        scale=_joined([part.scale for part in known], dim=2),
-        pairs=_joined([part.pairs for part in known], dim=2),
-        given_statistics=_joined([part.given_statistics for part in known], dim=2),
+        stream=joined([part.stream for part in known], dim=1),
+        scale=joined([part.scale for part in known], dim=2),
+        pairs=joined([part.pairs for part in known], dim=2),
+        given_statistics=joined([part.given_statistics for part in known], dim=2),
     )
 
 
-def _joined(parts: Sequence[Tensor | None], *, dim: int) -> Tensor | None:
+def joined(parts: Sequence[Tensor | None], *, dim: int) -> Tensor | None:
+    """Join parts of the tiles of one layer along their rows; None where one of them has none."""
     known = [part for part in parts if part is not None]
     return torch.cat(known, dim=dim) if len(known) == len(parts) else None

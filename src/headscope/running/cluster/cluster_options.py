@@ -1,9 +1,12 @@
 """What a user says of the cluster that shall compute a run's shards."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from headscope.declarations.option import documented, option
 from headscope.errors import OptionError
+
+_option = partial(option, None, group="machine")
 
 
 @documented
@@ -11,19 +14,13 @@ from headscope.errors import OptionError
 class ClusterOptions:
     """Which cluster, and what of it; raises `OptionError` where one of them cannot be."""
 
-    workers: int | None = option(
-        None, group="machine", help="With --engine ray: workers; as many as fit when not given."
+    workers: int | None = _option(help="With --engine ray: workers; as many as fit when not given.")
+    gpus_per_worker: float | None = _option(
+        help="With --engine ray: GPUs of each worker, or a share of one; 1 where there are any."
     )
-    gpus_per_worker: float | None = option(
-        None, group="machine", help="With --engine ray: GPUs of each worker, or a share of one; 1 where there are any."
-    )
-    cpus_per_worker: int | None = option(
-        None, group="machine", help="With --engine ray: cores of each worker; 1 when not given."
-    )
-    ray_address: str | None = option(
-        None,
-        group="machine",
-        help="With --engine ray: address of a running cluster, or auto; one on this machine when not given.",
+    cpus_per_worker: int | None = _option(help="With --engine ray: cores of each worker; 1 when not given.")
+    ray_address: str | None = _option(
+        help="With --engine ray: address of a running cluster, or auto; one on this machine when not given."
     )
 
     def __post_init__(self) -> None:

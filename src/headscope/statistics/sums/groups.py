@@ -67,8 +67,8 @@ class GroupedSums:
 
     def merge(self, other: "GroupedSums") -> None:
         """Add another's sums."""
-        if other.folded and not self.folded:
-            self._fold()
+        if other.folded:
+            self.fold()
         # The keys are sorted, since another order of addition changes the last digits.
         for key, values in sorted(other._sums.items(), key=lambda item: item[0]):
             self._add(self._key(key) if not other.folded else key, values)
@@ -76,8 +76,11 @@ class GroupedSums:
 
     def fold(self) -> None:
         """Keep sums by group from now on, as beyond `groups` documents."""
-        if not self.folded:
-            self._fold()
+        if self.folded:
+            return
+        documents, self._sums, self.folded = self._sums, {}, True
+        for document in sorted(documents):
+            self._add(self._key(document), documents[document])
 
     def subset(self, wanted: Callable[[int], bool]) -> "GroupedSums":
         """Return the sums of the documents whose group is wanted; they share their arrays with these."""
@@ -157,13 +160,8 @@ class GroupedSums:
             sums[name] += value.astype(sums[name].dtype, copy=False)
 
     def _fold_if_many(self) -> None:
-        if not self.folded and len(self._sums) > self.groups:
-            self._fold()
-
-    def _fold(self) -> None:
-        documents, self._sums, self.folded = self._sums, {}, True
-        for document in sorted(documents):
-            self._add(self._key(document), documents[document])
+        if len(self._sums) > self.groups:
+            self.fold()
 
 
 def with_layer_means(sums: NDArray[Any]) -> NDArray[np.float64]:
