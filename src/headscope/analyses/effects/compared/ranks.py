@@ -14,6 +14,7 @@ from scipy.stats import rankdata
 from headscope.report_kit.kinds import Kind
 from headscope.statistics.inference.rank_correlation import rank_correlation
 from headscope.study.head_columns import head_columns
+from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 
 MEASURES: Mapping[str, str] = {
@@ -84,7 +85,7 @@ def measured_heads(run: Study, kind: Kind) -> pd.DataFrame:
     Returns:
         Indexed by layer and head; without rows where the run has too few measures, or no effects.
     """
-    heads = head_columns(run.tables.get)
+    heads = _head_columns(run)
     heads = heads[heads["kind"] == kind.name].set_index(["layer", "head"])
     known = [name for name in MEASURES if name in heads and heads[name].notna().any()]
     if len(known) < FEWEST or "effects.loss" not in known:
@@ -92,6 +93,11 @@ def measured_heads(run: Study, kind: Kind) -> pd.DataFrame:
     table = heads[known].dropna().astype("float64")
     table["effects.loss"] = table["effects.loss"].abs()
     return table.rename(columns=dict(MEASURES))
+
+
+@once_a_study
+def _head_columns(run: Study) -> pd.DataFrame:
+    return head_columns(run.tables.get)
 
 
 def agreements(heads: pd.DataFrame) -> list[Agreement]:
