@@ -128,7 +128,7 @@ def test_the_rand_index_is_scikit_learns(pairs):
 def test_stability_is_that_of_clustering_resamples_one_by_one():
     result = divergences(4, 6, layered=0.12, noise=0.4, seed=2)
     found = cluster(result.divergence)
-    told = stability(result, found, resamples=40, seed=9)
+    jaccard, rand = stability(result, found, resamples=40, seed=9)
     jaccards, rands = [], []
     for counts in resampling_weights(12, draws=11, resamples=40, seed=9):
         divergence = sum(n * s for n, s in zip(counts, result.group_sums)) / (counts @ result.group_rows)
@@ -142,11 +142,10 @@ def test_stability_is_that_of_clustering_resamples_one_by_one():
             others = [set(np.flatnonzero(again == other)) for other in set(again)]
             row.append(max(len(own & other) / len(own | other) for other in others))
         jaccards.append(row)
-    assert told.jaccard[0] == pytest.approx(np.mean(jaccards, axis=0))
-    assert told.jaccard[1:] == pytest.approx(np.percentile(jaccards, [2.5, 97.5], axis=0))
-    assert told.adjusted_rand == pytest.approx([np.mean(rands), *np.percentile(rands, [2.5, 97.5])])
-    assert 0.3 < told.adjusted_rand[0] < 1  # documents that differ shake the clusters
-    assert told.resamples == 40
+    assert jaccard[0] == pytest.approx(np.mean(jaccards, axis=0))
+    assert jaccard[1:] == pytest.approx(np.percentile(jaccards, [2.5, 97.5], axis=0))
+    assert rand == pytest.approx([np.mean(rands), *np.percentile(rands, [2.5, 97.5])])
+    assert 0.3 < rand[0] < 1  # documents that differ shake the clusters
 
 
 def test_groups_far_apart_are_stable():
@@ -154,15 +153,13 @@ def test_groups_far_apart_are_stable():
                          + 0.05 * np.random.default_rng(0).normal(size=(24, 2)))  # fmt: skip
     found = cluster(result.divergence)
     assert found.number == 4
-    told = stability(result, found, resamples=50)
-    assert told.jaccard == pytest.approx(np.ones((3, 4)))
-    assert told.adjusted_rand == pytest.approx(np.ones(3))
-    assert told.resamples == 50
+    jaccard, rand = stability(result, found, resamples=50)
+    assert jaccard == pytest.approx(np.ones((3, 4)))
+    assert rand == pytest.approx(np.ones(3))
 
 
 def test_fewer_than_ten_documents_tell_nothing_of_stability():
     result = divergences(3, 4, groups=9)
-    told = stability(result, cluster(result.divergence))
-    assert np.isnan(told.jaccard).all()
-    assert np.isnan(told.adjusted_rand).all()
-    assert told.resamples == 0
+    jaccard, rand = stability(result, cluster(result.divergence))
+    assert np.isnan(jaccard).all()
+    assert np.isnan(rand).all()

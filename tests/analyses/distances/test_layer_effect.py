@@ -25,10 +25,10 @@ def test_means_are_those_of_a_loop():
     result = divergences(3, 4, layered=0.2)
     found = layer_effect(result, permutations=50)
     within, between = means(result.divergence, [a // 4 for a in range(12)])
-    assert (found.within, found.between) == pytest.approx((within, between))
-    assert found.effect == pytest.approx(between - within)
-    assert found.n == 12 * ROWS
-    assert found.reason is None
+    assert (found["within"], found["between"]) == pytest.approx((within, between))
+    assert found["effect"] == pytest.approx(between - within)
+    assert found["n_rows"] == 12 * ROWS
+    assert found["reason"] is None
 
 
 def test_the_interval_is_students_t_over_documents():
@@ -40,13 +40,13 @@ def test_the_interval_is_students_t_over_documents():
         effects.append(between - within)
     assert (result.group_rows == result.group_rows[0]).all()  # else the mean is weighted
     ends = ttest_1samp(effects, 0).confidence_interval()
-    assert (found.low, found.high) == pytest.approx((ends.low, ends.high))
+    assert (found["ci_low"], found["ci_high"]) == pytest.approx((ends.low, ends.high))
     # Resampling the documents says nearly the same, a little narrower.
     for counts in resampling_weights(12, resamples=2000, seed=4):
         within, between = means(result.resampled(counts), [a // 4 for a in range(12)])
         resampled.append(between - within)
     low, high = np.percentile(resampled, [2.5, 97.5])
-    assert 1 < (found.high - found.low) / (high - low) < 1.35
+    assert 1 < (found["ci_high"] - found["ci_low"]) / (high - low) < 1.35
 
 
 def test_p_of_a_small_model_is_that_of_all_deals():
@@ -73,9 +73,9 @@ def test_planted_layers_are_found(seed):
     corners = np.repeat([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]], 6, axis=0)
     points = corners + 0.3 * np.random.default_rng(seed).normal(size=(24, 2))
     found = layer_effect(divergences(4, 6, points=points, seed=seed), permutations=999)
-    assert found.effect > 0
-    assert found.low > 0
-    assert found.p == pytest.approx(1 / 1000)
+    assert found["effect"] > 0
+    assert found["ci_low"] > 0
+    assert found["p"] == pytest.approx(1 / 1000)
 
 
 def test_p_is_even_where_layers_mean_nothing():
@@ -98,8 +98,8 @@ def test_what_heads_and_layers_are_called_does_not_matter(seed):
         result, divergence=result.divergence[np.ix_(order, order)], group_sums=result.group_sums[:, order][:, :, order]
     )
     one, other = layer_effect(result, permutations=9), layer_effect(moved, permutations=9)
-    assert (one.within, one.between, one.low, one.high) == pytest.approx(
-        (other.within, other.between, other.low, other.high)
+    assert (one["within"], one["between"], one["ci_low"], one["ci_high"]) == pytest.approx(
+        (other["within"], other["between"], other["ci_low"], other["ci_high"])
     )
 
 
@@ -113,19 +113,19 @@ def test_the_same_seed_gives_the_same_p_however_it_is_cut(monkeypatch):
 
 def test_one_layer_or_one_head_a_layer_is_null_with_the_reason():
     one_layer = layer_effect(divergences(1, 5))
-    assert one_layer.reason == ONE_LAYER == "there is one layer, and no pair of heads of different layers"
+    assert one_layer["reason"] == ONE_LAYER == "there is one layer, and no pair of heads of different layers"
     pairs = [divergences(1, 5).divergence[a, b] for a, b in combinations(range(5), 2)]
-    assert one_layer.within == pytest.approx(np.mean(pairs))
+    assert one_layer["within"] == pytest.approx(np.mean(pairs))
     one_head = layer_effect(divergences(5, 1))
-    assert one_head.reason == ONE_HEAD == "each layer has one head, and no pair of heads is of one layer"
-    assert one_head.between > 0
-    assert np.isnan([one_layer.between, one_head.within]).all()
+    assert one_head["reason"] == ONE_HEAD == "each layer has one head, and no pair of heads is of one layer"
+    assert one_head["between"] > 0
+    assert np.isnan([one_layer["between"], one_head["within"]]).all()
     for found in (one_layer, one_head):
-        assert np.isnan([found.effect, found.low, found.high, found.p]).all()
-        assert found.n == 12 * ROWS
+        assert np.isnan([found["effect"], found["ci_low"], found["ci_high"], found["p"]]).all()
+        assert found["n_rows"] == 12 * ROWS
 
 
 def test_fewer_than_ten_documents_have_a_p_but_no_interval():
     found = layer_effect(divergences(3, 4, groups=9, layered=0.4), permutations=99)
-    assert np.isnan([found.low, found.high]).all()
-    assert found.p == pytest.approx(0.01)
+    assert np.isnan([found["ci_low"], found["ci_high"]]).all()
+    assert found["p"] == pytest.approx(0.01)

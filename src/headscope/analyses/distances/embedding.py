@@ -1,7 +1,5 @@
 """Metric multidimensional scaling: heads as points in the plane at distances close to their divergences."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,23 +8,10 @@ MOST_RESTARTED = 400
 """With more heads only the classical start is tried, which was as good as 16 random ones on 72 heads."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Embedding:
-    """Heads as points (paper section 6, figure 6).
-
-    Attributes:
-        x, y: coordinates in nats, `[head]`, centered, with the longer axis along x.
-        stress: Kruskal's stress-1, the root of the sum of squared errors over the sum of squared distances in the
-            plane; 0 is exact, 0.1 fair, 0.2 poor.
-    """
-
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    stress: float
-
-
-def embed(divergence: NDArray[np.float64], *, seed: int = 0, restarts: int = RESTARTS) -> Embedding:
-    """Embed heads in the plane by metric scaling of their divergences (scikit-learn's SMACOF).
+def embed(
+    divergence: NDArray[np.float64], *, seed: int = 0, restarts: int = RESTARTS
+) -> tuple[NDArray[np.float64], float]:
+    """Embed heads in the plane by metric scaling of their divergences (scikit-learn's SMACOF; section 6, figure 6).
 
     It starts from the classical solution and from random points, and keeps the result with the least stress.
 
@@ -34,13 +19,18 @@ def embed(divergence: NDArray[np.float64], *, seed: int = 0, restarts: int = RES
         divergence: in nats, symmetric with a zero diagonal, `[head, head]`.
         seed: of the random starts.
         restarts: number of random starts.
+
+    Returns:
+        The heads' coordinates in nats, `[head, 2]`, centered, with the longer axis along x; and Kruskal's stress-1,
+        the root of the sum of squared errors over the sum of squared distances in the plane: 0 is exact, 0.1 fair,
+        0.2 poor.
     """
     from sklearn.manifold import MDS
 
     heads = len(divergence)
     if heads < 2 or not divergence.any():
         # All heads are at one point, without error.
-        return Embedding(x=np.zeros(heads), y=np.zeros(heads), stress=0.0)
+        return np.zeros((heads, 2)), 0.0
     best, least = np.zeros((heads, 2)), np.inf
     for init, starts in (("classical_mds", 1), ("random", restarts if heads <= MOST_RESTARTED else 0)):
         if starts < 1:
@@ -60,7 +50,7 @@ def embed(divergence: NDArray[np.float64], *, seed: int = 0, restarts: int = RES
         if scaling.stress_ < least - 1e-9:
             best, least = points, float(scaling.stress_)
     turned = _turned(best)
-    return Embedding(x=turned[:, 0], y=turned[:, 1], stress=stress_of(turned, divergence))
+    return turned, stress_of(turned, divergence)
 
 
 def stress_of(points: NDArray[np.float64], divergence: NDArray[np.float64]) -> float:

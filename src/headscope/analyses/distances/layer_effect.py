@@ -1,6 +1,6 @@
 """The layer effect: whether heads of a layer are more alike than heads of different layers, with a test."""
 
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,37 +14,17 @@ ONE_LAYER = "there is one layer, and no pair of heads of different layers"
 ONE_HEAD = "each layer has one head, and no pair of heads is of one layer"
 
 
-@dataclass(frozen=True, kw_only=True)
-class LayerEffect:
-    """Mean divergences within and between layers, in nats; NaN where there is no such pair.
-
-    Attributes:
-        within: mean over pairs of heads of one layer.
-        between: mean over pairs of heads of different layers.
-        effect: between minus within; above 0 where heads of a layer are more alike.
-        low, high: its 95% interval over documents; NaN with fewer than 10.
-        p: of a permutation test over the heads' layers.
-        n: number of rows of attention in the means.
-        reason: why the effect is undefined; None where it is defined.
-    """
-
-    within: float
-    between: float
-    effect: float
-    low: float
-    high: float
-    p: float
-    n: int
-    reason: str | None
-
-
-def layer_effect(result: DivergenceResult, *, permutations: int = PERMUTATIONS, seed: int = 0) -> LayerEffect:
+def layer_effect(result: DivergenceResult, *, permutations: int = PERMUTATIONS, seed: int = 0) -> dict[str, Any]:
     """Compare heads of a layer with heads of different layers (paper section 6).
 
     Args:
         result: divergences with their sums by group of documents.
         permutations: number of permutations of the heads' layer labels.
         seed: of the permutations.
+
+    Returns:
+        Columns of `layer_effect.parquet`, in nats; NaN where there is no such pair of heads, the interval's ends also
+        with fewer than 10 documents.
     """
     a, b = np.triu_indices(len(result.divergence), k=1)
     same = result.layer_of[a] == result.layer_of[b]
@@ -52,24 +32,15 @@ def layer_effect(result: DivergenceResult, *, permutations: int = PERMUTATIONS, 
     within = float(apart[same].mean()) if same.any() else np.nan
     between = float(apart[~same].mean()) if not same.all() else np.nan
     reason = ONE_LAYER if result.layers == 1 else ONE_HEAD if result.heads == 1 else None
+    means = {"within": within, "between": between, "n_rows": result.n, "reason": reason}
     if reason is not None:
-        return LayerEffect(
-            within=within, between=between, effect=np.nan, low=np.nan, high=np.nan, p=np.nan, n=result.n,
-            reason=reason,
-        )  # fmt: skip
+        return means | dict.fromkeys(("effect", "ci_low", "ci_high", "p"), np.nan)
     by_group = result.group_sums[:, a, b]
     gaps = by_group[:, ~same].mean(1) - by_group[:, same].mean(1)
     interval = ratio_interval(gaps, result.group_rows, scale="real", documents=result.documents)
-    return LayerEffect(
-        within=within,
-        between=between,
-        effect=between - within,
-        low=float(interval.low),
-        high=float(interval.high),
-        p=permutation_p(result.divergence, result.layers, permutations=permutations, seed=seed),
-        n=result.n,
-        reason=None,
-    )
+    p = permutation_p(result.divergence, result.layers, permutations=permutations, seed=seed)
+    ends = {"ci_low": float(interval.low), "ci_high": float(interval.high)}
+    return {**means, "effect": between - within, **ends, "p": p}
 
 
 def permutation_p(

@@ -25,13 +25,7 @@ def check(path: Path) -> None:
 
 
 def write(results: Mapping[str, StageResult], path: Path) -> list[str]:
-    """Write the array of each kind; return the lines to print."""
-    files = write_matrices(results["distances"], results["map"], path)
-    return [f"matrix: {file} ({heads} x {heads})" for file, heads in files]
-
-
-def write_matrices(distances: StageResult, mapped: StageResult, path: Path) -> list[tuple[Path, int]]:
-    """Write the divergences of each kind as a `.npy` array, `[head, head]`; return the files and their heads.
+    """Write the divergences of each kind as a `.npy` array, `[head, head]`; return the lines to print.
 
     A model with one kind of attention writes `path` itself; with several, `NAME-KIND.npy` beside it.
     """
@@ -40,16 +34,15 @@ def write_matrices(distances: StageResult, mapped: StageResult, path: Path) -> l
     from headscope.analyses.distances.pair_table import matrix_of
     from headscope.storage.lock import placed
 
-    head_table = mapped.tables["head_map"]
+    pairs, head_table = results["distances"].tables["head_distances"], results["map"].tables["head_map"]
     kinds = list(dict.fromkeys(head_table["kind"]))
-    files = []
+    lines = []
     for kind in kinds:
-        heads_of_kind = head_table[head_table["kind"] == kind].sort_values(["layer", "head"])
-        heads = list(zip(heads_of_kind["layer"].tolist(), heads_of_kind["head"].tolist(), strict=True))
-        array = matrix_of(distances.tables["head_distances"], heads, kind=kind)
+        heads = head_table[head_table["kind"] == kind].sort_values(["layer", "head"])
+        array = matrix_of(pairs, heads[["layer", "head"]].to_numpy(), kind=kind)
         target = path if len(kinds) == 1 else path.with_name(f"{path.stem}-{kind}.npy")
         # numpy would add .npy to a name, but not to an open file.
         with placed(target, replace=True) as temporary, temporary.open("wb") as file:
             np.save(file, array)
-        files.append((target, len(heads)))
-    return files
+        lines.append(f"matrix: {target} ({len(heads)} x {len(heads)})")
+    return lines

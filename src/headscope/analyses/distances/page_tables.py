@@ -79,7 +79,7 @@ def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Ki
 def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Kind) -> Html:
     """Return every head's coordinates on the map, its cluster, and its nearest head, folded."""
     ordered = heads.sort_values(["layer", "head"]).reset_index(drop=True)
-    names = [(int(layer), int(head)) for layer, head in ordered[["layer", "head"]].to_numpy()]
+    names = ordered[["layer", "head"]].to_numpy()
     apart = matrix_of(pairs, names, kind=kind.name)
     np.fill_diagonal(apart, np.nan)
     body = []

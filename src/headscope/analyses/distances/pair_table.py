@@ -1,6 +1,7 @@
 """Distances between heads as a tidy table of pairs, and the conversion of the table to a matrix."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -42,7 +43,7 @@ def pair_table(results: Sequence[DivergenceResult]) -> pd.DataFrame:
 
 
 def matrix_of(
-    pairs: pd.DataFrame, heads: Sequence[tuple[int, int]], *, kind: str, column: str = "divergence"
+    pairs: pd.DataFrame, heads: Sequence[tuple[int, int]] | NDArray[Any], *, kind: str, column: str = "divergence"
 ) -> NDArray[np.float64]:
     """Return a column of the table of pairs as a symmetric matrix with a zero diagonal, `[head, head]`.
 

@@ -1,7 +1,5 @@
 """The stability of clusters over resampled documents."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -14,23 +12,9 @@ STABLE = 0.75
 """A cluster with a mean Jaccard index below this is unstable (Hennig 2007), and no sentence names it."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stability:
-    """The stability of clusters over resampled documents; all NaN where there are fewer than 10 documents.
-
-    Attributes:
-        jaccard: for each cluster the mean over resamples of its Jaccard index with the most similar cluster, and its
-            2.5 and 97.5 percentiles, `[3, cluster]`.
-        adjusted_rand: mean and percentiles of the adjusted Rand index of the whole partition, `[3]`.
-        resamples: number of resamples; 0 where there are too few documents.
-    """
-
-    jaccard: NDArray[np.float64]
-    adjusted_rand: NDArray[np.float64]
-    resamples: int
-
-
-def stability(result: DivergenceResult, clusters: Clusters, *, resamples: int = RESAMPLES, seed: int = 0) -> Stability:
+def stability(
+    result: DivergenceResult, clusters: Clusters, *, resamples: int = RESAMPLES, seed: int = 0
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Resample groups of documents, cluster the heads again into the same number of clusters, and compare.
 
     Args:
@@ -38,19 +22,22 @@ def stability(result: DivergenceResult, clusters: Clusters, *, resamples: int = 
         clusters: of the divergences of all documents.
         resamples: number of resamples.
         seed: of the resamples.
+
+    Returns:
+        For each cluster the mean over resamples of its Jaccard index with the most similar cluster, and its 2.5 and
+        97.5 percentiles, `[3, cluster]`; and the same of the adjusted Rand index of the whole partition, `[3]`. All
+        are NaN where there are fewer than 10 documents, or one cluster.
     """
     groups = len(result.group_rows)
     if result.documents < FEWEST_DOCUMENTS or clusters.number < 2:
-        return Stability(jaccard=np.full((3, clusters.number), np.nan), adjusted_rand=np.full(3, np.nan), resamples=0)
+        return np.full((3, clusters.number), np.nan), np.full(3, np.nan)
     overlaps, agreements = np.empty((resamples, clusters.number)), np.empty(resamples)
     # One draw fewer than groups, so that resamples vary as new documents would (Rao and Wu 1988).
     draws = resampling_weights(groups, draws=groups - 1, resamples=resamples, seed=seed)
     for index, counts in enumerate(draws):
         both = shared(clusters.labels, cut(tree_of(result.resampled(counts)), clusters.number))
         overlaps[index], agreements[index] = best_jaccard(both), adjusted_rand(both)
-    return Stability(
-        jaccard=_mean_and_percentiles(overlaps), adjusted_rand=_mean_and_percentiles(agreements), resamples=resamples
-    )
+    return _mean_and_percentiles(overlaps), _mean_and_percentiles(agreements)
 
 
 def shared(labels: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.float64]:

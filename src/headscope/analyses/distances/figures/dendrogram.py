@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from headscope.analyses.distances.clusters import Clusters, cluster
+from headscope.analyses.distances.figures.plane import heads_of_kind
 from headscope.analyses.distances.pair_table import matrix_of
 from headscope.attention.head_id import head_label
 from headscope.figures.axes import say_absent
@@ -48,21 +49,16 @@ def dendrogram(
     Raises:
         ValueError: the tables have no head of this kind.
     """
-    heads = table[table["kind"] == kind].sort_values(["layer", "head"]).reset_index(drop=True)
-    if heads.empty:
-        present = ", ".join(str(name) for name in table["kind"].unique()) or "none"
-        raise ValueError(f"Expected {kind} heads for a tree, got {present}; give a kind that the table has.")
-    leaves = [(int(layer), int(head)) for layer, head in heads[["layer", "head"]].to_numpy()]
+    heads = heads_of_kind(table, kind, where="for a tree")
     each = LINE_HEIGHT if paper_width() is None else PAPER_LINE
     most = MOST_LABELED if paper_width() is None else int((PAGE_INCHES - 1.2) / PAPER_LINE)
-    lines = min(len(leaves), most)
-    ax = new_figure(WIDTH, 0.8 + each * lines).subplots()
-    if len(leaves) < 2:
+    ax = new_figure(WIDTH, 0.8 + each * min(len(heads), most)).subplots()
+    if len(heads) < 2:
         say_absent(ax, "A tree needs two heads.")
         return figure_of(ax)
-    clusters = cluster(matrix_of(pairs, leaves, kind=kind))
+    clusters = cluster(matrix_of(pairs, heads[["layer", "head"]].to_numpy(), kind=kind))
     _branches(ax, clusters)
-    _leaves(ax, heads, clusters, kind, named=len(leaves) <= most)
+    _leaves(ax, heads, clusters, kind, named=len(heads) <= most)
     _key(ax, heads, names or {})
     _cut(ax, clusters)
     return figure_of(ax)

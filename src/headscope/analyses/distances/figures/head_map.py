@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from headscope.analyses.distances.figures.plane import SIDE, Plane, height_of, lay_out
+from headscope.analyses.distances.figures.plane import SIDE, Plane, heads_of_kind, height_of, lay_out
 from headscope.attention.head_id import head_anchor, head_label
 from headscope.figures.axes import say_absent
 from headscope.figures.finders import EDGE_COLOR, finder_name, marked, worn
@@ -54,7 +54,7 @@ def head_map(
     Raises:
         ValueError: the table has no head of this kind.
     """
-    heads = _heads(table, kind)
+    heads = heads_of_kind(table, kind, where="on the map")
     columns = across(len(COLORINGS), each=2.9)
     lines = len(COLORINGS) // columns
     below = 0.0 if stress is None else 0.25 * lines
@@ -90,7 +90,7 @@ def map_panel(
     """
     if coloring not in COLORINGS:
         raise ValueError(f"Expected a coloring by role or layer, got {coloring!r}; choose one of them.")
-    heads = _heads(table, kind)
+    heads = heads_of_kind(table, kind, where="on the map")
     ax = ax or new_figure(SIDE, height_of(heads) + 0.45).subplots()
     ax.set_title(f"By {coloring}")
     if coloring == "role" and heads["role"].isna().all():
@@ -102,14 +102,6 @@ def map_panel(
     else:
         _by_layer(ax, heads, kind, plane)
     return figure_of(ax)
-
-
-def _heads(table: pd.DataFrame, kind: str) -> pd.DataFrame:
-    heads = table[table["kind"] == kind]
-    if heads.empty:
-        present = ", ".join(str(name) for name in table["kind"].unique()) or "none"
-        raise ValueError(f"Expected {kind} heads on the map, got {present}; give a kind that the table has.")
-    return heads.sort_values(["layer", "head"]).reset_index(drop=True)
 
 
 def _by_role(ax: Axes, heads: pd.DataFrame, kind: str, plane: Plane, names: dict[str, str]) -> None:

@@ -18,6 +18,19 @@ SIDE = 4.3
 _POINTS = 72.0
 
 
+def heads_of_kind(table: pd.DataFrame, kind: str, *, where: str) -> pd.DataFrame:
+    """Return the rows of `tables/head_map.parquet` of one kind, by layer and head.
+
+    Raises:
+        ValueError: the table has no head of this kind; `where` ends what was expected.
+    """
+    heads = table[table["kind"] == kind]
+    if heads.empty:
+        present = ", ".join(str(name) for name in table["kind"].unique()) or "none"
+        raise ValueError(f"Expected {kind} heads {where}, got {present}; give a kind that the table has.")
+    return heads.sort_values(["layer", "head"]).reset_index(drop=True)
+
+
 def side() -> float:
     """Return the width of a panel in inches; on paper there are two, side by side or one above the other."""
     return panel_inches(across(2, each=2.9), free=SIDE) - (0.1 if paper_width() else 0.0)

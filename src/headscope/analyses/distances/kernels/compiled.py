@@ -66,24 +66,12 @@ class _Segment:
     def add(self, group: int, scratch: Scratch) -> None:
         first = group * LANES
         total = self.heads * len(self.layers)
-        self.program(
-            self.addresses,
-            self.strides,
-            total,
-            self.heads,
-            partners(total),
-            first,
-            min(LANES, self.rows - first),
-            self.keys,
-            1 - SMOOTHING,
-            floor_of(self.keys),
-            self.fit,
-            scratch.features,
-            scratch.sums,
-            scratch.corner,
-            self.sums[group, 0],
-            self.sums[group, 1],
-        )
+        heads = (total, self.heads, partners(total))
+        rows = (first, min(LANES, self.rows - first))
+        smoothing = (1 - SMOOTHING, floor_of(self.keys))
+        memory = (scratch.features, scratch.sums, scratch.corner)
+        layers = (self.addresses, self.strides)
+        self.program(*layers, *heads, *rows, self.keys, *smoothing, self.fit, *memory, *self.sums[group])
 
     def pairs(self) -> NDArray[np.float64]:
         """Return sums and sums of squares over rows, `[2, pair]`; groups are added in a fixed order."""

@@ -32,22 +32,11 @@ _FLOATS, _DOUBLES, _INDICES = (
     np.ctypeslib.ndpointer(kind, flags="C_CONTIGUOUS") for kind in (np.float32, np.float64, np.int64)
 )
 _KINDS: dict[str, tuple[Any, Any]] = {
-    "layers": (INDEX.as_pointer(), _INDICES),
-    "strides": (INDEX.as_pointer(), _INDICES),
-    "total": (INDEX, ctypes.c_int64),
-    "heads": (INDEX, ctypes.c_int64),
-    "paired": (INDEX, ctypes.c_int64),
-    "first": (INDEX, ctypes.c_int64),
-    "rows": (INDEX, ctypes.c_int64),
-    "keys": (INDEX, ctypes.c_int64),
-    "scale": (FLOAT, ctypes.c_float),
-    "least": (FLOAT, ctypes.c_float),
-    "fit": (FLOAT.as_pointer(), _FLOATS),
-    "features": (FLOAT.as_pointer(), _FLOATS),
-    "sums": (FLOAT.as_pointer(), _FLOATS),
-    "corner": (FLOAT.as_pointer(), _FLOATS),
-    "values": (DOUBLE.as_pointer(), _DOUBLES),
-    "squares": (DOUBLE.as_pointer(), _DOUBLES),
+    **dict.fromkeys(("layers", "strides"), (INDEX.as_pointer(), _INDICES)),
+    **dict.fromkeys(("total", "heads", "paired", "first", "rows", "keys"), (INDEX, ctypes.c_int64)),
+    **dict.fromkeys(("scale", "least"), (FLOAT, ctypes.c_float)),
+    **dict.fromkeys(("fit", "features", "sums", "corner"), (FLOAT.as_pointer(), _FLOATS)),
+    **dict.fromkeys(("values", "squares"), (DOUBLE.as_pointer(), _DOUBLES)),
 }
 
 
@@ -174,15 +163,6 @@ def _add_all_pairs(build: Any, arguments: dict[str, Any], number: Any) -> None:
         with count(build, end, start=block) as head:
             other = build.srem(build.add(build.add(head, run), INDEX(1)), total)
             position = build.mul(build.add(build.mul(head, paired), run), INDEX(LANES))
-            head_start, partner_start = (build.mul(index, INDEX(_PITCH)) for index in (head, other))
-            add_pairs(
-                build,
-                arguments["features"],
-                head_start,
-                partner_start,
-                _PITCH,
-                number,
-                arguments["fit"],
-                arguments["sums"],
-                position,
-            )
+            starts = (build.mul(index, INDEX(_PITCH)) for index in (head, other))
+            sums = arguments["sums"], position
+            add_pairs(build, arguments["features"], *starts, _PITCH, number, arguments["fit"], *sums)
