@@ -1,11 +1,14 @@
 """The result of one stage of a run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
+from headscope.counted import count
 from headscope.statistics.sums.kept import State
 
 
@@ -28,6 +31,24 @@ class StageResult:
     notes: tuple[str, ...] = ()
     state: State = field(default_factory=dict)
     seconds: float = 0.0
+
+
+def notes_on_left_out(
+    rows_of_kinds: Mapping[str, NDArray[np.int64]], measured: str, *, where: str = ""
+) -> Iterator[str]:
+    """Yield a note on each kind of attention with rows of which heads write nothing, and which are left out.
+
+    Args:
+        rows_of_kinds: how many such rows each head has, by kind.
+        measured: what they are left out of.
+        where: names the rows: `over shuffled words`; empty for all rows of the text.
+    """
+    for kind, rows in rows_of_kinds.items():
+        if number := int(rows.sum()):
+            heads = f"{kind} heads {where}".rstrip()
+            yield (
+                f"of {count(number, 'row')} of {heads} nothing at all is written; they are left out of the {measured}"
+            )
 
 
 def notes_on(subject: str, *notes: str | None) -> tuple[str, ...]:

@@ -7,10 +7,11 @@ import torch
 
 from headscope.analyses.norms.accumulator import NormAccumulator
 from headscope.analyses.stage_result import StageResult
-from headscope.analyses.stats.by_norm import UNKNOWN, by_norm, norm_finding, norm_on_cards, norm_table
+from headscope.analyses.stats.by_norm import UNKNOWN, norm_finding, norm_on_cards, norm_table
 from headscope.analyses.stats.in_terminal import render_results
 from headscope.analyses.stats.layout import stats_table
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
+from headscope.analyses.stats.norm_roles import roles_by_norm
 from headscope.analyses.stats.section import roles_section
 from headscope.attention.model.examination import examine
 from headscope.attention.model.model_source import ModelSource
@@ -142,7 +143,7 @@ def test_rows_of_which_nothing_is_written_are_left_out_and_counted(path):
     assert rows[1, 1] == sum(map(len, SEGMENTS))
     assert rows.sum() == rows[1, 1]
     # It has a role by its weights alone.
-    assert (2, 2) not in {(one.layer, one.head) for one in by_norm(table)}
+    assert (2, 2) not in {(one.layer, one.head) for one in roles_by_norm(table).itertuples()}
     assert (2, 2) in set(roles(table)[["layer", "head"]].itertuples(index=False, name=None))
 
 
@@ -157,7 +158,7 @@ def test_a_model_outside_the_interface_has_weights_alone():
     model, known = tiny_model("bloom"), vocabulary(has_cls=False)
     table = stats_table(measured(model, known).compute())
     assert set(table["measure"]) == {"weight"}
-    assert by_norm(table) == []
+    assert roles_by_norm(table).empty
 
 
 def with_norms(made, *, moved):
@@ -181,7 +182,7 @@ def test_heads_whose_role_is_another_are_named_everywhere():
     # Readers of before see the weights alone.
     pd.testing.assert_frame_equal(run.stats, made.stats)
     assert roles(run.tables["stats"]).equals(named)
-    (other,) = [one for one in by_norm(run.tables["stats"]) if one.differs]
+    (other,) = [one for one in roles_by_norm(run.tables["stats"]).itertuples() if one.role != one.role_by_norm]
     assert (other.layer, other.head, other.role, other.norm) == (layer, head, role, 0.01)
     assert other.weight > 0.5
     label = context.words.roles

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from headscope.analyses.behaviors.sums.accumulator import BehaviorAccumulator
 from headscope.analyses.behaviors.sums.norm_accumulator import NormBehaviorAccumulator
-from headscope.counted import count
+from headscope.analyses.stage_result import notes_on_left_out
 
 
 def norm_notes(sums: BehaviorAccumulator, *, where: str = "") -> Iterator[str]:
@@ -21,9 +21,4 @@ def norm_notes(sums: BehaviorAccumulator, *, where: str = "") -> Iterator[str]:
             f"{kind} heads are measured by where they look alone, for no linear map takes their attention's output as "
             "it is"
         )
-    for kind, rows in sums.left_out.items():
-        if number := int(rows.sum()):
-            yield (
-                f"of {count(number, 'row')} of {kind} heads {f'{where} ' if where else ''}nothing at all is written; "
-                "they are left out of the behaviors by what heads write"
-            )
+    yield from notes_on_left_out(sums.left_out, "behaviors by what heads write", where=where)

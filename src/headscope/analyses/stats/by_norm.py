@@ -1,106 +1,46 @@
-"""Heads' roles by norm-weighted attention (Kobayashi et al. 2020), beside their roles by attention weights."""
+"""What is said of heads whose role by norm-weighted attention is another than by attention weights."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
 
 import pandas as pd
 
+from headscope.analyses.stats.norm_roles import roles_by_norm
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, continued, listed, numbered, sentence
 from headscope.report_kit.numbers import amount, table_number
 from headscope.report_kit.tables.page_rows import Table, unit
 from headscope.report_kit.words import Words, capital, count
-from headscope.statistics.measures import NORM, WEIGHT, of_measure
-from headscope.statistics.role_catalog import ROLES
-from headscope.statistics.roles import roles
 from headscope.study.study import Study
 
 UNKNOWN = (
     "What heads write in these places is not known here (saved maps hold no values, or no linear map takes the "
     "attention’s output as it is), so their roles are by weights alone."
 )
-_HEAD = ["kind", "layer", "head"]
-
-
-@dataclass(frozen=True)
-class ByNorm:
-    """One head's role by attention weights and by norm-weighted attention.
-
-    Attributes:
-        kind, layer, head: of the head; layer and head from 1.
-        role: by attention weights.
-        role_by_norm: the role by norm-weighted attention.
-        statistic: that `role` rests on, or else `role_by_norm`; empty where neither rests on one.
-        weight: the statistic of the attention weights.
-        norm: the statistic of norm-weighted attention.
-    """
-
-    kind: str
-    layer: int
-    head: int
-    role: str
-    role_by_norm: str
-    statistic: str
-    weight: float
-    norm: float
-
-    @property
-    def differs(self) -> bool:
-        """Whether the two roles differ."""
-        return self.role != self.role_by_norm
-
-
-def by_norm(stats: pd.DataFrame) -> list[ByNorm]:
-    """Return the roles of every head whose norm-weighted attention is known, by layer and head.
-
-    Args:
-        stats: the table `stats.parquet`, of both measures.
-    """
-    stats_by_norm = of_measure(stats, NORM)
-    known = stats_by_norm[stats_by_norm["head"].notna() & (stats_by_norm["n_inputs"] > 0)]
-    if known.empty:
-        return []
-    heads = {tuple(head) for head in known[_HEAD].itertuples(index=False)}
-    values = {
-        measure: of_measure(stats, measure).set_index([*_HEAD, "statistic"])["value"].to_dict()
-        for measure in (WEIGHT, NORM)
-    }
-    both = roles(stats).merge(roles(stats, measure=NORM), on=_HEAD, suffixes=("", "_written"))
-    return [row for row in _rows(both, values) if (row.kind, row.layer, row.head) in heads]
-
-
-def _rows(both: pd.DataFrame, values: Mapping[str, Mapping[Any, float]]) -> Iterator[ByNorm]:
-    for row in both.to_dict("records"):
-        head = (row["kind"], int(row["layer"]), int(row["head"]))
-        statistic = ROLES[row["role"]].statistic or ROLES[row["role_written"]].statistic
-        weight, norm = (float(values[measure].get((*head, statistic), float("nan"))) for measure in (WEIGHT, NORM))
-        yield ByNorm(*head, row["role"], row["role_written"], statistic, weight, norm)
 
 
 def norm_finding(run: Study, kind: Kind, words: Words) -> Iterator[Sentence]:
     """Say which heads have another role by norm-weighted attention; nothing where that is not known."""
     rows = _of(run, kind)
-    changed = [row for row in rows if row.differs]
-    if rows and not changed:
-        same = f"all {len(rows):,} {kind.noun}s have the same role in norm-weighted attention."
-        yield sentence("roles", same)
-    if not changed:
+    changed = _changed(rows)
+    if changed.empty:
+        if len(rows):
+            same = f"all {len(rows):,} {kind.noun}s have the same role in norm-weighted attention."
+            yield sentence("roles", same)
         return
     verb = "has" if len(changed) == 1 else "have"
     whole = f"{len(changed):,} of {count(len(rows), kind.noun)}"
     yield sentence("roles", f"{whole} {verb} another role in norm-weighted attention.")
     # The most frequent change is named.
-    changes = Counter((row.role, row.role_by_norm) for row in changed)
+    changes = Counter(zip(changed["role"], changed["role_by_norm"], strict=True))
     (before, after), most = changes.most_common(1)[0]
-    heads = [row for row in changed if (row.role, row.role_by_norm) == (before, after)]
+    heads = changed[(changed["role"] == before) & (changed["role_by_norm"] == after)]
     often = "" if most == len(changed) else "most often "
     roles_changed = f"the role changes from {words.roles[before]} to {words.roles[after]}"
     text = f"{often}{roles_changed}, in {count(most, kind.noun)}: "
-    refs = (numbered(row.kind, row.layer, row.head) for row in heads)
+    refs = (numbered(kind.name, row.layer, row.head) for row in heads.itertuples())
     yield continued("roles", text, *listed(refs), ".")
 
 
@@ -116,8 +56,7 @@ def norm_table(run: Study, kinds: tuple[Kind, ...], words: Words) -> Table | Non
             table_number(row.norm, row.statistic),
         )
         for kind in kinds
-        for row in _of(run, kind)
-        if row.differs
+        for row in _changed(_of(run, kind)).itertuples()
     ]
     if not rows:
         return None
@@ -134,10 +73,10 @@ def norm_table(run: Study, kinds: tuple[Kind, ...], words: Words) -> Table | Non
 def norm_on_cards(run: Study, kind: Kind, words: Words) -> list[str | None] | None:
     """Return a line for each head's card, in head order; None where nothing is known of the kind."""
     rows = _of(run, kind)
-    if not rows:
+    if rows.empty:
         return None
     lines: list[str | None] = [None] * kind.size
-    for row in rows:
+    for row in rows.itertuples():
         line = f"By what it writes: {words.roles[row.role_by_norm]}"
         if row.statistic:
             line += (
@@ -148,6 +87,11 @@ def norm_on_cards(run: Study, kind: Kind, words: Words) -> list[str | None] | No
     return lines
 
 
-def _of(run: Study, kind: Kind) -> list[ByNorm]:
+def _of(run: Study, kind: Kind) -> pd.DataFrame:
     table = run.tables.get("stats")
-    return [] if table is None else by_norm(table[table["kind"] == kind.name])
+    return pd.DataFrame() if table is None else roles_by_norm(table[table["kind"] == kind.name])
+
+
+def _changed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the heads whose two roles differ."""
+    return rows[rows["role"] != rows["role_by_norm"]] if len(rows) else rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from headscope.report_kit.kinds import Kind, kinds_of
@@ -69,14 +70,10 @@ def attention_by_layer(run: Study) -> PaperTable | None:
 
 def _role_rows(kind: Kind, words: Words) -> list[dict[str, object]]:
     rows: list[dict[str, object]] = []
+    places = list(np.ndindex(kind.layers, kind.heads_per_layer))
     for name in SHOWN:
         statistic = ROLES[name].statistic
-        heads = [
-            (layer, head)
-            for layer in range(1, kind.layers + 1)
-            for head in range(1, kind.heads_per_layer + 1)
-            if kind.role(layer, head) == name
-        ]
+        heads = [(layer + 1, head + 1) for layer, head in places if kind.role(layer + 1, head + 1) == name]
         if not heads:
             continue
         share = bool(statistic) and is_share(statistic)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from headscope.analyses.stage_result import StageResult
-from headscope.analyses.stats.by_norm import by_norm
+from headscope.analyses.stats.norm_roles import roles_by_norm
 from headscope.attention.head_id import head_label, kind_prefixes
 from headscope.report_kit.numbers import HYPHEN, table_number
 from headscope.report_kit.tables.terminal import Grid
@@ -18,7 +18,7 @@ from headscope.statistics.statistic_catalog import STATISTICS
 def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield a row for each head: every mean over all rows, in percent of attention or nats, and the role."""
     stats = of_measure(result.tables["stats"])
-    roles_by_norm = {(head.kind, head.layer, head.head): head for head in by_norm(result.tables["stats"])}
+    by_norm = roles_by_norm(result.tables["stats"]).set_index(["kind", "layer", "head"])["role_by_norm"].to_dict()
     wide = stats[stats["head"].notna()].pivot_table(
         index=["kind", "layer", "head"], columns="statistic", values="value", sort=False, dropna=False
     )
@@ -36,13 +36,13 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         cells = [
             table_number(row.get(statistic.name, float("nan")), statistic.name, missing=HYPHEN) for statistic in columns
         ]
-        by_norms = roles_by_norm.get((row["kind"], row["layer"], row["head"]))
-        other_role = by_norms.role_by_norm if by_norms is not None and by_norms.differs else "-"
-        lines.append([label, *cells, row["role"], *([other_role] if roles_by_norm else [])])
+        role_by_norm = by_norm.get((row["kind"], row["layer"], row["head"]), row["role"])
+        other_role = "-" if role_by_norm == row["role"] else role_by_norm
+        lines.append([label, *cells, row["role"], *([other_role] if by_norm else [])])
     titles = {statistic: statistic.heading or statistic.name for statistic in columns}
-    roles_shown = ("role", "by norm") if roles_by_norm else ("role",)
+    roles_shown = ("role", "by norm") if by_norm else ("role",)
     yield Grid(("head", *titles.values(), *roles_shown), lines, words=roles_shown)
     nats = [f"{title} in nats" for statistic, title in titles.items() if statistic.unit is Unit.NATS]
     explained = [f"{title}: {statistic.heading_says}" for statistic, title in titles.items() if statistic.heading_says]
-    norms = ["by norm: the role by what it writes, where that is another"] if roles_by_norm else []
+    norms = ["by norm: the role by what it writes, where that is another"] if by_norm else []
     yield "; ".join(["percent of attention", *nats, *explained, *norms])

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 import pandas as pd
 
 from headscope.analyses.measurement import Measurement
-from headscope.analyses.stage_result import StageResult, notes_on
+from headscope.analyses.stage_result import StageResult, notes_on, notes_on_left_out
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.layout import stats_table
 from headscope.analyses.stats.norm_accumulator import NormStatsAccumulator
 from headscope.analyses.stats.stats_differences import stats_differences
-from headscope.counted import count
 from headscope.examples.collector import ExampleCollector, examples_table
 from headscope.examples.example_inputs import example_tokens
 from headscope.examples.example_tables import TOP_EXAMPLES
@@ -42,6 +41,8 @@ class StatsMeasurement(Measurement[Run]):
         named = roles(of_heads)
         collector = collect(self.run.example_source, ExampleCollector)
         examples = examples_table(collector.maps, of_heads, named, names=self.run.names)
+        rows_left_out = stats.left_out if isinstance(stats, NormStatsAccumulator) else {}
+        left_out = notes_on_left_out(rows_left_out, "statistics of what heads write")
         return StageResult(
             name="stats",
             tables={
@@ -50,19 +51,9 @@ class StatsMeasurement(Measurement[Run]):
                 "examples": examples,
                 "top_examples": top_examples_table(self.run, top_examples, named),
             },
-            notes=notes_on("stats", *_left_out(stats)),
+            notes=notes_on("stats", *left_out),
             state={**stats.state(), **top_examples.state()},
         )
-
-
-def _left_out(sums: StatsAccumulator) -> Iterator[str]:
-    if isinstance(sums, NormStatsAccumulator):
-        for kind, rows in sums.left_out.items():
-            if number := int(rows.sum()):
-                yield (
-                    f"of {count(number, 'row')} of {kind} heads nothing at all is written; they are left out of the "
-                    "statistics of what heads write"
-                )
 
 
 def top_examples_table(run: Run, top_examples: TopExampleAccumulator, named: pd.DataFrame) -> pd.DataFrame:

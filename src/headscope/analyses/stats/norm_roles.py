@@ -1,22 +1,43 @@
-"""A column of `study.heads`: the role of each head by norm-weighted attention."""
+"""The roles of heads by norm-weighted attention (Kobayashi et al. 2020), beside those by attention weights."""
 
 from collections.abc import Callable
 
 import pandas as pd
 
-from headscope.statistics.measures import NORM, of_measure
+from headscope.statistics.measures import NORM, WEIGHT, of_measure
+from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import roles
 
-_PLACE = ["kind", "layer", "head"]
+_HEAD = ["kind", "layer", "head"]
+
+
+def roles_by_norm(stats: pd.DataFrame) -> pd.DataFrame:
+    """Return both roles of every head whose norm-weighted attention is known, by layer and head.
+
+    Args:
+        stats: the table `stats.parquet`, of both measures.
+
+    Returns:
+        Columns `kind layer head`, `role` by weights and `role_by_norm`; `statistic`, that `role` rests on, or else
+        `role_by_norm`, empty where neither rests on one; and its value by `weight` and by `norm`.
+    """
+    by_norm = of_measure(stats, NORM)
+    known = by_norm.loc[by_norm["head"].notna() & (by_norm["n_inputs"] > 0), _HEAD].drop_duplicates()
+    both = roles(stats).merge(roles(stats, measure=NORM), on=_HEAD, suffixes=("", "_by_norm"))
+    both = both.merge(known.astype({"layer": "int64", "head": "int64"}), on=_HEAD)
+    names = zip(both["role"], both["role_by_norm"], strict=True)
+    both["statistic"] = [ROLES[role].statistic or ROLES[role_by_norm].statistic for role, role_by_norm in names]
+    for measure in (WEIGHT, NORM):
+        values = of_measure(stats, measure).set_index([*_HEAD, "statistic"])["value"].to_dict()
+        cells = both[[*_HEAD, "statistic"]].itertuples(index=False, name=None)
+        both[measure] = [float(values.get(cell, float("nan"))) for cell in cells]
+    return both
 
 
 def norm_roles(read: Callable[[str], pd.DataFrame | None]) -> pd.DataFrame | None:
-    """Return the role of each head by norm-weighted attention, `role.norm`, where that is known."""
+    """Return the role of each head by norm-weighted attention, `role.norm`, where that is known, for `study.heads`."""
     table = read("stats")
-    written = None if table is None else of_measure(table, NORM)
-    if table is None or written is None or written.empty:
+    if table is None or of_measure(table, NORM).empty:
         return None
-    known = written[written["head"].notna() & (written["n_inputs"] > 0)]
-    named = roles(table, measure=NORM)
-    named = named.merge(known[_PLACE].drop_duplicates().astype({"layer": "int64", "head": "int64"}), on=_PLACE)
-    return named.set_index(_PLACE).rename(columns={"role": f"role.{NORM}"})
+    both = roles_by_norm(table).set_index(_HEAD)
+    return both[["role_by_norm"]].rename(columns={"role_by_norm": f"role.{NORM}"})

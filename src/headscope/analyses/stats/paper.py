@@ -9,60 +9,52 @@ from typing import Any
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import measured
 from headscope.report_kit.numbers import percent
-from headscope.report_kit.report_parts import Context
+from headscope.report_kit.report_parts import Context, section
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import join, plain
 from headscope.study.paper import paper_numbers
-from headscope.views.markup import Html, el
+from headscope.views.markup import Html
 
 
 def paper_section(about: Context) -> list[Html]:
     """Tabulate the paper's numbers beside the measured ones for its model, alone and folded for any other."""
     kinds, printed = about.kinds, paper_numbers()
-    source = plain(printed.get("source", ""))
+    source, numbers = plain(printed.get("source", "")), _paper_rows(printed["stats"])
     if about.run.is_bert_base and kinds and kinds[0].name == "encoder":
+        title, why = "Beside the paper", f"Paper: {source}."
         table = Table(
             summary="Table: measured here and in the paper",
             header=("finding", "measured here", "paper"),
-            rows=tuple(_beside(printed["stats"], kinds[0])),
+            rows=tuple((name, here, paper) for (name, paper), here in zip(numbers, _measured(kinds[0]), strict=True)),
             name="table-paper",
             words=(1, 2),
             opened=True,
-        ).html()
-        return [el("section", el("h2", "Beside the paper"), el("p", f"Paper: {source}.", class_="why"),
-                   table, id="section-paper")]  # fmt: skip
-    rows = tuple((name, paper) for name, _, paper in _paper_rows(printed["stats"]))
-    table = Table(
-        summary="The paper’s numbers: paper (BERT-base)",
-        header=("finding", "paper (BERT-base)"),
-        rows=rows,
-        name="table-paper",
-        words=(1,),
-    ).html()
-    section = el(
-        "section",
-        el("h2", "The paper"),
-        el("p", f"Numbers of another model, BERT-base, for orientation: {source}. This run’s model is not the paper’s.",
-           class_="why"),
-        table,
-        id="section-paper",
-    )  # fmt: skip
-    return [section]
+        )
+    else:
+        title = "The paper"
+        why = f"Numbers of another model, BERT-base, for orientation: {source}. This run’s model is not the paper’s."
+        table = Table(
+            summary="The paper’s numbers: paper (BERT-base)",
+            header=("finding", "paper (BERT-base)"),
+            rows=tuple(numbers),
+            name="table-paper",
+            words=(1,),
+        )
+    return [each.html for each in section("paper", title, why, [table.html()])]
 
 
-def _paper_rows(stats: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Return (finding, key, the paper's statement) for every number that the paper prints."""
-    layers = {key: ", ".join(str(layer) for layer in stats[key])
-              for key in ("previous_over_0.5_in_layers", "next_over_0.5_in_layers")}  # fmt: skip
+def _paper_rows(stats: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return every number that the paper prints, after what it is of."""
+    previous, following = (", ".join(map(str, stats[f"{name}_over_0.5_in_layers"])) for name in ("previous", "next"))
     return [
-        ("Layers of heads above 50% on the previous token", "previous", layers["previous_over_0.5_in_layers"]),
-        ("Layers of heads above 50% on the next token", "next", layers["next_over_0.5_in_layers"]),
-        ("Attention to [SEP] in layers 6 to 10", "sep", _in_percent(stats["sep_share_layers_6_to_10"])),
-        ("Attention of [SEP] to [SEP] where [SEP] dominates", "sep_to_sep", _in_percent(stats["sep_to_sep"])),
-        ("Entropy from [CLS] in the last layer", "entropy_cls", f"{stats['entropy_cls_last_layer_nats']} nats"),
-        ("Largest weight of broad heads", "max_weight", f"at most {percent(stats['broad_heads_max_weight'])}"),
-    ]  # fmt: skip
+        ("Layers of heads above 50% on the previous token", previous),
+        ("Layers of heads above 50% on the next token", following),
+        ("Attention to [SEP] in layers 6 to 10", _in_percent(stats["sep_share_layers_6_to_10"])),
+        ("Attention of [SEP] to [SEP] where [SEP] dominates", _in_percent(stats["sep_to_sep"])),
+        ("Entropy from [CLS] in the last layer", f"{stats['entropy_cls_last_layer_nats']} nats"),
+        ("Largest weight of broad heads", f"at most {percent(stats['broad_heads_max_weight'])}"),
+    ]
 
 
 def _in_percent(statement: object) -> str:
@@ -70,18 +62,17 @@ def _in_percent(statement: object) -> str:
     return re.sub(r"0\.\d+", lambda share: percent(float(share.group())), str(statement))
 
 
-def _beside(stats: Mapping[str, Any], kind: Kind) -> list[tuple[str, str, str]]:
-    measured = {
-        "previous": _over_half(kind, "previous"),
-        "next": _over_half(kind, "next"),
-        "sep": _layer_range(kind, "sep", [layer for layer in range(6, 11) if layer <= kind.layers]),
-        "sep_to_sep": _layer_range(
-            kind, "sep_to_sep", [layer for layer, cell in kind.each_layer("sep") if cell.value > 0.5]
-        ),
-        "entropy_cls": _last_layer(kind, "entropy_cls"),
-        "max_weight": _broad_peak(kind),
-    }
-    return [(name, measured[key], paper) for name, key, paper in _paper_rows(stats)]
+def _measured(kind: Kind) -> list[str]:
+    """Return the same numbers as they were measured, in the order of `_paper_rows`."""
+    dominated = [layer for layer, cell in kind.each_layer("sep") if cell.value > 0.5]
+    return [
+        _over_half(kind, "previous"),
+        _over_half(kind, "next"),
+        _layer_range(kind, "sep", [layer for layer in range(6, 11) if layer <= kind.layers]),
+        _layer_range(kind, "sep_to_sep", dominated),
+        _last_layer(kind, "entropy_cls"),
+        _broad_peak(kind),
+    ]
 
 
 def _over_half(kind: Kind, statistic: str) -> str:
@@ -100,9 +91,7 @@ def _layer_range(kind: Kind, statistic: str, layers: Sequence[int]) -> str:
 
 def _last_layer(kind: Kind, statistic: str) -> str:
     cell = kind.cell(statistic, kind.layers)
-    if not cell.exists:
-        return "cannot occur"
-    return _with_interval(cell, statistic)
+    return _with_interval(cell, statistic) if cell.exists else "cannot occur"
 
 
 def _with_interval(cell: Cell, statistic: str) -> str:

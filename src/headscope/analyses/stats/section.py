@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
 
 import pandas as pd
 
@@ -19,7 +17,7 @@ from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Section, section
 from headscope.report_kit.tables.cells import number
 from headscope.report_kit.tables.page_rows import Table, layer_table, role_table, unit
-from headscope.report_kit.words import Words, capital, count, plain
+from headscope.report_kit.words import capital, count, plain
 from headscope.statistics.measures import NORM, of_measure
 from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.statistic import Topic
@@ -32,82 +30,57 @@ CAPTION = (
 )
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A section: its id, title and purpose, the topics of its findings, and the number of the paper's figure."""
-
-    name: Topic
-    title: str
-    why: str
-    topics: tuple[str, ...]
-    figure: int
-
-    @property
-    def statistics(self) -> tuple[str, ...]:
-        """The names of the statistics that it shows."""
-        return of_topic(self.name)
-
-
-def plans(words: Words) -> tuple[Plan, ...]:
-    """Return the sections that are drawn from layers and heads, in order."""
-    return (
-        Plan(
-            "position", "Position",
-            "Does a head look at the token before, after, or at itself?",
-            ("position",), 2,
-        ),
-        Plan(
-            "special", "Special tokens and punctuation",
-            f"{capital(words.cls)}, {words.sep}, periods and commas are in nearly every input: they can be "
-            "attention sinks.",
-            ("special",), 2,
-        ),
-        Plan(
-            "noop", f"Attention sinks: {words.sep} and {words.cls}",
+def stats_sections(about: Context) -> list[Section]:
+    """Build a section for each topic whose statistics can occur, and that of roles."""
+    words = about.words
+    sinks = (
+        f"{capital(words.cls)}, {words.sep}, periods and commas are in nearly every input: they can be attention sinks."
+    )
+    return [
+        *_section(about, "position", "Position", "Does a head look at the token before, after, or at itself?"),
+        *_section(about, "special", "Special tokens and punctuation", sinks),
+        *_section(
+            about,
+            "noop",
+            f"Attention sinks: {words.sep} and {words.cls}",
             f"A {words.sep} that gathers the meaning of its segment attends to the segment; one that is an attention "
             "sink attends to itself.",
-            ("noop",), 2,
         ),
-        Plan(
-            "focus", "Focused or broad",
+        *_section(
+            about,
+            "focus",
+            "Focused or broad",
             "A low entropy means few tokens; the dashed line is attention spread evenly over all that is visible.",
-            ("focus",), 4,
+            figure=4,
         ),
-    )  # fmt: skip
-
-
-def stats_sections(about: Context) -> list[Section]:
-    """Build a section for each plan whose statistics can occur, and that of roles."""
-    occurring = {
-        plan: [kind for kind in about.kinds if any(map(kind.occurs, plan.statistics))] for plan in plans(about.words)
-    }
-    sections = [
-        section(plan.name, plan.title, plan.why, _blocks(plan, about, kinds)) for plan, kinds in occurring.items()
+        Section(name="roles", title="Roles and examples", html=roles_section(about)),
     ]
-    roles = Section(name="roles", title="Roles and examples", html=roles_section(about))
-    return [*chain.from_iterable(sections), roles]
 
 
-def _blocks(plan: Plan, about: Context, occurring: Sequence[Kind]) -> Iterator[Html]:
-    words = about.words
+def _section(about: Context, topic: Topic, title: str, why: str, *, figure: int = 2) -> list[Section]:
+    """Build the section of a topic; `figure` is the number of the paper's figure."""
+    return section(topic, title, why, _blocks(about, topic, figure))
+
+
+def _blocks(about: Context, topic: Topic, figure: int) -> Iterator[Html]:
+    words, statistics = about.words, of_topic(topic)
+    occurring = [kind for kind in about.kinds if any(map(kind.occurs, statistics))]
     for kind in occurring:
-        absent = [
-            words.statistics[name] for name in plan.statistics if not kind.occurs(name) and not STATISTICS[name].rare
-        ]
+        absent = [words.statistics[name] for name in statistics if not kind.occurs(name) and not STATISTICS[name].rare]
         note = f"Left out because it cannot occur here: {', '.join(absent)}." if absent else ""
-        file = paper_figure(about, plan.figure) if kind is occurring[0] else None
-        yield from (*kind.heading(), *linked(about.findings_on(*plan.topics, kind=kind)))
-        panels = el("div", _panels(plan, about, kind), class_="panels")
+        file = paper_figure(about, figure) if kind is occurring[0] else None
+        yield from (*kind.heading(), *linked(about.findings_on(topic, kind=kind)))
+        panels = el("div", _panels(about, topic, kind), class_="panels")
         yield captioned(panels, caption(CAPTION), caption(note), file)
-        if table := layer_table(kind, plan.statistics, words, name=f"table-{plan.name}-{kind.name}"):
+        if table := layer_table(kind, statistics, words, name=f"table-{topic}-{kind.name}"):
             yield table.html()
 
 
-def _panels(plan: Plan, about: Context, kind: Kind) -> Iterator[Html]:
-    for name in plan.statistics:
+def _panels(about: Context, topic: Topic, kind: Kind) -> Iterator[Html]:
+    for name in of_topic(topic):
         what = "share of attention" if is_share(name) else "nats"
         label = f"{capital(about.words.statistics[name])}: {what} of each {kind.name} head, by layer; the table below"
-        yield from placed(about, PANELS[plan.name], f"{label} holds the numbers.", ending=f"-{kind.name}-{name}")
+        yield from placed(about, PANELS[topic], f"{label} holds the numbers.", ending=f"-{kind.name}-{name}")
 
 
 def roles_section(about: Context) -> Html:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.stats.accumulator import StatsAccumulator
 from headscope.analyses.stats.tables import STATS_DIFFERENCES
-from headscope.statistics.inference.confidence import difference_interval
+from headscope.statistics.inference.confidence import difference_interval, ends_of
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 
 _WITHIN_LAYER = tuple((statistic.name, statistic.less) for statistic in STATISTICS.values() if statistic.less)
@@ -47,9 +47,7 @@ def _within(table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[
                 "statistic": statistic,
                 "than_layer": layer + 1,
                 "than_statistic": than_statistic,
-                "difference": float(gap.value[layer]),
-                "ci_low": float(gap.low[layer]),
-                "ci_high": float(gap.high[layer]),
+                **ends_of(gap, layer, "difference"),
                 "n_inputs": int(min(counts[:, a].sum(), counts[:, b].sum())),
             }
 
@@ -76,8 +74,6 @@ def _ranked(table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[
             "than_layer": int(others[nearest]) // heads + 1,
             "than_head": int(others[nearest]) % heads + 1,
             "than_statistic": name,
-            "difference": float(gap.value[nearest]),
-            "ci_low": float(gap.low[nearest]),
-            "ci_high": float(gap.high[nearest]),
+            **ends_of(gap, nearest, "difference"),
             "n_inputs": int(number.sum()),
         }
