@@ -28,7 +28,7 @@ def test_the_most_telling_tokens_come_first():
     found = distinctive_tokens(inside, outside, inside + outside)
     assert [one.token for one in found] == [7, 9]
     assert found[0].z > found[1].z > 3
-    assert [one.count for one in found] == [200, 90]
+    assert [one.n_rows for one in found] == [200, 90]
 
 
 def test_what_stands_everywhere_tells_nothing():

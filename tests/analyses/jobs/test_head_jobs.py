@@ -78,12 +78,12 @@ def test_a_head_of_two_jobs_has_two_with_their_shares_words_and_tokens(found):
             key = hand_made(segment)[0, 1, row].argmax()
             rows += not special[key]
             askers += segment.ids[row] == ASKER and not special[key]
-    assert ahead.sampled == rows
+    assert ahead.n_rows == rows
     assert float(ahead.share.value) == pytest.approx(askers / rows)
     assert float(back.share.value) == pytest.approx(1 - askers / rows)
     assert float(ahead.share.low) < askers / rows < float(ahead.share.high)
     assert [one.token for one in ahead.tokens["row"]] == [ASKER]
-    assert ahead.tokens["row"][0].count == askers == len(ahead.rows)
+    assert ahead.tokens["row"][0].n_rows == askers == len(ahead.rows)
     assert back.agreement == ahead.agreement > 0.99
     assert not set(back.rows) & set(ahead.rows)
 
@@ -91,7 +91,7 @@ def test_a_head_of_two_jobs_has_two_with_their_shares_words_and_tokens(found):
 def test_heads_are_counted_with_those_that_have_several_jobs(found):
     """The third head is not active, so it is no head of the count; of the control one head has one job."""
     kept, jobs = found
-    rows = {head: next(job.sampled for job in jobs if job.head == head) for head in (1, 2)}
+    rows = {head: next(job.n_rows for job in jobs if job.head == head) for head in (1, 2)}
     control = [job for job in jobs if job.head == 1]
     table = job_counts({"text": [(kept, jobs)], "treebank": [(kept, control)]}, [(kept, control)])
     assert table.to_numpy().tolist() == [
@@ -99,7 +99,7 @@ def test_heads_are_counted_with_those_that_have_several_jobs(found):
         ["treebank", kept.kind, "trained", 1, 1, 0, rows[1]],
         ["text", kept.kind, "control", 1, 1, 0, rows[1]],
     ]
-    untested = [replace(job, q=np.nan) for job in control]
+    untested = [replace(job, q_value=np.nan) for job in control]
     assert job_counts({"text": [(kept, untested)]}, []).to_numpy().tolist() == [
         ["text", kept.kind, "trained", 1, 0, 0, rows[1]]
     ]

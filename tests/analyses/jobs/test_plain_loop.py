@@ -118,7 +118,7 @@ def test_shares_are_counted_and_clusters_are_scikit_learns(found, plain):
     alike = []
     for head, own in by_head.items():
         rows = [(name, job.job) for job in own for name in names_of(kept, job.rows)]
-        assert len(rows) == len(set(rows)) == own[0].sampled
+        assert len(rows) == len(set(rows)) == own[0].n_rows
         for job in own:
             assert float(job.share.value) == pytest.approx(sum(of == job.job for _, of in rows) / len(rows))
             assert len(own) == 1 or (job.share.value >= 0.05 and job.agreement > 0.75)

@@ -4,6 +4,17 @@ from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
 from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 
+
+def measures_of(table: str, *by: str, topic: str, norm_topic: str) -> tuple[HeadMeasures, HeadMeasures]:
+    """Return what heads show of behaviors by weight, with a verdict, and what they do in norm-weighted attention."""
+    by_weight, by_norm = ({"model": "trained", "measure": measure} for measure in ("weight", "norm"))
+    labels = "tables:HEAD_LABELS"
+    return (
+        HeadMeasures(table=table, by=by, where=by_weight, verdict="shows", topic=topic, labels=labels),
+        HeadMeasures(table=table, by=by, where=by_norm, suffix=NORM_WEIGHTED, topic=norm_topic, labels=labels),
+    )
+
+
 ANALYSIS = Analysis(
     name="behaviors",
     question="Which behaviors do heads show in text: the sink, copies, induction, delimiters?",
@@ -32,23 +43,8 @@ ANALYSIS = Analysis(
             "delimiters, beside uniform attention in the same rows and beside random weights."
         ),
     ),
-    head_measures=(
-        HeadMeasures(
-            table="behaviors",
-            by=("behavior",),
-            where={"model": "trained", "measure": "weight"},
-            verdict="shows",
-            topic="Behaviors in text",
-            labels="tables:HEAD_LABELS",
-        ),
-        HeadMeasures(
-            table="behaviors",
-            by=("behavior",),
-            where={"model": "trained", "measure": "norm"},
-            suffix=NORM_WEIGHTED,
-            topic="Behaviors by what it writes",
-            labels="tables:HEAD_LABELS",
-        ),
+    head_measures=measures_of(
+        "behaviors", "behavior", topic="Behaviors in text", norm_topic="Behaviors by what it writes"
     ),
     paper={"table-behaviors": "in_paper:best_heads"},
 )

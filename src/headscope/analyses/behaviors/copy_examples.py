@@ -99,12 +99,12 @@ class CopyExampleCollector:
     span: ClassVar[str] = "layer"
 
     def __init__(self) -> None:
-        self._best: dict[tuple[str, int, int, str], CopyExample] = {}
+        self._best: dict[tuple[str, int, int, str], tuple[tuple[float, str, int], CopyExample]] = {}
 
     @property
     def examples(self) -> list[CopyExample]:
         """The examples by kind, layer, head and behavior."""
-        return [self._best[key] for key in sorted(self._best)]
+        return [self._best[key][1] for key in sorted(self._best)]
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
@@ -138,12 +138,9 @@ class CopyExampleCollector:
         inside = on[np.ix_(excerpt.rows, excerpt.columns)]
         amount = round(float(np.where(inside, excerpt.weights, 0.0).sum(dtype=np.float64)), _DECIMALS)
         key = (tile.kind, tile.layer, head, behavior)
-        best = self._best.get(key)
         order = (-amount, document, index)
-        if amount and (
-            best is None or order < (-best.amount, best.excerpt.wanted.document, best.excerpt.wanted.segment)
-        ):
-            self._best[key] = CopyExample(excerpt, inside, amount)
+        if amount and (key not in self._best or order < self._best[key][0]):
+            self._best[key] = order, CopyExample(excerpt, inside, amount)
 
 
 def copy_examples(run: ModelRun, inputs: Sequence[Segment]) -> pd.DataFrame:
@@ -159,10 +156,10 @@ def copy_examples(run: ModelRun, inputs: Sequence[Segment]) -> pd.DataFrame:
     for example in examples:
         excerpt = example.excerpt
         tokens, _, text = run.excerpt_words(excerpt)
-        about = vars(excerpt.wanted) | {"value": example.value}
         rows.append(
-            {name: about[name] for name in COPY_EXAMPLES.names if name in about}
-            | {
+            {
+                **vars(excerpt.wanted),
+                "value": example.value,
                 "start": excerpt.start,
                 "tokens": tokens,
                 "weights": excerpt.weights.astype("float64").reshape(-1).tolist(),

@@ -78,15 +78,8 @@ def behavior_grids(heads: pd.DataFrame, kind: str, behaviors: Sequence[Behavior]
             figure = new_figure(inches * columns, min(high * rows, PAGE_INCHES))
             panels = figure.subplots(rows, columns, squeeze=False).ravel()
             for behavior, ax in zip(page, panels):
-                _panel(
-                    ax,
-                    rows_of_kind[rows_of_kind["behavior"] == behavior.name],
-                    kind,
-                    behavior,
-                    f"{prefix}.{behavior.name}",
-                    layers,
-                    width,
-                )
+                cells = rows_of_kind[rows_of_kind["behavior"] == behavior.name]
+                _panel(ax, cells, kind, behavior, f"{prefix}.{behavior.name}", layers, width)
             for ax in panels[len(page) :]:
                 ax.set_axis_off()
         return figure
@@ -144,13 +137,10 @@ def _panel(ax: Axes, rows: pd.DataFrame, kind: str, behavior: Behavior, name: st
     ax.add_patch(PathPatch(outline, facecolor="none", edgecolor=LINE, linewidth=0.5, clip_on=False))
     cells_drawn = PolyCollection(
         cells,
-        facecolors=[to_rgba(color, min(max(float(value), 0.0), 1.0)) for value in rows["value"]],
+        facecolors=[to_rgba(color, value) for value in rows["value"].clip(0.0, 1.0)],
         edgecolors=[INK if is_shown else "none" for is_shown in shows],
         linewidths=[1.1 if is_shown else 0.0 for is_shown in shows],
-        linestyles=[
-            _DOTTED if is_shown and not_by_norm else "solid"
-            for is_shown, not_by_norm in zip(shows, is_false(rows["shows_by_norm"]))
-        ],
+        linestyles=[_DOTTED if dotted else "solid" for dotted in shows & is_false(rows["shows_by_norm"])],
         clip_on=False,
         zorder=2,
     )

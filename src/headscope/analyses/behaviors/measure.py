@@ -57,22 +57,19 @@ class BehaviorsMeasurement(Measurement[Run]):
             control = sums.of(BehaviorAccumulator, f"control-{number}")
             tables.append(model_tables(control.compute(), NATURAL, number, seed=seed))
         heads, best = (pd.concat(of_models, ignore_index=True) for of_models in zip(*tables, strict=True))
+        examples = pd.DataFrame(columns=COPY_EXAMPLES.names)  # of saved maps none are drawn
+        if isinstance(self.run, ModelRun):
+            examples = copy_examples(self.run, self.few_inputs)
         return StageResult(
             name="behaviors",
             tables={
                 "behaviors": heads[BEHAVIORS_TABLE.names],
                 "behaviors_best": best[BEHAVIORS_BEST.names],
-                "copy_examples": self._copy_examples(),
+                "copy_examples": examples,
             },
             notes=notes_on("behaviors", *norm_notes(trained)),
             state=trained.state(),
         )
-
-    def _copy_examples(self) -> pd.DataFrame:
-        """Return sentences of copies and of induction; of saved maps none are drawn."""
-        if not isinstance(self.run, ModelRun):
-            return pd.DataFrame(columns=COPY_EXAMPLES.names)
-        return copy_examples(self.run, self.few_inputs)
 
 
 def accumulator_of(run: Run) -> BehaviorAccumulator:

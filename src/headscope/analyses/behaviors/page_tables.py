@@ -11,7 +11,6 @@ from headscope.analyses.behaviors.catalog import Behavior
 from headscope.analyses.behaviors.chosen import BehaviorHead, heads_of
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import DASH, ends, formatted, joined, percent, share
-from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.tables.page_parts import numbered, page_table, scrolled
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import capital, count
@@ -49,10 +48,11 @@ def _row(chosen: BehaviorHead, kind: Kind, *, by_norm: bool) -> Html:
     control = chosen.control
     spread = joined(control.lowest, control.highest) if control and control.seeds > 1 else ""
     over = f"{len(chosen.heads):,} of {chosen.n_heads:,}" if chosen.tested else "not tested"
+    norm = (DASH, "") if chosen.by_norm is None else (share(chosen.by_norm.value), ends(chosen.by_norm))
     cells = (
         (kind.head_link(chosen.layer, chosen.head), f"selected {often}"),
         (share(chosen.estimate.value), ends(chosen.estimate)),
-        *([_share_or_dash(chosen.by_norm)] if by_norm else []),
+        *([norm] if by_norm else []),
         (share(chosen.estimate.uniform), ""),
         (share(control.mean) if control else DASH, spread),
         (share(chosen.all_documents.value), ends(chosen.all_documents)),
@@ -62,10 +62,6 @@ def _row(chosen: BehaviorHead, kind: Kind, *, by_norm: bool) -> Html:
     )
     name = el("th", capital(chosen.behavior.name), el("small", chosen.behavior.label), scope="row")
     return el("tr", name, [numbered(value, below) for value, below in cells])
-
-
-def _share_or_dash(cell: Cell | None) -> tuple[str, str]:
-    return (DASH, "") if cell is None else (share(cell.value), ends(cell))
 
 
 CAPTION = (

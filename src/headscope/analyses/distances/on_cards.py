@@ -36,12 +36,9 @@ def map_block(run: Study, kind: Kind) -> dict[str, Any] | None:
     Coordinates have six significant digits, because heads of a random model lie a millionth of a nat apart.
     """
     table = run.tables.get("head_map")
-    if table is None:
+    if table is None or not (table["kind"] == kind.name).any():
         return None
-    rows = table[table["kind"] == kind.name]
-    if rows.empty:
-        return None
-    return {name: [_short(value) for value in kind.in_head_order(rows, name)] for name in ("x", "y", "cluster")}
+    return {name: [_short(value) for value in kind.in_head_order(table, name)] for name in ("x", "y", "cluster")}
 
 
 def nearest_block(apart: NDArray[np.float64]) -> list[list[Any]]:

@@ -54,7 +54,7 @@ def clusters_table(clusters: pd.DataFrame, heads: pd.DataFrame, words: Words, ki
 
 def pairs_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Kind) -> Html:
     """Return the most similar pairs of heads of one kind, with their roles."""
-    roles = _role_of(heads)
+    roles = heads.dropna(subset=["role"]).set_index(["layer", "head"])["role"].to_dict()
     rows = []
     for row in records(nearest_pairs(pairs, kind=kind.name, most=MOST_PAIRS)):
         ends = [(int(row[f"layer_{side}"]), int(row[f"head_{side}"])) for side in ("a", "b")]
@@ -105,14 +105,6 @@ def heads_table(pairs: pd.DataFrame, heads: pd.DataFrame, words: Words, kind: Ki
         name=f"table-map-{kind.name}",
         words=(1, 2),
     ).html()
-
-
-def _role_of(heads: pd.DataFrame) -> dict[tuple[int, int], str]:
-    return {
-        (int(row["layer"]), int(row["head"])): str(row["role"])
-        for row in records(heads)
-        if isinstance(row["role"], str)
-    }
 
 
 def _layers(heads: pd.DataFrame) -> str:

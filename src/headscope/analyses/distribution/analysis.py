@@ -20,7 +20,6 @@ ANALYSIS = Analysis(
             order=6,
         ),
     ),
-    report="in_report:PARTS",
     command=Command(
         name="distribution",
         help=(

@@ -93,13 +93,5 @@ def examples_table(run: Run, examples: Sequence[ExampleResult], counted: Sequenc
 
 def _row(run: Run, sample: ExampleResult, decile_row: DecileRow) -> dict[str, Any]:
     row = sample.rows[decile_row.at]
-    return {
-        "kind": sample.kind,
-        "layer": decile_row.layer,
-        "head": decile_row.head,
-        "measure": STRENGTHS[decile_row.strength],
-        "decile": decile_row.decile,
-        "rank": decile_row.rank,
-        "value": float(row["value"]),
-        **excerpt_row(run, row, sample.segments, kind=sample.kind, before=BEFORE),
-    }
+    more = {"kind": sample.kind, "measure": STRENGTHS[decile_row.strength], "value": float(row["value"])}
+    return vars(decile_row) | more | excerpt_row(run, row, sample.segments, kind=sample.kind, before=BEFORE)

@@ -48,19 +48,19 @@ class ExampleResult:
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
         rows: of `ROW`, by head, bin and hash; `segment` counts within `segments`.
+        segments: document and index of each segment.
         layer, head: of each row, from 0.
         strength: place of its measure in `STRENGTHS`.
         bins: the bin of its value.
-        segments: document and index of each segment.
     """
 
     kind: str
     rows: NDArray[Any]
+    segments: Sequence[SegmentName]
     layer: NDArray[np.int64]
     head: NDArray[np.int64]
     strength: NDArray[np.int64]
     bins: NDArray[np.int64]
-    segments: Sequence[SegmentName]
 
 
 class ExampleAccumulator(Accumulator):
@@ -106,11 +106,8 @@ class ExampleAccumulator(Accumulator):
 
     def compute(self) -> tuple[ExampleResult, ...]:
         """Return the sample of each kind of attention."""
-        results = []
-        for part in self.layout:
-            sample, (layer, head, strength, bins) = self._examples.of_kind(part.kind)
-            results.append(ExampleResult(part.kind, sample.items, layer, head, strength, bins, sample.segments))
-        return tuple(results)
+        of_kinds = [(part.kind, *self._examples.of_kind(part.kind)) for part in self.layout]
+        return tuple(ExampleResult(kind, rows.items, rows.segments, *cells) for kind, rows, cells in of_kinds)
 
 
 def _facts(tile: AttentionTile, rows: SelectedRows, values: torch.Tensor) -> dict[str, torch.Tensor]:

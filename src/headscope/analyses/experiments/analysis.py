@@ -1,8 +1,8 @@
 """Experiments, declared."""
 
+from headscope.analyses.behaviors.analysis import measures_of
 from headscope.declarations.analysis import TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
-from headscope.declarations.head_measures import NORM_WEIGHTED, HeadMeasures
 
 ANALYSIS = Analysis(
     name="experiments",
@@ -32,22 +32,9 @@ ANALYSIS = Analysis(
             "(retrieval; decoders alone), and the text with its words shuffled."
         ),
     ),
-    head_measures=(
-        HeadMeasures(
-            table="experiments",
-            by=("experiment", "behavior"),
-            where={"model": "trained", "measure": "weight"},
-            verdict="shows",
-            topic="Controlled inputs",
-            labels="tables:HEAD_LABELS",
-        ),
-        HeadMeasures(
-            table="experiments",
-            by=("experiment", "behavior"),
-            where={"model": "trained", "measure": "norm"},
-            suffix=NORM_WEIGHTED,
-            topic="Controlled inputs, norm-weighted",
-            labels="tables:HEAD_LABELS",
-        ),
+    head_measures=measures_of(
+        *("experiments", "experiment", "behavior"),
+        topic="Controlled inputs",
+        norm_topic="Controlled inputs, norm-weighted",
     ),
 )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headscope.analyses.behaviors.catalog import NATURAL
+from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL, Behavior
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +27,11 @@ class Experiment:
     behaviors: tuple[str, ...]
     on_cards: bool = False
     beside: str = ""
+
+    @property
+    def measured(self) -> list[Behavior]:
+        """The behaviors by their rows in the catalog."""
+        return [BEHAVIORS[name] for name in self.behaviors]
 
 
 _EVERY = (

@@ -18,14 +18,11 @@ class CopyAccumulator(NormBehaviorAccumulator):
     def begin(self, batch: Batch | None) -> None:
         """Start a batch, and read where the copies lie."""
         super().begin(batch)
-        self._stretches: dict[str, Tensor] = {}
-        if batch is not None:
-            names = ("needle", "copy")
-            # Other inputs have no copy, so none of their rows count.
-            none = (0, 0)
-            self._stretches = {
-                name: torch.tensor([segment.fields.get(name, none) for segment in batch.segments]) for name in names
-            }
+        segments = [] if batch is None else batch.segments
+        none = (0, 0)  # other inputs have no copy, so none of their rows count
+        self._stretches = {
+            name: torch.tensor([segment.fields.get(name, none) for segment in segments]) for name in ("needle", "copy")
+        }
 
     def counted_rows(self, tile: AttentionTile) -> NDArray[np.bool_]:
         """Return which of a tile's rows are tokens of the second copy, `[batch, row]`."""

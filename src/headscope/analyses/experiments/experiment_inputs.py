@@ -137,14 +137,7 @@ def needles(
             around = np.resize(np.roll(hay, -at), length)
             before = round(depth * length)
             ids = np.concatenate([around[:before], needle, around[before:], needle])
-            segments.append(
-                _segment_with_stretches(
-                    start,
-                    ids,
-                    document=document,
-                    index=turn * len(DEPTHS) + index,
-                    needle=(before, before + NEEDLE),
-                    copy=(length + NEEDLE, length + 2 * NEEDLE),
-                )
-            )
+            number_of_hay = turn * len(DEPTHS) + index
+            places = {"needle": (before, before + NEEDLE), "copy": (length + NEEDLE, length + 2 * NEEDLE)}
+            segments.append(_segment_with_stretches(start, ids, document=document, index=number_of_hay, **places))
     return segments

@@ -6,7 +6,6 @@ from itertools import product
 
 import pandas as pd
 
-from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.behaviors.chosen import BehaviorHead, chosen_heads
 from headscope.analyses.behaviors.findings import behavior_sentences, norm_sentence
 from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
@@ -34,9 +33,7 @@ def experiments_findings(about: Context) -> list[Sentence]:
 def heads_of_experiment(about: Context, experiment: Experiment, kind: str) -> list[BehaviorHead]:
     """Return the head chosen for each behavior of an experiment; none where it was not done."""
     heads, best = (rows_of_experiment(about, name, experiment) for name in ("experiments", "experiments_best"))
-    if heads is None or best is None:
-        return []
-    return chosen_heads(heads, best, kind, [BEHAVIORS[behavior] for behavior in experiment.behaviors])
+    return [] if heads is None or best is None else chosen_heads(heads, best, kind, experiment.measured)
 
 
 def rows_of_experiment(about: Context, name: str, experiment: Experiment) -> pd.DataFrame | None:

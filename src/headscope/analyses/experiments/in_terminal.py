@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.behaviors.in_terminal import NOTE, render_chosen_heads
 from headscope.analyses.experiments.catalog import EXPERIMENTS
 from headscope.analyses.stage_result import StageResult
@@ -20,5 +19,5 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
         )
         if len(best):
             yield f"{experiment.title}: {experiment.meaning}".replace("’", "'")
-            yield from render_chosen_heads(heads, best, [BEHAVIORS[behavior] for behavior in experiment.behaviors])
+            yield from render_chosen_heads(heads, best, experiment.measured)
     yield NOTE

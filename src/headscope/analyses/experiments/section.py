@@ -7,7 +7,6 @@ from functools import partial
 
 import pandas as pd
 
-from headscope.analyses.behaviors.catalog import BEHAVIORS
 from headscope.analyses.behaviors.figure import draw_grids, place_grids
 from headscope.analyses.behaviors.page_tables import CAPTION, best_heads, every_head, norm_disagreements
 from headscope.analyses.experiments.catalog import EXPERIMENTS, Experiment
@@ -44,8 +43,7 @@ def _draw(experiment: Experiment, about: Context, heads: pd.DataFrame) -> Iterat
     """Yield the head grids of an experiment's behaviors."""
     if any(heads_of_experiment(about, experiment, kind.name) for kind in about.kinds):
         heads = heads[heads["experiment"] == experiment.name]
-        behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
-        yield from draw_grids(behaviors, f"experiments.{experiment.name}", about, heads)
+        yield from draw_grids(experiment.measured, f"experiments.{experiment.name}", about, heads)
 
 
 FIGURES = {
@@ -60,12 +58,9 @@ def _blocks(about: Context, experiment: Experiment, *, note: str) -> Iterator[Ht
     notes = [caption(f"{capital(experiment.meaning)}."), caption(note)]
     if "retrieval" in experiment.behaviors:
         notes.append(caption(_RETRIEVAL))
-    behaviors = [BEHAVIORS[behavior] for behavior in experiment.behaviors]
+    heads = rows_of_experiment(about, "experiments", experiment)
     for kind in about.kinds:
-        chosen, heads = (
-            heads_of_experiment(about, experiment, kind.name),
-            rows_of_experiment(about, "experiments", experiment),
-        )
+        chosen = heads_of_experiment(about, experiment, kind.name)
         if not chosen or heads is None:
             continue
         name = f"table-experiment-{experiment.name}-{kind.name}"
@@ -76,4 +71,4 @@ def _blocks(about: Context, experiment: Experiment, *, note: str) -> Iterator[Ht
             yield from place_grids(about, FIGURES[experiment.name], kind, chosen, where=experiment.where)
             if disagreements := norm_disagreements(heads, kind, chosen, name=f"{name}-written"):
                 yield disagreements.html()
-        yield every_head(heads, kind, behaviors, name=name).html()
+        yield every_head(heads, kind, experiment.measured, name=name).html()

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from headscope.analyses.importance.tables import TITLES, UNITS
-from headscope.figures.axes import layer_axis, name_ends, say_absent, say_missing
+from headscope.figures.axes import layer_axis, log_axis, name_ends, say_absent, say_missing
 from headscope.figures.paper import across, paper_width
 from headscope.figures.series import Series, draw_heads, draw_means
 from headscope.figures.stats_points import kinds_in, panel_title
@@ -142,14 +142,11 @@ def _role(key_class: str) -> str:
 
 
 def _log_axis(ax: Axes, present: Sequence[Series]) -> None:
-    values = np.concatenate([series.heads["value"].to_numpy(float) for series in present])
-    means = np.concatenate([series.means["value"].to_numpy(float) for series in present])
-    both = np.concatenate([values, means])
-    ax.set_yscale("log")
-    ax.set_ylim(both.min() / 1.4, both.max() * 1.4)
+    tables = [table for series in present for table in (series.heads, series.means)]
+    values = np.concatenate([table["value"].to_numpy(float) for table in tables])
+    log_axis(ax, values.min() / 1.4, values.max() * 1.4, subs=(1.0, 3.0))
     ax.yaxis.set_major_locator(LogLocator(base=10, subs=(1.0, 3.0), numticks=12))
     ax.yaxis.set_major_formatter(
         FuncFormatter(lambda value, _: np.format_float_positional(value, precision=1, fractional=False, trim="-"))
     )
     ax.yaxis.set_minor_locator(NullLocator())
-    ax.yaxis.set_minor_formatter(NullFormatter())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 from statistics import fmean
 
 import pandas as pd
@@ -53,12 +54,8 @@ def importance_findings(about: Context) -> list[Sentence]:
     """
     if any(about.run.tables.get(name) is None for name in ("importance", "importance_differences")):
         return []
-    return [
-        finding
-        for kind in about.kinds
-        for name in ("cls", "sep", "period_comma")
-        for finding in _on_sinks(about, kind, name)
-    ]
+    pairs = product(about.kinds, ("cls", "sep", "period_comma"))
+    return [finding for kind, name in pairs for finding in _on_sinks(about, kind, name)]
 
 
 def compared(run: Study, key_class: str, kind: str) -> dict[int, tuple[Compared, ...]]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -19,6 +20,7 @@ from headscope.report_kit.loss_words import loss_words
 from headscope.report_kit.numbers import DASH, ends, thousandths
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Drawing, Figure, Section, section
+from headscope.report_kit.tables.cells import NO_NUMBER, Cell
 from headscope.report_kit.tables.page_rows import Table
 from headscope.report_kit.words import Words, capital
 from headscope.views.markup import Html, el
@@ -85,23 +87,11 @@ def layer_mean_table(table: pd.DataFrame, measure: str, kind: Kind, names: Mappi
     """Tabulate the layers' means of one measure by class of token, in thousandths, each with its interval and n."""
     columns = {name: layer_means(table, measure, name, kind.name) for name in NAMES}
     present = [name for name, cells in columns.items() if cells]
-    layers = sorted({layer for cells in columns.values() for layer in cells})
-    rows = []
-    for layer in layers:
-        row = [str(layer)]
-        for name in present:
-            cell = columns[name].get(layer)
-            row += (
-                ["–", "–", "0"]
-                if cell is None
-                else [thousandths(cell.value), ends(cell, thousandths, missing=DASH), f"{cell.n:,}"]
-            )
-        rows.append(tuple(row))
     return Table(
         summary=f"Table: {MEASURES[measure][0].lower()}, the mean over heads in each layer{kind.in_brackets}",
         groups=(("", 1), *((f"{capital(names[name])}, 10⁻³ nats", 3) for name in present)),
         header=("layer", *("mean", "95% interval", "n") * len(present)),
-        rows=tuple(rows),
+        rows=_rows([columns[name] for name in present], _mean),
         name=f"table-{measure.replace('_', '-')}-{kind.name}",
     )
 
@@ -115,25 +105,34 @@ def differences_table(table: pd.DataFrame, kind: Kind, names: Mapping[str, str])
         if name != "other"
     }
     present = {column: cells for column, cells in columns.items() if cells}
-    rows = []
-    for layer in sorted({layer for cells in present.values() for layer in cells}):
-        row = [str(layer)]
-        for cells in present.values():
-            cell = cells.get(layer)
-            row += (
-                ["–", "–"]
-                if cell is None
-                else [thousandths(cell.value), ends(cell, thousandths, between=" to ", missing=DASH)]
-            )
-        rows.append(tuple(row))
     units = {"gradient": "gradient", "weight_times_gradient": "weight × gradient"}
     return Table(
         summary=f"Table: each class of token less other tokens, over the same documents{kind.in_brackets}",
         groups=(("", 1), *((f"{capital(names[name])}, {units[measure]}, 10⁻³ nats", 2) for measure, name in present)),
         header=("layer", *("less other tokens", "95% interval") * len(present)),
-        rows=tuple(rows),
+        rows=_rows(list(present.values()), _difference),
         name=f"table-importance-differences-{kind.name}",
     )
+
+
+def _rows(
+    columns: Sequence[Mapping[int, Cell]], write: Callable[[Cell], tuple[str, ...]]
+) -> tuple[tuple[str, ...], ...]:
+    """Return a row for each layer that has a number in any column: what is written of each of its numbers."""
+    layers = sorted({layer for cells in columns for layer in cells})
+    return tuple(
+        (str(layer), *chain.from_iterable(write(cells.get(layer, NO_NUMBER)) for cells in columns)) for layer in layers
+    )
+
+
+def _mean(cell: Cell) -> tuple[str, ...]:
+    value = thousandths(cell.value) if cell.exists else DASH
+    return value, ends(cell, thousandths, missing=DASH), f"{cell.n:,}"
+
+
+def _difference(cell: Cell) -> tuple[str, ...]:
+    value = thousandths(cell.value) if cell.exists else DASH
+    return value, ends(cell, thousandths, between=" to ", missing=DASH)
 
 
 def class_names(words: Words) -> dict[str, str]:

@@ -19,13 +19,13 @@ class DistinctiveToken:
         token: its id.
         log_odds: the difference of its log-odds in the job's rows and in the others.
         z: the difference divided by its standard error.
-        count: number of the job's rows that have it.
+        n_rows: number of the job's rows that have it.
     """
 
     token: int
     log_odds: float
     z: float
-    count: int
+    n_rows: int
 
 
 def log_odds(

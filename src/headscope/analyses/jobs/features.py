@@ -1,6 +1,5 @@
 """Features of a row that distinguish jobs of a head: where its strongest key is, what that is, what is written."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -53,12 +52,8 @@ def features(rows: NDArray[Any], *, square: bool, same_ids: bool) -> NDArray[np.
             same = (apart != 0) & (rows["key_id"] == rows["ids"][:, BEFORE])
             values[:, FEATURES.index("same id")] = same
             values[:, FEATURES.index("after copy")] = rows["after_copy"]
-    kinds: Mapping[str, tuple[int, ...]] = {
-        "key period or comma": (KeyClass.PERIOD_COMMA,),
-        "key other punctuation": (KeyClass.OTHER_PUNCTUATION,),
-    }
-    for name, classes in kinds.items():
-        values[:, FEATURES.index(name)] = np.isin(rows["key_class"], classes)
+    for name, key_class in zip(KEY, (KeyClass.PERIOD_COMMA, KeyClass.OTHER_PUNCTUATION), strict=True):
+        values[:, FEATURES.index(name)] = rows["key_class"] == key_class
     if is_tagged(rows):
         values[:, FEATURES.index(TAGS_OF_KEYS[0]) :][:, : len(TAGGED)] = _one_hot_tags(rows["key_tag"])
     outputs = along_principal_directions(rows["output"].astype(np.float64))

@@ -1,7 +1,7 @@
 """The jobs of every head, each with its rows, its share over documents, a description and distinctive tokens."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -30,9 +30,10 @@ class Job:
         jobs: number of jobs of the head.
         share: share of the head's rows, with its interval; 0-dimensional arrays.
         agreement: agreement of half-samples on all of the head's jobs; NaN for a single job.
-        q: of the hypothesis that there is no valley between some two of the jobs, over the heads; NaN where untested.
+        q_value: of the hypothesis that there is no valley between some two of the jobs, over the heads; NaN where not
+            tested.
         description: the job in words.
-        sampled: number of rows of the head in the sample.
+        n_rows: number of rows of the head in the sample.
         rows: indices of the job's rows in the sample's `rows`, by hash.
         tokens: its distinctive tokens, by `SIDES`.
     """
@@ -43,9 +44,9 @@ class Job:
     jobs: int
     share: Interval
     agreement: float
-    q: float
+    q_value: float
     description: str
-    sampled: int
+    n_rows: int
     rows: NDArray[np.int64]
     tokens: dict[str, list[DistinctiveToken]]
 
@@ -91,7 +92,7 @@ def head_jobs(sample: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterat
             for side in SIDES if same_ids else ():
                 here, there = (_count(known[side], selected) for selected in (inside, others))
                 tokens[side] = [
-                    DistinctiveToken(int(known[side][0][token.token]), token.log_odds, token.z, token.count)
+                    replace(token, token=int(known[side][0][token.token]))
                     for token in distinctive_tokens(here, there, every[side])
                 ]
             yield Job(
@@ -101,9 +102,9 @@ def head_jobs(sample: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterat
                 jobs=clusters.number,
                 share=Interval(*(ends[job] for ends in (shares.value, shares.low, shares.high))),
                 agreement=clusters.agreement,
-                q=clusters.q,
+                q_value=clusters.q,
                 description=descriptions[job],
-                sampled=end - begin,
+                n_rows=end - begin,
                 rows=begin + positions,
                 tokens=tokens,
             )

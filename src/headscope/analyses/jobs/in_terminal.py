@@ -17,9 +17,8 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 _CORPORA = {TEXT: "In the text", TREEBANK: "In the treebank"}
 
 
-def render_results(*results: StageResult) -> Iterator[Grid | str]:
+def render_results(result: StageResult) -> Iterator[Grid | str]:
     """Yield every job with its share, description and distinctive tokens, in the text and in a treebank."""
-    (result,) = results
     by_corpus = {corpus: corpus_jobs(result.tables.get, corpus) for corpus in _CORPORA}
     measured = {corpus: jobs for corpus, jobs in by_corpus.items() if jobs is not None}
     for corpus, jobs in measured.items():

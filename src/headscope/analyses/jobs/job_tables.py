@@ -42,18 +42,7 @@ def job_tables(run: Run, samples: Mapping[str, Samples]) -> dict[str, pd.DataFra
             head = {"kind": sample.kind, "layer": job.layer, "head": job.head}
             keys = {"corpus": corpus, **head, "job": job.job}
             active = sample.active[job.layer - 1, job.head - 1] / max(1, sample.n_rows)
-            jobs.append(
-                {
-                    **keys,
-                    "jobs": job.jobs,
-                    **ends_of(job.share, (), value="share"),
-                    "description": job.description,
-                    "agreement": job.agreement,
-                    "q_value": job.q,
-                    "n_rows": job.sampled,
-                    "active": float(active),
-                }
-            )
+            jobs.append({**keys, **vars(job), **ends_of(job.share, (), value="share"), "active": float(active)})
             tokens += [{**keys, **line} for line in _tokens(run, sample, job, names)]
             examples += [
                 {**keys, "rank": rank, **_example(run, sample, at)}
@@ -77,9 +66,9 @@ def job_counts(samples: Mapping[str, Samples], control: Samples) -> pd.DataFrame
     for corpus, model, of_model in (*trained, (TEXT, "control", control)):
         for sample, jobs in of_model:
             heads = [job for job in jobs if job.job == 1]
-            tested = [job for job in heads if not np.isnan(job.q)]
+            tested = [job for job in heads if not np.isnan(job.q_value)]
             several = sum(job.jobs > 1 for job in tested)
-            n_rows = sum(job.sampled for job in heads)
+            n_rows = sum(job.n_rows for job in heads)
             rows.append((corpus, sample.kind, model, len(heads), len(tested), several, n_rows))
     return pd.DataFrame(rows, columns=COUNTS.names)
 
@@ -95,8 +84,7 @@ def _tokens(run: Run, sample: ActiveRows, job: Job, names: dict[tuple[str, int],
                 example = _example(run, sample, at)
                 of_row = example["tokens"][example["row"] - example["start"]]
                 names[side, token.token] = of_row if side == "row" else example["key_token"]
-            line = {"token": names[side, token.token], "log_odds": token.log_odds, "z": token.z, "n_rows": token.count}
-            lines.append({"side": side, "rank": rank, **line})
+            lines.append({"side": side, "rank": rank, **vars(token), "token": names[side, token.token]})
     return lines
 
 

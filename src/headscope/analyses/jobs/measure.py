@@ -72,9 +72,8 @@ class JobsMeasurement(Measurement[Run]):
 
 def _untagged(samples: Samples) -> str | None:
     """Return a note where rows were read and no word of theirs has a part of speech that is known."""
-    if any(sample.rows["row_tag"].any() for sample, _ in samples):
-        return None
-    if not any(len(sample.rows) for sample, _ in samples):
+    rows = [sample.rows for sample, _ in samples]
+    if any(of_kind["row_tag"].any() for of_kind in rows) or not any(map(len, rows)):
         return None
     return "no word has a part of speech that is known (NOUN, or NN): jobs are told apart without"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,12 +49,10 @@ def activities(table: pd.DataFrame, kind: Kind) -> list[Activity]:
         kind: with the shares of weight.
     """
     rows = table[(table["kind"] == kind.name) & (table["statistic"] == IN_LAYER) & table["value"].notna()]
-    return list(_activities_of_rows(rows.sort_values(["layer", "head"]), kind))
-
-
-def _activities_of_rows(rows: pd.DataFrame, kind: Kind) -> Iterator[Activity]:
-    for row in records(rows):
+    heads = []
+    for row in records(rows.sort_values(["layer", "head"])):
         layer, head = int(row["layer"]), int(row["head"])
         shares = [kind.cell(name, layer, head).value for name in SINK_STATISTICS if name in kind.heads]
         inactive = None if pd.isna(row["inactive"]) else bool(row["inactive"])
-        yield Activity(layer, head, float(np.nansum(shares)), cell_of(row, "value"), inactive)
+        heads.append(Activity(layer, head, float(np.nansum(shares)), cell_of(row, "value"), inactive))
+    return heads

@@ -39,12 +39,10 @@ class SampledTokens:
     """The sample of tokens of an axis.
 
     Attributes:
-        axis: `row` for tokens that attend, `key` for the attended ones of cross attention.
         tokens: of `TOKEN`, by hash.
         segments: document and index of each token's input.
     """
 
-    axis: str
     tokens: NDArray[Any]
     segments: Sequence[SegmentName]
 
@@ -56,8 +54,9 @@ class PcaResult:
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
         heads: number of heads in a layer.
-        directions: by side and 0-based layer, where vectors were known.
-        samples: the tokens on the map, by axis.
+        directions: by side and 0-based layer, layer by layer, where vectors were known.
+        samples: the tokens on the map, by axis: `row` for tokens that attend, `key` for the attended ones of cross
+            attention.
         vectors: of the sampled tokens, by side and layer, `[token, head, width]` float16.
     """
 
@@ -132,14 +131,14 @@ class PcaAccumulator(Accumulator):
         for part in self.layout:
             directions = {
                 (side, layer): principal_directions(moment)
-                for side, layer in product(SIDES, range(part.layers))
+                for layer, side in product(range(part.layers), SIDES)
                 if (moment := self._moments.of((side, part.kind, layer))) is not None
             }
             samples, vectors = {}, {}
             for axis in _axes(part.kind):
                 sample = self._samples[part.kind, axis].sampled()
                 segments = [sample.segments[number] for number in sample.items["segment"].tolist()]
-                samples[axis] = SampledTokens(axis, sample.items, segments)
+                samples[axis] = SampledTokens(sample.items, segments)
                 for name, values in sample.vectors.items():
                     side, number = name.split(".")
                     vectors[side, int(number)] = values

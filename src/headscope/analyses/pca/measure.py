@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from headscope.analyses.distribution.row_tokens import PADDING
 from headscope.analyses.measurement import Measurement
-from headscope.analyses.pca.accumulator import BEFORE, KEY, ROW, SIDES, PcaAccumulator, PcaResult
+from headscope.analyses.pca.accumulator import BEFORE, PcaAccumulator, PcaResult, SampledTokens
 from headscope.analyses.pca.tables import EFFECTIVE, MAP, PCA_TABLE, SHARE_NAMES, TOKENS
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.encoding.tokenizer.token_names import joined_pieces, readable_tokens
@@ -62,7 +62,7 @@ def pca_table(results: Sequence[PcaResult]) -> pd.DataFrame:
     """Return results as `pca.parquet`: a row for each head, side and statistic, 1-based."""
     tables = [pd.DataFrame(columns=PCA_TABLE.names)] if not any(item.directions for item in results) else []
     for result in results:
-        for (side, layer), directions in sorted(result.directions.items(), key=lambda item: _order(item[0])):
+        for (side, layer), directions in result.directions.items():
             values = np.concatenate([directions.effective[:, None], directions.shares], axis=1)
             names = (EFFECTIVE, *SHARE_NAMES)[: values.shape[1]]
             columns = {"value": _by_head(values, result.heads)}
@@ -75,7 +75,7 @@ def map_table(results: Sequence[PcaResult]) -> pd.DataFrame:
     """Return the coordinates of the sampled tokens as `pca_map.parquet`: a row for each head, side and token."""
     tables = []
     for result in results:
-        for (side, layer), directions in sorted(result.directions.items(), key=lambda item: _order(item[0])):
+        for (side, layer), directions in result.directions.items():
             vectors = result.vectors.get((side, layer))
             if vectors is None or not len(vectors):
                 continue
@@ -93,20 +93,20 @@ def map_table(results: Sequence[PcaResult]) -> pd.DataFrame:
 
 def tokens_table(run: ModelRun, results: Sequence[PcaResult]) -> pd.DataFrame:
     """Return the tokens on the maps with the words around them, as `pca_tokens.parquet`."""
-    rows = [row for result in results for axis in (ROW, KEY) for row in _tokens(run, result, axis)]
+    rows = [
+        {"kind": result.kind, "axis": axis, **row}
+        for result in results
+        for axis, sample in result.samples.items()
+        for row in _tokens(run, sample)
+    ]
     return pd.DataFrame(rows, columns=TOKENS.names)
 
 
-def _tokens(run: ModelRun, result: PcaResult, axis: str) -> Iterator[dict[str, object]]:
-    sample = result.samples.get(axis)
-    if sample is None:
-        return
+def _tokens(run: ModelRun, sample: SampledTokens) -> Iterator[dict[str, object]]:
     for index, (token, (document, segment)) in enumerate(zip(sample.tokens, sample.segments, strict=True)):
         ids: NDArray[np.int64] = token["ids"].astype(np.int64)
         there = ids != PADDING
         yield {
-            "kind": result.kind,
-            "axis": axis,
             "token": index + 1,
             "document": document,
             "segment": segment,
@@ -121,8 +121,3 @@ def _tokens(run: ModelRun, result: PcaResult, axis: str) -> Iterator[dict[str, o
 def _by_head(values: NDArray[np.float64], heads: int) -> NDArray[np.float64]:
     """Return values of groups of heads, `[group, ...]`, once for each head, `[1, head, ...]`."""
     return np.repeat(values, heads // len(values), axis=0)[None]
-
-
-def _order(side_and_layer: tuple[str, int]) -> tuple[int, int]:
-    side, layer = side_and_layer
-    return layer, SIDES.index(side)

@@ -1,6 +1,6 @@
 """Sums of vectors and of their products, for covariances (a store of an accumulator)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,25 +66,18 @@ class Moments:
 
     def state(self) -> State:
         """Return the sums, by layer."""
-        return dict(self._arrays())
+        return {
+            f"{side}.{kind}.{layer}.{name}": np.asarray(numbers)
+            for (side, kind, layer), moment in self._moments.items()
+            for name, numbers in vars(moment).items()
+        }
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
         """Restore what `state()` returned."""
-        for name in state:
-            if name.endswith(".n"):
-                side, kind, layer, _ = name.split(".")
-                prefix = f"{side}.{kind}.{layer}"
-                moment = Moment(
-                    int(state[name].item()), np.array(state[f"{prefix}.sums"]), np.array(state[f"{prefix}.products"])
-                )
-                self._moments[side, kind, int(layer)] = moment
-
-    def _arrays(self) -> Iterator[tuple[str, NDArray[Any]]]:
-        for (side, kind, layer), moment in self._moments.items():
-            prefix = f"{side}.{kind}.{layer}"
-            yield f"{prefix}.n", np.array(moment.n)
-            yield f"{prefix}.sums", moment.sums
-            yield f"{prefix}.products", moment.products
+        for prefix in (name.removesuffix(".n") for name in state if name.endswith(".n")):
+            side, kind, layer = prefix.split(".")
+            sums, products = (np.array(state[f"{prefix}.{name}"]) for name in ("sums", "products"))
+            self._moments[side, kind, int(layer)] = Moment(int(state[f"{prefix}.n"].item()), sums, products)
 
 
 def moment_of(vectors: Tensor, is_content: Tensor) -> Moment:

@@ -11,6 +11,7 @@ from headscope.analyses.stats.norm_roles import roles_by_norm
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, continued, listed, numbered, sentence
 from headscope.report_kit.numbers import amount, table_number
+from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.page_rows import Table, unit
 from headscope.report_kit.words import Words, capital, count
 from headscope.study.study import Study
@@ -40,7 +41,7 @@ def norm_finding(run: Study, kind: Kind, words: Words) -> Iterator[Sentence]:
     often = "" if most == len(changed) else "most often "
     roles_changed = f"the role changes from {words.roles[before]} to {words.roles[after]}"
     text = f"{often}{roles_changed}, in {count(most, kind.noun)}: "
-    refs = (numbered(kind.name, row.layer, row.head) for row in heads.itertuples())
+    refs = (numbered(kind.name, row["layer"], row["head"]) for row in records(heads))
     yield continued("roles", text, *listed(refs), ".")
 
 
@@ -48,15 +49,15 @@ def norm_table(run: Study, kinds: tuple[Kind, ...], words: Words) -> Table | Non
     """Tabulate the heads whose role differs by norm-weighted attention; None where there is none."""
     rows = [
         (
-            capital(kind.head_name(row.layer, row.head)),
-            capital(words.roles[row.role]),
-            capital(words.roles[row.role_by_norm]),
-            f"{words.statistics[row.statistic]}, {unit(row.statistic)}",
-            table_number(row.weight, row.statistic),
-            table_number(row.norm, row.statistic),
+            capital(kind.head_name(row["layer"], row["head"])),
+            capital(words.roles[row["role"]]),
+            capital(words.roles[row["role_by_norm"]]),
+            f"{words.statistics[row['statistic']]}, {unit(row['statistic'])}",
+            table_number(row["weight"], row["statistic"]),
+            table_number(row["norm"], row["statistic"]),
         )
         for kind in kinds
-        for row in _changed(_of(run, kind)).itertuples()
+        for row in records(_changed(_of(run, kind)))
     ]
     if not rows:
         return None
@@ -76,14 +77,14 @@ def norm_on_cards(run: Study, kind: Kind, words: Words) -> list[str | None] | No
     if rows.empty:
         return None
     lines: list[str | None] = [None] * kind.size
-    for row in rows.itertuples():
-        line = f"By what it writes: {words.roles[row.role_by_norm]}"
-        if row.statistic:
+    for row in records(rows):
+        line = f"By what it writes: {words.roles[row['role_by_norm']]}"
+        if row["statistic"]:
             line += (
-                f"; {words.statistics[row.statistic]} {amount(row.norm, row.statistic)}, by weights "
-                f"{amount(row.weight, row.statistic)}"
+                f"; {words.statistics[row['statistic']]} {amount(row['norm'], row['statistic'])}, by weights "
+                f"{amount(row['weight'], row['statistic'])}"
             )
-        lines[kind.head_index(row.layer, row.head)] = f"{line}."
+        lines[kind.head_index(row["layer"], row["head"])] = f"{line}."
     return lines
 
 

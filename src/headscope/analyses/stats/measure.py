@@ -76,10 +76,9 @@ def top_examples_table(run: Run, top_examples: TopExampleAccumulator, named: pd.
     rows = []
     for excerpt in excerpts:
         tokens, keys, text = run.excerpt_words(excerpt)
-        about = vars(excerpt.wanted)
         rows.append(
             {
-                **{name: about[name] for name in TOP_EXAMPLES.names if name in about},
+                **vars(excerpt.wanted),
                 "start": excerpt.start,
                 "tokens": tokens,
                 "keys": keys,

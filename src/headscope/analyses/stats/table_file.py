@@ -11,8 +11,6 @@ from headscope.declarations.option import choose
 from headscope.storage.files import check_file_place
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from headscope.analyses.stage_result import StageResult
 
 FORMATS = {".csv": "CSV", ".json": "JSON", ".parquet": "Parquet"}
@@ -30,15 +28,10 @@ def check(out: Path) -> None:
 
 def write(results: Mapping[str, StageResult], out: Path) -> list[str]:
     """Write the whole table; return lines on what was written."""
-    stats = results["stats"].tables["stats"]
-    _write(stats, out)
-    return [f"table: {out} ({count(len(stats), 'row')})"]
-
-
-def _write(stats: pd.DataFrame, out: Path) -> None:
     from headscope.storage.files import write_parquet, write_text
     from headscope.storage.lock import place_held
 
+    stats = results["stats"].tables["stats"]
     with place_held(out):
         if out.suffix == ".csv":
             write_text(out, stats.to_csv(index=False))
@@ -46,3 +39,4 @@ def _write(stats: pd.DataFrame, out: Path) -> None:
             write_text(out, stats.to_json(orient="records", indent=1, double_precision=15))
         else:
             write_parquet(out, stats)
+    return [f"table: {out} ({count(len(stats), 'row')})"]

@@ -163,6 +163,6 @@ def _add_all_pairs(build: Any, arguments: dict[str, Any], number: Any) -> None:
         with count(build, end, start=block) as head:
             other = build.srem(build.add(build.add(head, run), INDEX(1)), total)
             position = build.mul(build.add(build.mul(head, paired), run), INDEX(LANES))
-            starts = (build.mul(index, INDEX(_PITCH)) for index in (head, other))
-            sums = arguments["sums"], position
-            add_pairs(build, arguments["features"], *starts, _PITCH, number, arguments["fit"], *sums)
+            head_start, partner_start = (build.mul(index, INDEX(_PITCH)) for index in (head, other))
+            features, fit, sums = (arguments[name] for name in ("features", "fit", "sums"))
+            add_pairs(build, features, head_start, partner_start, _PITCH, number, fit, sums, position)

@@ -71,12 +71,8 @@ def lloyd(
             if not moving.any():
                 break
             if not moving.all():
-                going, labels, moving_points, moving_weights = (
-                    going[moving],
-                    labels[moving],
-                    moving_points[moving],
-                    moving_weights[moving],
-                )
+                going, labels = going[moving], labels[moving]
+                moving_points, moving_weights = moving_points[moving], moving_weights[moving]
         last = labels
         clusters = np.arange(centers.shape[2], dtype=np.int8)[:, None]
         inside = (labels[:, :, None] == clusters) * moving_weights[:, None, None]

@@ -68,8 +68,7 @@ def are_separated(
 
 def _far(clusters: tuple[Floats, Floats], features: NDArray[np.bool_], least: float) -> bool:
     """Return whether two clusters lie at least so far apart by these features."""
-    first, second = clusters
-    return _distance(first[:, features], second[:, features]) >= least
+    return _distance(*(points[:, features] for points in clusters)) >= least
 
 
 def _shared(looks: NDArray[np.int64]) -> int:
