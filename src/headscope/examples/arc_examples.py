@@ -141,20 +141,19 @@ class ArcExamples:
         questions: Sequence[ArcQuestion],
     ) -> None:
         dependent_attends = wanted.direction != "head->dependent"
-        answers = _answers(questions, words, weights if dependent_attends else weights.T)
+        table = weights if dependent_attends else weights.T
+        answers = _answers(questions, words, table)
         if not answers:
             return
         dependents, targets, predicted = (list(column) for column in zip(*answers, strict=True))
-        right = targets == predicted
-        table = weights if dependent_attends else weights.T
-        value = float(np.mean([table[a, g] for a, g in zip(dependents, targets, strict=True)]))
-        wrong = [table[a, p] for a, g, p in answers if g != p]
-        clear = round(value if right else float(max(wrong)), 6)
-        rows = self._rows.setdefault((wanted.relation, "right" if right else "wrong"), [])
+        value = float(np.mean(table[dependents, targets]))
+        wrong = [float(table[a, p]) for a, g, p in answers if g != p]
+        outcome, clear = ("wrong", max(wrong)) if wrong else ("right", value)
+        rows = self._rows.setdefault((wanted.relation, outcome), [])
         rows.append(
             {
                 **vars(wanted),
-                "outcome": "right" if right else "wrong",
+                "outcome": outcome,
                 "value": value,
                 "document": segment.document,
                 "segment": segment.index,
@@ -164,7 +163,7 @@ class ArcExamples:
                 "keys": targets if dependent_attends else dependents,
                 "predicted": predicted,
                 # Ties are broken by document and segment, not by the order of the corpus.
-                "order": (-clear, segment.document, segment.index),
+                "order": (-round(clear, 6), segment.document, segment.index),
             }
         )
         rows.sort(key=lambda row: row["order"])

@@ -67,15 +67,13 @@ Names = Callable[[ExampleMaps], MapTokens]
 class ExampleCollector:
     """Keeps whole maps of the first short segments (a scan consumer, for a few sentences).
 
-    Args:
-        most_tokens: longer segments are cut to this number of rows and columns.
+    Longer segments are cut to `MOST_TOKENS` rows and columns.
     """
 
     needs: ClassVar[frozenset[str]] = frozenset({"weights", "statistics"})
     span: ClassVar[str] = "rows"
 
-    def __init__(self, *, most_tokens: int = MOST_TOKENS) -> None:
-        self.most_tokens = most_tokens
+    def __init__(self) -> None:
         self.maps: list[ExampleMaps] = []
         self._open: dict[str, list[AttentionTile]] = {}
         self._bytes = 0
@@ -100,8 +98,8 @@ class ExampleCollector:
 
     def _keep(self, kind: str, tiles: list[AttentionTile], item: int) -> None:
         first = tiles[0]
-        rows = first.row_valid[item].nonzero()[: self.most_tokens, 0]
-        keys = first.keys.valid[item].nonzero()[: self.most_tokens, 0]
+        rows = first.row_valid[item].nonzero()[:MOST_TOKENS, 0]
+        keys = first.keys.valid[item].nonzero()[:MOST_TOKENS, 0]
         weights = np.stack([tile.weights[item][:, rows][:, :, keys].float().cpu().numpy() for tile in tiles])
         values = np.stack([tile.statistics[item][:, rows].double().mean(1).cpu().numpy() for tile in tiles])
         self._bytes += weights.nbytes

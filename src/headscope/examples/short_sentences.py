@@ -7,36 +7,33 @@ from headscope.corpora.document import Document
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[\"'A-Z])")
 _FEWEST_WORDS, _MOST_WORDS = 7, 18
+_MOST = 48  # sentences
 
 
 class SentenceKeeper:
-    """Passes documents on, and keeps a short sentence of each of the first ones.
-
-    Args:
-        most: number of sentences at most, one per document, or more per document where there are few.
+    """Passes documents on, and keeps a short sentence of each of the first ones, more of each where there are few.
 
     Attributes:
         sentences: (document id, words or one text), in corpus order.
     """
 
-    def __init__(self, *, most: int = 48) -> None:
-        self.most = most
+    def __init__(self) -> None:
         self.sentences: list[tuple[str, tuple[str, ...]]] = []
         self._spare: list[tuple[str, tuple[str, ...]]] = []
 
     def watch(self, documents: Iterable[Document]) -> Iterator[Document]:
         """Yield the documents unchanged."""
         for document in documents:
-            if len(self.sentences) < self.most:
+            if len(self.sentences) < _MOST:
                 sentences = list(_short_sentences(document))
                 self.sentences.extend((document.id, sentence) for sentence in sentences[:1])
-                if len(self._spare) < self.most:
+                if len(self._spare) < _MOST:
                     self._spare.extend((document.id, sentence) for sentence in sentences[1:])
             yield document
 
     def candidates(self) -> list[tuple[str, tuple[str, ...]]]:
         """Return the kept sentences, filled up with more from the same documents where there are few."""
-        return [*self.sentences, *self._spare][: self.most]
+        return [*self.sentences, *self._spare][:_MOST]
 
 
 def _short_sentences(document: Document) -> Iterator[tuple[str, ...]]:

@@ -52,23 +52,15 @@ def groups_of(run: Study) -> list[Group]:
     table = arc_examples(run)
     if table is None or table.empty:
         return []
-    by_name: dict[str, list[pd.Series]] = {}
-    for _, row in table.iterrows():
-        by_name.setdefault(str(row["relation"]), []).append(row)
+    ordered = table.sort_values("outcome", key=lambda outcomes: outcomes.astype(str) != "right", kind="stable")
+    by_name = {str(name): tuple(row for _, row in rows.iterrows()) for name, rows in ordered.groupby("relation")}
     relations = [relation for relation in relations_of(run) if not relation.overall]
     order = {relation.name: rank for rank, relation in enumerate(relations)}
     beaten = {relation.name for relation in relations if relation.held_out and relation.held_out.beats}
     names = sorted(by_name.keys() - {COREFERENCE}, key=lambda name: (order.get(name, len(order)), name))
     if COREFERENCE in by_name:
         names.insert(min(OPEN_RELATIONS - 1, len(names)), COREFERENCE)
-    return [
-        Group(
-            name,
-            tuple(sorted(by_name[name], key=lambda row: str(row["outcome"]) != "right")),
-            beats=name == COREFERENCE or name in beaten,
-        )
-        for name in names
-    ]
+    return [Group(name, by_name[name], beats=name == COREFERENCE or name in beaten) for name in names]
 
 
 def figure_examples(run: Study) -> tuple[pd.DataFrame, dict[str, str]] | None:
@@ -111,8 +103,8 @@ def arcs_section(about: Context) -> list[Section]:
     measured = {relation.name: relation for relation in relations_of(run)}
     coreference = antecedents_of(run)
     special = (words.cls, words.sep)
-    unfolded = [_group(group, measured, coreference, about) for group in groups[:OPEN_RELATIONS]]
-    folded = [_group(group, measured, coreference, about) for group in groups[OPEN_RELATIONS:]]
+    drawn = [_group(group, measured, coreference, about) for group in groups]
+    unfolded, folded = drawn[:OPEN_RELATIONS], drawn[OPEN_RELATIONS:]
     present = [name for name in special if any(name in list(g.first["tokens"]) for g in groups)]
     box = el("input", type="checkbox", id="hide-special")
     more = el("summary", f"{count(len(folded), 'more relation')}")
@@ -141,13 +133,10 @@ def _group(group: Group, measured: dict[str, Relation], coreference: Antecedents
     drawn = [(row, arcs_of(row, special=special)) for row in group.rows]
     tall = max(len(arcs.tokens) for _, arcs in drawn)
     figures = [_example(row, arcs, tall) for row, arcs in drawn]
-    return el(
-        "div",
-        el("div", _heading(group, measured, coreference, about), class_="arc-head"),
-        el("div", figures, class_="arc-row", tabindex=0, role="group",
-           aria_label=f"Examples of {short(group.relation)}"),
-        class_="arc-group",
-    )  # fmt: skip
+    heading = el("div", _heading(group, measured, coreference, about), class_="arc-head")
+    label = f"Examples of {short(group.relation)}"
+    examples = el("div", figures, class_="arc-row", tabindex=0, role="group", aria_label=label)
+    return el("div", heading, examples, class_="arc-group")
 
 
 def _heading(
@@ -195,18 +184,14 @@ def _fact(value: float, what: str) -> Html:
 
 
 def _example(row: pd.Series, arcs: ArcStrokes, tall: int) -> Html:
-    right = str(row["outcome"]) == "right"
-    value = share(float(row["value"]))
-    caption = [el("b", "Right" if right else "Wrong", class_=None if right else "cross")]
+    is_right = str(row["outcome"]) == "right"
+    outcome, value = "Right" if is_right else "Wrong", share(float(row["value"]))
     where = f"words {arcs.first + 1}–{arcs.first + len(arcs.tokens)} of {arcs.total}"
     note = f" · {where}" if arcs.total > len(arcs.tokens) else ""
+    title = el("figcaption", el("b", outcome, class_=None if is_right else "cross"), f" · {value}%{note}")
     pairs = [f"{plain(arcs.tokens[query])} to {plain(arcs.tokens[key])}" for query, key in arcs.arcs[:6]]
-    label = f"{'Right' if right else 'Wrong'}: {', '.join(pairs)}. Mean weight {value}%."
-    return el(
-        "figure",
-        el("figcaption", caption, f" · {value}%{note}"),
-        drawing(arcs, role=str(row["role"]), label_=label, rows=min(tall, MOST_TOKENS)),
-    )  # fmt: skip
+    label = f"{outcome}: {', '.join(pairs)}. Mean weight {value}%."
+    return el("figure", title, drawing(arcs, role=str(row["role"]), label_=label, rows=min(tall, MOST_TOKENS)))
 
 
 def _table(groups: Sequence[Group], about: Context) -> Html:

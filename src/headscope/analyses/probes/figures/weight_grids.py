@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from headscope.attention.head_id import head_anchor
 from headscope.figures.axes import grid_axes, say_absent
 from headscope.figures.paper import across, panel_inches
-from headscope.figures.style import INK, LINE, figure_of, house_style, new_figure, role_color
+from headscope.figures.style import INK, LINE, house_style, new_figure, role_color
 
 TITLES = {"dependent->head": "dependent → head word", "head->dependent": "head word → dependent"}
 POSITIVE, NEGATIVE = "syntax", "sep"
@@ -23,7 +23,7 @@ def weights_of(table: pd.DataFrame, probe: str, *, kind: str) -> pd.DataFrame:
 
 
 @house_style()
-def probe_weights(table: pd.DataFrame, probe: str, *, kind: str, axes: tuple[Axes, Axes] | None = None) -> Figure:
+def probe_weights(table: pd.DataFrame, probe: str, *, kind: str) -> Figure:
     """Draw a probe's weights of one kind of attention: layers as rows, heads as columns, a grid a direction.
 
     The stronger a cell, the larger its weight in size, on one scale for both directions; a weight below zero has
@@ -33,7 +33,6 @@ def probe_weights(table: pd.DataFrame, probe: str, *, kind: str, axes: tuple[Axe
         table: `tables/probe_weights.parquet`.
         probe: `attention` or `attention and words`.
         kind: `encoder` or `decoder`.
-        axes: where to draw the two directions; made when not given.
 
     Raises:
         ValueError: the table has no weight of this probe and kind.
@@ -45,14 +44,11 @@ def probe_weights(table: pd.DataFrame, probe: str, *, kind: str, axes: tuple[Axe
         )
     layers, heads = int(weights["layer"].max()), int(weights["head"].max())
     most = float(weights["weight"].abs().max()) or 1.0
-    if axes is None:
-        width = min(_CELL * heads + 0.8, 14.0)
-        columns = across(2, each=2.4)
-        width = panel_inches(columns, free=width)
-        cell = min(_CELL, (width - 0.8) / heads)
-        figure = new_figure(2 * width, (2 // columns) * min(cell * layers + 0.9, 24.0))
-        left, right = figure.subplots(2 // columns, columns, sharey=True).ravel()
-        axes = (left, right)
+    columns = across(2, each=2.4)
+    width = panel_inches(columns, free=min(_CELL * heads + 0.8, 14.0))
+    cell = min(_CELL, (width - 0.8) / heads)
+    figure = new_figure(2 * width, (2 // columns) * min(cell * layers + 0.9, 24.0))
+    axes = figure.subplots(2 // columns, columns, sharey=True).ravel()
     for (direction, title), ax in zip(TITLES.items(), axes):
         ax.set_title(title)
         rows = weights[weights["direction"] == direction]
@@ -64,7 +60,7 @@ def probe_weights(table: pd.DataFrame, probe: str, *, kind: str, axes: tuple[Axe
         grid_axes(ax, layers, heads, most=16, labelsize=8)
         ax.set_xlabel("head")
     axes[0].set_ylabel("layer")
-    return figure_of(axes[0])
+    return figure
 
 
 def _cell(ax: Axes, kind: str, layer: int, head: int, weight: float, most: float) -> None:
