@@ -33,7 +33,7 @@ def ask(*sentences, left=False, width=0, pooling="mean", causal=False, compat=Fa
     valid = torch.zeros(len(sentences), width, dtype=torch.bool)
     classes = torch.zeros(len(sentences), width, dtype=torch.long)
     weights = torch.full((len(sentences), 1, width, width), torch.nan, dtype=torch.float64)
-    arcs = []
+    arc_sentences = []
     for item, (own, ids, heads, *rest) in enumerate(sentences):
         at = slice(width - len(ids), width) if left else slice(0, len(ids))
         word_ids[item, at], valid[item, at] = torch.tensor(ids), True
@@ -41,9 +41,9 @@ def ask(*sentences, left=False, width=0, pooling="mean", causal=False, compat=Fa
         weights[item, 0, at] = 0.0
         weights[item, 0, at, at] = torch.as_tensor(own, dtype=torch.float64)
         words, relations = rest or (("x",) * len(heads), ["dep"] * len(heads))
-        arcs.append(table.arcs(words, heads, relations))
+        arc_sentences.append((words, heads, relations))
     axis = word_axis(word_ids, valid)
-    batch_arcs = BatchArcs.of(axis, classes, arcs)
+    batch_arcs = BatchArcs.of(axis, classes, table.arcs_of(arc_sentences))
     seen = (valid[:, None] & torch.ones(width, width, dtype=torch.bool).tril()) if causal else None
     weights = between_words(weights, axis, axis, pooling=pooling)
     answers = read_answers(weights, batch_arcs, both=options.pop("both", False), compat=compat)

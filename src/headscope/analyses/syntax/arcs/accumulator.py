@@ -13,7 +13,7 @@ from torch import Tensor
 from headscope.analyses.syntax.arcs.arc_runs import ArcRuns, sum_runs
 from headscope.analyses.syntax.arcs.attending import Attending, special_attention
 from headscope.analyses.syntax.arcs.batch_arcs import BatchArcs, reachable
-from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, Arcs, ArcTable
+from headscope.analyses.syntax.arcs.gold_arcs import OFFSETS, ArcTable
 from headscope.analyses.syntax.arcs.head_answers import Answers, judge, read_answers
 from headscope.analyses.syntax.arcs.sums import NOOP_CLASSES, DependencyOptions, DependencySums
 from headscope.attention.host_copy import HostCopy, OnHost
@@ -56,7 +56,7 @@ class DependencyAccumulator(Accumulator):
     def __init__(self, layout: Sequence[KindLayout], table: ArcTable, options: DependencyOptions | None = None) -> None:
         self.table = table
         self.options = options or DependencyOptions()
-        self._arcs: list[Arcs] = []
+        self._arcs = table.arcs_of([])
         self._names: list[str] = []
         self._documents = np.zeros(0, dtype=np.int64)
         self._by_cell = ArcRuns.of(self._documents, self._documents)
@@ -115,10 +115,7 @@ class DependencyAccumulator(Accumulator):
         self._arcs = self.table.arcs_of(sentences)
         names, self._documents = np.unique(np.array(batch.info.documents), return_inverse=True)
         self._names = names.tolist()
-        self._by_cell = ArcRuns.of(
-            np.repeat(self._documents, [len(each.cells) for each in self._arcs]),
-            np.concatenate([each.cells for each in self._arcs]),
-        )
+        self._by_cell = ArcRuns.of(np.repeat(self._documents, self._arcs.sizes), self._arcs.cells)
         self._clear()
 
     def update(self, tile: AttentionTile) -> None:
@@ -168,7 +165,7 @@ class DependencyAccumulator(Accumulator):
     def end(self, batch: Batch) -> None:
         """Add the batch's answers to its documents."""
         by_cell = self._by_cell
-        offsets = torch.from_numpy(np.concatenate([each.offsets for each in self._arcs]))
+        offsets = torch.from_numpy(self._arcs.offsets)
         hits = {name: handle.array for name, handle in self._hits.items()}
         arcs = {"n_arcs": by_cell.sizes, "n_offsets": by_cell.sums(offsets).numpy()}
         by_cell.add_to(self.sums, self._names, **arcs, **hits)

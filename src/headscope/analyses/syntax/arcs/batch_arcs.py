@@ -1,6 +1,5 @@
 """A batch's gold arcs by the positions of its words, and which of them the mask allows."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -58,34 +57,22 @@ class BatchArcs:
         return sent(torch.from_numpy(item), device), sent(torch.from_numpy(position), device)
 
     @classmethod
-    def of(cls, axis: WordAxis, classes: Tensor, arcs: Sequence[Arcs]) -> "BatchArcs":
+    def of(cls, axis: WordAxis, classes: Tensor, arcs: Arcs) -> "BatchArcs":
         """Find the positions of a batch's arcs; `classes` are those of the tokens, `[batch, position]`."""
         words, valid = axis.on_host.words.numpy(), axis.on_host.valid.numpy()
-        most = max((len(each.heads) for each in arcs), default=0)
+        number, most = len(arcs.sizes), int(arcs.sizes.max(initial=0))
         # An additional column holds -1 for the root and for heads that were cut off.
-        position_of = np.full((len(arcs), most + 1), -1, dtype=np.int64)
+        position_of = np.full((number, most + 1), -1, dtype=np.int64)
         segment, at = np.nonzero((words != NO_WORD) & valid)
         position_of[segment, words[segment, at]] = at
-        rows = np.repeat(np.arange(len(arcs)), [len(each.heads) for each in arcs])
-
-        def positions_of(indices: list[np.ndarray]) -> np.ndarray:
-            flat = np.concatenate(indices) if indices else np.zeros(0, dtype=np.int64)
-            flat = np.where((flat < 0) | (flat > most), most, flat)
-            return position_of[rows, flat]
-
-        on_host = np.stack(
-            [
-                rows,
-                positions_of([np.arange(len(each.heads)) for each in arcs]),
-                positions_of([each.dependents for each in arcs]),
-                positions_of([each.heads for each in arcs]),
-                positions_of([np.full(len(each.heads), len(each.heads) - 1) for each in arcs]),
-            ]
-        )
+        rows = np.repeat(np.arange(number), arcs.sizes)
+        indices = np.stack([arcs.words, arcs.dependents, arcs.heads, arcs.sizes[rows] - 1])
+        is_outside = (indices < 0) | (indices > most)
+        on_host = np.stack([rows, *position_of[rows, np.where(is_outside, most, indices)]])
         on_device = sent(torch.from_numpy(on_host), axis.words.device)
         is_special = axis.valid & (axis.words == NO_WORD)
-        number = int(((words == NO_WORD) & valid).sum(1).max()) if len(arcs) else 0
-        order = (~is_special).long().argsort(dim=1, stable=True)[:, :number]
+        most_special = int(((words == NO_WORD) & valid).sum(1).max(initial=0))
+        order = (~is_special).long().argsort(dim=1, stable=True)[:, :most_special]
         special = torch.where(is_special.gather(1, order), order, -1)
         of_special = classes.gather(1, axis.leaders).gather(1, order).masked_fill(special < 0, KeyClass.OTHER)
         candidate = axis.valid & (axis.words != NO_WORD)

@@ -19,9 +19,11 @@ _CLITICS_ORIGINAL = ("'s", "s'")
 
 @dataclass(frozen=True)
 class Arcs:
-    """The arcs of one sentence, one a word.
+    """The arcs of sentences, one a word, sentence after sentence.
 
     Attributes:
+        sizes: words of each sentence, `[sentence]`.
+        words: index of each word in its sentence, `[word]`.
         heads: index of each word's head, -1 for the root, `[word]`.
         cells: the cell in which each arc is counted: relation x `DISTANCES`, `[word]`.
         dependents: the word whose attention is scored for each word: itself, or under the `poss` rule its clitic,
@@ -29,6 +31,8 @@ class Arcs:
         offsets: whether the word at each of `OFFSETS` from that dependent is the head, `[word, OFFSETS]`.
     """
 
+    sizes: NDArray[np.int64]
+    words: NDArray[np.int64]
     heads: NDArray[np.int64]
     cells: NDArray[np.int64]
     dependents: NDArray[np.int64]
@@ -79,16 +83,13 @@ class ArcTable:
 
     def arcs(self, words: Sequence[str], heads: Sequence[int], relations: Sequence[str]) -> Arcs:
         """Lay out a sentence's arcs; heads count from 1, 0 is the root."""
-        return self.arcs_of([(words, heads, relations)])[0]
+        return self.arcs_of([(words, heads, relations)])
 
-    def arcs_of(self, sentences: Sequence[tuple[Sequence[str], Sequence[int], Sequence[str]]]) -> list[Arcs]:
-        """Lay out the arcs of sentences, each given by words, heads and relations, faster than one by one."""
-        if not sentences:
-            return []
-        sizes = np.array([len(heads) for _, heads, _ in sentences])
-        ends = np.cumsum(sizes)
-        starts, size = ends - sizes, np.repeat(sizes, sizes)
-        at = np.arange(ends[-1]) - np.repeat(starts, sizes)
+    def arcs_of(self, sentences: Sequence[tuple[Sequence[str], Sequence[int], Sequence[str]]]) -> Arcs:
+        """Lay out the arcs of sentences, each given by words, heads and relations."""
+        sizes = np.array([len(heads) for _, heads, _ in sentences], dtype=np.int64)
+        starts = np.cumsum(sizes) - sizes
+        at = np.arange(sizes.sum()) - np.repeat(starts, sizes)
         gold = np.array([head for _, heads, _ in sentences for head in heads], dtype=np.int64) - 1
         names = [name for _, _, relations in sentences for name in relations]
         row_of = {name: self._row(name) for name in set(names)}
@@ -102,11 +103,8 @@ class ArcTable:
                         dependents[start + i] = i + 1
         distance = np.where(gold < 0, 0, np.abs(gold - at))
         cells = row * len(DISTANCES) + distance_bins(distance)
-        offsets = self._offset_hits(dependents, gold, size)
-        return [
-            Arcs(heads=gold[span], cells=cells[span], dependents=dependents[span], offsets=offsets[span])
-            for span in map(slice, starts.tolist(), ends.tolist())
-        ]
+        offsets = self._offset_hits(dependents, gold, np.repeat(sizes, sizes))
+        return Arcs(sizes, at, gold, cells, dependents, offsets)
 
     def _row(self, label: str) -> int:
         """Return the index of the relation that a label is counted under."""
