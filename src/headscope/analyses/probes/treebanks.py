@@ -78,10 +78,6 @@ class ProbeTreebank:
         """The sentences that have an input."""
         return [self.sentences[number] for number in self.numbers.tolist()]
 
-    def bytes(self, heads: int) -> int:
-        """How much room its attention takes."""
-        return bytes_of([len(sentence) for sentence in self.read], heads)
-
 
 class ProbeBench:
     """Two treebanks and the attention of any model over them.
@@ -111,7 +107,7 @@ class ProbeBench:
         self.heads = heads_of(run.layout)
         self.vectors = WordTable.of(self._vectors(), self.train.sentences, self.dev.sentences)
         self.labels = kinds_of(self.train.sentences, relations=True)
-        sizes = {self._key(bank): bank.bytes(len(self.heads)) for bank in (self.train, self.dev)}
+        sizes = {self._key(bank): bytes_of(map(len, bank.read), len(self.heads)) for bank in (self.train, self.dev)}
         # The cache holds the tables of one control at a time beside the trained model's.
         cache.reserve({**sizes, "control": sum(sizes.values())}, what=f"{self.train.name} and {self.dev.name}")
 

@@ -1,6 +1,6 @@
 """Attention between words, streamed from a model to the disk: what probes are trained on."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -30,7 +30,7 @@ def heads_of(layout: Sequence[KindLayout]) -> list[HeadId]:
     ]
 
 
-def bytes_of(words: Sequence[int], heads: int) -> int:
+def bytes_of(words: Iterable[int], heads: int) -> int:
     """Return how many bytes the tables of sentences of so many words take."""
     return sum((number + SPECIAL) ** 2 for number in words) * heads * 2
 

@@ -4,6 +4,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from headscope.analyses.probes.structural.layer_training import (
     train_structural,
 )
 from headscope.analyses.probes.structural.state_store import StateStore, share_of, split_held_out
-from headscope.analyses.probes.structural.tree_scores import MEASURES, StructuralScorer, structural_scores
+from headscope.analyses.probes.structural.tree_scores import MEASURES, Scores, StructuralScorer, structural_scores
 from headscope.analyses.probes.tables import PROBE_LAYERS, PROBES
 from headscope.attention.vectors.hidden import WordStates
 from headscope.encoding.segment import Segment
@@ -115,8 +116,7 @@ def measure_structural(
             say(TRAINING, layers + number - 1, total)
             seed_sums.append(bench.score(bench.train(chosen, number), chosen))
         say(TRAINING, total, total)
-        sentences = len(bench.batches.sentences) + len(bench.held_out.sentences)
-    facts = {"layer": chosen, "sentences": sentences, "sampled": share, "settled": bench.settled}
+    facts = {"layer": chosen, "sentences": bench.sentences, "sampled": share, "settled": bench.settled}
     return StructuralTables(
         probes=_probe_rows(seed_sums, chosen),
         layers=_layer_rows(first, held_out_scores, chosen),
@@ -131,24 +131,20 @@ class _StructuralBench:
     def __init__(
         self, store: StateStore, dev: StateStore, *, seed: int, options: StructuralOptions, device: torch.device | str
     ) -> None:
-        self.store, self.dev, self.seed, self.options, self.device = store, dev, seed, options, device
+        self.store, self.dev, self.seed = store, dev, seed
         trained, held_out = split_held_out(store.sentences, seed=seed)
-        self.batches = SentenceBatches(trained, batch_size=options.batch_size)
-        self.held_out = SentenceBatches(held_out, batch_size=options.batch_size)
-        self.settled = True
+        batches, held_out_batches = (
+            SentenceBatches(sentences, batch_size=options.batch_size) for sentences in (trained, held_out)
+        )
+        self.sentences, self.settled = len(trained) + len(held_out), True
         self.scorers = {True: StructuralScorer(held_out), False: StructuralScorer(dev.sentences)}
+        self._train = partial(
+            train_structural, store, batches=batches, held_out=held_out_batches, options=options, device=device
+        )
 
     def train(self, layer: int, number: int) -> StructuralProbe:
         """Train on one layer with the probe's own seed."""
-        probe = train_structural(
-            self.store,
-            layer,
-            batches=self.batches,
-            held_out=self.held_out,
-            seed=self.seed + number,
-            options=self.options,
-            device=self.device,
-        )
+        probe = self._train(layer, seed=self.seed + number)
         self.settled &= probe.settled
         return probe
 
@@ -221,9 +217,7 @@ def _probe_rows(every: Sequence[Sums], layer: int) -> pd.DataFrame:
     return PROBES.frame(rows)
 
 
-def _layer_rows(
-    first: Sequence[Sums], held_out_scores: Sequence[dict[str, dict[str, float]]], chosen: int
-) -> pd.DataFrame:
+def _layer_rows(first: Sequence[Sums], held_out_scores: Sequence[Scores], chosen: int) -> pd.DataFrame:
     """Lay out every layer's scores with the first seed."""
     rows = []
     for layer, (sums, held_out) in enumerate(zip(first, held_out_scores, strict=True)):

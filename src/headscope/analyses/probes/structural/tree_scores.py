@@ -17,6 +17,9 @@ SHORTEST, LONGEST = 5, 50
 MEASURES = ("UUAS", "Spearman")
 _TOGETHER = 64  # sentences of one length
 
+Scores = dict[str, dict[str, float]]
+"""For each of `MEASURES` its columns `value`, `ci_low`, `ci_high` and `n_cases`."""
+
 
 class StructuralScorer:
     """Score predicted distances on sentences, by group of documents (`statistics.groups`).
@@ -131,16 +134,13 @@ def _correlations(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float64
     return correlations
 
 
-def structural_scores(sums: Sequence[dict[str, NDArray[Any]]]) -> dict[str, dict[str, float]]:
+def structural_scores(sums: Sequence[dict[str, NDArray[Any]]]) -> Scores:
     """Return UUAS and Spearman of one probe, or the means over several that were scored on the same sentences.
 
     Spearman is the mean of the lengths' means, each length counted once.
 
     Args:
         sums: `StructuralScorer.sums` of each.
-
-    Returns:
-        For each of `MEASURES` its columns `value`, `ci_low`, `ci_high` and `n_cases`.
     """
     mean = {name: np.mean([probe_sums[name] for probe_sums in sums], axis=0) for name in sums[0]}
     uuas = ratio_interval(mean["hits"], mean["arcs"], scale="share")
