@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pandas as pd
 
-from headscope.analyses.coref.antecedent_results import SelectedHead, antecedents_of
+from headscope.analyses.coref.antecedent_results import antecedents_of
 from headscope.analyses.coref.findings import TYPES
 from headscope.analyses.coref.section import SYSTEM_NAMES
 from headscope.attention.head_id import head_label
@@ -24,13 +24,12 @@ def table_2(run: Study) -> PaperTable | None:
     antecedents = antecedents_of(run)
     if antecedents is None or not antecedents.types:
         return None
-    chosen = (("held-out", antecedents.held_out), ("same-data", antecedents.same_data))
-    rows = [
-        _row(f"Head {name}, {CHOSEN[selection]}", selected.cells, antecedents.types, selection, name)
-        for selection, selected in chosen
-        if selected is not None
-        for name in [_head_name(selected)]
-    ]
+    rows = []
+    for selection, selected in (("held-out", antecedents.held_out), ("same-data", antecedents.same_data)):
+        if selected is not None:
+            label = head_label(selected.layer, selected.head)
+            name = label if selected.kind == "encoder" else f"{selected.kind} {label}"
+            rows.append(_row(f"Head {name}, {CHOSEN[selection]}", selected.cells, antecedents.types, selection, name))
     rows += [
         _row(SYSTEM_NAMES.get(name, name), cells, antecedents.types) for name, cells in antecedents.systems.items()
     ]
@@ -46,11 +45,6 @@ def table_2(run: Study) -> PaperTable | None:
         f"on the others. Mentions: {counts}."
     )
     return PaperTable("table-2", caption, frame, columns)
-
-
-def _head_name(selected: SelectedHead) -> str:
-    name = head_label(selected.layer, selected.head)
-    return name if selected.kind == "encoder" else f"{selected.kind} {name}"
 
 
 def _row(

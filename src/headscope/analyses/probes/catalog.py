@@ -13,19 +13,14 @@ PROBES: tuple[type[ArcProbe], ...] = (AttentionProbe, AttentionWordsProbe, Dista
 OVER_ATTENTION = tuple(probe.name for probe in PROBES if probe.reads_attention)
 
 
-def _systems() -> dict[tuple[str, str], System]:
-    """Put what needs no attention before what does, and that on random weights before that on the trained model."""
-    without = {(probe.name, "trained"): probe.system for probe in PROBES if not probe.reads_attention}
-    random = {(probe.name, "control"): probe.control for probe in PROBES if probe.control is not None}
-    trained = {(probe.name, "trained"): probe.system for probe in PROBES if probe.reads_attention}
-    return without | random | trained
-
-
 SYSTEMS: Mapping[tuple[str, str], System] = {
     (STRUCTURAL, "trained"): System(
         name="Structural probe", measure="UUAS", role="broad", paper="structural probe (UUAS)"
     ),
     (RIGHT_BRANCHING, "trained"): System(name="Right-branching", role="mixed", paper="right-branching"),
-    **_systems(),
+    # What needs no attention stands before what does, and that on random weights before that on the trained model.
+    **{(probe.name, "trained"): probe.system for probe in PROBES if not probe.reads_attention},
+    **{(probe.name, "control"): probe.control for probe in PROBES if probe.control is not None},
+    **{(probe.name, "trained"): probe.system for probe in PROBES if probe.reads_attention},
 }
 """The lines of table 3 by (probe, model), in the paper's order."""

@@ -50,8 +50,7 @@ def syntax_findings(about: Context) -> list[Sentence]:
         *_special(run),
     ]
     if not any(best.accuracy.has_interval for _, best in chosen):
-        missing = "accuracies have no intervals: an interval needs at least 10 documents."
-        findings.append(sentence(TOPIC, missing))
+        findings.append(sentence(TOPIC, "accuracies have no intervals: an interval needs at least 10 documents."))
     return findings
 
 
@@ -117,10 +116,8 @@ def _found(beating: Sequence[Choice]) -> Bars:
 
 
 def _direction(chosen: Sequence[Choice]) -> Iterator[Sentence]:
-    turned, straight = (
-        [relation for relation, best in chosen if best.direction == direction]
-        for direction in ("head->dependent", "dependent->head")
-    )
+    straight = [relation for relation, best in chosen if best.direction == "dependent->head"]
+    turned = [relation for relation, best in chosen if best.direction == "head->dependent"]
     if straight:
         share = share_of(len(straight), len(chosen))
         yield sentence(DETAIL, f"in the best heads of {share} the dependent attends to its head word.")
@@ -154,7 +151,8 @@ def _overall(relations: Sequence[Relation], about: Context) -> Iterator[Sentence
     name = next((label for label in reversed(OVERALL) if label in best_of), None)
     if name is None:
         return
-    best, head = best_of[name], about.kind(best_of[name].kind).head(best_of[name].layer, best_of[name].head)
+    best = best_of[name]
+    head = about.kind(best.kind).head(best.layer, best.head)
     left = "punctuation and the root left aside" if name == "all_but_punct_root" else "the root always wrong"
     start = f"over all relations together ({left}) the best head is "
     yield sentence(TOPIC, start, head, f" with {accuracy_words(best.accuracy)}.")
@@ -162,11 +160,8 @@ def _overall(relations: Sequence[Relation], about: Context) -> Iterator[Sentence
     yield continued(TOPIC, f"{offset}; the difference is {Comparison.of(best.gap).points()}.")
     rows = [row for row in records(about.run.tables.get("syntax_baselines")) if row["relation"] == name]
     branches = {str(row["baseline"]): accuracy_words(cell_of(row)) for row in rows}
-    labels = {
-        "right-branching": "always the next word (right-branching)",
-        "left-branching": "always the one before (left-branching)",
-    }
-    if sides := [f"{label} {branches[side]}" for side, label in labels.items() if side in branches]:
+    words = {"right-branching": "always the next word", "left-branching": "always the one before"}
+    if sides := [f"{answer} ({side}) {branches[side]}" for side, answer in words.items() if side in branches]:
         yield continued(TOPIC, f"{join(sides)}.")
 
 
@@ -175,10 +170,8 @@ def _special(run: Study) -> Iterator[Sentence]:
     changes = treebank.get("special_changes") or {}
     if "accuracies" not in changes or "of" not in changes:
         return
-    are_candidates = bool(treebank.get("special_kept", False))
-    change = (
-        "leaving special tokens out of the candidates" if are_candidates else "letting special tokens be candidates"
-    )
+    leaving, letting = "leaving special tokens out of the candidates", "letting special tokens be candidates"
+    change = leaving if treebank.get("special_kept") else letting
     number_changed, largest = int(changes["accuracies"]), number(changes.get("largest"))
     by = "" if isnan(largest) or not number_changed else f", the largest by {100 * largest:.1f} points"
     yield sentence(DETAIL, f"{change} would change {number_changed:,} of {int(changes['of']):,} accuracies{by}.")

@@ -59,9 +59,8 @@ def _findings(about: Context, table_rows: Sequence[dict[str, Any]]) -> Iterator[
             yield sentence(NOOP, f"whether {claim} was not tested.")
             yield continued(NOOP, "An interval needs at least 10 documents with such words.")
             continue
-        if less:
-            text = f"for {share_of(len(less), len(tested))} {claim} (whole 95% interval of each)."
-        else:
+        text = f"for {share_of(len(less), len(tested))} {claim} (whole 95% interval of each)."
+        if not less:
             relations = count(len(tested), "relation")
             text = f"for none of {relations} is it shown that {claim} (by 95% intervals)."
         yield sentence(NOOP, text)

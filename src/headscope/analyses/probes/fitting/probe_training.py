@@ -46,7 +46,7 @@ class TrainingOptions:
         return cls(sentences=most, passes=passes, weights=weights, seed=seed)
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Record:
     """The result of training one probe.
 
@@ -58,10 +58,10 @@ class Record:
         settled: whether each run's loss had stopped falling, `[run]`.
     """
 
-    losses: list[NDArray[np.float64]] = field(default_factory=list)
-    shares: list[NDArray[np.float64]] = field(default_factory=list)
-    best: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-    settled: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=bool))
+    losses: list[NDArray[np.float64]]
+    shares: list[NDArray[np.float64]]
+    best: NDArray[np.int64]
+    settled: NDArray[np.bool_]
 
 
 def hold_out(documents: Sequence[str], *, seed: int) -> NDArray[np.bool_]:
@@ -147,7 +147,8 @@ class _Trainee:
         self.held_out = held_out[np.arange(learner.runs) % len(held_out)]
         self.optimizer = RunAdam(learner.parameters(), learner.runs)
         self.runs = [Plateau(falling) for _ in range(learner.runs)]
-        self.record = Record()
+        self.losses: list[NDArray[np.float64]] = []
+        self.shares_of_epochs: list[NDArray[np.float64]] = []
         self.best = {name: value.detach().clone() for name, value in learner.named_parameters()}
         self._reset()
 
@@ -162,20 +163,21 @@ class _Trainee:
         """Whether any run has not ended."""
         return not all(run.done for run in self.runs)
 
-    def _mask(self, batch: ProbeBatch, counts: Tensor) -> Tensor:
-        """Say which sentences each run holds out, `[run, batch]`."""
-        return torch.from_numpy(self.held_out[:, batch.sentences]).to(counts.device)
+    def _judge(self, batch: ProbeBatch, *, is_held_out: bool) -> tuple[Tensor, Tensor]:
+        """Return and add up loss and words of the sentences that each run holds out, or of the others.
 
-    def _count(self, loss: Tensor, counts: Tensor, *, is_held_out: bool) -> None:
+        Both are `[run, batch]`, 0 for sentences that do not count.
+        """
+        judged = self.learner.judge(batch)
+        mask = torch.from_numpy(self.held_out[:, batch.sentences] == is_held_out).to(judged.counts.device)
+        loss, counts = judged.loss * mask, judged.counts * mask
         for row, each in enumerate((loss, counts)):
             self.sums[int(is_held_out), row] += each.sum(1).detach().double().cpu().numpy()
+        return loss, counts
 
     def step(self, batch: ProbeBatch) -> None:
         """Learn from a batch, every run at its own rate."""
-        judged = self.learner.judge(batch)
-        mine = ~self._mask(batch, judged.counts)
-        loss, counts = judged.loss * mine, judged.counts * mine
-        self._count(loss, counts, is_held_out=False)
+        loss, counts = self._judge(batch, is_held_out=False)
         self.optimizer.forget_gradients()
         (loss.sum(1) / counts.sum(1).clamp(min=1)).sum().backward()  # type: ignore[no-untyped-call]
         self.optimizer.step(self.rates)
@@ -183,17 +185,15 @@ class _Trainee:
     @torch.no_grad()
     def look(self, batch: ProbeBatch) -> None:
         """Add up the loss on the held-out sentences."""
-        judged = self.learner.judge(batch)
-        mask = self._mask(batch, judged.counts)
-        self._count(judged.loss * mask, judged.counts * mask, is_held_out=True)
+        self._judge(batch, is_held_out=True)
 
     @torch.no_grad()
     def end_epoch(self) -> None:
         """Keep the weights of the runs that did better than ever; send back those that came to a stop."""
         loss, counts = np.where(self.sums[1, 1] > 0, self.sums[1], self.sums[0])
         losses = loss / np.maximum(counts, 1)
-        self.record.losses.append(losses)
-        self.record.shares.append(self.shares)
+        self.losses.append(losses)
+        self.shares_of_epochs.append(self.shares)
         for run, (plateau, value) in enumerate(zip(self.runs, losses.tolist())):
             better, back = plateau.tell(value)
             for name, weights in self.learner.named_parameters():
@@ -210,6 +210,5 @@ class _Trainee:
         """Put the best weights in place."""
         for name, value in self.learner.named_parameters():
             value.copy_(self.best[name])
-        self.record.best = np.array([run.best for run in self.runs])
-        self.record.settled = np.array([run.done for run in self.runs])
-        return self.record
+        best, settled = np.array([run.best for run in self.runs]), np.array([run.done for run in self.runs])
+        return Record(self.losses, self.shares_of_epochs, best, settled)
