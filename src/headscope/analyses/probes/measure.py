@@ -1,7 +1,6 @@
 """The stage of section 5: what classifiers read off all heads together, beside what they read off none."""
 
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import pandas as pd
@@ -78,7 +77,7 @@ class ProbesMeasurement(Measurement[ModelRun]):
             name="probes",
             tables={name: pd.concat(rows, ignore_index=True) for name, rows in tables.items()},
             facts={"probes": facts},
-            notes=(*_notes(bench, overlap), *_unsettled(stage.unsettled(), structural)),
+            notes=(*_notes(bench, overlap), *_unsettled(stage, structural)),
         )
 
 
@@ -105,8 +104,9 @@ def _teller(watch: Watcher | None) -> Teller:
 
     def tell(what: str, done: int, total: int | None) -> None:
         if watch is not None:
-            seconds = time.perf_counter() - began.setdefault(what, time.perf_counter())
-            watch(Progress(what, 0, None, done, total, seconds, "probes" if what == TRAINING else "sentences"))
+            since = began.setdefault(what, time.perf_counter())
+            unit = "probes" if what == TRAINING else "sentences"
+            watch(Progress(what, 0, None, done, total, time.perf_counter() - since, unit))
 
     return tell
 
@@ -126,13 +126,13 @@ def _fit(fitted: Fitted) -> dict[str, Any]:
     return {"loss": fitted.loss.tolist(), "gap": fitted.gap.tolist(), "passes": fitted.passes}
 
 
-def _unsettled(names: Sequence[str], structural: StructuralTables) -> tuple[str, ...]:
-    """Say of which probes it is not known that they could learn no more."""
-    every = [
-        *(name.removeprefix(f"{OVER_MODEL}: ").removeprefix(f"{WITHOUT_ATTENTION}: ") for name in names),
-        *([] if structural.facts["settled"] else [TRAINING]),
-    ]
-    return notes_on("probes", *(f"{name}: its loss was not seen to settle; more may be found" for name in every))
+def _unsettled(stage: ProbeStage, structural: StructuralTables) -> tuple[str, ...]:
+    """Say of which probes it is not known that they could learn no more: a run's loss was still falling at the end."""
+    settled = {name: record.settled.all() for name, record in stage.records.items()}
+    settled |= {name: fit.settled.all() for name, fit in stage.fits.items()} | {TRAINING: structural.facts["settled"]}
+    names = [name.removeprefix(f"{OVER_MODEL}: ").removeprefix(f"{WITHOUT_ATTENTION}: ") for name in settled]
+    unsettled = [name for name, is_settled in zip(names, settled.values(), strict=True) if not is_settled]
+    return notes_on("probes", *(f"{name}: its loss was not seen to settle; more may be found" for name in unsettled))
 
 
 def _notes(bench: ProbeBench, overlap: dict[str, Any]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headscope.analyses.probes.data.tree_sentences import TreeSentence, is_punctuation
 from headscope.analyses.probes.tables import PROBE_BY_DISTANCE, PROBE_RELATIONS, PROBES
 from headscope.statistics.arc_bins import DISTANCES, FEWEST_ARCS, distance_bins
-from headscope.statistics.inference.confidence import Interval, Scale, ends_of, ratio_interval
+from headscope.statistics.inference.confidence import Scale, ends_of, ratio_interval
 from headscope.statistics.sums.groups import group_numbers
 from headscope.statistics.tables.table_schema import TableSchema
 
@@ -85,17 +85,20 @@ def probe_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
         gold: the words that were scored.
     """
     rows: list[dict[str, Any]] = []
-    number = int(gold.counted.sum())
+    groups = gold.groups[gold.counted]
+    counts = np.bincount(groups, minlength=gold.number_of_groups)
     for measure, right in answers.right.items():
         lines = np.concatenate([right, right.mean(0, keepdims=True)])
         scale: Scale = "real" if measure == SELECTIVITY else "share"
-        interval = by_documents(lines[:, gold.counted].T, gold.groups[gold.counted], gold, scale=scale)
+        sums = np.zeros((gold.number_of_groups, len(lines)))
+        np.add.at(sums, groups, lines[:, gold.counted].T)
+        interval = ratio_interval(sums, counts[:, None], scale=scale)
         numbers = list(range(len(right))) if answers.seeded else []
         values = interval.value[:-1]
         for line in (*numbers, None):
             at = -1 if line is None else line
             spread = float(values.std(ddof=1)) if line is None and len(values) > 1 else np.nan
-            counted = {"seed": line, "n_cases": number, "spread": spread}
+            counted = {"seed": line, "n_cases": len(groups), "spread": spread}
             rows.append({"measure": measure, **counted, **ends_of(interval, at)})
     return _with_probe(PROBES.frame(rows), answers)
 
@@ -120,14 +123,6 @@ def distance_rows(answers: ProbeAnswers, gold: GoldWords) -> pd.DataFrame:
     """
     every = range(len(DISTANCES))
     return _classes(answers, gold, gold.distances, DISTANCES, every, schema=PROBE_BY_DISTANCE)
-
-
-def by_documents(right: NDArray[np.float64], groups: NDArray[np.int64], gold: GoldWords, *, scale: Scale) -> Interval:
-    """Return the mean of each column of `[word, column]` with its interval over documents."""
-    sums = np.zeros((gold.number_of_groups, right.shape[1]))
-    np.add.at(sums, groups, right)
-    counts = np.bincount(groups, minlength=gold.number_of_groups)
-    return ratio_interval(sums, counts[:, None], scale=scale)
 
 
 def _classes(

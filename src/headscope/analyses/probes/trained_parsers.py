@@ -138,11 +138,6 @@ class ProbeStage:
     def _tell(self, what: str, number: int, done: int) -> None:
         self.bench.tell(f"{what} {number + 1}", done, len(self.bench.train.numbers))
 
-    def unsettled(self) -> list[str]:
-        """Name the probes of which a run's loss was still falling when its passes were over."""
-        every: dict[str, Record | Fitted] = {**self.records, **self.fits}
-        return [name for name, each in every.items() if not each.settled.all()]
-
     def _answer(
         self, probe: ArcProbe, maps: WordMaps | None, *, labels: LabelProbe | None = None, trees: bool = True
     ) -> ArcAnswers:

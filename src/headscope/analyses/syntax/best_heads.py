@@ -77,11 +77,6 @@ class DependencyResult:
         """q of every head against every fixed offset, `[candidate, relation]`."""
         return self._q(against_every, self.hits.shape[1:])
 
-    @cached_property
-    def selection_q(self) -> NDArray[np.float64]:
-        """q of choosing each relation's best head, against every fixed offset, `[relation]`."""
-        return self._q(partial(selection_p, seed=self.seed), self.hits.shape[2:])
-
     def _q(self, test: Callable[..., NDArray[np.float64]], shape: tuple[int, ...]) -> NDArray[np.float64]:
         """Return q by a test of hits, offsets and counts, `[..., relation]`; controls have none.
 
@@ -111,13 +106,15 @@ class DependencyResult:
         keep = [i for i, name in enumerate(self.relations) if name.partition(":")[0] != "punct"]
         rows = []
         for selection, heads in self.chosen.items():
+            is_held_out = selection == "held-out"
+            choice_q = self._q(partial(selection_p, seed=self.seed), self.hits.shape[2:]) if is_held_out else None
             offsets = choose_offsets(self.counted, selection, seed=self.seed)
             contest = beside_rival(self.hits, heads, self.offsets, offsets, self.counts)
             for column in keep:
                 index = int(heads.candidate[column])
                 if index < 0:
                     continue
-                q = self.selection_q[column] if selection == "held-out" else self.q_values[index, column]
+                q = self.q_values[index, column] if choice_q is None else choice_q[column]
                 rows.append(
                     {
                         **self._model,
