@@ -29,10 +29,11 @@ def _systems(result: StageResult) -> Iterator[Grid | str]:
     rows = systems.assign(name=[_name(row, prefix) for row in systems.to_dict("records")])
     for name, group in rows.groupby("name", sort=False):
         cells = {kind: _accuracy_text(cases) for kind, cases in group.groupby("mention_type")}
-        tested = group[(group["system"] == "head") & (group["model"] == "trained") & (group["selection"] == "held-out")]
-        q = tested.loc[tested["mention_type"] == "all", "q_value"]
-        tested_q = q_words(q.iloc[0]) if len(q) else ""
-        lines.append([str(name), *(cells.get(kind, "-") for kind in types), tested_q])
+        is_tested = (
+            (group["model"] == "trained") & (group["selection"] == "held-out") & (group["mention_type"] == "all")
+        )
+        q = group.loc[is_tested, "q_value"]
+        lines.append([str(name), *(cells.get(kind, "-") for kind in types), q_words(q.iloc[0]) if len(q) else ""])
     yield Grid(("system", *(f"{name} ({n[name]:,})" for name in types), "q"), lines)
     facts = result.facts["coreference"]
     yield (

@@ -72,18 +72,16 @@ class GapMeasurement(Measurement[ModelRun]):
         counts, name, heads = self.corpus.counts, self.corpus.rows.name, sums.of(GapAccumulator)
         if not counts.used:
             raise InputError(f"no row of {name} fits into --max-length {self.run.options.max_length} tokens; raise it")
-        lost = dict(sorted(counts.lost.items()))
         facts = {
             "name": name,
             "kinds": [part.kind for part in heads.layout],
-            "rows": counts.rows,
-            "used": counts.used,
-            "shortened": counts.shortened,
+            **{key: getattr(counts, key) for key in ("rows", "used", "shortened")},
+            "lost": dict(sorted(counts.lost.items())),
         }
         return StageResult(
             name="gap",
             tables={"gap": gap_table(heads.compute(), seed=self.run.options.seed)},
-            facts={"gap": {**facts, "lost": lost}},
+            facts={"gap": facts},
             notes=tuple(filter(None, [self.corpus.known.note()])),
             state=heads.state(),
         )
