@@ -89,9 +89,9 @@ def divergence_frame(results) -> pd.DataFrame:
 def top_examples_frame(results) -> pd.DataFrame:
     """Every kept segment of every head, in order."""
     rows = [
-        (result.kind, str(place), rank, document, segment, score)
-        for result in results
-        for place, entries in result.kept.items()
+        (kind, str(place), rank, document, segment, score)
+        for kind, kept in results.items()
+        for place, entries in kept.items()
         for rank, (score, document, segment) in enumerate(entries)
     ]
     return pd.DataFrame(rows, columns=["kind", "place", "rank", "document", "segment", "score"])

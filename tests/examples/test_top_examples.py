@@ -49,8 +49,8 @@ def kept(shares, *, step=-1, length=8, statistic="previous", segments=None, **op
     source = HandMadeSource(chosen, looking(shares, step=step), **options)
     accumulator = TopExampleAccumulator(source.layout)
     scan(source, [accumulator])
-    (result,) = accumulator.compute()
-    return list(result.kept.get((0, 0, statistic), ())), accumulator
+    (examples,) = accumulator.compute().values()
+    return list(examples.get((0, 0, statistic), ())), accumulator
 
 
 def test_the_highest_means_are_kept_the_clearest_first():
@@ -65,8 +65,8 @@ def test_the_highest_means_are_kept_the_clearest_first():
 def test_direction_is_not_turned_round(step, statistic, other):
     found, accumulator = kept({"a": 0.9, "b": 0.3}, step=step, statistic=statistic)
     assert [document for _, document, _ in found] == ["a", "b"]
-    (result,) = accumulator.compute()
-    assert (0, 0, other) not in result.kept  # never does it: nothing is clear about 0
+    (examples,) = accumulator.compute().values()
+    assert (0, 0, other) not in examples  # never does it: nothing is clear about 0
 
 
 def test_short_segments_do_not_count():
@@ -94,9 +94,9 @@ def test_merging_is_the_same_in_any_order():
     for first, second in (parts, parts[::-1]):
         joined = TopExampleAccumulator.from_state(first.state())
         joined.merge(second)
-        (result,) = joined.compute()
-        assert list(result.kept[0, 0, "previous"]) == whole
-        wanted = {key[1:] for entries in result.kept.values() for key in entries}
+        (examples,) = joined.compute().values()
+        assert list(examples[0, 0, "previous"]) == whole
+        wanted = {key[1:] for entries in examples.values() for key in entries}
         assert set(joined.segments) == wanted  # tokens of what was pushed out are let go
     with pytest.raises(ValueError, match="merge scans of one model only"):
         parts[0].merge(TopExampleAccumulator(parts[0].layout, most=5))

@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -70,21 +70,20 @@ class Excerpt:
 
 
 def inputs_to_read(
-    results: Iterable[TopExamples], roles: pd.DataFrame, lengths: Mapping[Input, int], *, tokens: int
+    examples: Mapping[str, TopExamples], roles: pd.DataFrame, lengths: Mapping[Input, int], *, tokens: int
 ) -> list[Input]:
     """Choose the inputs on which heads are drawn: first those that are among the clearest of the most heads.
 
     Args:
-        results: of a `TopExampleAccumulator`; a head's statistic is that of its role.
+        examples: of a `TopExampleAccumulator`, by kind; a head's statistic is that of its role.
         roles: from `behaviors.roles`.
         lengths: of the inputs, in tokens.
         tokens: largest total length; the first input may be longer.
     """
-    segments_of_kind = {result.kind: result.kept for result in results}
     heads: Counter[Input] = Counter(
         (document, segment)
         for (kind, layer, head), statistic in example_statistics(roles).items()
-        for _, document, segment in segments_of_kind.get(kind, {}).get((layer, head, statistic), ())
+        for _, document, segment in examples.get(kind, {}).get((layer, head, statistic), ())
     )
     ordered = sorted(heads, key=lambda key: (-heads[key], key))
     room = np.cumsum([lengths[key] for key in ordered]) <= tokens

@@ -1,7 +1,6 @@
 """The segments on which each head does its thing most clearly, found during the scan."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -26,18 +25,9 @@ _DECIMALS = 6
 _COLUMNS = [int(STATISTICS[name].quantity) for name in TOP_EXAMPLE_STATISTICS]
 
 
-@dataclass(frozen=True)
-class TopExamples:
-    """What was kept of one kind of attention.
-
-    Attributes:
-        kind: `encoder`, `decoder` or `cross`.
-        kept: by 0-based (layer, head) and statistic, (score, document, segment), the clearest first; nothing where the
-            statistic cannot occur.
-    """
-
-    kind: str
-    kept: Mapping[tuple[int, int, str], tuple[Entry, ...]]
+TopExamples = dict[tuple[int, int, str], tuple[Entry, ...]]
+"""What was kept of one kind of attention: by 0-based (layer, head) and statistic, (score, document, segment), the
+clearest first; nothing where the statistic cannot occur."""
 
 
 class TopExampleAccumulator(Accumulator):
@@ -87,20 +77,15 @@ class TopExampleAccumulator(Accumulator):
                 entry = (-float(scores[item, layer, head, column]), segment.document, segment.index)
                 self._top_segments.offer(kind, (layer, head, column), entry, segment)
 
-    def compute(self) -> tuple[TopExamples, ...]:
+    def compute(self) -> dict[str, TopExamples]:
         """Return what is kept of each kind."""
-        return tuple(
-            TopExamples(
-                kind,
-                {
-                    (layer, head, TOP_EXAMPLE_STATISTICS[column]): tuple(
-                        (-score, document, segment) for score, document, segment in entries
-                    )
-                    for (layer, head, column), entries in sorted(places.items())
-                },
-            )
-            for kind, places in self._top_segments.kept.items()
-        )
+        kept: dict[str, TopExamples] = {}
+        for kind, cells in self._top_segments.kept.items():
+            kept[kind] = {}
+            for (layer, head, column), entries in sorted(cells.items()):
+                clearest = tuple((-score, document, segment) for score, document, segment in entries)
+                kept[kind][layer, head, TOP_EXAMPLE_STATISTICS[column]] = clearest
+        return kept
 
     @property
     def segments(self) -> Mapping[tuple[str, int], Segment]:
