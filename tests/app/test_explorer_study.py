@@ -9,7 +9,8 @@ import pytest
 
 from headscope.app.explorer.model_shelf import NamedModel
 from headscope.app.explorer.naming import named_models
-from headscope.app.explorer.opened_study import roles_of, study_blocks, study_model
+from headscope.app.explorer.opened_study import roles_of, study_model
+from headscope.atlas.blocks import atlas_blocks
 from headscope.study.manifest import read_manifest, write_manifest
 from headscope.study.study import open_study
 from support import mock_inputs
@@ -75,7 +76,7 @@ def test_a_model_that_is_named_has_the_roles_if_it_is_the_studys(study, tmp_path
 def client(study):
     pytest.importorskip("headscope_minilm", reason="the embedded model's package is not installed")
     named = [NamedModel(name="headscope-minilm", source=None, roles=roles_of(study))]
-    with running(named, study=study_blocks(study), example=EXAMPLE) as client:
+    with running(named, study=atlas_blocks(study), example=EXAMPLE) as client:
         yield client
 
 
@@ -231,7 +232,7 @@ def test_a_sentence_typed_where_heads_are_asked_for_can_be_looked_at(visit):
 def test_without_the_studys_model_the_atlas_still_works(visit_server, study):
     sentence = "the study's model mine was a folder, and the study does not say where it lies; name it with --model"
     named = [NamedModel(name="mine", source="mine", refused=sentence)]
-    with running(named, study=study_blocks(study), example=EXAMPLE) as client:
+    with running(named, study=atlas_blocks(study), example=EXAMPLE) as client:
         page = visit_server(client, ready=False)
         page.locator(".at-card").wait_for()
         page.locator(".at-mark").nth(7).click()
@@ -246,7 +247,7 @@ def test_without_the_studys_model_the_atlas_still_works(visit_server, study):
 def test_other_weights_than_the_studys_are_said(visit_server, study, client):
     reader = client.explorer.shelf.readers["headscope-minilm"]
     named = [NamedModel(name="headscope-minilm", source=None, weights="0" * 32)]
-    with running(named, study=study_blocks(study), example=EXAMPLE, load=lambda *_, **__: reader) as other:
+    with running(named, study=atlas_blocks(study), example=EXAMPLE, load=lambda *_, **__: reader) as other:
         page = visit_server(other, f"text={quote(EXAMPLE)}&view=head", ready=False)
         looked_at(page, EXAMPLE)
         assert page.locator(".ex-status").inner_text() == (

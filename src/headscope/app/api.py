@@ -85,25 +85,14 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
         HeadscopeError: something is not as it should be; the text says what.
     """
     values = checked("attention", options, ATTENTION, before=["text", "text_b"])
-    for name, value in (("text", text), ("text_b", text_b)):
-        check_text(name, value, needed=name == "text")
+    check_text("text", text, needed=True)
+    check_text("text_b", text_b)
     check_choices(values, ATTENTION)
     from headscope.app.attention_array import attention_array
 
     model = values.pop("model", None)
     loaded = loaded_model(model, values, arguments=values)
-    return attention_array(
-        model if loaded is None else loaded,
-        text,
-        text_b,
-        layers=values.pop("layer", None) or (),
-        heads=values.pop("head", None) or (),
-        level=values.pop("level", "token"),
-        pooling=values.pop("pooling", "mean"),
-        kind=values.pop("kind", None),
-        loading={name: values.pop(name) for name in LOADING if name in values},
-        reading=values,
-    )
+    return attention_array(model if loaded is None else loaded, text, text_b, **values)
 
 
 def open_study(path: str | Path) -> Study:
@@ -168,11 +157,11 @@ def prune(model: Any = None, **options: Any) -> Any:
     from headscope.app.pruning import prune as write
 
     values = checked("prune", options, (RUN["revision"], *PRUNE), before=["model"])
-    if values.get("out") is None:
+    if "out" not in values:
         raise OptionError("prune needs out, the folder of the new checkpoint")
     if isinstance(values.get("heads"), str):
         raise OptionError('heads is a text; expected a list of heads, as ["3-7", "3-8"], or the Path of a file')
-    return write(model, **{name: value for name, value in values.items() if value is not None})
+    return write(model, **values)
 
 
 _SCANNED = [positional(name, Any, Parameter.empty) for name in ("text", "accumulators")]
@@ -199,7 +188,6 @@ def scan(text: Any, accumulators: Any, **options: Any) -> list[Any]:
     from headscope.declarations.run_options import RunOptions
 
     values = checked("scan", options, SCAN, before=["text", "accumulators"])
-    values = {name: value for name, value in values.items() if value is not None}
     model, progress = values.pop("model", None), values.pop("progress", None)
     reading = {name: values.pop(name) for name in ("tokenizer", *LOADING) if name in values}
     how = RunOptions(**{"packing": "single", **values})
@@ -213,12 +201,11 @@ def _view(name: str, called: str, text: Any, text_b: Any, options: Mapping[str, 
     """Draw a view, its arguments checked in words."""
     from headscope.app.notebook import view_of
 
-    arguments = checked(called, options, VIEW, before=["text", "text_b"])
-    values = {each: value for each, value in arguments.items() if value is not None}
+    values = checked(called, options, VIEW, before=["text", "text_b"])
     model = values.pop("model", None)
     check_model(model)
-    for each, value in (("text", text), ("text_b", text_b)):
-        check_text(each, value)
+    check_text("text", text)
+    check_text("text_b", text_b)
     return view_of(name, text, text_b, model=model, **values)
 
 

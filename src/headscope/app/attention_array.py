@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 from headscope.attention.words.word_attention import word_level
 from headscope.encoding.segment import NO_WORD
 from headscope.errors import OptionError
+from headscope.models.loading.load_choices import LOADING
 from headscope.study.labeled_array import LabeledArray
 from headscope.views.snapshot.snapshot_of import reader_of
 
 if TYPE_CHECKING:
     from headscope.views.snapshot.attention_snapshot import Axis, KindMaps
-
-_DIMS = ("layer", "head", "query", "key")
 
 
 def attention_array(
@@ -27,44 +26,44 @@ def attention_array(
     text: str,
     text_b: str | None,
     *,
-    layers: Sequence[int],
-    heads: Sequence[int],
-    level: str,
-    pooling: str,
-    kind: str | None,
-    loading: dict[str, Any],
-    reading: dict[str, Any],
+    layer: Sequence[int] = (),
+    head: Sequence[int] = (),
+    level: str = "token",
+    pooling: str = "mean",
+    kind: str | None = None,
+    **more: Any,
 ) -> xr.DataArray:
-    """Do what `hs.attention` does, with what loads the model and what shapes the text each put together.
+    """Do what `hs.attention` does, with options that were checked.
 
     Raises:
         HeadscopeError: the model, the text, a layer, a head or a kind is not as it should be.
     """
-    reader = reader_of(model, writes=bool(reading.get("generate")), **loading)
+    loading = {name: more.pop(name) for name in LOADING if name in more}
+    reader = reader_of(model, writes=bool(more.get("generate")), **loading)
     layout = {part.kind: part for part in reader.anatomy.layout}
     chosen = kind or next(iter(layout))
     if chosen not in layout:
         raise OptionError(f"kind {chosen!r} is not known; {reader.loaded.name} has {', '.join(layout)}")
     part = layout[chosen]
-    for name, labels, most in (("layer", layers, part.layers), ("head", heads, part.heads)):
+    for name, labels, most in (("layer", layer, part.layers), ("head", head, part.heads)):
         if wrong := [label for label in labels if not 1 <= label <= most]:
             raise OptionError(f"there is no {name} {wrong[0]}; expected numbers from 1 to {most}")
-    view = reader.view(text, text_b, layers=tuple(layers), **reading)
+    view = reader.view(text, text_b, layers=tuple(layer), **more)
     (maps,) = (each for each in view.kinds if each.kind == chosen)
     # Layers keep the order of the argument; a view has them in ascending order.
-    rows = [maps.layers.index(label) for label in layers] if layers else list(range(len(maps.layers)))
-    columns = [label - 1 for label in heads] if heads else list(range(part.heads))
-    weights = maps.weights[np.ix_(rows, columns)]
+    layers, heads = list(layer or maps.layers), list(head or maps.heads)
+    rows = [maps.layers.index(label) for label in layers]
+    weights = maps.weights[np.ix_(rows, [label - 1 for label in heads])]
     if level == "word":
         weights, queries, keys = _between_words(weights, maps, pooling)
     else:
         queries, keys = list(maps.queries.tokens), list(maps.key_axis.tokens)
     return LabeledArray(
         weights,
-        dims=_DIMS,
+        dims=("layer", "head", "query", "key"),
         coords={
-            "layer": [maps.layers[row] for row in rows],
-            "head": [column + 1 for column in columns],
+            "layer": layers,
+            "head": heads,
             "query": queries,
             "key": keys,
             "query_position": ("query", np.arange(len(queries))),
@@ -80,12 +79,11 @@ def _between_words(
 ) -> tuple[NDArray[np.float32], list[str], list[str]]:
     """Join the pieces of words, `[layer, head, word, word]`, and say what the words are."""
     queries, keys = maps.queries, maps.key_axis
-    layers = weights.shape[0]
 
     def ids(axis: Axis) -> torch.Tensor:
         words = axis.words or (None,) * len(axis)
         row = torch.tensor([NO_WORD if word is None else word for word in words])
-        return row.expand(layers, -1)
+        return row.expand(len(weights), -1)
 
     joined = word_level(
         torch.from_numpy(np.ascontiguousarray(weights)), ids(queries), key_word_ids=ids(keys), pooling=pooling

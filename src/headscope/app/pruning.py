@@ -61,9 +61,8 @@ def prune(
 
 def _documents(text: Any) -> list[Document]:
     """Return the documents of a text, whether it is in memory or in files."""
-    texts = given_text(text)  # the paths of files, or documents, never both
-    paths = [each for each in texts if isinstance(each, str)]
-    return list(read_corpus(paths)) if paths else [each for each in texts if not isinstance(each, str)]
+    texts: Any = given_text(text)  # the paths of files, or documents, never both
+    return list(read_corpus(texts) if texts and isinstance(texts[0], str) else texts)
 
 
 def _chosen(

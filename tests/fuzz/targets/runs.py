@@ -6,7 +6,8 @@ from unittest.mock import patch
 from fuzz.sample import Sample, read_sample
 from fuzz.target import Check, Target
 from headscope.app.api import head_atlas
-from headscope.app.explorer.opened_study import study_blocks, study_model
+from headscope.app.explorer.opened_study import study_model
+from headscope.atlas.blocks import atlas_blocks
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError
 from headscope.prepare.prepared_run import prepare
@@ -64,7 +65,7 @@ def _atlas(folder: Path) -> Check:
     def run(given: Path) -> None:
         study = open_study(given)
         head_atlas(study, out=folder / "atlas")
-        study_blocks(study)
+        atlas_blocks(study)
 
     return run
 

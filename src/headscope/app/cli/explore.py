@@ -67,14 +67,15 @@ def command(
     _check_installed()
     from secrets import token_urlsafe
 
+    from headscope.app.explorer.model_shelf import Shelf
     from headscope.app.explorer.serve import HOST, listen, serve
-    from headscope.app.explorer.web_app import create_app
+    from headscope.app.explorer.web_app import Explorer
 
     named, blocks = _models(model, revision, study)
     bound = listen(port)
     port = bound.getsockname()[1]
     token = token_urlsafe(24)
-    explorer = create_app(named, token=token, port=port, example=EXAMPLE, study=blocks, loading=loading)
+    explorer = Explorer(Shelf(named, loading=loading), token=token, port=port, example=EXAMPLE, study=blocks)
     address = f"http://{HOST}:{port}/?token={token}"
     say(f"explorer: {address}")
     say("Ctrl-C stops it")
@@ -98,12 +99,13 @@ def _models(
     if sys.stderr.isatty():
         # It takes seconds, before there is an address to print.
         say_beside(f"reading {study}")
-    from headscope.app.explorer.opened_study import study_blocks, study_model
+    from headscope.app.explorer.opened_study import study_model
+    from headscope.atlas.blocks import atlas_blocks
     from headscope.study.study import open_study
 
     opened = open_study(study)
     study_named = study_model(opened)
-    return (named_models(names, revision=revision, study=study_named) if names else [study_named]), study_blocks(opened)
+    return (named_models(names, revision=revision, study=study_named) if names else [study_named]), atlas_blocks(opened)
 
 
 def _check_installed() -> None:

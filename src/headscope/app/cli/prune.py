@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from headscope.app.cli.printing import say
 from headscope.app.options import typed as o
@@ -39,19 +40,7 @@ _BY = Option(name="by", group="other", help="With --keep: the measure that order
 
 
 @o.takes(RUN["model"], RUN["revision"], _HEADS, _KEEP, _STUDY, _BY, REMOVAL, _TEXT, _OUT, FORCE)
-def command(
-    *,
-    model: str | None,
-    revision: str | None,
-    heads: Path | None,
-    keep: float | None,
-    study: Path | None,
-    by: str | None,
-    intervention: str,
-    text: list[str] | None,
-    out: Path,
-    force: bool,
-) -> None:
+def command(*, model: str | None, text: list[str] | None, force: bool, **options: Any) -> None:
     """Write a model without some of its heads.
 
     It is a checkpoint that plain transformers loads: the rows of the output projection that a removed head writes
@@ -60,18 +49,7 @@ def command(
     """
     from headscope.app.pruning import prune
 
-    pruned = prune(
-        model,
-        revision=revision,
-        heads=heads,
-        keep=keep,
-        study=study,
-        by=by,
-        text=[Path(each) for each in text or ()] or None,
-        intervention=intervention,
-        out=out,
-        replace=force,
-    )
+    pruned = prune(model, text=[Path(each) for each in text or ()] or None, replace=force, **options)
     names = ", ".join(str(head) for head in pruned.removed[:12])
     more = f" and {len(pruned.removed) - 12:,} more" if len(pruned.removed) > 12 else ""
     say(f"wrote {pruned.path}: without {len(pruned.removed):,} of {count(pruned.heads, 'head')} ({names}{more})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from headscope.app.explorer.http_answers import Refusal, busy
@@ -82,16 +82,7 @@ class Shelf:
 
     def descriptions(self) -> list[dict[str, Any]]:
         """Return name, state, message and abilities of every model, in order."""
-        return [
-            {
-                "name": name,
-                "state": state.state,
-                "message": state.message,
-                "decoder": state.decoder,
-                "writes": state.writes,
-            }
-            for name, state in self.states.items()
-        ]
+        return [{"name": name, **asdict(state)} for name, state in self.states.items()]
 
     def ready(self, name: str) -> AttentionReader:
         """Return a model that is loaded.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, count
 from pathlib import Path
 
 from headscope.app.explorer.model_shelf import NamedModel
@@ -32,16 +33,8 @@ def named_models(
         if any(each.source == source for each in models):
             raise OptionError(f"--model {source} is named twice; name each model once")
         name = _free(_called(source), [each.name for each in models])
-        same = study is not None and name == study.name
-        models.append(
-            NamedModel(
-                name=name,
-                source=source,
-                revision=revision,
-                roles=study.roles if study and same else None,
-                weights=study.weights if study and same else None,
-            )
-        )
+        roles, weights = (study.roles, study.weights) if study is not None and name == study.name else (None, None)
+        models.append(NamedModel(name=name, source=source, revision=revision, roles=roles, weights=weights))
     return models
 
 
@@ -53,7 +46,5 @@ def _called(source: str | None) -> str:
 
 def _free(name: str, taken: Sequence[str]) -> str:
     """Return the name, or with a number where two folders are called the same."""
-    number = 1
-    while (name if number == 1 else f"{name} ({number})") in taken:
-        number += 1
-    return name if number == 1 else f"{name} ({number})"
+    names = chain([name], (f"{name} ({number})" for number in count(2)))
+    return next(each for each in names if each not in taken)

@@ -1,8 +1,8 @@
-"""A study as the way in: its model, the roles of its heads, and the data of its atlas."""
+"""A study as the way in: its model, and the roles of its heads."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headscope.app.explorer.model_shelf import NamedModel
 from headscope.embedded import EMBEDDED
@@ -43,10 +43,3 @@ def roles_of(study: Study) -> dict[str, tuple[tuple[str | None, ...], ...]]:
         )
         for part in study.manifest["kinds"]
     }
-
-
-def study_blocks(study: Study) -> dict[str, Any]:
-    """Return the data blocks of the study's atlas, by id."""
-    from headscope.atlas.blocks import atlas_blocks
-
-    return dict(atlas_blocks(study))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from headscope.app.explorer.http_answers import Refusal
 from headscope.app.explorer.limits import Limits
@@ -14,8 +13,7 @@ from headscope.errors import HeadscopeError
 
 if TYPE_CHECKING:
     from headscope.app.explorer.model_shelf import NamedModel, Shelf
-    from headscope.attention.model.score_parts import NeuronLayer
-    from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, KindMaps
+    from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
     from headscope.views.snapshot.capture import AttentionReader
 
 
@@ -89,7 +87,7 @@ def take_neuron(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Neuron
     Raises:
         Refusal: as `take_look`.
     """
-    from headscope.views.view_payload import neuron_bytes
+    from headscope.views.view_payload import neuron_bytes, neuron_parts
 
     view = _view(shelf, request, limits=limits, neuron=True)
     layers: dict[str, dict[int, tuple[str, bytes]]] = {}
@@ -100,7 +98,8 @@ def take_neuron(shelf: Shelf, request: LookRequest, *, limits: Limits) -> Neuron
             continue
         try:
             layers[kind.kind] = {
-                label: (_laid_out(layer), neuron_bytes(layer)) for label, layer in zip(kind.layers, kind.neuron)
+                label: (json.dumps({**neuron_parts(layer), "width": layer.queries.shape[2]}), neuron_bytes(layer))
+                for label, layer in zip(kind.layers, kind.neuron)
             }
         except HeadscopeError as error:
             refused[kind.kind] = f"Not shown: {error}."
@@ -144,24 +143,22 @@ def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> N
     endless = 1 << 40
     source = len(text_input(reader.encoder, request.text, request.text_b, most=endless).segment)
     target = source
-    if decoder and request.decoder_text is not None:
+    if request.decoder_text is not None:
         target = len(text_input(reader.encoder, request.decoder_text, most=endless).segment)
     elif decoder and request.generate:
         target = 1
-    if decoder:
-        target += request.generate
-    else:
-        source += request.generate
+    target += request.generate
+    if not decoder:
+        source = target
     longest = longest_input(reader.loaded, anatomy)
     most = min(longest, limits.tokens)
-    tokens = max(source, target) if decoder else source
+    tokens = max(source, target)
     if tokens > most:
         written = f", the {request.generate} to be written included," if request.generate else ""
         who = f"{name} can read" if most == longest else "the explorer takes"
         raise Refusal(413, f"the text is {tokens:,} tokens long{written} and {who} at most {most:,}; shorten it")
-    rows = {"encoder": (source, source), "cross": (target, source)}
-    rows["decoder"] = (target, target) if decoder else (source, source)
-    weights = sum(part.layers * part.heads * rows[part.kind][0] * rows[part.kind][1] for part in anatomy.layout)
+    cells = {"encoder": source * source, "decoder": target * target, "cross": target * source}
+    weights = sum(part.layers * part.heads * cells[part.kind] for part in anatomy.layout)
     if weights > limits.weights:
         raise Refusal(
             413,
@@ -170,21 +167,12 @@ def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> N
         )
 
 
-def _laid_out(layer: NeuronLayer) -> str:
-    from headscope.views.view_payload import neuron_parts
-
-    return json.dumps({**neuron_parts(layer), "width": layer.queries.shape[2]})
-
-
 def _with_roles(view: AttentionSnapshot, named: NamedModel) -> AttentionSnapshot:
     """Return the view with the roles that a study found, where its heads are these."""
-    if not named.roles:
-        return view
-    kinds = tuple(_roled(kind, named.roles.get(kind.kind, ())) for kind in view.kinds)
-    return dataclasses.replace(view, kinds=kinds)
-
-
-def _roled(kind: KindMaps, roles: Any) -> KindMaps:
-    layers, heads = kind.weights.shape[:2]
-    fit = len(roles) == layers and all(len(row) == heads for row in roles)
-    return dataclasses.replace(kind, roles=roles) if fit else kind
+    kinds = []
+    for kind in view.kinds:
+        layers, heads = kind.weights.shape[:2]
+        roles = (named.roles or {}).get(kind.kind, ())
+        fit = len(roles) == layers and all(len(row) == heads for row in roles)
+        kinds.append(replace(kind, roles=roles) if fit else kind)
+    return replace(view, kinds=tuple(kinds))

@@ -17,7 +17,7 @@ Layers are labels, from 1. `/api` wants the token in the header X-Headscope-Toke
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.applications import Starlette
@@ -29,7 +29,7 @@ from starlette.routing import Route
 from headscope.app.explorer.guard import Door, Guard
 from headscope.app.explorer.http_answers import Refusal, internal_error
 from headscope.app.explorer.limits import Limits
-from headscope.app.explorer.model_shelf import NamedModel, Shelf
+from headscope.app.explorer.model_shelf import Shelf
 from headscope.app.explorer.page import closed_door, explorer_page
 from headscope.app.explorer.request import LookRequest, read_request
 from headscope.app.explorer.served_snapshot import Look, Neuron, take_look, take_neuron
@@ -148,31 +148,6 @@ class Explorer:
         if look is None:
             raise Refusal(410, _GONE)
         return look
-
-
-def create_app(
-    models: Sequence[NamedModel],
-    *,
-    token: str,
-    port: int,
-    example: str = "",
-    study: Mapping[str, Any] | None = None,
-    loading: Mapping[str, Any] | None = None,
-    limits: Limits | None = None,
-) -> Explorer:
-    """Put an explorer together; `start()` loads its models, `asgi` answers requests.
-
-    Args:
-        models: the models that may be looked at, and no others.
-        token: that every request must bring.
-        port: at which the app will be served on 127.0.0.1.
-        example: the text that the page looks at first.
-        study: data blocks of a study's atlas.
-        loading: precision, device and device map, as `load_model` takes them.
-        limits: what is admitted.
-    """
-    shelf = Shelf(models, loading=loading)
-    return Explorer(shelf, token=token, port=port, example=example, study=study, limits=limits)
 
 
 def _of(layers: Mapping[str, Mapping[int, Any]], request: Request) -> Any:

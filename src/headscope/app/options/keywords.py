@@ -60,7 +60,7 @@ def _parameter(option: Option) -> Parameter:
 def checked(
     called: str, arguments: Mapping[str, Any], options: Iterable[Option], *, before: Iterable[str] = ()
 ) -> dict[str, Any]:
-    """Check keyword arguments by the options that they stand for; return their values.
+    """Check keyword arguments by the options that they stand for; return the values of those that are not None.
 
     Args:
         called: the function, for messages.
@@ -77,7 +77,8 @@ def checked(
             names = [*before, *known]
             hint = did_you_mean(name, names)
             raise OptionError(f"{called} has no option {name!r}; it has {', '.join(names)}{hint}")
-    return {name: checked_value(known[name], value) for name, value in arguments.items()}
+    values = {name: checked_value(known[name], value) for name, value in arguments.items()}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def check_choices(values: Mapping[str, Any], options: Iterable[Option]) -> None:
@@ -130,12 +131,12 @@ def _is_whole(value: Any) -> bool:
 
 
 def _numbers(option: Option, value: Any) -> list[int]:
+    single_allowed = int in get_args(option.kind) and get_origin(option.kind) is not Sequence
     if _is_whole(value):
-        if get_origin(option.kind) is not Sequence and int in get_args(option.kind):
+        if single_allowed:
             return [int(value)]
         _refuse(option, value, f"a list of whole numbers, as [{value}]")
     if isinstance(value, str) or not all(_is_whole(each) for each in (value if hasattr(value, "__iter__") else [None])):
-        single_allowed = int in get_args(option.kind) and get_origin(option.kind) is not Sequence
         _refuse(option, value, ("a whole number, or " if single_allowed else "") + "a list of whole numbers, as [1, 2]")
     return [int(each) for each in value]
 

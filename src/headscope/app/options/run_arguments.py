@@ -39,7 +39,6 @@ def run_options_of(
         OptionError: an argument is not as it should be.
     """
     values = checked(called, arguments, offered, before=["model"])
-    values = {name: value for name, value in values.items() if value is not None}
     loaded = loaded_model(model, values, arguments=arguments)
     if loaded is None:
         named = None if model is None else str(model)
