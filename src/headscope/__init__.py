@@ -35,25 +35,16 @@ if TYPE_CHECKING:
     from headscope.statistics.sums.accumulator import Accumulator
     from headscope.study.study import Study
 
-# One lazy table: public name -> where it lives; what is called lives in one place.
-_PUBLIC = {
+# Where public names live, loaded when they are asked for: these here, and what is called in one place.
+_API = "headscope.app.api"
+_ELSEWHERE = {
     "Accumulator": "headscope.statistics.sums.accumulator",
     "HeadId": "headscope.attention.head_id",
     "HeadscopeError": "headscope.errors",
     "Study": "headscope.study.study",
     "TextFeature": "headscope.declarations.text_feature",
-    "head_atlas": "headscope.app.api",
-    "head_view": "headscope.app.api",
-    "heatmap": "headscope.app.api",
     "load_model": "headscope.models.loading.load_model",
-    "matrix_view": "headscope.app.api",
-    "model_view": "headscope.app.api",
-    "neuron_view": "headscope.app.api",
-    "open_study": "headscope.app.api",
-    "prune": "headscope.app.api",
     "read_corpus": "headscope.corpora.reading",
-    "report": "headscope.app.api",
-    "scan": "headscope.app.api",
 }
 __all__ = [
     "Accumulator",
@@ -86,8 +77,8 @@ def _commands() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name in _PUBLIC:
-        return getattr(import_module(_PUBLIC[name]), name)
+    if name in __all__:
+        return getattr(import_module(_ELSEWHERE.get(name, _API)), name)
     if not name.startswith("_") and name in _commands():
         return import_module("headscope.app.analysis_functions").FUNCTIONS[name]
     raise AttributeError(f"module 'headscope' has no attribute {name!r}; it has {', '.join(__dir__())}")
@@ -104,7 +95,7 @@ class _CallableFolder(ModuleType):
 
     @property
     def _function(self) -> Any:
-        return getattr(import_module("headscope.app.api"), self.__name__.rpartition(".")[2])
+        return getattr(import_module(_API), self.__name__.rpartition(".")[2])
 
     @property
     def __signature__(self) -> Any:

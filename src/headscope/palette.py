@@ -14,6 +14,7 @@ from importlib import resources
 from types import MappingProxyType
 
 SCHEMES = ("light", "dark")
+_SHADES = ("fill", "line", "on")
 
 
 @dataclass(frozen=True)
@@ -51,13 +52,7 @@ def palette() -> Palette:
     raw = json.loads(text)
     page = {name: Shade(**pair) for name, pair in raw["page"].items()}
     roles = {
-        name: RoleStyle(
-            label=entry["label"],
-            fill=Shade(**entry["fill"]),
-            line=Shade(**entry["line"]),
-            on=Shade(**entry["on"]),
-            shape=entry["shape"],
-        )
+        name: RoleStyle(**entry | {part: Shade(**entry[part]) for part in _SHADES})
         for name, entry in raw["roles"].items()
     }
     return Palette(page=MappingProxyType(page), roles=MappingProxyType(roles), layers=raw["layers"])
@@ -68,6 +63,5 @@ def css_variables(scheme: str) -> str:
     colors = palette()
     parts = [f"--{name}:{getattr(shade, scheme)}" for name, shade in colors.page.items()]
     for name, role in colors.roles.items():
-        for part in ("fill", "line", "on"):
-            parts.append(f"--{part}-{name}:{getattr(getattr(role, part), scheme)}")
+        parts += [f"--{part}-{name}:{getattr(getattr(role, part), scheme)}" for part in _SHADES]
     return ";".join(parts)

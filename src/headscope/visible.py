@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
 LONGEST_TITLE = 200
 LONGEST_LINE, LONGEST_LINES = 4_000, 20_000
@@ -25,18 +26,11 @@ def visible(token: str) -> str:
     Marks piled on one letter are cut at four: a higher pile would cover its neighbors. Joiners inside a token stay:
     emoji and several scripts need them. An empty token shows as `⟨empty⟩`.
     """
-    shown = []
-    marks = 0
-    for index, character in enumerate(token):
-        inside = 0 < index < len(token) - 1
-        marks = marks + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
-        if marks > MOST_MARKS:
-            continue
-        if character in _JOINERS and inside:
-            shown.append(character)
-        else:
-            shown.append(_shown(character))
-    text = "".join(shown)
+    last = len(token) - 1
+    text = "".join(
+        character if character in _JOINERS and 0 < index < last else _shown(character)
+        for index, character in _without_piles(token)
+    )
     if not text:
         return "⟨empty⟩"
     return "␣" * len(text) if text.isspace() else text
@@ -53,13 +47,11 @@ def printable(text: str, *, lines: bool = False) -> str:
         text: a message, or a cell of a table; foreign text may be anywhere in it.
         lines: whether its line breaks are our own and stay, as in a traceback; 20,000 characters may then be left.
     """
-    shown = []
-    marks = 0
-    for character in without_middle(text, LONGEST_LINES if lines else LONGEST_LINE):
-        marks = marks + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
-        if marks <= MOST_MARKS:
-            shown.append(character if lines and character == "\n" else _shown(character, _BLANKS))
-    return "".join(shown)
+    kept = without_middle(text, LONGEST_LINES if lines else LONGEST_LINE)
+    return "".join(
+        character if lines and character == "\n" else _shown(character, _BLANKS)
+        for _, character in _without_piles(kept)
+    )
 
 
 def without_middle(text: str, limit: int) -> str:
@@ -68,6 +60,15 @@ def without_middle(text: str, limit: int) -> str:
         return text
     start, end = limit // 2, limit // 4
     return f"{text[:start]}… ({len(text) - start - end:,} characters left out) …{text[-end:]}"
+
+
+def _without_piles(text: str) -> Iterator[tuple[int, str]]:
+    """Yield a text's characters with their positions, but for marks beyond the fourth on one letter."""
+    marks = 0
+    for index, character in enumerate(text):
+        marks = marks + 1 if unicodedata.category(character) in {"Mn", "Me"} else 0
+        if marks <= MOST_MARKS:
+            yield index, character
 
 
 def _shown(character: str, more: str = "") -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 from headscope.analyses.for_report import every_part, functions_of
 from headscope.atlas.functions import behaviors_block, relations_block
-from headscope.atlas.vocabulary import Known, vocabulary
+from headscope.atlas.vocabulary import vocabulary
 from headscope.errors import InputError
 from headscope.models.folder.shown import short_name
 from headscope.report_kit.report_parts import Context
@@ -52,7 +52,7 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
         "vocabulary": vocabulary(
             words,
             [each.function for each in functions if each.heads is not None and not each.overall],
-            _known_in_any_run(),
+            [(function, next(iter(parts.needed), "")) for parts in every_part() for function in parts.known_functions],
         ),
         "relations": relations_block(functions, kinds),
         "showings": behaviors_block(functions, kinds, data["measures"]),
@@ -65,14 +65,6 @@ def atlas_blocks(study: Study, *, report: str | None = None) -> dict[str, Any]:
         },
     }
     return {"data": data, "maps": maps_block(about), "atlas": atlas}
-
-
-def _known_in_any_run() -> list[Known]:
-    out: list[Known] = []
-    for parts in every_part():
-        lacking = next(iter(parts.needed), "")
-        out += [Known(function, lacking) for function in parts.known_functions]
-    return out
 
 
 def check_study(study: Study) -> None:

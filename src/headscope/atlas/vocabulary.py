@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from headscope.report_kit.head_functions import HeadFunction
@@ -12,15 +11,9 @@ from headscope.statistics.role_catalog import ROLES, SHOWN
 from headscope.statistics.statistic_catalog import STATISTICS
 
 
-@dataclass(frozen=True)
-class Known:
-    """A function that is understood also where a run did not measure it, and what it then lacks (of `missing`)."""
-
-    function: HeadFunction
-    missing: str
-
-
-def vocabulary(words: Words, measured: Sequence[HeadFunction], known: Sequence[Known]) -> list[dict[str, Any]]:
+def vocabulary(
+    words: Words, measured: Sequence[HeadFunction], known: Sequence[tuple[HeadFunction, str]]
+) -> list[dict[str, Any]]:
     """Return what can be asked for: `what`, `name`, `label`, `says`, and its `words`.
 
     `what` is role, relation, showing, statistic, or unmeasured: one that this run knows nothing of, with what is
@@ -29,7 +22,8 @@ def vocabulary(words: Words, measured: Sequence[HeadFunction], known: Sequence[K
     Args:
         words: the model's names of special tokens.
         measured: what the run looked for in heads.
-        known: what is understood also where the run did not measure it, to say so.
+        known: what is understood also where the run did not measure it, to say so, each with what it then lacks (of
+            `missing`).
     """
     roles = [
         _entry("role", name, words.roles[name], "", (*ROLES[name].search_words, words.roles[name])) for name in SHOWN
@@ -41,9 +35,9 @@ def vocabulary(words: Words, measured: Sequence[HeadFunction], known: Sequence[K
     ]
     names = {function.name for function in measured}
     others = [
-        _named(entry.function) | {"what": "unmeasured", "missing": entry.missing}
-        for entry in known
-        if entry.function.name not in names and entry.function.search_words
+        _named(function) | {"what": "unmeasured", "missing": missing}
+        for function, missing in known
+        if function.name not in names and function.search_words
     ]
     named = [_named(function) for function in measured if function.search_words]
     return [*roles, *named, *statistics, *others]

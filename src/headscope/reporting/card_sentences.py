@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from headscope.figures.line_diagram import weights_of
 from headscope.report_kit.claim_rules import LEAST_SHARE
 from headscope.report_kit.relation_names import short
 from headscope.report_kit.report_parts import Context
+from headscope.report_kit.tables.cells import records
 from headscope.report_kit.words import Words
 from headscope.reporting.head_functions import finds_of, shows_of
 from headscope.reporting.head_summary import strongest_behavior
@@ -41,19 +42,25 @@ def sentences_block(run: Study) -> dict[str, dict[int, list[dict[str, Any]]]]:
     be typed into a view. Of more than 512 heads of a kind each has its first sentence alone, and of that 16 tokens.
     """
     about = Context.of(run)
-    words = about.words
-    by_head: dict[str, dict[int, list[dict[str, Any]]]] = {kind.name: {} for kind in about.kinds}
-    width = {kind.name: kind.heads_per_layer for kind in about.kinds}
-    many = {kind.name for kind in about.kinds if kind.size > MANY_HEADS}
-    for row in _rows(arc_examples(run)):
-        _add(by_head, width, row, _of_arcs, words, many)
-    for row in _shown_behaviors(about):
-        _add(by_head, width, row, _of_behavior, words, many)
+    kinds = {kind.name: kind for kind in about.kinds}
+    by_head: dict[str, dict[int, list[dict[str, Any]]]] = {name: {} for name in kinds}
     # Older runs lack this table, and hold one sentence of the strongest head of each role.
     top_examples = run.tables.get(TOP_EXAMPLES)
     kept = top_examples if top_examples is not None else run.examples[run.examples["behavior"] != "shared"]
-    for row in _rows(kept):
-        _add(by_head, width, row, _of_role, words, many)
+    tellers = (
+        (_of_arcs, records(arc_examples(run))),
+        (_of_behavior, _shown_behaviors(about)),
+        (_of_role, records(kept)),
+    )
+    for entry_of, rows in tellers:
+        for row in rows:
+            if (kind := kinds.get(str(row["kind"]))) is None:
+                continue
+            entries = by_head[kind.name].setdefault(kind.head_index(row["layer"], row["head"]), [])
+            if kind.size <= MANY_HEADS:
+                entries.append(entry_of(row, about.words))
+            elif not entries:
+                entries.append(entry_of(shortened(row, most=FEW_TOKENS), about.words))
     return by_head
 
 
@@ -90,7 +97,7 @@ def first_sentences(about: Context) -> dict[str, dict[int, dict[str, Any]]]:
 
 def _shown_behaviors(about: Context) -> Iterator[dict[str, Any]]:
     """Yield the sentences whose head shows the behavior, in text or on controlled inputs, and in the sentence too."""
-    rows, functions = list(_rows(behavior_examples(about.run))), functions_of(about.run)
+    rows, functions = records(behavior_examples(about.run)), functions_of(about.run)
     for kind in about.kinds:
         shows = shows_of(kind, functions)
         for row in rows:
@@ -104,92 +111,59 @@ def _named(entry: Mapping[str, Any]) -> str:
     return str(entry["id"]).rpartition(".")[2]
 
 
-def _rows(table: pd.DataFrame | None) -> Iterator[dict[str, Any]]:
-    if table is not None:
-        for row in table.to_dict("records"):
-            yield {str(name): value for name, value in row.items()}
-
-
-def _add(
-    by_head: dict[str, dict[int, list[dict[str, Any]]]],
-    width: Mapping[str, int],
-    row: dict[str, Any],
-    tell: Callable[[Mapping[str, Any], Words], dict[str, Any]],
-    words: Words,
-    many: Collection[str],
-) -> None:
-    kind = str(row["kind"])
-    if kind not in by_head:
-        return
-    index = (int(row["layer"]) - 1) * width[kind] + int(row["head"]) - 1
-    if kind not in many:
-        by_head[kind].setdefault(index, []).append(tell(row, words))
-    elif index not in by_head[kind]:
-        by_head[kind][index] = [tell(shortened(row, most=FEW_TOKENS), words)]
-
-
 def _of_arcs(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
-    tokens = [str(token) for token in row["tokens"]]
-    name = str(row["relation"])
+    name, outcome = str(row["relation"]), str(row["outcome"])
     # The answer stands in the gold word's place: the key for dependent -> head, else the query.
     answered = row["keys"] if str(row["direction"]) != "head->dependent" else row["queries"]
     arcs = [
         [int(query), int(key), bool(int(gold) == int(answer))]
         for query, key, gold, answer in zip(row["queries"], row["keys"], answered, row["predicted"])
     ]
-    return {
-        "what": "relation",
-        "name": name,
-        "label": short(name),
-        "role": str(row["role"]),
-        "outcome": str(row["outcome"]),
-        "value": _number(row["value"]),
-        "arcs": arcs,
-        **_drawn(row, tokens, tokens),
-        "text": joined(_without_ends(tokens, words))[:LONGEST_TEXT],
-    }
+    first = {"what": "relation", "name": name, "label": short(name), "role": str(row["role"]), "outcome": outcome}
+    return _entry(row, first, arcs=arcs, text=joined(_without_ends(_strings(row["tokens"]), words)))
 
 
 def _of_behavior(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
-    tokens, behavior = [str(token) for token in row["tokens"]], str(row["behavior"])
-    return {
-        "what": "behavior",
-        "name": behavior,
-        "label": behavior,
-        "role": str(row["role"]),
-        "outcome": None,
-        "value": _number(row["value"]),
-        "on": str(row["on"]),
-        "arcs": [[int(query), int(key), True] for query, key in zip(row["queries"], row["keys"], strict=True)],
-        **_drawn(row, tokens, tokens),
-        "text": str(row["text"])[:LONGEST_TEXT],
-    }
+    behavior = str(row["behavior"])
+    arcs = [[int(query), int(key), True] for query, key in zip(row["queries"], row["keys"], strict=True)]
+    first = {"what": "behavior", "name": behavior, "label": behavior, "role": str(row["role"]), "outcome": None}
+    return _entry(row, first, more={"on": str(row["on"])}, arcs=arcs, text=str(row["text"]))
 
 
 def _of_role(row: Mapping[str, Any], words: Words) -> dict[str, Any]:
-    tokens, keys = [str(token) for token in row["tokens"]], [str(key) for key in row["keys"]]
     behavior = str(row["behavior"])
-    text = row["text"] if "text" in row else joined(_without_ends(tokens, words)).replace(" ##", "")
-    return {
-        "what": "role",
-        "name": behavior,
-        "label": words.roles.get(behavior, titled(behavior)),
-        "role": behavior,
-        "outcome": None,
-        "value": _number(row["value"]),
-        "arcs": [],
-        **_drawn(row, tokens, keys),
-        "text": str(text)[:LONGEST_TEXT],
-    }
+    label = words.roles.get(behavior, titled(behavior))
+    text = row["text"] if "text" in row else joined(_without_ends(_strings(row["tokens"]), words)).replace(" ##", "")
+    first = {"what": "role", "name": behavior, "label": label, "role": behavior, "outcome": None}
+    return _entry(row, first, keys=_strings(row["keys"]), text=str(text))
 
 
-def _drawn(row: Mapping[str, Any], tokens: list[str], keys: list[str]) -> dict[str, Any]:
-    weights = weights_of(pd.Series({"tokens": tokens, "keys": keys, "weights": row["weights"]}))
+def _entry(
+    row: Mapping[str, Any],
+    first: Mapping[str, str | None],
+    *,
+    more: Mapping[str, str] | None = None,
+    arcs: Sequence[list[Any]] = (),
+    keys: list[str] | None = None,
+    text: str,
+) -> dict[str, Any]:
+    """Return a sentence as `sentences_block` describes it, in this order; `keys` where they are not the queries."""
+    tokens = _strings(row["tokens"])
+    keys = tokens if keys is None else keys
     return {
+        **first,
+        "value": round(float(row["value"]), 6) if np.isfinite(row["value"]) else None,
+        **(more or {}),
+        "arcs": list(arcs),
         "tokens": shown_tokens(tokens),
         "keys": None if keys == tokens else shown_tokens(keys),
-        "bytes": packed(weights),
+        "bytes": packed(weights_of(pd.Series({"tokens": tokens, "keys": keys, "weights": row["weights"]}))),
+        "text": text[:LONGEST_TEXT],
     }
+
+
+def _strings(tokens: Iterable[Any]) -> list[str]:
+    return [str(token) for token in tokens]
 
 
 def _without_ends(tokens: list[str], words: Words) -> list[str]:
@@ -198,7 +172,3 @@ def _without_ends(tokens: list[str], words: Words) -> list[str]:
     first = next((position for position, token in enumerate(tokens) if token not in special), len(tokens))
     last = next((position for position in range(len(tokens), first, -1) if tokens[position - 1] not in special), first)
     return tokens[first:last]
-
-
-def _number(value: Any) -> float | None:
-    return round(float(value), 6) if np.isfinite(value) else None

@@ -10,6 +10,7 @@ import numpy as np
 from headscope.report_kit.head_functions import FunctionScores
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import json_numbers
+from headscope.report_kit.tables.cells import NO_NUMBER
 from headscope.statistics.tables.boolean_columns import is_true
 from headscope.study.study import Study
 
@@ -20,25 +21,20 @@ def finds_of(run: Study, kind: Kind, functions: Sequence[FunctionScores]) -> dic
         return {}
     relations = {scores.function.name: scores for scores in functions if scores.function.is_relation}
     rows = run.roles[run.roles["kind"] == kind.name]
-    out: dict[int, list[dict[str, Any]]] = {}
-    for layer, head, finds in zip(rows["layer"], rows["head"], rows["finds"]):
-        names = [str(name) for name in finds] if isinstance(finds, list | tuple | np.ndarray) else []
-        if names:
-            out[kind.head_index(layer, head)] = [_find(relations[name]) for name in names]
-    return out
+    return {
+        kind.head_index(layer, head): [_find(relations[name]) for name in finds]
+        for layer, head, finds in zip(rows["layer"], rows["head"], rows["finds"])
+        if finds
+    }
 
 
 def _find(scores: FunctionScores) -> dict[str, Any]:
-    cell = next((best.value for best in scores.best.values()), None)
-    known = cell is not None and cell.exists
-    ends = [cell.ci_low, cell.ci_high] if cell is not None and cell.has_interval else [float("nan")] * 2
-    values = json_numbers(np.array([cell.value if cell is not None and known else float("nan"), *ends]))
-    return {
-        "name": scores.function.label,
-        "says": scores.function.description,
-        "role": scores.function.role,
-        "value": values[0], "low": values[1], "high": values[2],
-    }  # fmt: skip
+    cell = next((best.value for best in scores.best.values()), None) or NO_NUMBER
+    ends = [cell.ci_low, cell.ci_high] if cell.has_interval else [float("nan")] * 2
+    value, low, high = json_numbers(np.array([cell.value, *ends]))
+    function = scores.function
+    fields = {"name": function.label, "says": function.description, "role": function.role}
+    return fields | {"value": value, "low": low, "high": high}
 
 
 def shows_of(kind: Kind, functions: Sequence[FunctionScores]) -> dict[int, list[dict[str, Any]]]:

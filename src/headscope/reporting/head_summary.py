@@ -63,17 +63,13 @@ def summaries_of_kind(run: Study, kind: Kind, functions: Sequence[FunctionScores
     finds, shows = finds_of(run, kind, functions), shows_of(kind, functions)
     explained = {index: text for parts in every_part() for index, text in parts.head_sentences(run, kind).items()}
     return [
-        _relation(finds.get(index, ()))
-        or _behavior(shows.get(index, ()), kind.roles[index])
-        or _explanation(explained.get(index))
+        _of_share(_strongest(finds.get(index, ())), "Finds ", " of cases")
+        or _of_share(strongest_behavior(shows.get(index, ()), kind.roles[index]))
+        or (HeadSummary(capital(explained[index])) if explained.get(index) else None)
         or _role(kind, index, words)
         or HeadSummary(NOTHING_SUPPORTED)
         for index in range(kind.size)
     ]
-
-
-def _relation(finds: Sequence[Mapping[str, Any]]) -> HeadSummary | None:
-    return _of_share(_strongest(finds), "Finds ", " of cases")
 
 
 def strongest_behavior(shows: Sequence[Mapping[str, Any]], role: str) -> Mapping[str, Any] | None:
@@ -81,15 +77,11 @@ def strongest_behavior(shows: Sequence[Mapping[str, Any]], role: str) -> Mapping
     return _strongest([each for each in shows if each["role"] != role or not ROLES[role].statistic])
 
 
-def _behavior(shows: Sequence[Mapping[str, Any]], role: str) -> HeadSummary | None:
-    return _of_share(strongest_behavior(shows, role), "", "")
-
-
 def _strongest(entries: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
     return max(entries, key=lambda entry: -1.0 if entry["value"] is None else entry["value"], default=None)
 
 
-def _of_share(best: Mapping[str, Any] | None, before: str, of: str) -> HeadSummary | None:
+def _of_share(best: Mapping[str, Any] | None, before: str = "", of: str = "") -> HeadSummary | None:
     if best is None:
         return None
     meaning = f" ({best['says']})" if best["says"] else ""
@@ -105,10 +97,6 @@ def _number(entry: Mapping[str, Any], of: str) -> str:
     decimals = interval_decimals(low, high)
     interval = joined(low, high, lambda end: f"{100 * end:.{decimals}f}", between=" to ")
     return f": {percent(value, decimals)}{of} (95% interval {interval})"
-
-
-def _explanation(sentence: str | None) -> HeadSummary | None:
-    return HeadSummary(capital(sentence)) if sentence else None
 
 
 def _role(kind: Kind, index: int, words: Words) -> HeadSummary | None:

@@ -158,8 +158,7 @@ def _maps(kind: Kind, rows: pd.DataFrame, most: int | None) -> dict[str, Any]:
     for _, group in list(rows.groupby(["document", "segment"], sort=False))[:most]:
         content: list[str | None] = [None] * kind.size
         for _, row in group.iterrows():
-            index = kind.head_index(row["layer"], row["head"])
-            content[index] = packed(weights_of(row))
+            content[kind.head_index(row["layer"], row["head"])] = packed(weights_of(row))
         queries, keys = ([str(token) for token in group[side].iloc[0]] for side in ("tokens", "keys"))
         pieces = [int(position) for position in group["continues_word"].iloc[0]]
         sentence = {"queries": shown_tokens(queries), "keys": shown_tokens(keys), "continues": pieces}
@@ -175,8 +174,4 @@ def packed(weights: np.ndarray) -> str:
 
 def shown_tokens(tokens: Sequence[str]) -> list[list[str]]:
     """Write each token as it is drawn, and in full where that differs."""
-    out = []
-    for token in tokens:
-        drawn, whole = label(token), titled(token)
-        out.append([drawn] if drawn == whole else [drawn, whole])
-    return out
+    return [list(dict.fromkeys((label(token), titled(token)))) for token in tokens]

@@ -10,7 +10,6 @@ import xarray as xr
 
 from headscope.attention.head_id import HeadId
 from headscope.counted import count
-from headscope.declarations.analysis import Analysis
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
@@ -211,12 +210,12 @@ class Study:
 
     def paper_tables(self) -> list[PaperTable]:
         """Return the tables for a paper that the run's numbers fill, those of Clark et al. 2019 first."""
-        tables = [self._made(analysis, name) for name, analysis in sorted(_OF_PAPER.items())]
+        tables = [analysis.load(analysis.paper[name])(self) for name, analysis in sorted(_OF_PAPER.items())]
         return [table for table in tables if table is not None]
 
     def _paper_table(self, name: str) -> PaperTable:
         analysis = _OF_PAPER[name]
-        table = self._made(analysis, name)
+        table: PaperTable | None = analysis.load(analysis.paper[name])(self)
         if table is None:
             options = options_of(RunOptions).values()
             needs = [each.flag for corpus in analysis.stages[0].corpora for each in options if corpus in each.holds]
@@ -224,10 +223,6 @@ class Study:
                 f"this study has no {name} ({analysis.question[:1].lower()}{analysis.question[1:]}); "
                 f"run headscope report with {' and '.join(needs)}"
             )
-        return table
-
-    def _made(self, analysis: Analysis, name: str) -> PaperTable | None:
-        table: PaperTable | None = analysis.load(analysis.paper[name])(self)
         return table
 
     @cached_property

@@ -35,6 +35,7 @@ from headscope.visible import titled
 
 SCHEMA = "headscope.attention"
 VERSION = 1
+_LARGEST_HALF = float(np.finfo(np.float16).max)
 MOST_WEIGHTS = 1 << 27
 """A byte each, and a third more as text: a browser opens no page of half a gigabyte."""
 
@@ -129,7 +130,7 @@ def written_bytes(written: WrittenNorms) -> bytes:
     Nothing where a number is over 65,504, the largest of half precision.
     """
     numbers = np.concatenate([written.keys.ravel(), written.rows.ravel()])
-    if not float(numbers.max(initial=0.0)) <= float(np.finfo(np.float16).max):
+    if not float(numbers.max(initial=0.0)) <= _LARGEST_HALF:
         return b""
     return filled(numbers.astype("<f2").tobytes())
 
@@ -197,7 +198,7 @@ def _packed(content: bytes, *, compress: bool) -> dict[str, str]:
 
 def _half(values: NDArray[np.float32]) -> bytes:
     most = float(np.abs(values).max(initial=0.0))
-    if not most <= float(np.finfo(np.float16).max):
+    if not most <= _LARGEST_HALF:
         raise AttentionError(
             f"queries, keys or biases reach {most:.3g}, and the neuron view holds at most 65,504 (half precision); "
             "look at another view of this model"

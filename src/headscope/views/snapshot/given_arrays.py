@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -21,26 +22,7 @@ _NOT_KEPT = (
 )
 
 _MOST_TOKENS = 1 << 20
-
-
-@dataclass(frozen=True)
-class _Chosen:
-    layers: Sequence[int] | None
-    heads: Sequence[int] | None
-    count_from: int
-
-    def of(self, numbers: Sequence[int] | None, size: int, what: str) -> list[int]:
-        """Return 0-based positions, ascending."""
-        if numbers is None:
-            return list(range(size))
-        positions = [number - self.count_from for number in numbers]
-        wrong = [number for number, at in zip(numbers, positions) if not 0 <= at < size]
-        if wrong or not positions:
-            raise OptionError(
-                f"include_{what}s names {wrong[0] if wrong else 'none'}; expected {what}s from {self.count_from} to "
-                f"{self.count_from + size - 1}"
-            )
-        return sorted(set(positions))
+_TITLE = "Attention"
 
 
 def raw_view(
@@ -57,8 +39,6 @@ def raw_view(
     include_heads: Sequence[int] | None = None,
     count_from: int = 1,
     readable: bool = True,
-    title: str = "Attention",
-    model: str = "",
 ) -> AttentionSnapshot:
     """Return a view of attention that was computed elsewhere.
 
@@ -79,15 +59,14 @@ def raw_view(
         include_heads: the heads to keep; all when None.
         count_from: the number of the first layer and head in the two options above.
         readable: whether marks of words' starts (`Ġ`, `▁`, `</w>`) are taken off the tokens.
-        title: what the page is headed with.
-        model: the model's name.
 
     Raises:
         AttentionError: these are no weights, or they do not fit the tokens.
         InputError: tokens are missing or are no text.
         OptionError: attention is missing, or there is no such layer or head.
     """
-    chosen = _Chosen(include_layers, include_heads, count_from)
+    axis_of = partial(_axis, readable=readable)
+    maps_of = partial(_maps, layers=include_layers, heads=include_heads, count_from=count_from)
     parts = {"encoder": encoder_attention, "decoder": decoder_attention, "cross": cross_attention}
     if attention is not None:
         named = [name for name, part in parts.items() if part is not None]
@@ -96,11 +75,10 @@ def raw_view(
                 "attention goes with tokens alone; give encoder_attention, decoder_attention and cross_attention with "
                 "encoder_tokens and decoder_tokens instead, or leave them out"
             )
-        axis = _axis(tokens, "tokens", "attention", readable=readable, segment_b=sentence_b_start)
         # Maps without attention to later tokens are those of a decoder.
-        kind = _maps("encoder", attention, axis, None, chosen)
+        kind = maps_of("encoder", attention, axis_of(tokens, "tokens", "attention", segment_b=sentence_b_start))
         kind = replace(kind, kind="decoder") if kind.causal else kind
-        return AttentionSnapshot(title=title, model=model, kinds=(kind,))
+        return AttentionSnapshot(title=_TITLE, model="", kinds=(kind,))
     if all(part is None for part in parts.values()):
         raise OptionError(
             "there is no attention to draw; give attention with tokens, or encoder_attention, decoder_attention or "
@@ -111,12 +89,10 @@ def raw_view(
     for name, part in parts.items():
         if part is None:
             continue
-        side, other = ("decoder", "encoder") if name == "cross" else (name, None)
-        argument = f"{name}_attention"
-        queries = _axis(sides[side], f"{side}_tokens", argument, readable=readable)
-        keys = None if other is None else _axis(sides[other], f"{other}_tokens", argument, readable=readable)
-        kinds.append(_maps(name, part, queries, keys, chosen))
-    return AttentionSnapshot(title=title, model=model, kinds=tuple(kinds))
+        named = ("decoder", "encoder") if name == "cross" else (name,)
+        axes = [axis_of(sides[side], f"{side}_tokens", f"{name}_attention") for side in named]
+        kinds.append(maps_of(name, part, *axes))
+    return AttentionSnapshot(title=_TITLE, model="", kinds=tuple(kinds))
 
 
 def raw_maps(attention: Any, *, kind: str = "encoder") -> NDArray[np.float32]:
@@ -204,10 +180,19 @@ def _axis(tokens: Any, name: str, attention: str, *, readable: bool, segment_b: 
     )
 
 
-def _maps(kind: str, attention: Any, queries: Axis, keys: Axis | None, chosen: _Chosen) -> KindMaps:
+def _maps(
+    kind: str,
+    attention: Any,
+    queries: Axis,
+    keys: Axis | None = None,
+    *,
+    layers: Sequence[int] | None,
+    heads: Sequence[int] | None,
+    count_from: int,
+) -> KindMaps:
     maps = raw_maps(attention, kind=kind)
-    kept_layers = chosen.of(chosen.layers, maps.shape[0], "layer")
-    kept_heads = chosen.of(chosen.heads, maps.shape[1], "head")
+    kept_layers = _positions(layers, maps.shape[0], "layer", count_from)
+    kept_heads = _positions(heads, maps.shape[1], "head", count_from)
     return KindMaps(
         kind=kind,
         weights=maps[kept_layers][:, kept_heads],
@@ -216,3 +201,17 @@ def _maps(kind: str, attention: Any, queries: Axis, keys: Axis | None, chosen: _
         layers=tuple(index + 1 for index in kept_layers),
         heads=tuple(index + 1 for index in kept_heads),
     )
+
+
+def _positions(numbers: Sequence[int] | None, size: int, what: str, count_from: int) -> list[int]:
+    """Return the positions of layers or heads that are kept, from 0 and ascending."""
+    if numbers is None:
+        return list(range(size))
+    positions = [number - count_from for number in numbers]
+    wrong = [number for number, at in zip(numbers, positions) if not 0 <= at < size]
+    if wrong or not positions:
+        raise OptionError(
+            f"include_{what}s names {wrong[0] if wrong else 'none'}; expected {what}s from {count_from} to "
+            f"{count_from + size - 1}"
+        )
+    return sorted(set(positions))
