@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from headscope.app.cli.progress_lines import ProgressPrinter, Stage, describe
+from headscope.app.cli.progress_lines import ProgressPrinter, describe, stage_done
 from headscope.atlas.atlas_files import run_report
 from headscope.counted import duration
 from headscope.declarations.analysis_list import STAGES
@@ -56,8 +56,8 @@ def test_no_bar_is_full_while_anything_is_left():
 
 def test_a_stage_that_is_done_says_how_long_the_run_will_take(capsys):
     """Three quarters of the run's time took half a minute: ten seconds are left."""
-    stage = Stage(2, 4, "jobs", began=110.0, ends=0.75)
-    assert stage.done(130.0, began=100.0) == "stage 2 of 4, jobs: done in 20 s, about 10 s left in all"
+    stage = Progress("jobs", step=2, steps=4, ends=0.75)
+    assert stage_done(stage, seconds=20.0, of_run=30.0) == "stage 2 of 4, jobs: done in 20 s, about 10 s left in all"
     with ProgressPrinter() as watch:
         for step, begins in ((1, 0.0), (1, 0.0), (2, 0.5)):
             watch(Progress("stats", step=step, steps=2, begins=begins, ends=begins + 0.5))

@@ -47,18 +47,15 @@ class Comparison:
         """How large the difference can be either way, by the interval."""
         return max(abs(self.low), abs(self.high))
 
-    def points(self, *, signed: bool = True, within: bool = False) -> str:
+    def points(self, *, signed: bool = True) -> str:
         """Return a difference of shares in points, `+3.4 points (1.7 to 5.2)`, or without an interval `+3.4 points`.
 
         Args:
             signed: with a plus where it is above 0.
-            within: to stand in brackets itself, `+3.4 points, 1.7 to 5.2`.
         """
         value, low, high = (points(each) for each in (self.difference, self.low, self.high))
         sign = "+" if signed and self.difference > 0 else ""
-        ends = f", {low} to {high}" if within else f" ({low} to {high})"
-        if self.verdict == "untested":
-            ends = ""
+        ends = "" if self.verdict == "untested" else f" ({low} to {high})"
         return f"{sign}{value} points{ends}"
 
     def at_most(self) -> str:

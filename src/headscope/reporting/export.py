@@ -106,10 +106,5 @@ def _value(value: Any) -> Value:
         return json.dumps(np.asarray(value).tolist(), ensure_ascii=False)
     if value is None or pd.isna(value):
         return None
-    if isinstance(value, bool | np.bool_):
-        return bool(value)
-    if isinstance(value, int | np.integer):
-        return int(value)
-    if isinstance(value, float | np.floating):
-        return float(value)
-    return str(value)
+    plain = value.item() if isinstance(value, np.generic) else value
+    return plain if isinstance(plain, bool | int | float) else str(plain)

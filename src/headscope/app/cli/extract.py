@@ -13,7 +13,6 @@ from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 
 if TYPE_CHECKING:
-    from headscope.encoding.packing.line_packing import PackingCounts
     from headscope.running.extraction import Extraction
 
 
@@ -90,30 +89,23 @@ def default_out(inputs: list[str], *, pickle: bool) -> Path:
 
 def said(extraction: "Extraction", *, max_length: int) -> list[str]:
     """Say in plain lines what was written, and what was not."""
-    if extraction.counts is None:
+    counts, index = extraction.counts, extraction.index
+    if counts is None:
         return [f"{extraction.path} holds these maps already: nothing to do; --force makes them again"]
-    inputs = extraction.counts.segments - extraction.left_out
-    shape = " + ".join(f"{part.layers} x {part.heads} {part.kind} heads" for part in extraction.index.layout)
-    between = "tokens" if extraction.index.word_level is None else f"words ({extraction.index.word_level} over pieces)"
-    return [
+    inputs = counts.segments - extraction.left_out
+    shape = " + ".join(f"{part.layers} x {part.heads} {part.kind} heads" for part in index.layout)
+    between = "tokens" if index.word_level is None else f"words ({index.word_level} over pieces)"
+    lines = [
         f"wrote {extraction.path}: attention between {between} of {count(inputs, 'input')}, "
-        f"{shape}, {extraction.index.store}, {extraction.bytes / 1e6:,.1f} MB",
-        *_losses(extraction.counts, max_length),
-        *([f"left out {extraction.left_out:,}: a word has no row of its own"] if extraction.left_out else []),
-        *(
-            ["words are the tokenizer's own: the input gives none"]
-            if extraction.index.word_level is not None and not extraction.counts.words
-            else []
-        ),
-        *(f"note: {note}" for note in extraction.notes),
+        f"{shape}, {index.store}, {extraction.bytes / 1e6:,.1f} MB"
     ]
-
-
-def _losses(counts: "PackingCounts", max_length: int) -> list[str]:
-    lines = []
     if counts.truncated:
         lines.append(f"shortened {counts.truncated:,} to {max_length} tokens")
     for reason, number in sorted(counts.skipped.items()):
         limit = f" of {max_length} tokens (--max-length, --too-long)" if reason == "over the limit" else ""
         lines.append(f"left out {number:,}: {reason}{limit}")
-    return lines
+    if extraction.left_out:
+        lines.append(f"left out {extraction.left_out:,}: a word has no row of its own")
+    if index.word_level is not None and not counts.words:
+        lines.append("words are the tokenizer's own: the input gives none")
+    return [*lines, *(f"note: {note}" for note in extraction.notes)]

@@ -3,7 +3,6 @@
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -29,8 +28,8 @@ class ProgressPrinter:
         self._bar: Any = None
         self._said = 0.0
         self._share = 0.0
-        self._began = 0.0
-        self._stage: Stage | None = None
+        self._began = self._stage_began = 0.0
+        self._stage: Progress | None = None
 
     def __enter__(self) -> "ProgressPrinter":
         return self
@@ -67,8 +66,8 @@ class ProgressPrinter:
         if stage is None:
             self._began = now
         else:
-            self._say(stage.done(now, began=self._began))
-        self._stage = Stage(progress.step, progress.steps, progress.stage, now, progress.ends)
+            self._say(stage_done(stage, seconds=now - self._stage_began, of_run=now - self._began))
+        self._stage, self._stage_began = progress, now
 
     def _say(self, line: str) -> None:
         """Print a line that stays, above the bar where there is one."""
@@ -101,29 +100,18 @@ class ProgressPrinter:
         )
 
 
-@dataclass(frozen=True)
-class Stage:
-    """A stage of the run that began.
+def stage_done(stage: "Progress", *, seconds: float, of_run: float) -> str:
+    """Say that a stage is done, and the time that is left of the run.
 
-    Attributes:
-        step, steps: its number, and how many there are.
-        name: as its first report has it.
-        began: when, in seconds of a clock.
-        ends: which share of the run's time has passed when it is done.
+    Args:
+        stage: as its first report has it.
+        seconds: that it took.
+        of_run: seconds since the run began.
     """
-
-    step: int
-    steps: int | None
-    name: str
-    began: float
-    ends: float
-
-    def done(self, now: float, *, began: float) -> str:
-        """Say that it is done, and the time that is left of a run that began when it did."""
-        line = f"stage {self.step} of {self.steps}, {self.name}: done in {duration(now - self.began)}"
-        if not 0 < self.ends < 1:
-            return line
-        return f"{line}, about {duration((now - began) * (1 - self.ends) / self.ends)} left in all"
+    line = f"stage {stage.step} of {stage.steps}, {stage.stage}: done in {duration(seconds)}"
+    if not 0 < stage.ends < 1:
+        return line
+    return f"{line}, about {duration(of_run * (1 - stage.ends) / stage.ends)} left in all"
 
 
 def describe(progress: "Progress") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import cached_property
@@ -208,13 +207,12 @@ def chosen_layers(layout: Iterable[KindLayout], layers: Sequence[int]) -> dict[s
     Raises:
         OptionError: a layer is in no kind.
     """
-    labels_of: dict[str, tuple[int, ...]] = defaultdict(tuple)
-    for part in layout:
-        every = range(1, part.layers + 1)
-        labels_of[part.kind] = tuple(label for label in every if not layers or label in layers)
-    known = {label for labels in labels_of.values() for label in labels}
-    wrong = sorted(set(layers) - known)
+    labels_of = {
+        part.kind: tuple(label for label in range(1, part.layers + 1) if not layers or label in layers)
+        for part in layout
+    }
+    wrong = sorted(set(layers).difference(*labels_of.values()))
     if wrong:
         most = max(part.layers for part in layout)
         raise OptionError(f"there is no layer {wrong[0]}; expected labels from 1 to {most}")
-    return dict(labels_of)
+    return labels_of

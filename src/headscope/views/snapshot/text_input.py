@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -117,7 +118,7 @@ def axis_of(
     special = tuple(position for position, number in enumerate(segment.ids) if int(number) in hidden)
     numbers: dict[int, int] = {}
     words: list[int | None] = []
-    members: list[list[int]] = []  # of each word, the places
+    members: dict[int, list[int]] = defaultdict(list)  # of each word, the places
     tokens = readable_tokens(tokenizer, segment.ids)
     unknown = {position: text for position, text in (typed or {}).items() if position < len(tokens)}
     for position, text in unknown.items():
@@ -126,11 +127,9 @@ def axis_of(
         if word == NO_WORD or position in special:
             words.append(None)
             continue
-        if word not in numbers:
-            numbers[word] = len(members)
-            members.append([])
-        words.append(numbers[word])
-        members[numbers[word]].append(position)
+        number = numbers.setdefault(word, len(numbers))
+        words.append(number)
+        members[number].append(position)
     return Axis(
         tokens=tuple(tokens),
         words=tuple(words) if members else (),
@@ -138,7 +137,7 @@ def axis_of(
             _written([tokens[position] for position in positions])
             if any(position in unknown for position in positions)
             else _joined(tokenizer, [int(segment.ids[position]) for position in positions])
-            for positions in members
+            for positions in members.values()
         ),
         segment_b=segment_b,
         generated=generated,
