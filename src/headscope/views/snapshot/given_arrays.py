@@ -89,8 +89,8 @@ def raw_view(
     for name, part in parts.items():
         if part is None:
             continue
-        named = ("decoder", "encoder") if name == "cross" else (name,)
-        axes = [axis_of(sides[side], f"{side}_tokens", f"{name}_attention") for side in named]
+        of_kind = ("decoder", "encoder") if name == "cross" else (name,)
+        axes = [axis_of(sides[side], f"{side}_tokens", f"{name}_attention") for side in of_kind]
         kinds.append(maps_of(name, part, *axes))
     return AttentionSnapshot(title=_TITLE, model="", kinds=tuple(kinds))
 
