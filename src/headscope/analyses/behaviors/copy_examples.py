@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.tables import COPY_EXAMPLES
+from headscope.analyses.excerpt_columns import excerpt_columns
 from headscope.attention.tile import AttentionTile
 from headscope.encoding.batching import Batch
 from headscope.encoding.segment import Segment
@@ -154,18 +155,7 @@ def copy_examples(run: ModelRun, inputs: Sequence[Segment]) -> pd.DataFrame:
     examples = collect(lambda: run.again(segments), CopyExampleCollector).examples if segments else ()
     rows = []
     for example in examples:
-        excerpt = example.excerpt
-        tokens, _, text = run.excerpt_words(excerpt)
-        rows.append(
-            {
-                **vars(excerpt.wanted),
-                "value": example.value,
-                "start": excerpt.start,
-                "tokens": tokens,
-                "weights": excerpt.weights.astype("float64").reshape(-1).tolist(),
-                "queries": [query for query, _ in example.arcs],
-                "keys": [key for _, key in example.arcs],
-                "text": text,
-            }
-        )
+        queries, keys = ([arc[side] for arc in example.arcs] for side in (0, 1))
+        of_pairs = {"value": example.value, "queries": queries, "keys": keys}
+        rows.append({**excerpt_columns(run, example.excerpt), **of_pairs})
     return pd.DataFrame(rows, columns=COPY_EXAMPLES.names)

@@ -36,14 +36,7 @@ def embed(
         if starts < 1:
             continue
         scaling = MDS(
-            n_components=2,
-            metric_mds=True,
-            metric="precomputed",
-            init=init,
-            n_init=starts,
-            max_iter=500,
-            random_state=seed,
-            normalized_stress=True,
+            metric="precomputed", init=init, n_init=starts, max_iter=500, random_state=seed, normalized_stress=True
         )
         points = np.asarray(scaling.fit_transform(divergence), dtype=np.float64)
         # A random start that is no better beyond rounding does not replace the classical one.

@@ -57,7 +57,8 @@ def _panel(ax: Axes, table: pd.DataFrame, measure: RowMeasure, kind: str, roles:
         ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.0f}%"))
     else:
         ax.set_ylim(0, None)
-    ax.set_title(f"{measure.label}, {_unit(measure)}", loc="left", fontsize=10, color=INK)
+    unit = "% of the weight" if measure.unit == "share" else measure.unit
+    ax.set_title(f"{measure.label}, {unit}", loc="left", fontsize=10, color=INK)
 
 
 def _lines(
@@ -67,7 +68,3 @@ def _lines(
     gap = np.full(len(x), np.nan)
     across, along = (np.stack(ends, axis=1).ravel() for ends in ((x, x, gap), (low, high, gap)))
     ax.plot(across, along, color=color, linewidth=width, solid_capstyle="butt", zorder=zorder, **how)
-
-
-def _unit(measure: RowMeasure) -> str:
-    return {"share": "% of the weight", "nats": "nats", "tokens": "tokens"}.get(measure.unit, measure.unit)

@@ -101,14 +101,8 @@ class RetrievalAccumulator(CopyAccumulator):
         right &= self.within(tile.keys, "needle")[item]
         occurs = right.any(-1)
         item, row, right = item[occurs], row[occurs], right[occurs]
-        counts = tile.visibility.counts[item, row].clamp(min=1)
-        return CopyRows(
-            item=item,
-            row=row,
-            right=right,
-            share=right.sum(-1) / counts.double(),
-            number=torch.bincount(item, minlength=len(ids)),
-        )
+        share = right.sum(-1) / tile.visibility.counts[item, row].clamp(min=1).double()
+        return CopyRows(item=item, row=row, right=right, share=share, number=torch.bincount(item, minlength=len(ids)))
 
 
 def _as_retrieval(values: Tensor) -> Tensor:

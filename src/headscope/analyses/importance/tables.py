@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 from headscope.analyses.importance.accumulator import GATE, KEY_CLASSES, MEASURES
 from headscope.declarations.head_measures import MeasureLabel
-from headscope.statistics.tables.columns import FEW, HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, difference, ends, text
-from headscope.statistics.tables.table_schema import Column, TableSchema
+from headscope.statistics.tables.columns import HEAD_OR_MEAN, KIND, LAYER, POSITIVE, count, difference, estimate, text
+from headscope.statistics.tables.table_schema import TableSchema
 
 GATE_TITLE = "Gate estimate"
 
@@ -30,18 +30,14 @@ IMPORTANCE = TableSchema(
             choices=(*MEASURES, GATE),
         ),
         text("key_class", _CLASS, choices=KEY_CLASSES, missing=f"`{GATE}`, which is of all tokens"),
-        Column(
-            "value",
-            "mean over pairs of query and key, then over inputs; of `gate` over inputs",
-            unit=_UNIT,
-            missing=_NEVER,
-            bounds=POSITIVE,
+        *estimate(
+            "value", "mean over pairs of query and key, then over inputs; of `gate` over inputs",
+            unit=_UNIT, missing=_NEVER, bounds=POSITIVE,
         ),
-        *ends("value", unit=_UNIT, bounds=POSITIVE, missing=f"{_NEVER}, or {FEW}"),
         count("n_inputs", "inputs"),
     ),
     key=_KEY,
-)
+)  # fmt: skip
 
 IMPORTANCE_DIFFERENCES = TableSchema(
     name="importance_differences",

@@ -61,7 +61,8 @@ def head_jobs(sample: ActiveRows, *, seed: int, same_ids: bool = True) -> Iterat
     """
     square, heads = sample.kind != "cross", sample.active.shape[1]
     begins = np.searchsorted(sample.rows["cell"], np.arange(sample.active.size + 1))
-    groups = _groups(sample)
+    # The number of each row's document, or of its group where there are more than 256.
+    groups = np.asarray(group_numbers([document for document, _ in sample.segments])[sample.rows["segment"]])
     # Ids as numbers from 0, of rows and of keys.
     ids = {"row": sample.rows["ids"][:, BEFORE], "key": sample.rows["key_id"]}
     known = {side: np.unique(ids[side], return_inverse=True) for side in SIDES}
@@ -119,12 +120,6 @@ def _count(known: tuple[NDArray[Any], NDArray[np.int64]], selected: NDArray[np.b
     """Count the tokens of the selected rows, `[token]`."""
     names, numbers = known
     return np.bincount(numbers.reshape(-1)[selected], minlength=len(names))
-
-
-def _groups(sample: ActiveRows) -> NDArray[np.int64]:
-    """Return the number of each row's document, or of its group where there are more than 256, `[row]`."""
-    numbers = group_numbers([document for document, _ in sample.segments])
-    return np.asarray(numbers[sample.rows["segment"]])
 
 
 def shares_of(labels: NDArray[np.int64], number: int, groups: NDArray[np.int64]) -> Interval:

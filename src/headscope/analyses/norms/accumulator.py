@@ -53,12 +53,6 @@ class NormResult:
     n_stream: NDArray[np.int64]
     n_value: NDArray[np.int64]
 
-    @property
-    def untraced(self) -> NDArray[np.bool_]:
-        """The layers whose output is measured but may change before it is added to the stream, `[layer]`."""
-        untraced: NDArray[np.bool_] = (self.n > 0) & (self.n_stream == 0)
-        return untraced
-
 
 class NormAccumulator(Accumulator):
     """Sum what every head writes by group of documents.

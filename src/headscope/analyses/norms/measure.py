@@ -72,10 +72,8 @@ def _tables(result: NormResult) -> Iterator[pd.DataFrame]:
 def output_notes(results: tuple[NormResult, ...]) -> Iterator[str]:
     """Yield notes on layers whose output, or what is done to it before it is added to the stream, is not known."""
     for result in results:
-        for template, layers, every in (
-            (UNKNOWN, result.n == 0, "any layer"),
-            (UNTRACED, result.untraced, "every layer"),
-        ):
+        untraced = (result.n > 0) & (result.n_stream == 0)
+        for template, layers, every in ((UNKNOWN, result.n == 0, "any layer"), (UNTRACED, untraced, "every layer")):
             if layers.any():
                 named = ", ".join(map(str, np.flatnonzero(layers) + 1))
                 yield template.format(layers=every if layers.all() else f"layers {named}", kind=result.kind)

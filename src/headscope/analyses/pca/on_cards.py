@@ -13,6 +13,7 @@ from headscope.analyses.pca.accumulator import KEY, ROW
 from headscope.analyses.pca.tables import SHARE_NAMES
 from headscope.report_kit.card_words import CardWords
 from headscope.report_kit.kinds import Kind
+from headscope.report_kit.tables.cells import records
 from headscope.study.study import Study
 
 ORDER = ("output", "query", "key")
@@ -79,13 +80,11 @@ def _shares(table: pd.DataFrame | None, kind: Kind) -> dict[str, dict[int, list[
     by_side: dict[str, dict[int, list[float | None]]] = {}
     if table is None:
         return by_side
-    for number, name in enumerate(SHARE_NAMES[:2]):
-        rows = table[(table["kind"] == kind.name) & (table["statistic"] == name)]
-        for side, head_index, value in zip(
-            rows["vectors"], kind.head_indices(rows).tolist(), rows["value"], strict=True
-        ):
-            pair = by_side.setdefault(str(side), {}).setdefault(head_index, [None, None])
-            pair[number] = None if isnan(value) else round(float(value), 3)
+    shown = {name: number for number, name in enumerate(SHARE_NAMES[:2])}
+    for row in records(table[(table["kind"] == kind.name) & table["statistic"].isin(shown)]):
+        head_index, value = kind.head_index(row["layer"], row["head"]), row["value"]
+        pair = by_side.setdefault(row["vectors"], {}).setdefault(head_index, [None, None])
+        pair[shown[row["statistic"]]] = None if isnan(value) else round(value, 3)
     return by_side
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from headscope.analyses.excerpt_columns import excerpt_columns
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on, notes_on_left_out
 from headscope.analyses.stats.accumulator import StatsAccumulator
@@ -73,17 +74,4 @@ def top_examples_table(run: Run, top_examples: TopExampleAccumulator, named: pd.
     chosen = inputs_to_read(top_examples.compute(), named, lengths, tokens=room)
     segments = [top_examples.segments[key] for key in sorted(chosen)]
     excerpts = collect(lambda: run.again(segments), lambda: ExcerptCollector(named)).excerpts if segments else ()
-    rows = []
-    for excerpt in excerpts:
-        tokens, keys, text = run.excerpt_words(excerpt)
-        rows.append(
-            {
-                **vars(excerpt.wanted),
-                "start": excerpt.start,
-                "tokens": tokens,
-                "keys": keys,
-                "weights": excerpt.weights.astype("float64").reshape(-1).tolist(),
-                "text": text,
-            }
-        )
-    return pd.DataFrame(rows, columns=TOP_EXAMPLES.names)
+    return pd.DataFrame([excerpt_columns(run, excerpt) for excerpt in excerpts], columns=TOP_EXAMPLES.names)

@@ -62,7 +62,7 @@ def _ranked(table: NDArray[np.float64], counts: NDArray[Any], possible: NDArray[
         if not possible[:, column].any() or flat.shape[1] < 2:
             continue
         first = int(flat[:, :, column].sum(0).argmax())
-        others = np.array([index for index in range(flat.shape[1]) if index != first])
+        others = np.delete(np.arange(flat.shape[1]), first)
         first_sums = np.broadcast_to(flat[:, [first], column], (len(flat), len(others)))
         gap = difference_interval(first_sums, number[:, None], flat[:, others, column], number[:, None])
         ends = gap.value if np.isnan(gap.low).all() else gap.low

@@ -66,7 +66,9 @@ def dendrogram(
 
 def _branches(ax: Axes, clusters: Clusters) -> None:
     """Draw the joins, dark within a cluster and light between clusters."""
-    joins = _layout(clusters.tree)
+    from scipy.cluster import hierarchy
+
+    joins: dict[str, Any] = hierarchy.dendrogram(clusters.tree, no_plot=True)
     # scipy puts leaves at 5, 15, 25 ...; here they stand at 0, 1, 2 ... downwards.
     ups = (np.asarray(joins["icoord"]) - 5) / 10
     outs = np.asarray(joins["dcoord"])
@@ -78,13 +80,6 @@ def _branches(ax: Axes, clusters: Clusters) -> None:
         )
     ax.set_xlim(0, 1.02 * float(max(outs.max(), 1e-9)))
     ax.set_ylim(len(clusters.order) - 0.5, -0.5)
-
-
-def _layout(tree: np.ndarray) -> dict[str, Any]:
-    from scipy.cluster import hierarchy
-
-    joins: dict[str, Any] = hierarchy.dendrogram(tree, no_plot=True)
-    return joins
 
 
 def _leaves(ax: Axes, heads: pd.DataFrame, clusters: Clusters, kind: str, *, named: bool) -> None:

@@ -203,9 +203,8 @@ def _split_p(head: _Head, labels: Integers, draw: NDArray[np.bool_], centers: Se
     judged = []
     for half, half_centers in ((draw, centers[0]), (~draw, centers[1])):
         half_labels = head.labels(half_centers)
-        judged.append(
-            (half, half_centers[_matched(labels, half_labels, number)], _renamed(labels, half_labels, number))
-        )
+        matched = _matched(labels, half_labels, number)
+        judged.append((half, half_centers[matched], np.argsort(matched)[half_labels]))
     return max(_pair_p(head, judged, pair) for pair in combinations(range(number), 2))
 
 
@@ -244,7 +243,3 @@ def _matched(labels: Integers, others: Integers, number: int) -> Integers:
     both = np.zeros((number, number))
     np.add.at(both, (labels, others), 1)
     return np.asarray(linear_sum_assignment(-both)[1])
-
-
-def _renamed(labels: Integers, others: Integers, number: int) -> Integers:
-    return np.argsort(_matched(labels, others, number))[others]
