@@ -7,7 +7,8 @@ import pytest
 
 from headscope.corpora.annotation import Mention
 from headscope.corpora.document import document_id
-from headscope.corpora.mentions.conll2012 import conll2012_documents, read_conll2012
+from headscope.corpora.mentions.conll2012 import conll2012_documents
+from headscope.corpora.mentions.coreference_files import read_coreference
 from headscope.errors import InputError
 from support.shared_data import data
 
@@ -122,7 +123,7 @@ def test_files_directories_and_gzip(tmp_path: Path):
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "b.conll.gz").write_bytes(gzip.compress("\n".join(LITBANK).encode()))
     (tmp_path / "c.ids").write_text("no corpus\n")
-    first, second = read_conll2012(tmp_path)
+    first, second = read_coreference(tmp_path)
     assert first.id == document_id(first.content())
     assert second.words == ("Sir", "Walter", "spoke", "He")
     assert second.origin == f"{tmp_path}/sub/b.conll.gz, line 1"
@@ -227,7 +228,7 @@ def test_the_same_document_in_two_files_is_refused(tmp_path: Path):
     for ending in ("auto_conll", "gold_conll"):
         (tmp_path / f"cctv.{ending}").write_text("\n".join(ONTONOTES))
     with pytest.raises(InputError) as refused:
-        list(read_conll2012(tmp_path))
+        list(read_coreference(tmp_path))
     assert str(refused.value) == (
         f"{tmp_path}/cctv.gold_conll, line 1: the document {NAME} has already begun at "
         f"{tmp_path}/cctv.auto_conll, line 1; give each document once, its parts one after another"
@@ -236,15 +237,15 @@ def test_the_same_document_in_two_files_is_refused(tmp_path: Path):
 
 def test_a_directory_without_such_files_is_refused(tmp_path: Path):
     with pytest.raises(InputError) as refused:
-        list(read_conll2012(tmp_path))
+        list(read_coreference(tmp_path))
     assert str(refused.value) == (
-        f"no CoNLL-2012 file in {tmp_path}: expected *.conll, *.gold_conll, *.v4_gold_conll, *.auto_conll or "
-        "*.v4_auto_conll, found none; put them there or give the files by name"
+        f"no coreference file in {tmp_path}: expected *.conllu, *.conll, *.gold_conll, *.v4_gold_conll, *.auto_conll, "
+        "*.v4_auto_conll or *.tsv, found none; put them there or give the files by name"
     )
 
 
 def test_litbank_has_the_counts_of_its_readme():
-    documents = list(read_conll2012(data("litbank-coref")))
+    documents = list(read_coreference(data("litbank-coref")))
     assert len(documents) == 100
     assert sum(len(one.sentences) for one in documents) == 8_562
     assert sum(len(one.words) for one in documents) == 210_532
@@ -256,7 +257,7 @@ def test_litbank_has_the_counts_of_its_readme():
 def test_a_litbank_chapter_by_a_plain_reading():
     """The single-word mentions and the opening brackets of one file, counted line by line."""
     path = data("litbank-coref") / "conll" / "105_persuasion_brat.conll"
-    (document,) = read_conll2012(path)
+    (document,) = read_coreference(path)
     rows = [line.split("\t") for line in path.read_text().splitlines() if line.count("\t") == 12]
     assert document.words == tuple(columns[3] for columns in rows)
     singles = [

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from headscope.corpora.document import document_id
-from headscope.corpora.text.features import read_features
+from headscope.corpora.reading import read_corpus
 from headscope.errors import InputError
 
 ENTRIES = [
@@ -19,7 +19,7 @@ ENTRIES = [
 def read(folder, entries, name="x.json"):
     path = folder / name
     path.write_text(entries if isinstance(entries, str) else json.dumps(entries), encoding="utf-8")
-    return list(read_features([path]))
+    return list(read_corpus([path]))
 
 
 def message(folder, entries, name="x.json") -> str:
@@ -49,7 +49,7 @@ def test_ids_and_origins(tmp_path):
     assert [document.id for document in documents] == ids
     assert len(set(ids)) == 3
     assert [document.origin for document in documents] == [f"{tmp_path}/x.json, entry {n}" for n in (1, 2, 3)]
-    later = list(read_features([tmp_path / "x.json", tmp_path / "x.json"]))
+    later = list(read_corpus([tmp_path / "x.json", tmp_path / "x.json"]))
     assert [document.id for document in later] == [*ids, *(f"{each}-2" for each in ids)]
 
 
@@ -60,7 +60,7 @@ def test_lists_lines_and_gzip_give_the_same(tmp_path):
     lined = read(tmp_path, as_lines, "x.JSONL")
     for name, content in (("x.json.gz", json.dumps(ENTRIES)), ("x.jsonl.gz", as_lines)):
         (tmp_path / name).write_bytes(gzip.compress(content.encode()))
-    packed = [list(read_features([tmp_path / name])) for name in ("x.json.gz", "x.jsonl.gz")]
+    packed = [list(read_corpus([tmp_path / name])) for name in ("x.json.gz", "x.jsonl.gz")]
     plain = [(d.id, d.lines, d.words, d.tokens, d.fields) for d in listed]
     for other in (pretty, lined, *packed):
         assert [(d.id, d.lines, d.words, d.tokens, d.fields) for d in other] == plain
@@ -128,7 +128,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 def test_the_entries_before_a_bad_one_are_yielded(tmp_path):
     (tmp_path / "x.json").write_text('[{"text": "a"}, {"text": "b"}, {]')
-    documents = read_features([tmp_path / "x.json"])
+    documents = read_corpus([tmp_path / "x.json"])
     assert [next(documents).lines, next(documents).lines] == [("a",), ("b",)]
     with pytest.raises(InputError, match="entry 3: malformed JSON"):
         next(documents)

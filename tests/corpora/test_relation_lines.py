@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from headscope.corpora.annotation import AnnotatedSentence
 from headscope.corpora.document import document_id
-from headscope.corpora.trees.relation_lines import read_relation_lines, relation_line_documents
+from headscope.corpora.trees.relation_lines import relation_line_documents
+from headscope.corpora.trees.treebank import GIVE_TREEBANK, read_treebank
 from headscope.corpora.trees.writer import to_relation_lines
 from headscope.errors import InputError
 
@@ -42,7 +43,7 @@ def test_every_sentence_is_a_document():
 def test_files_and_directories(tmp_path):
     (tmp_path / "b.txt").write_text("b 0-root\n")
     (tmp_path / "a.txt").write_text("\ufeffa 0-root\r\n\r\nc 0-root")
-    documents = list(read_relation_lines(tmp_path))
+    documents = list(read_treebank(tmp_path))
     assert [document.words for document in documents] == [("a",), ("c",), ("b",)]
     assert len({document.id for document in documents}) == 3
 
@@ -104,14 +105,11 @@ def test_nothing_to_read(tmp_path):
     assert message("\n \n") == f"x.txt has no sentence: {expected}"
     (tmp_path / "a.txt").write_text("")
     with pytest.raises(InputError) as caught:
-        list(read_relation_lines(tmp_path / "a.txt"))
+        list(read_treebank(tmp_path / "a.txt"))
     assert str(caught.value) == f"{tmp_path / 'a.txt'} is empty: {expected}"
     with pytest.raises(InputError) as caught:
-        list(read_relation_lines(tmp_path / "none.txt"))
-    assert str(caught.value) == (
-        f"no such file: {tmp_path / 'none.txt'}; give a file of word head-label lines, a directory of *.txt files, "
-        "or - for standard input"
-    )
+        list(read_treebank(tmp_path / "none.txt"))
+    assert str(caught.value) == f"no such file: {tmp_path / 'none.txt'}; {GIVE_TREEBANK}"
 
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1).filter(str.strip)

@@ -10,7 +10,7 @@ import pytest
 from headscope.analyses.probes.data.word_vectors import read_vectors
 from headscope.corpora.fetch.names import parse
 from headscope.corpora.fetch.parquet import parquet_to_conllu, parquet_to_text
-from headscope.corpora.text.features import read_features
+from headscope.corpora.reading import read_corpus
 from headscope.errors import InputError, ModelError, OptionError
 from headscope.maps.unpickling import read_plain_pickle
 from headscope.views.snapshot.given_arrays import raw_view
@@ -47,7 +47,7 @@ def test_json_that_begins_with_what_cannot_be_printed(begin, shown, tmp_path):
     path = tmp_path / "x.json"
     path.write_text(begin + "[]", encoding="utf-8")
     with pytest.raises(InputError) as error:
-        list(read_features(path))
+        list(read_corpus(path))
     assert told(error) == (
         f"{path}: expected a JSON list of objects, found text that begins with {shown}; put the objects in [ and ], "
         "or name the file .jsonl if it has one object a line"

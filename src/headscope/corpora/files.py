@@ -189,13 +189,11 @@ def _open_bytes(path: str | Path, name: str, on_bytes: Callable[[bytes], object]
         return
     if head.startswith(GZIP_MAGIC):
         head, chunks = _headed(gunzip(chunks, name=name))
-        _check_kind(head, name)
-        yield from chunks
     elif name.lower().endswith(".gz"):
         raise InputError(f"{name} ends in .gz but is not gzip; rename it, or make or fetch it again")
-    else:
-        _check_kind(head, name)
-        yield from chunks
+    if (kind := what_it_is(head)) is not None:
+        raise InputError(f"{name} is {kind.name}, not text; {kind.instead}")
+    yield from chunks
 
 
 def _headed(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
@@ -205,11 +203,6 @@ def _headed(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
     while len(head) < len(GZIP_MAGIC) and (more := next(chunks, b"")):
         head += more
     return head[:LONGEST], chain([head] if head else [], chunks)
-
-
-def _check_kind(head: bytes, name: str) -> None:
-    if (kind := what_it_is(head)) is not None:
-        raise InputError(f"{name} is {kind.name}, not text; {kind.instead}")
 
 
 def _watched(chunks: Iterable[bytes], on_bytes: Callable[[bytes], object]) -> Iterator[bytes]:

@@ -15,6 +15,7 @@ from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.document import Document
 from headscope.entry_points import load
 
+_PACKAGE = "headscope.corpora"
 # What has another ending is plain text.
 TEXT: Mapping[str, str] = {".txt": "text.plain:FORMAT", ".json": "text.features:LIST", ".jsonl": "text.features:LINES"}
 # One column of which holds the text.
@@ -119,25 +120,16 @@ class TreeFormat:
 
 def text_format(ending: str) -> TextFormat:
     """Load the format of text files whose names end so; plain text for an ending that is not listed."""
-    format_ = _load(TEXT.get(ending, TEXT[".txt"]))
-    assert isinstance(format_, TextFormat)
+    format_: TextFormat = load(TEXT.get(ending, TEXT[".txt"]), package=_PACKAGE)
     return format_
 
 
 def table_format(ending: str) -> TableFormat | None:
     """Load the format of tables whose names end so; None for what is no table."""
-    format_ = _load(TABLES[ending]) if ending in TABLES else None
-    assert format_ is None or isinstance(format_, TableFormat)
-    return format_
+    return load(TABLES[ending], package=_PACKAGE) if ending in TABLES else None
 
 
 def tree_format(ending: str) -> TreeFormat:
     """Load the format of treebanks whose names end so; lines of a word and its head for one that is not listed."""
-    format_ = _load(TREES.get(ending, TREES[".txt"]))
-    assert isinstance(format_, TreeFormat)
-    return format_
-
-
-def _load(where: str) -> TextFormat | TableFormat | TreeFormat:
-    format_: TextFormat | TableFormat | TreeFormat = load(where, package="headscope.corpora")
+    format_: TreeFormat = load(TREES.get(ending, TREES[".txt"]), package=_PACKAGE)
     return format_

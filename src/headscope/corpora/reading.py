@@ -1,6 +1,6 @@
 """One stream of documents from any mixture of inputs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
@@ -24,7 +24,7 @@ def read_corpus(
 ) -> Iterator[Document]:
     """Return the documents of files, directories and `-`, in order, with ids that are unique over them all.
 
-    `.json` and `.jsonl` files (gzipped or not) are read as features (`read_features`), `.csv`, `.tsv` and `.parquet`
+    `.json` and `.jsonl` files (gzipped or not) are read as features (`text.features`), `.csv`, `.tsv` and `.parquet`
     as tables, each row a document, and others as text (`read_text`). Standard input, and a pipe whose name has no
     ending that is known (`<(...)`), is text unless its first character that is no white space is `[` (a JSON list) or
     `{` (JSON Lines). Files are opened one after another as the documents are drawn.
@@ -44,20 +44,18 @@ def read_corpus(
     if limit_documents is not None and limit_documents < 1:
         raise OptionError(f"expected a limit of 1 document or more, found {limit_documents}; leave it out for all")
     suffixes = SUFFIXES if column is None else (*SUFFIXES, *TABLES)
-    documents_of_paths = list(expand(paths, suffixes=suffixes))
-    documents = _documents(documents_of_paths, by_line=by_line, column=column, labels=labels)
-    return islice(distinct(documents), limit_documents)
+    files = list(expand(paths, suffixes=suffixes))
+    documents = (each for path in files for each in _documents_of(path, by_line=by_line, column=column, labels=labels))
+    return islice(distinct(_labeled(documents, labels)), limit_documents)
 
 
-def _documents(
-    paths: list[Path | Literal["-"]], *, by_line: bool, column: str | None, labels: str | None
-) -> Iterator[Document]:
+def _labeled(documents: Iterable[Document], labels: str | None) -> Iterator[Document]:
+    """Yield the documents, of which there must be one at least, each with its label."""
     empty = True
-    for path in paths:
-        for document in _documents_of(path, by_line=by_line, column=column, labels=labels):
-            empty = False
-            check_label(document, labels)
-            yield document
+    for document in documents:
+        empty = False
+        check_label(document, labels)
+        yield document
     if empty:
         raise InputError(f"the corpus has no document: {GIVE}")
 

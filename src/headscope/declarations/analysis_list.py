@@ -10,21 +10,8 @@ from headscope.declarations.analysis import Analysis, Stage
 from headscope.entry_points import installed, load
 
 _FOLDERS = (
-    "stats",
-    "norms",
-    "behaviors",
-    "experiments",
-    "distribution",
-    "jobs",
-    "pca",
-    "explanation",
-    "importance",
-    "effects",
-    "syntax",
-    "coref",
-    "arc_examples",
-    "probes",
-    "distances",
+    *("stats", "norms", "behaviors", "experiments", "distribution", "jobs", "pca", "explanation"),
+    *("importance", "effects", "syntax", "coref", "arc_examples", "probes", "distances"),
 )
 # Loaded by name, as those of other packages are: declarations stand left of what is declared.
 _HERE: tuple[Analysis, ...] = tuple(load(f"analyses.{folder}.analysis:ANALYSIS") for folder in _FOLDERS)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from hashlib import blake2b
+from typing import Any
 
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.corpora.demo import demo_treebank
@@ -69,18 +70,16 @@ class AnnotatedCorpus:
         self.files: dict[str, str] = {}
 
     @classmethod
-    def treebank(cls, paths: tuple[str, ...], *, strict: bool = False, spacing: str = "written") -> "AnnotatedCorpus":
+    def treebank(cls, paths: tuple[str, ...], **how: Any) -> "AnnotatedCorpus":
         """Open a treebank; the synthetic one where no path is given. The paths are files, folders or names."""
         read = CorpusFiles(paths, read_treebank, locate=resolve) if paths else _demonstration
-        return cls(read, name=named(paths) if paths else DEMO_NAME, strict=strict, spacing=spacing)
+        return cls(read, name=named(paths) or DEMO_NAME, **how)
 
     @classmethod
-    def coreference(
-        cls, paths: tuple[str, ...], *, strict: bool = False, spacing: str = "written"
-    ) -> "AnnotatedCorpus":
+    def coreference(cls, paths: tuple[str, ...], **how: Any) -> "AnnotatedCorpus":
         """Open files with mentions, or folders of them; the synthetic ones where no path is given."""
         read = CorpusFiles(paths, read_coreference) if paths else _demonstration
-        return cls(read, name=named(paths) if paths else DEMO_NAME, strict=strict, spacing=spacing)
+        return cls(read, name=named(paths) or DEMO_NAME, **how)
 
     def _documents(self) -> Iterator[AnnotatedDocument]:
         documents = self._read()
@@ -116,18 +115,16 @@ class AnnotatedCorpus:
         Raises:
             InputError: the documents differ from an earlier reading, because the files are being written.
         """
-        if sentences is None:
-            yield from self._corpus.read()
-            return
         documents = self._corpus.read()
+        if sentences is None:
+            yield from documents
+            return
         positions = ((document.id, number) for document in documents for number in range(len(document.sentences)))
         selected = draw_inputs(positions, limit=sentences, seed=seed)
         for document in self._corpus.read():
-            sentences_of_document = [
-                each for number, each in enumerate(document.sentences) if (document.id, number) in selected
-            ]
-            if sentences_of_document:
-                yield replace(document, sentences=tuple(sentences_of_document))
+            numbered = enumerate(document.sentences)
+            if drawn := tuple(sentence for number, sentence in numbered if (document.id, number) in selected):
+                yield replace(document, sentences=drawn)
 
     def notes(self) -> list[str]:
         """Return notes on the corpus for the user."""
@@ -217,10 +214,10 @@ def mention_corpora(
 
     No file at all stands for the synthetic corpus, which has mentions; `strict` and `spacing` as `AnnotatedCorpus`.
     """
-    files = coreference_files(paths) if paths else None
     annotated = AnnotatedCorpus.coreference(paths, strict=strict, spacing=spacing)
-    if files is None:
+    if not paths:
         return annotated, None
+    files = coreference_files(paths)
     gap = GapCorpus(tuple(map(str, files.gap)), spacing=spacing) if files.gap else None
     return annotated if files.annotated else None, gap
 

@@ -121,7 +121,7 @@ class MapsRun:
         """Return the stream of tiles over segments that a scan kept, for what it did not keep of them."""
         wanted = {(segment.document, segment.index) for segment in segments}
         indices = enumerate((entry.document, entry.index) for entry in self.entries)
-        return self._source.only([index for index, key in indices if key in wanted])
+        return self.only([index for index, key in indices if key in wanted])
 
     def excerpt_words(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
         """Return tokens of an excerpt's rows and columns, and what the model read of it as text."""
@@ -157,20 +157,15 @@ class MapsRun:
             notes.append("the maps are by word, so positions count words")
         if few := too_few(len(self._documents)):
             notes.append(few)
-        return {"counts": _counts(self.entries), "tap": "maps", "device": "cpu", "notes": notes}
-
-
-def _counts(entries: tuple[MapEntry, ...]) -> dict[str, Any]:
-    documents = len({entry.document for entry in entries})
-    return {
-        "documents": documents,
-        "documents_used": documents,
-        "segments": len(entries),
-        "tokens": sum(len(entry.input) for entry in entries),
-        "truncated": sum(entry.shortened for entry in entries),
-        "skipped": 0,
-        "skipped_why": {},
-    }
+        counts = {
+            **dict.fromkeys(("documents", "documents_used"), len(self._documents)),
+            "segments": len(self.entries),
+            "tokens": sum(len(entry.input) for entry in self.entries),
+            "truncated": sum(entry.shortened for entry in self.entries),
+            "skipped": 0,
+            "skipped_why": {},
+        }
+        return {"counts": counts, "tap": "maps", "device": "cpu", "notes": notes}
 
 
 def _drawn(entries: Sequence[MapEntry], *, limit: int, seed: int) -> list[int]:

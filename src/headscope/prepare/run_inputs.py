@@ -156,15 +156,13 @@ class RunInputs:
     def early_notes(self, documents: int) -> list[str]:
         """Return notes on a text of so many documents, which are known before it becomes inputs."""
         left_out = self._left_out()
-        if not documents or self._all_left_out(documents):  # which is an error as soon as it is read
+        # That all are left out is an error as soon as they are read.
+        if not documents or (left_out and self.text.of_one_line == documents):
             return []
-        notes = [left_out] if left_out else []
+        notes = list(filter(None, [left_out]))
         if few := too_few(documents, here="this text has"):
             notes.append(f"{few}; {BY_LINES}" if self.text.of_several_lines else few)
         return notes
-
-    def _all_left_out(self, documents: int) -> bool:
-        return self.options.packing in PAIRS and self.text.of_one_line == documents
 
     def _left_out(self) -> str | None:
         """Say that documents are left out because a line alone makes no pair; None where none is."""
@@ -179,9 +177,7 @@ class RunInputs:
 
     def notes(self) -> list[str]:
         """Return notes on the inputs for the user; complete once they were read."""
-        notes = []
-        if left_out := self._left_out():
-            notes.append(left_out)
+        notes = list(filter(None, [self._left_out()]))
         documents = self._packer.counts.documents_used
         # A run that goes on after a stop learns this last: before the scan nothing has been used.
         if documents and (few := too_few(documents)):

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import IO, Any
 
@@ -16,64 +16,31 @@ from headscope.encoding.packing.max_inputs import documents_drawn_from
 from headscope.prepare.corpus_files import named
 
 
-def _read_through(documents: Iterable[Document]) -> tuple[int, int]:
-    """Read documents to their end; return how many of them are one line, which makes no pair, and how many several."""
-    of_one, of_several = 0, 0
-    for each in documents:
-        if not each.whole:
-            of_one += len(each.lines) == 1
-            of_several += len(each.lines) > 1
-    return of_one, of_several
-
-
-class TextCorpus:
-    """Documents of files, or of standard input and pipes, which a temporary file buffers.
+class _Text:
+    """Documents that are hashed and counted when they are read for the first time.
 
     Args:
-        paths, by_line, column, labels: as `read_corpus` takes them.
+        read: opens the corpus.
+        name: shown to the user.
         as_written: whether documents keep the order of the files instead of that of their ids (`Ordered`).
-        max_inputs: how many inputs are wanted; `documents_drawn_from` says how many documents are read for them.
 
     Attributes:
-        of_one_line, of_several_lines: how many documents are one line, and how many several; known after `digest`.
+        of_one_line: how many documents are one line, which makes no pair; known after `digest`.
+        of_several_lines: how many are several.
     """
 
-    of_one_line = 0
-    of_several_lines = 0
-
-    def __init__(
-        self,
-        paths: tuple[str, ...],
-        *,
-        by_line: bool = False,
-        column: str | None = None,
-        labels: str | None = None,
-        as_written: bool = False,
-        max_inputs: int | None = None,
-    ) -> None:
-        self._paths = paths
-        self._how: dict[str, Any] = {
-            "by_line": by_line,
-            "column": column,
-            "labels": labels,
-            "limit_documents": documents_drawn_from(max_inputs),
-        }
-        self._corpus = Ordered(self._documents, name=self.name, as_written=as_written)
-        self._spool: IO[str] | None = None
-
-    @property
-    def name(self) -> str:
-        """Names of the files without folders, shown to the user."""
-        return named(self._paths)
-
-    @cached_property
-    def _located(self) -> tuple[str, ...]:
-        # Found, and fetched where they are named, when the corpus is read for the first time.
-        return resolve(self._paths)
+    def __init__(self, read: Callable[[], Iterator[Document]], *, name: str, as_written: bool) -> None:
+        self.name = name
+        self.of_one_line = self.of_several_lines = 0
+        self._corpus = Ordered(read, name=name, as_written=as_written)
 
     def digest(self) -> tuple[int, str]:
         """Read the whole corpus; return its number of documents and its hash."""
-        self.of_one_line, self.of_several_lines = _read_through(self._corpus.first())
+        self.of_one_line = self.of_several_lines = 0
+        for each in self._corpus.first():
+            if not each.whole:
+                self.of_one_line += len(each.lines) == 1
+                self.of_several_lines += len(each.lines) > 1
         return self._corpus.documents, self._corpus.hexdigest
 
     def read(self) -> Iterator[Document]:
@@ -86,9 +53,43 @@ class TextCorpus:
 
     def notes(self) -> list[str]:
         """Return notes on the corpus for the user."""
+        return self._corpus.notes()
+
+
+class TextCorpus(_Text):
+    """Documents of files, or of standard input and pipes, which a temporary file buffers.
+
+    Args:
+        paths, by_line, column, labels: as `read_corpus` takes them.
+        as_written: whether documents keep the order of the files instead of that of their ids (`Ordered`).
+        max_inputs: how many inputs are wanted; `documents_drawn_from` says how many documents are read for them.
+    """
+
+    def __init__(
+        self,
+        paths: tuple[str, ...],
+        *,
+        by_line: bool = False,
+        column: str | None = None,
+        labels: str | None = None,
+        as_written: bool = False,
+        max_inputs: int | None = None,
+    ) -> None:
+        super().__init__(self._documents, name=named(paths), as_written=as_written)
+        self._paths, self._limit = paths, documents_drawn_from(max_inputs)
+        self._how: dict[str, Any] = {"by_line": by_line, "column": column, "labels": labels}
+        self._spool: IO[str] | None = None
+
+    @cached_property
+    def _located(self) -> tuple[str, ...]:
+        # Found, and fetched where they are named, when the corpus is read for the first time.
+        return resolve(self._paths)
+
+    def notes(self) -> list[str]:
+        """Return notes on the corpus for the user."""
         documents = self._corpus.documents
         drawn = f"the inputs were drawn from the text's first {count(documents, 'document')}"
-        return [*([drawn] if documents == self._how["limit_documents"] else []), *self._corpus.notes()]
+        return [*([drawn] if documents == self._limit else []), *super().notes()]
 
     def _documents(self) -> Iterator[Document]:
         if self._spool is not None:
@@ -99,7 +100,7 @@ class TextCorpus:
                     record[name] = None if record[name] is None else tuple(record[name])
                 yield Document(**record)
             return
-        documents = read_corpus(self._located, **self._how)
+        documents = read_corpus(self._located, limit_documents=self._limit, **self._how)
         if not read_once(self._located):
             yield from documents
             return
@@ -111,34 +112,9 @@ class TextCorpus:
         self._spool = spool
 
 
-class TextInMemory:
-    """Documents in memory, hashed as those of files are, so that the same text is the same run.
-
-    Attributes:
-        of_one_line, of_several_lines: how many documents are one line, and how many several; known after `digest`.
-    """
-
-    of_one_line = 0
-    of_several_lines = 0
+class TextInMemory(_Text):
+    """Documents in memory, hashed as those of files are, so that the same text is the same run."""
 
     def __init__(self, documents: tuple[Document, ...], *, as_written: bool = False) -> None:
-        self._documents = documents
-        self._corpus = Ordered(lambda: iter(documents), name=self.name, as_written=as_written)
-
-    @property
-    def name(self) -> str:
-        """The name shown to the user."""
-        return count(len(self._documents), "text in memory", "texts in memory")
-
-    def digest(self) -> tuple[int, str]:
-        """Return the number of documents and the corpus hash."""
-        self.of_one_line, self.of_several_lines = _read_through(self._corpus.first())
-        return self._corpus.documents, self._corpus.hexdigest
-
-    def read(self) -> Iterator[Document]:
-        """Yield the documents."""
-        return self._corpus.read()
-
-    def notes(self) -> list[str]:
-        """Return notes on the corpus for the user."""
-        return self._corpus.notes()
+        name = count(len(documents), "text in memory", "texts in memory")
+        super().__init__(lambda: iter(documents), name=name, as_written=as_written)

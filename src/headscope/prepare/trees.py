@@ -1,7 +1,7 @@
 """The sentences with trees of a run: a treebank read by a model, or saved maps of one."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial, singledispatch
 from itertools import islice
@@ -113,7 +113,8 @@ class TreebankTrees:
 
     def example_source(self) -> TileSource:
         """Return the tiles of short sentences, of as many documents as there are."""
-        return self.run.over(_short(self._again(), self.sentences), length=_USUAL_LENGTH)
+        short = (s for s in self._again() if FEWEST_WORDS <= len(s.words) <= MOST_WORDS)
+        return self.run.over(islice(short, example_inputs(self.sentences)), length=_USUAL_LENGTH)
 
     def facts(self) -> dict[str, Any]:
         """Return facts on the trees for the manifest."""
@@ -171,10 +172,9 @@ class MapsTrees:
 
     def example_source(self) -> TileSource:
         """Return the tiles of short sentences."""
-        indices = [
-            index for index, entry in enumerate(self.run.entries) if FEWEST_WORDS <= len(entry.words) <= MOST_WORDS
-        ]
-        return self.run.only(indices[: example_inputs(self.sentences)] or [0])
+        entries = enumerate(self.run.entries)
+        short = [index for index, entry in entries if FEWEST_WORDS <= len(entry.words) <= MOST_WORDS]
+        return self.run.only(short[: example_inputs(self.sentences)] or [0])
 
     def facts(self) -> dict[str, Any]:
         """Return facts on the trees for the manifest."""
@@ -188,12 +188,6 @@ class MapsTrees:
     def nothing(self) -> str:
         """Return the error message for the case that no word could be read."""
         return "the maps hold no word; extract them again from a treebank"
-
-
-def _short(segments: Iterable[Segment], sentences: int) -> Iterator[Segment]:
-    """Yield some of the sentences of 6 to 20 words for examples."""
-    short = (s for s in segments if FEWEST_WORDS <= len(s.words) <= MOST_WORDS)
-    return islice(short, example_inputs(sentences))
 
 
 @dataclass(frozen=True)

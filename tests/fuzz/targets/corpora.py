@@ -11,7 +11,6 @@ from typing import Any
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
 from headscope.corpora.digest import CorpusDigest
-from headscope.corpora.mentions.conll2012 import read_conll2012
 from headscope.corpora.mentions.coreference_files import read_coreference
 from headscope.corpora.mentions.gap_rows import HEADER, read_gap
 from headscope.corpora.reading import read_corpus
@@ -130,7 +129,7 @@ TARGETS = [
     Target(
         name="conll-2012",
         seeds=_one("corpus.gold_conll", _COLUMNS, _LITBANK),
-        prepare=_drawn(read_conll2012, _annotated),
+        prepare=_drawn(read_coreference, _annotated),
     ),
     Target(name="gap", seeds=_one("gap.tsv", _GAP), prepare=_drawn(read_gap, _gap_row)),
 ]

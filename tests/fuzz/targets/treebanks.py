@@ -6,7 +6,6 @@ from pathlib import Path
 from fuzz.sample import Sample
 from fuzz.target import Check, Target
 from headscope.corpora.trees.conllu import read_conllu
-from headscope.corpora.trees.relation_lines import read_relation_lines
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.corpora.trees.writer import FORMS, fit_word, treebank_text
 from headscope_grammar import synthetic_documents
@@ -34,8 +33,8 @@ def _written_again(folder: Path) -> Check:
     def run(given: Path) -> None:
         (path,) = given.iterdir()
         documents = list(read_treebank(path))
-        if path.suffix != ".json":  # the readers that take the file alone
-            again = read_conllu(path) if path.suffix == ".conllu" else read_relation_lines(path)
+        if path.suffix == ".conllu":  # the reader that takes such files alone
+            again = read_conllu(path)
             assert [one.id for one in again] == [one.id for one in documents]
         sentences = [sentence for document in documents for sentence in document.sentences]
         assert sentences, "the reader gave nothing and said nothing"

@@ -3,7 +3,9 @@
 import hashlib
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from headscope.corpora.fetch.from_url import copied, is_address
 from headscope.corpora.fetch.hub_trouble import trouble_of
@@ -80,46 +82,35 @@ def _download(dataset: HubPlace, revision: str, cache_dir: Path | None) -> Path:
 
     repository, file = dataset.source.repository, dataset.file
 
-    def download(*, here: bool = False, anew: bool = False) -> Path:
-        return Path(
-            hf_hub_download(
-                repository,
-                file,
-                repo_type="dataset",
-                revision=revision,
-                cache_dir=cache_dir,
-                local_files_only=here,
-                force_download=anew,
-            )
-        )
-
+    where: dict[str, Any] = {"repo_type": "dataset", "revision": revision}
+    download = partial(hf_hub_download, repository, file, cache_dir=cache_dir, **where)
     try:
         # One question first: without an answer, hf_hub_download would go on asking for half a minute.
-        digest = get_hf_file_metadata(hf_hub_url(repository, file, repo_type="dataset", revision=revision)).etag
+        digest = get_hf_file_metadata(hf_hub_url(repository, file, **where)).etag
     except Exception as error:
         if trouble_of(error) != "away":
             refuse(error, dataset, revision)
         try:
-            parquet = download(here=True)
+            parquet = Path(download(local_files_only=True))
         except OSError:
             refuse(error, dataset, revision)
         digest = parquet.resolve().name  # the cache calls a file by its checksum
     else:
         try:
-            parquet = _resumed(download)
+            parquet = Path(_resumed(download))
         except Exception as error:
             refuse(error, dataset, revision, begun=True)
     _compare(parquet, digest or "", dataset)
     return parquet
 
 
-def _resumed(download: Callable[..., Path]) -> Path:
+def _resumed(download: Callable[..., str]) -> str:
     try:
         return download()
     except Exception as error:
         if trouble_of(error) != "range":
             raise
-        return download(anew=True)  # where it stopped it cannot go on: from the start
+        return download(force_download=True)  # where it stopped it cannot go on: from the start
 
 
 def _compare(parquet: Path, digest: str, dataset: HubPlace) -> None:

@@ -3,13 +3,9 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention, Unmatched
-from headscope.corpora.files import expand, open_lines
-from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.brackets import Brackets, match_brackets, printable
-from headscope.corpora.opening import source_name
 from headscope.corpora.trees.constituency import syntax_heads
 from headscope.errors import InputError
 
@@ -25,8 +21,10 @@ _ESCAPED = {
 }
 
 
-def read_conll2012(paths: str | Path | Sequence[str | Path]) -> Iterator[AnnotatedDocument]:
-    """Yield the documents of CoNLL-2012 files.
+def conll2012_documents(
+    lines: Iterable[str], *, name: str, names: dict[str, str] | None = None
+) -> Iterator[AnnotatedDocument]:
+    """Yield the documents of a CoNLL-2012 file.
 
     A file holds parts between `#begin document (NAME); part N` and `#end document`, one word a line and a blank
     line between sentences. Columns are separated by white space, or by tabs where a line has one (then the
@@ -37,30 +35,16 @@ def read_conll2012(paths: str | Path | Sequence[str | Path]) -> Iterator[Annotat
     (`-LRB-` is `(`, `/.` is `.`).
 
     Args:
-        paths: files or directories, as `files.expand` takes them.
+        lines: of the file.
+        name: what errors and `origin` call it.
+        names: of the documents that came before, and where they began; is added to. The same document twice (a gold
+            and an automatic version, say) would count twice.
 
     Raises:
-        InputError: a file that cannot be read (`files.open_text`); a line outside a document, a document that
-            does not end, a name that comes again later, too few columns or not as many as the line before,
-            a word number that is none, a parse whose brackets do not match, coreference that is no brackets.
-            Brackets of mentions that match no other are among a document's `unmatched`.
-    """
-    names: dict[str, str] = {}
-    files = expand(paths, suffixes=CONLL2012_SUFFIXES, what="CoNLL-2012 file", give=GIVE_CONLL2012)
-    yield from distinct(
-        document
-        for path in files
-        for document in conll2012_documents(open_lines(path), name=source_name(path), names=names)
-    )
-
-
-def conll2012_documents(
-    lines: Iterable[str], *, name: str, names: dict[str, str] | None = None
-) -> Iterator[AnnotatedDocument]:
-    """Yield the documents of one file's lines; `name` is what errors and `origin` call the file.
-
-    `names` holds the names of the documents that came before and where they began, and is added to: the same
-    document twice (a gold and an automatic version, say) would count twice. Errors as `read_conll2012`.
+        InputError: a line outside a document, a document that does not end, a name that comes again later, too few
+            columns or not as many as the line before, a word number that is none, a parse whose brackets do not
+            match, coreference that is no brackets. Brackets of mentions that match no other are among a document's
+            `unmatched`.
     """
     names = {} if names is None else names
     parts: list[_Part] = []
@@ -116,7 +100,13 @@ def _parts(lines: Iterable[str], name: str) -> Iterator[_Part]:
         if line.startswith("#begin"):
             if part is not None:
                 raise _unended(part)
-            part = _begin(line, f"{name}, line {number}")
+            origin = f"{name}, line {number}"
+            begin = _BEGIN.fullmatch(line)
+            if begin is None:
+                raise InputError(
+                    f"{origin}: expected #begin document (NAME); part 000, found {printable(line)}; mend the line"
+                )
+            part = _Part(begin[1], begin[2] or "", origin)
         elif part is None:
             if line.strip():
                 raise InputError(
@@ -136,13 +126,6 @@ def _parts(lines: Iterable[str], name: str) -> Iterator[_Part]:
             sentence.append(line)
     if part is not None:
         raise _unended(part)
-
-
-def _begin(line: str, origin: str) -> _Part:
-    begin = _BEGIN.fullmatch(line)
-    if begin is None:
-        raise InputError(f"{origin}: expected #begin document (NAME); part 000, found {printable(line)}; mend the line")
-    return _Part(begin[1], begin[2] or "", origin)
 
 
 def _rows(lines: Sequence[str], name: str, first: int) -> list[list[str]]:

@@ -26,18 +26,17 @@ def _documents(
     columns = [each.strip() for each in next(rows, [])]
     index, of_labels = places_of(columns, column, labels, name=name)
 
-    def cell(number: int, row: list[str], index: int) -> str:
-        return _cell(row, index, columns, f"{name}, row {number}", ending)
+    def cells() -> Iterator[tuple[int, str, dict[str, str]]]:
+        for number, row in enumerate(rows, 1):
+            if len(row) != len(columns):
+                raise InputError(
+                    f"{name}, row {number}: {len(row)} fields where the header names {len(columns)} columns; expected "
+                    "as many (is a field with the separator in it not quoted?), or a text file that does not end in "
+                    f"{ending}"
+                )
+            yield number, row[index], {} if of_labels is None else {columns[of_labels]: row[of_labels]}
 
-    cells = (
-        (
-            number,
-            cell(number, row, index),
-            {} if of_labels is None else {columns[of_labels]: cell(number, row, of_labels)},
-        )
-        for number, row in enumerate(rows, 1)
-    )
-    yield from cell_documents(cells, name=name, column=columns[index])
+    yield from cell_documents(cells(), name=name, column=columns[index])
 
 
 def _rows(lines: Iterator[str], *, name: str, separator: str) -> Iterator[list[str]]:
@@ -55,15 +54,6 @@ def _rows(lines: Iterator[str], *, name: str, separator: str) -> Iterator[list[s
             f"{name}, line {reader.line_num}: {error}; expected fields parted by {_SAID[separator]}, in double quotes "
             "where they hold one, a quote inside written twice"
         ) from None
-
-
-def _cell(row: list[str], index: int, columns: list[str], where: str, ending: str) -> str:
-    if len(row) != len(columns):
-        raise InputError(
-            f"{where}: {len(row)} fields where the header names {len(columns)} columns; expected as many (is a field "
-            f"with the separator in it not quoted?), or a text file that does not end in {ending}"
-        )
-    return row[index]
 
 
 _SAID = {",": "commas", ";": "semicolons", "\t": "tabs"}

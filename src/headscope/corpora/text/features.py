@@ -3,16 +3,13 @@
 The original reads a list of objects (`.json`); JSON Lines, one object a line (`.jsonl`), are read as well.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from headscope.corpora.document import Document
-from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.files import split_lines
 from headscope.corpora.formats import TextFormat
-from headscope.corpora.identity import distinct
-from headscope.corpora.opening import source_name
 from headscope.corpora.text.json_stream import line_values, list_values
 from headscope.errors import InputError
 
@@ -20,35 +17,21 @@ CONTENT = ("text", "words", "tokens")
 EXPECTED_FEATURES = "JSON objects, each with one of text, words and tokens"
 
 
-def read_features(paths: str | Path | Sequence[str | Path]) -> Iterator[Document]:
-    """Yield one document for each entry of features files, in memory that does not grow with the file.
+def feature_documents(pieces: Iterable[str], *, name: str, by_line: bool) -> Iterator[Document]:
+    """Yield one document for each entry of a features file, in memory that does not grow with the file.
 
     An entry has exactly one of `text` (a string: the document's only line, kept as it came and `whole`),
     `words` and `tokens` (lists of strings). Its other fields, such as `heads` and `relns`, are kept in
-    `Document.fields`. A file whose name ends in `.jsonl` or `.jsonl.gz` is read as JSON Lines, any other as
-    one JSON list.
+    `Document.fields`.
 
     Args:
-        paths: files, directories, or `-`, as `files.expand` takes them.
+        pieces: the text of the file.
+        name: what errors and `Document.origin` call it.
+        by_line: whether it is JSON Lines, in place of one JSON list.
 
     Raises:
-        InputError: a file that cannot be read (`files.open_text`), malformed JSON (`jsonstream`), an entry
-            without exactly one such field, or whose field has the wrong type or is empty.
-    """
-    yield from distinct(document for path in expand(paths) for document in _documents_of(path))
-
-
-def _documents_of(path: Path | Literal["-"]) -> Iterator[Document]:
-    by_line = str(path).lower().removesuffix(".gz").endswith(".jsonl")
-    pieces = open_text(path, expected=EXPECTED_FEATURES)
-    yield from feature_documents(pieces, name=source_name(path), by_line=by_line)
-
-
-def feature_documents(pieces: Iterable[str], *, name: str, by_line: bool) -> Iterator[Document]:
-    """Yield the documents of one features file, whose text comes in pieces.
-
-    `name` is what errors and `Document.origin` call the file; `by_line` tells JSON Lines from a list.
-    Errors as `read_features`.
+        InputError: malformed JSON (`json_stream`), an entry without exactly one such field, or whose field has the
+            wrong type or is empty.
     """
     values = line_values(split_lines(pieces, name=name), name=name) if by_line else list_values(pieces, name=name)
     for number, value in enumerate(values, 1):

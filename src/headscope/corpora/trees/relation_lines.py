@@ -4,48 +4,31 @@ A blank line ends a sentence: `the 2-det`, `fox 3-nsubj`, `ran 0-root`. Heads ar
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Literal
+from collections.abc import Iterable, Iterator
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
-from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.files import split_lines
 from headscope.corpora.formats import TreeFormat
-from headscope.corpora.identity import distinct
-from headscope.corpora.opening import source_name
 from headscope.corpora.trees.tree import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
 from headscope.errors import InputError
 
 EXPECTED_LINES = "a word and its head-label on each line (fox 3-nsubj), with a blank line between sentences"
 
-GIVE_LINES = "give a file of word head-label lines, a directory of *.txt files, or - for standard input"
 
-
-def read_relation_lines(paths: str | Path | Sequence[str | Path]) -> Iterator[AnnotatedDocument]:
-    """Yield the sentences of files of `word head-label` lines, each a document: the format marks none.
+def relation_line_documents(lines: Iterable[str], *, name: str) -> Iterator[AnnotatedDocument]:
+    """Yield the sentences of a file of `word head-label` lines, each a document: the format marks none.
 
     The label is what follows the first hyphen, so it may hold others. A line of white space is blank; the last
     sentence counts with or without a blank line after it (the original's code loses it without).
 
     Args:
-        paths: files, directories (their `*.txt`), or `-`, as `files.expand` takes them.
+        lines: of the file.
+        name: what errors call it.
 
     Raises:
-        InputError: a file that cannot be read (`files.open_text`) or has no sentence, a line that is not a word
-            and its head-label, heads that are no tree (`trees.check_tree`).
+        InputError: there is no sentence, a line is not a word and its head-label, or heads are no tree
+            (`trees.check_tree`).
     """
-    files = expand(paths, suffixes=(".txt",), give=GIVE_LINES)
-    yield from distinct(document for path in files for document in _documents_of(path))
-
-
-def _documents_of(path: Path | Literal["-"]) -> Iterator[AnnotatedDocument]:
-    name = source_name(path)
-    lines = split_lines(open_text(path, expected=EXPECTED_LINES), name=name)
-    yield from relation_line_documents(lines, name=name)
-
-
-def relation_line_documents(lines: Iterable[str], *, name: str) -> Iterator[AnnotatedDocument]:
-    """Yield the documents of one file's lines; `name` is what errors call the file. Errors as the reader."""
     empty = True
     for first, block in _blocks(lines, name):
         sentence = _sentence(block, first, name)

@@ -27,7 +27,7 @@ def read_treebank(
 
     The ending says the format, before `.gz` where that follows: `.conllu` is CoNLL-U (`conllu.read_conllu`),
     `.json` and `.jsonl` are the original's features with `words`, `heads` and `relns`, each entry a document; any
-    other file has `word head-label` lines (`relation_lines.read_relation_lines`). A directory means its `.conllu`
+    other file has `word head-label` lines (`relation_lines.relation_line_documents`). A directory means its `.conllu`
     files, or without any its other files with these endings and `.txt`: treebanks come with licenses and plain
     text beside them. Standard input is CoNLL-U, and so is a pipe without such an
     ending (`<(...)`). Files are opened one after another as the documents are drawn.
@@ -61,11 +61,6 @@ def form_of(path: str | Path) -> str:
 
 def _documents(files: Iterable[Path | Literal["-"]], left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
     for number, file in enumerate(files):
-        for document in _documents_of(file, left_out):
-            yield replace(document, file=(number, source_name(file)))
-
-
-def _documents_of(file: Path | Literal["-"], left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
-    form = tree_format(form_of(file))
-    pieces = open_text(file, expected=form.expected)
-    yield from form.documents(pieces, name=source_name(file), left_out=left_out)
+        name, form = source_name(file), tree_format(form_of(file))
+        for document in form.documents(open_text(file, expected=form.expected), name=name, left_out=left_out):
+            yield replace(document, file=(number, name))

@@ -27,10 +27,8 @@ _MOST = {
     **dict.fromkeys(_LAYERS, MOST_LAYERS),
     **dict.fromkeys(_HEADS, 1 << 16),
     **dict.fromkeys(_SIZES, 1 << 24),
+    **dict.fromkeys(("num_experts", "num_local_experts", "n_routed_experts"), 1 << 12),
     "num_labels": MOST_LABELS,
-    "num_experts": 1 << 12,
-    "num_local_experts": 1 << 12,
-    "n_routed_experts": 1 << 12,
 }
 _POSITIONS = ("max_position_embeddings", "n_positions")
 # Names that are the user's own are no sizes, whatever they read like, nor is what says how weights were quantized.

@@ -12,16 +12,8 @@ from headscope.models.folder.json_files import read_object
 from headscope.models.folder.shown import a_kind, shown
 
 KNOWN = (
-    "tokenizer.json",
-    "vocab.txt",
-    "vocab.json",
-    "tokenizer.model",
-    "spiece.model",
-    "spm.model",
-    "sentencepiece.model",
-    "sentencepiece.bpe.model",
-    "source.spm",
-    "prophetnet.tokenizer",
+    *("tokenizer.json", "vocab.txt", "vocab.json", "tokenizer.model", "spiece.model", "spm.model"),
+    *("sentencepiece.model", "sentencepiece.bpe.model", "source.spm", "prophetnet.tokenizer"),
 )
 _READ = (*KNOWN, "merges.txt", "bpe.codes", "dict.txt", "target.spm", "target_vocab.json", "tekken.json")
 # Letters and bytes: what they are need not be written down, only which of them it is.

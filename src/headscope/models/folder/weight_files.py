@@ -2,6 +2,7 @@
 
 import struct
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -103,11 +104,4 @@ def _read_header(path: Path) -> WeightFiles:
         raise ModelError(
             f"{shown(path)} is cut off or no safetensors file ({shown(error, limit=100)}); copy or download it again"
         ) from error
-    return WeightFiles(len(shapes), sum(_product(shape) for shape in shapes))
-
-
-def _product(shape: list[int]) -> int:
-    total = 1
-    for length in shape:
-        total *= length
-    return total
+    return WeightFiles(len(shapes), sum(map(prod, shapes)))

@@ -72,7 +72,13 @@ def load_model(
 
 
 def read_model(
-    auto: str, name: str | Path | None, *, revision: str | None, dtype: str, device: str, device_map: str | None = None
+    auto: str,
+    name: str | Path | None,
+    *,
+    revision: str | None = None,
+    dtype: str = "float32",
+    device: str = "auto",
+    device_map: str | None = None,
 ) -> LoadedModel:
     """Load a model by one of transformers' auto classes, also where the checkpoint lacks weights.
 
@@ -94,7 +100,7 @@ def read_model(
     offloading = None if device_map is None else Offloading(target)
     with quiet_libraries(), nothing_asks():
         folder, label, weight_files = locate(name, revision=revision)
-        called = label if name is None else str(name)
+        called = str(name or label)
         with in_words(called, part="its config.json"):
             config = read_config(folder)
         tokenizer = _read_tokenizer(folder, called)
@@ -140,7 +146,7 @@ def load_tokenizer(name: str | Path | None = None, *, revision: str | None = Non
     """
     with quiet_libraries(), nothing_asks():
         folder, label, _ = locate(name, revision=revision, weights=False)
-        return _read_tokenizer(folder, label if name is None else str(name)), label
+        return _read_tokenizer(folder, str(name or label)), label
 
 
 def _read_tokenizer(folder: Path, name: str) -> Any:
@@ -163,12 +169,8 @@ def _read_tokenizer(folder: Path, name: str) -> Any:
 
 def longest_input(loaded: LoadedModel, anatomy: Anatomy) -> int:
     """Return how many tokens a model reads at most: what its positions and its tokenizer allow."""
-    return int(
-        min(
-            positions_of(loaded.model.config) - anatomy.first_position,
-            getattr(loaded.tokenizer, "model_max_length", None) or 1 << 30,
-        )
-    )
+    positions = positions_of(loaded.model.config) - anatomy.first_position
+    return int(min(positions, getattr(loaded.tokenizer, "model_max_length", None) or 1 << 30))
 
 
 def positions_of(config: Any) -> int:

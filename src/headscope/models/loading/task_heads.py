@@ -20,42 +20,27 @@ _CLASSIFIER = "ForSequenceClassification"
 _WITHOUT = dict.fromkeys(_HEADS, "use --loss none") | {LABELS: "leave --labels out"}
 
 
-def load_task_model(
-    name: str | Path | None = None,
-    *,
-    loss: str,
-    revision: str | None = None,
-    dtype: str = "float32",
-    device: str = "auto",
-    device_map: str | None = None,
-) -> LoadedModel:
+def load_task_model(name: str | Path | None = None, *, loss: str, **loading: Any) -> LoadedModel:
     """Load a model with its trained head; a head that would be random is refused.
 
     Args:
-        name: as `load_model` takes it; so are the others. The embedded model has a masked-LM head.
+        name: as `load_model` takes it. The embedded model has a masked-LM head.
         loss: what the head predicts: `mlm`, `clm`, `denoise` or `labels`.
-        revision: branch, tag or commit on the hub.
-        dtype: the precision to compute in.
-        device: `auto` or a torch device.
-        device_map: what does not fit the device is fetched, or not.
+        **loading: the other arguments of `load_model`.
 
     Raises:
         ModelError: the checkpoint lacks weights of the head, the family has no such head, or the model cannot be
             loaded at all.
     """
     auto, head = _HEADS[loss]
-    loaded = _of_family(auto, name, revision=revision, dtype=dtype, device=device, device_map=device_map)
+    loaded = _of_family(auto, name, **loading)
     if loaded is None:
         raise ModelError(
             f"{name} is of a family without a {head} in transformers; loss {loss} needs one: {_WITHOUT[loss]}, or "
             "another model"
         )
-    missing = _untrained(loaded)
-    if missing:
-        raise ModelError(
-            f"{loaded.name} has no trained {head}: its checkpoint lacks {_weights(missing)}, which would be random; "
-            f"loss {loss} needs a checkpoint saved with its head ({auto}), or {_WITHOUT[loss]}"
-        )
+    remedy = f"loss {loss} needs a checkpoint saved with its head ({auto}), or {_WITHOUT[loss]}"
+    _check_trained(loaded, head, remedy)
     return loaded
 
 
@@ -80,62 +65,47 @@ def given_task_model(loaded: LoadedModel, *, loss: str) -> LoadedModel:
     return loaded
 
 
-def load_writer(
-    name: str | Path | None = None,
-    *,
-    revision: str | None = None,
-    dtype: str = "float32",
-    device: str = "auto",
-    device_map: str | None = None,
-) -> LoadedModel:
+def load_writer(name: str | Path | None = None, **loading: Any) -> LoadedModel:
     """Load a model with the head that writes its next token.
 
     Args:
-        name: as `load_model` takes it; so are the others.
-        revision: branch, tag or commit on the hub.
-        dtype: the precision to compute in.
-        device: `auto` or a torch device.
-        device_map: what does not fit the device is fetched, or not.
+        name: as `load_model` takes it.
+        **loading: the other arguments of `load_model`.
 
     Raises:
         ModelError: the family writes no text, the checkpoint lacks weights of the head, or the model cannot be loaded
             at all.
     """
     for auto in ("AutoModelForSeq2SeqLM", "AutoModelForCausalLM"):
-        loaded = _of_family(auto, name, revision=revision, dtype=dtype, device=device, device_map=device_map)
-        if loaded is None:
-            continue
-        missing = _untrained(loaded)
-        if missing:
-            raise ModelError(
-                f"{loaded.name} has no trained head to write text with: its checkpoint lacks {_weights(missing)}, "
-                f"which would be random; expected one saved with its head ({auto}), or leave out --generate"
-            )
-        return loaded
+        if (loaded := _of_family(auto, name, **loading)) is not None:
+            remedy = f"expected one saved with its head ({auto}), or leave out --generate"
+            _check_trained(loaded, "head to write text with", remedy)
+            return loaded
     raise ModelError(
         f"{name} is of a family that writes no text; choose a decoder such as GPT-2, or an encoder-decoder such as T5, "
         "or leave out --generate"
     )
 
 
-def _of_family(auto: str, name: str | Path | None, **how: Any) -> LoadedModel | None:
+def _of_family(auto: str, name: str | Path | None, **loading: Any) -> LoadedModel | None:
     """Load a model by an auto class; None where its family has no such head in transformers."""
     try:
-        return read_model(auto, name, **how)
+        return read_model(auto, name, **loading)
     except ModelError as error:
         if "Unrecognized configuration class" not in str(error.__cause__):
             raise
         return None
 
 
-def _untrained(loaded: LoadedModel) -> list[str]:
-    """Return the names of weights that the checkpoint lacks."""
+def _check_trained(loaded: LoadedModel, head: str, remedy: str) -> None:
+    """Refuse a model whose checkpoint lacks weights of its head; names the first, and says how many more."""
     # Buffers (a bias of zeros, position ids) are made the same way every time; tied weights are not missing.
     parameters = dict(loaded.model.named_parameters(remove_duplicate=False))
-    return sorted(key for key in loaded.untrained if key in parameters)
-
-
-def _weights(missing: list[str]) -> str:
-    """Name what is missing: `lm_head.weight`, or the first and how many more."""
-    more = len(missing) - 1
-    return missing[0] + (f" and {more} more weight{'s' if more > 1 else ''}" if more else "")
+    missing = sorted(key for key in loaded.untrained if key in parameters)
+    if missing:
+        more = len(missing) - 1
+        others = f" and {more} more weight{'s' if more > 1 else ''}" if more else ""
+        raise ModelError(
+            f"{loaded.name} has no trained {head}: its checkpoint lacks {missing[0]}{others}, which would be random; "
+            f"{remedy}"
+        )

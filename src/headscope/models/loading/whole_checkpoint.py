@@ -11,17 +11,11 @@ from headscope.models.loading.load_model import LoadedModel, read_model
 from headscope.models.loading.locating import locate
 from headscope.models.loading.refusals import check_complete, in_words
 
-_AUTO = (
-    "AutoModelForMaskedLM",
-    "AutoModelForCausalLM",
-    "AutoModelForSeq2SeqLM",
-    "AutoModelForPreTraining",
-    "AutoModelForSequenceClassification",
-    "AutoModelForTokenClassification",
-    "AutoModelForQuestionAnswering",
-    "AutoModelForMultipleChoice",
-    "AutoModel",
+_TASKS = (
+    *("MaskedLM", "CausalLM", "Seq2SeqLM", "PreTraining"),
+    *("SequenceClassification", "TokenClassification", "QuestionAnswering", "MultipleChoice"),
 )
+_AUTO = (*(f"AutoModelFor{task}" for task in _TASKS), "AutoModel")
 
 
 def load_checkpoint(name: str | Path | None = None, *, revision: str | None = None) -> LoadedModel:
