@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headscope.errors import InputError
+from headscope.storage.bounded import without_waiting
 
 GIVE = "give a text file, a .json features file, a directory of them, or - for standard input"
 WRITER_SECONDS = 5.0
@@ -68,17 +69,13 @@ def file_chunks(path: str | Path, name: str) -> Iterator[bytes]:
         if kind := other_than_file(path):
             raise InputError(f"{name} is {kind}, not a file; {GIVE}")
         # Opening a pipe would wait for its writer, however long that takes.
-        with open(path, "rb", buffering=0, opener=_without_waiting) as stream:
+        with open(path, "rb", buffering=0, opener=without_waiting) as stream:
             if stat.S_ISFIFO(os.fstat(stream.fileno()).st_mode):
                 yield from _piped(stream.fileno(), name)
             else:
                 yield from iter(lambda: stream.read(CHUNK), b"")
     except OSError as error:
         raise unreadable(name, error) from None
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
 
 
 def _until_end(stream: Any) -> Iterator[bytes]:

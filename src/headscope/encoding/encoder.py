@@ -35,7 +35,7 @@ class Encoder:
     """
 
     def __init__(self, tokenizer: Any, *, token_types: str = "own") -> None:
-        self._backend = _backend_of(tokenizer)
+        self._backend: Backend[Pieces] = _backend_of(tokenizer)
         self.tokenizer = tokenizer
         self.token_types = token_types
         self.vocabulary: Vocabulary = read_vocabulary(tokenizer)
@@ -65,8 +65,7 @@ class Encoder:
     def pieces(self, texts: Sequence[str]) -> Sequence[Pieces]:
         """Tokenize texts without special tokens."""
         self.latest = texts
-        cut: Sequence[Pieces] = self._backend.pieces(texts)
-        return cut
+        return self._backend.pieces(texts)
 
     def piece_words(self, words: Sequence[str], spaces: Sequence[bool] = ()) -> tuple[Pieces, Alignment]:
         """Tokenize words as they are written, without special tokens, and align the pieces with them.
@@ -91,13 +90,11 @@ class Encoder:
 
     def join(self, parts: Sequence[Pieces]) -> Pieces:
         """Join pieces of consecutive lines into one text."""
-        joined: Pieces = self._backend.join(parts)
-        return joined
+        return self._backend.join(parts)
 
     def whole(self, first: Pieces, second: Pieces | None = None) -> Pieces:
         """Add the special tokens to the pieces of one text or a pair."""
-        whole: Pieces = self._backend.whole(first, second)
-        return whole
+        return self._backend.whole(first, second)
 
     def segment(
         self,

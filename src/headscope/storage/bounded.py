@@ -54,7 +54,7 @@ def open_regular(path: Path, *, most: int = MOST_RESULT) -> BufferedReader:
     """Open a file for reading; as `check_regular`, of what was opened."""
     check_regular(path, most=most)
     # What stands there may have changed meanwhile, and opening a FIFO would wait for a writer.
-    file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
+    file = open(path, "rb", opener=without_waiting)  # noqa: SIM115
     try:
         _checked(path, os.fstat(file.fileno()), most)
     except BaseException:
@@ -107,7 +107,8 @@ def read_json(path: Path, *, most: int, depth: int = MOST_DEPTH, parts: int = MO
     return value
 
 
-def _without_waiting(path: str, flags: int) -> int:
+def without_waiting(path: str, flags: int) -> int:
+    """Open a file as `open` asks its opener to; a FIFO without a writer, too, is opened at once."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0))
 
 

@@ -139,18 +139,15 @@ def _locked(lock: Path, path: Path, *, wait: float = 0.0) -> Iterator[None]:
 
 def _about() -> dict[str, Any]:
     """Return what the lock file says of this run."""
-    with suppress(KeyError, OSError):  # no such user, as in a container
-        return {"user": getpass.getuser(), **_process()}
-    return _process()
-
-
-def _process() -> dict[str, Any]:
-    return {
+    process = {
         "process": os.getpid(),
         "machine": socket.gethostname(),
         "command": " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])[:200] if sys.argv else "",
         "since": datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC"),
     }
+    with suppress(KeyError, OSError):  # no such user, as in a container
+        return {"user": getpass.getuser(), **process}
+    return process
 
 
 def _held_by(lock: Path, path: Path) -> str:

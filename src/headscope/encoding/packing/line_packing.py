@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
 
 from headscope.corpora.document import Document
 from headscope.encoding.encoder import Encoder
@@ -12,6 +13,9 @@ from headscope.encoding.packing.word_counts import WordCounts
 from headscope.encoding.segment import Segment
 from headscope.encoding.tokenizer.pieces import Pieces
 from headscope.errors import InputError
+
+Text = tuple[Pieces, Pieces | None, bool]
+"""What becomes an input: one text or a pair of them, and whether tokens were left out of it."""
 
 
 @dataclass(kw_only=True)
@@ -112,14 +116,17 @@ class Packer:
             yield from self._from_tokens(document)
         elif document.words is not None:
             yield from self._from_words(document)
-        elif document.whole or self.packing == "single":
-            yield from self._singles(document)
-        elif self.packing == "paragraphs":
-            yield from self._paragraph_pairs(document)
-        elif self.packing == "joined":
-            yield from self._joined_lines(document)
         else:
-            yield from self._pretraining_pairs(document)
+            by_itself = document.whole or self.packing == "single"
+            texts = self._singles(document) if by_itself else self._texts(document)
+            how: dict[str, Any] = {"document": document.id, "fields": document.fields if by_itself else {}}
+            for index, (first, second, shortened) in enumerate(texts):
+                yield self.encoder.segment(first, second, index=index, shortened=shortened, **how)
+
+    def _texts(self, document: Document) -> Iterator[Text]:
+        if self.packing == "paragraphs":
+            return self._paragraph_pairs(document)
+        return self._joined_lines(document) if self.packing == "joined" else self._pretraining_pairs(document)
 
     def _from_tokens(self, document: Document) -> Iterator[Segment]:
         tokens = document.tokens or ()
@@ -159,21 +166,18 @@ class Packer:
             fields=document.fields,
         )
 
-    def _singles(self, document: Document) -> Iterator[Segment]:
-        index = 0
+    def _singles(self, document: Document) -> Iterator[Text]:
+        special = self.encoder.special_tokens_single
         for line in self._tokenized(document):
-            shortened = self._over(len(line) + self.encoder.special_tokens_single, document)
+            shortened = self._over(len(line) + special, document)
             if shortened is None:
                 continue
             if shortened:
-                line.truncate(self.max_length - self.encoder.special_tokens_single)
-            yield self.encoder.segment(
-                line, document=document.id, index=index, shortened=shortened, fields=document.fields
-            )
-            index += 1
+                line.truncate(self.max_length - special)
+            yield line, None, shortened
 
-    def _paragraph_pairs(self, document: Document) -> Iterator[Segment]:
-        lines, index = self._tokenized(document), 0
+    def _paragraph_pairs(self, document: Document) -> Iterator[Text]:
+        lines = self._tokenized(document)
         room = self.max_length - self.encoder.special_tokens_pair
         for first, second in zip(lines[0::2], lines[1::2]):
             shortened = self._over(len(first) + len(second) + self.encoder.special_tokens_pair, document)
@@ -184,34 +188,29 @@ class Packer:
                 longer = room - shorter
                 first.truncate(shorter if len(first) <= len(second) else longer)
                 second.truncate(room - len(first))
-            yield self.encoder.segment(first, second, document=document.id, index=index, shortened=shortened)
-            index += 1
+            yield first, second, shortened
         if len(lines) % 2:
             self.counts.skipped["no second paragraph to pair with"] += 1
 
-    def _pretraining_pairs(self, document: Document) -> Iterator[Segment]:
+    def _pretraining_pairs(self, document: Document) -> Iterator[Text]:
         special = self.encoder.special_tokens_pair
-        room = self.max_length - special
         draws = self.random if self.one_stream else Random(f"{self.seed} {document.id}")
-        index = 0
         for chunk in self._chunks(document, special=special, fewest=2):
             if len(chunk) < 2:
                 self.counts.skipped["no second line to pair with"] += 1
                 continue
             cut = draws.randint(1, len(chunk) - 1)
             first, second = self.encoder.join(chunk[:cut]), self.encoder.join(chunk[cut:])
-            shortened = _shorten(first, second, room, draws)
-            yield self.encoder.segment(first, second, document=document.id, index=index, shortened=shortened)
-            index += 1
+            yield first, second, _shorten(first, second, self.max_length - special, draws)
 
-    def _joined_lines(self, document: Document) -> Iterator[Segment]:
+    def _joined_lines(self, document: Document) -> Iterator[Text]:
         special = self.encoder.special_tokens_single
         room = self.max_length - special
-        for index, chunk in enumerate(self._chunks(document, special=special, fewest=1)):
+        for chunk in self._chunks(document, special=special, fewest=1):
             text = self.encoder.join(chunk)
             shortened = len(text) > room
             text.truncate(room)
-            yield self.encoder.segment(text, document=document.id, index=index, shortened=shortened)
+            yield text, None, shortened
 
     def _chunks(self, document: Document, *, special: int, fewest: int) -> Iterator[list[Pieces]]:
         """Gather lines until they fill an input; where nothing may be cut off, until the next would not fit.
