@@ -64,7 +64,10 @@ def file_chunks(path: str | Path, name: str) -> Iterator[bytes]:
     """
     try:
         if str(path) == "-":
-            yield from _until_end(_standard_input())
+            stream = _standard_input()
+            # read1 hands over what a pipe has, and does not wait for a full chunk
+            read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
+            yield from iter(lambda: read(CHUNK), b"")
             return
         if kind := other_than_file(path):
             raise InputError(f"{name} is {kind}, not a file; {GIVE}")
@@ -76,12 +79,6 @@ def file_chunks(path: str | Path, name: str) -> Iterator[bytes]:
                 yield from iter(lambda: stream.read(CHUNK), b"")
     except OSError as error:
         raise unreadable(name, error) from None
-
-
-def _until_end(stream: Any) -> Iterator[bytes]:
-    # read1 hands over what a pipe has, and does not wait for a full chunk
-    read: Callable[[int], bytes] = getattr(stream, "read1", stream.read)
-    yield from iter(lambda: read(CHUNK), b"")
 
 
 def _piped(pipe: int, name: str) -> Iterator[bytes]:

@@ -16,11 +16,8 @@ def function_facts(value: Any) -> Any:
     if isinstance(value, CodeType):
         return value.co_code, value.co_names, [function_facts(each) for each in value.co_consts]
     if isinstance(value, partial):
-        return (
-            function_facts(value.func),
-            [function_facts(each) for each in value.args],
-            sorted(value.keywords.items()),
-        )
+        arguments = [function_facts(each) for each in value.args]
+        return function_facts(value.func), arguments, sorted(value.keywords.items())
     method = type(value).__call__ if callable(value) else None
     if isinstance(method, FunctionType):
         return type(value).__qualname__, function_facts(method), sorted(vars(value).items())

@@ -52,11 +52,8 @@ class Encoder:
             n_pieces = sum(map(len, pieces))
             kept = self.whole(*pieces).special_tokens_mask.count(0)
             if kept != n_pieces:
-                where = (
-                    "tokenizer.json's post_processor"
-                    if getattr(self.tokenizer, "is_fast", False)
-                    else type(self.tokenizer).__name__
-                )
+                is_fast = getattr(self.tokenizer, "is_fast", False)
+                where = "tokenizer.json's post_processor" if is_fast else type(self.tokenizer).__name__
                 raise ModelError(
                     f"{where} makes {kept} pieces of a text's {n_pieces}; expected special tokens "
                     "around each text, once: save the tokenizer again"

@@ -81,15 +81,11 @@ class ShardedBatches:
 
     def shards(self) -> Iterator[Shard]:
         """Yield the shards; one at a time is held."""
-        items = iter(self._segments)
+        items: Iterator[Any] = iter(self._segments)
         first = next(items, None)
-        if isinstance(first, Shard):
-            yield first
-            for shard in items:
-                assert isinstance(shard, Shard)
-                yield shard
-        elif first is not None:
-            yield from shards(each for each in chain([first], items) if isinstance(each, Segment))
+        if first is not None:  # it says what all of them are
+            together = chain([first], items)
+            yield from together if isinstance(first, Shard) else shards(together)
 
     def of(self, shard: Shard) -> Iterator[list[Segment]]:
         """Yield the batches of a shard."""

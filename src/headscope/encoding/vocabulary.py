@@ -49,9 +49,8 @@ class Vocabulary:
         """Return the class of each token of one segment read by an encoder or a decoder, `[token]`."""
         # A model may have rows of embeddings beyond its tokenizer's last id, and write them.
         known = ids < len(self.classes)
-        classes: NDArray[np.uint8] = np.where(known, self.classes[np.where(known, ids, 0)], KeyClass.OTHER).astype(
-            np.uint8
-        )
+        of_known = self.classes[np.where(known, ids, 0)]
+        classes: NDArray[np.uint8] = np.where(known, of_known, KeyClass.OTHER).astype(np.uint8)
         if decoder and not self.has_cls and len(classes):
             classes[0] = KeyClass.CLS
         return classes

@@ -158,7 +158,8 @@ class MapsRun:
         if few := too_few(len(self._documents)):
             notes.append(few)
         counts = {
-            **dict.fromkeys(("documents", "documents_used"), len(self._documents)),
+            "documents": len(self._documents),
+            "documents_used": len(self._documents),
             "segments": len(self.entries),
             "tokens": sum(len(entry.input) for entry in self.entries),
             "truncated": sum(entry.shortened for entry in self.entries),

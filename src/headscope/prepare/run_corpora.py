@@ -53,30 +53,24 @@ def open_corpora(options: RunOptions, *, text_read: tuple[int, str] | None = Non
         InputError: a corpus cannot be read, or the treebanks for training and measuring overlap.
         OptionError: the run reads a text, and no corpus has one.
     """
-    treebank = treebank_train = coreference = gap = None
+    annotated: dict[str, Any] = dict.fromkeys(("treebank", "treebank_train", "coreference", "gap"))
     how: dict[str, Any] = {"strict": options.strict_input, "spacing": options.spacing}
     if "treebank" in options.corpora_read:
-        treebank = AnnotatedCorpus.treebank(options.treebank, **how)
+        annotated["treebank"] = AnnotatedCorpus.treebank(options.treebank, **how)
     if "treebank_train" in options.corpora_read and options.treebank_train:
-        treebank_train = AnnotatedCorpus.treebank(options.treebank_train, **how)
+        annotated["treebank_train"] = AnnotatedCorpus.treebank(options.treebank_train, **how)
     if "coreference" in options.corpora_read:
-        coreference, gap = mention_corpora(options.coref, **how)
-    annotated: dict[str, Any] = {
-        "treebank": treebank,
-        "treebank_train": treebank_train,
-        "coreference": coreference,
-        "gap": gap,
-    }
+        annotated["coreference"], annotated["gap"] = mention_corpora(options.coref, **how)
     facts: dict[str, Any] = {
         name: {"name": corpus.name, "hash": corpus.digest()} for name, corpus in annotated.items() if corpus is not None
     }
-    if treebank_train is not None and treebank is not None and not options.allow_overlap:
-        check_overlap(treebank_train.files, treebank.files)
-    text = _open_text(options, treebank=treebank, coreference=coreference)
-    if "text" not in options.corpora_read:
-        return RunCorpora(text=text, documents=0, facts=facts, **annotated)
-    documents, digest = text_read or text.digest()
-    facts = {"name": text.name, "hash": digest, "documents": documents, **facts}
+    train, evaluated = annotated["treebank_train"], annotated["treebank"]
+    if train is not None and evaluated is not None and not options.allow_overlap:
+        check_overlap(train.files, evaluated.files)
+    text, documents = _open_text(options, treebank=evaluated, coreference=annotated["coreference"]), 0
+    if "text" in options.corpora_read:
+        documents, digest = text_read or text.digest()
+        facts = {"name": text.name, "hash": digest, "documents": documents, **facts}
     return RunCorpora(text=text, documents=documents, facts=facts, **annotated)
 
 

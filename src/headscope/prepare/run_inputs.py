@@ -192,11 +192,9 @@ class RunInputs:
     def _no_input(self) -> InputError:
         counts = self._packer.counts
         why = "; ".join(f"{reason}: {n}" for reason, n in sorted(counts.skipped.items()))
-        hint = (
-            "use --packing single for texts of one line"
-            if any("pair" in reason for reason in counts.skipped)
-            else "raise --max-length or use --too-long truncate"
-        )
+        hint = "raise --max-length or use --too-long truncate"
+        if any("pair" in reason for reason in counts.skipped):
+            hint = "use --packing single for texts of one line"
         return InputError(
             f"no input could be made of {count(counts.documents, 'document')} with packing {self.options.packing} "
             f"({why or 'all lines are empty'}); {hint}"

@@ -52,7 +52,8 @@ def copied(address: str) -> tuple[str, ...]:
         )
     files = _opened(address, scheme)
     try:
-        remote_paths = sorted(files.glob(_path(files, address))) if "*" in address else [_path(files, address)]
+        remote_path = str(files._strip_protocol(address))
+        remote_paths = sorted(files.glob(remote_path)) if "*" in address else [remote_path]
         if not remote_paths:
             raise InputError(f"no file matches {source_name(address)}; look at the pattern, or give files by name")
         if any(map(files.isdir, remote_paths)):
@@ -96,10 +97,6 @@ def _lacking(address: str, scheme: str, error: ImportError) -> InputError:
         f"{source_name(address)}: reading {scheme}:// needs a package that is not installed ({why}); "
         f"{how_to_install('remote')}"
     )
-
-
-def _path(files: Any, address: str) -> str:
-    return str(files._strip_protocol(address))
 
 
 def _check_room(files: Any, paths: list[str], address: str) -> None:

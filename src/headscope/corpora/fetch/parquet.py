@@ -78,10 +78,8 @@ def conllu_sentence(row: Mapping[str, Any], *, where: str) -> str:
     for column, values in zip(_WORD_COLUMNS, columns):
         if values is not None and len(values) != count:
             raise InputError(f"{where}: {count} tokens, but {len(values)} in {column}; {_ANOTHER}")
-    table: list[tuple[tuple[int, ...], list[Any]]] = []
-    for at in range(count):
-        entries = [None if values is None else values[at] for values in columns]
-        table.append(((at + 1, 1), [at + 1, *entries]))
+    rows = zip(*([None] * count if values is None else values for values in columns))
+    table: list[tuple[tuple[int, ...], list[Any]]] = [((n, 1), [n, *entries]) for n, entries in enumerate(rows, 1)]
     # A multi-word token stands before its first word, an empty node (8.1) behind the word it is counted from.
     for token in _entries(row, "mwt", where):
         first, _ = _numbers(token["id"], "-", where)

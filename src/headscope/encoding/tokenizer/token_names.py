@@ -132,11 +132,8 @@ def readable_tokens(tokenizer: Any, ids: NDArray[np.int64]) -> list[str]:
             named.append(f"⟨{number}⟩")
             continue
         raw = str(raw)
-        text = (
-            tokenizer.decode([number]).strip()
-            if raw.startswith((_SPACE, _BLOCK, _NEW_LINE)) or not raw.isascii()
-            else raw
-        )
+        is_plain = raw.isascii() and not raw.startswith((_SPACE, _BLOCK, _NEW_LINE))
+        text = raw if is_plain else tokenizer.decode([number]).strip()
         named.append(text if text and "\ufffd" not in text else raw)
     return named
 

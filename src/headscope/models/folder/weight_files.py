@@ -57,21 +57,15 @@ def _shards(folder: Path) -> list[Path]:
         if name is None:
             raise ModelError(f"{shown(index)} names files that are no text; expected file names: {_AGAIN}")
         if name != Path(name).name or "\\" in name or "\0" in name:
-            raise ModelError(
-                f"{shown(index)} names {shown(name, limit=60)}, which is no file of this folder; expected file names "
-                f"alone: {_AGAIN}"
-            )
-        if not name.endswith(".safetensors"):
-            raise ModelError(
-                f"{shown(index)} names {shown(name, limit=60)}, which is no safetensors file; pickled weights are "
-                f"never read: {_AGAIN}"
-            )
-        if not (folder / name).is_file():
-            raise ModelError(
-                f"{shown(index)} names {shown(name, limit=60)}, which is not there; expected every shard in the "
-                "folder: copy or download it again"
-            )
-        files.append(folder / name)
+            fault = f"is no file of this folder; expected file names alone: {_AGAIN}"
+        elif not name.endswith(".safetensors"):
+            fault = f"is no safetensors file; pickled weights are never read: {_AGAIN}"
+        elif not (folder / name).is_file():
+            fault = "is not there; expected every shard in the folder: copy or download it again"
+        else:
+            files.append(folder / name)
+            continue
+        raise ModelError(f"{shown(index)} names {shown(name, limit=60)}, which {fault}")
     return files
 
 

@@ -72,18 +72,15 @@ def check_ids(model: Any, tokenizer: Any, label: str) -> None:
     except (NotImplementedError, AttributeError):
         return  # hashed letters: every id has an embedding
     highest = max([*tokenizer.get_vocab().values(), *(i for each in written for i in each["input_ids"])], default=0)
-    if highest >= rows:
-        raise ModelError(
-            f"{shown(label)}: the tokenizer has token ids up to {highest}, and the model knows {rows}; expected the "
-            "tokenizer that the model was trained with"
-        )
     kinds = getattr(model.config, "type_vocab_size", None) or 0
     kind = max((i for each in written for i in each["token_type_ids"]), default=0)
-    if 1 < kinds <= kind:  # a model of one type is not told any
-        raise ModelError(
-            f"{shown(label)}: the tokenizer writes token types up to {kind}, and the model knows {kinds}; expected the "
-            "tokenizer that the model was trained with"
-        )
+    if highest >= rows:
+        fault = f"has token ids up to {highest}, and the model knows {rows}"
+    elif 1 < kinds <= kind:  # a model of one type is not told any
+        fault = f"writes token types up to {kind}, and the model knows {kinds}"
+    else:
+        return
+    raise ModelError(f"{shown(label)}: the tokenizer {fault}; expected the tokenizer that the model was trained with")
 
 
 @contextmanager
@@ -102,10 +99,9 @@ def in_words(name: str, *, part: str = "") -> Iterator[None]:
             yield
     except ModelError:
         raise
-    except Exception as error:
-        raise _explain(error, name=name, part=part) from error
     except BaseException as error:
-        if type(error).__name__ != "PanicException":  # how a tokenizer in Rust gives up
+        # A tokenizer in Rust gives up by what is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
             raise
         raise _explain(error, name=name, part=part) from error
 
