@@ -27,11 +27,10 @@ def demo_treebank() -> Path:
 
 def _file(name: str, corpus: str, *, instead: str) -> Path:
     try:
-        path: Path = getattr(embedded_package(), name)()
+        return Path(getattr(embedded_package(), name)())
     # An earlier version of the package has the model alone.
     except (ImportError, AttributeError) as error:
         raise InputError(
             f"no {corpus} was given and the demonstration's is not installed; {how_to_install('demo')}, "
             f"or give {instead}"
         ) from error
-    return path

@@ -165,8 +165,7 @@ class Analysis:
 
     def tables(self, stage: Stage) -> tuple[TableSchema, ...]:
         """Import the schemas of the tables that a stage makes."""
-        schemas: tuple[TableSchema, ...] = self.load(stage.tables)
-        return schemas
+        return tuple(self.load(stage.tables))
 
     def render_results(self, *results: Any, **shown: Any) -> Any:
         """Return lines and tables of text on results of its stages, for a terminal.

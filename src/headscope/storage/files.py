@@ -40,8 +40,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> str:
 def write_parquet(path: Path, table: "pd.DataFrame") -> str:
     """Write a table as Parquet."""
     # As bytes: the writer of files hides what the disk says in an error of its own.
-    content: bytes = table.to_parquet(index=False)
-    return write_bytes(path, content)
+    return write_bytes(path, table.to_parquet(index=False))
 
 
 def write_arrays(path: Path, arrays: "Mapping[str, NDArray[Any]]", *, about: Mapping[str, str]) -> str:
@@ -50,8 +49,7 @@ def write_arrays(path: Path, arrays: "Mapping[str, NDArray[Any]]", *, about: Map
     from safetensors.numpy import save
 
     # ascontiguousarray would make vectors of single numbers.
-    ready = {name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()}
-    ready = pack(ready)
+    ready = pack({name: np.ascontiguousarray(array).reshape(array.shape) for name, array in arrays.items()})
     # Not save_file: it hides a full disk in an error of its own, and lets nobody else read the file.
     return write_bytes(path, save(ready, metadata=dict(about)))
 

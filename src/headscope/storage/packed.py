@@ -11,7 +11,7 @@ SPEC = "packed"
 """The array that says of each packed array what it was: JSON as bytes."""
 _PLACES, _ROWS = ".places", ".rows"
 _FEWEST = 4096  # numbers; smaller arrays stay as they are
-_FLOATS, _WHOLE = ("float32",), ("uint8", "int8", "uint16", "int16", "uint32", "int32")
+_WHOLE = ("uint8", "int8", "uint16", "int16", "uint32", "int32")
 
 
 def pack(arrays: "Mapping[str, NDArray[Any]]") -> "dict[str, NDArray[Any]]":
@@ -78,8 +78,8 @@ def _narrowed(array: "NDArray[Any]") -> "NDArray[Any]":
 
     if array.dtype.kind == "f":
         with np.errstate(over="ignore"):
-            narrower = (array.astype(name) for name in _FLOATS if np.dtype(name).itemsize < array.itemsize)
-            return next((candidate for candidate in narrower if _same(candidate.astype(array.dtype), array)), array)
+            single = array.astype("float32")
+        return single if single.itemsize < array.itemsize and _same(single.astype(array.dtype), array) else array
     least, most = int(array.min()), int(array.max())
     for name in _WHOLE:
         limits = np.iinfo(name)

@@ -123,8 +123,7 @@ def _example() -> bytes:
 
     sink = pa.BufferOutputStream()
     pq.write_table(pa.table({"id": [1, 2], "text": ["The cat sat.", "It slept."]}), sink)
-    written: bytes = sink.getvalue().to_pybytes()
-    return written
+    return bytes(sink.getvalue().to_pybytes())
 
 
 FORMAT = TableFormat(expected=_EXPECTED, documents=_documents, example=_example)

@@ -1,5 +1,6 @@
 """Sentences of a treebank into model inputs, one a sentence, their trees among the fields."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from random import Random
@@ -22,7 +23,7 @@ class SentenceCounts(WordCounts):
 
     documents: int = 0
     sentences: int = 0
-    skipped: dict[str, int] = field(default_factory=dict)
+    skipped: Counter[str] = field(default_factory=Counter)
 
 
 class SentencePacker:
@@ -66,8 +67,7 @@ class SentencePacker:
     def _segment(self, sentence: AnnotatedSentence, document: str, index: int) -> Segment | None:
         pieces, alignment = self.encoder.piece_words(sentence.words, sentence.spaces)
         if len(pieces) + self.encoder.special_tokens_single > self.max_length:
-            why = "sentence over the limit"
-            self.counts.skipped[why] = self.counts.skipped.get(why, 0) + 1
+            self.counts.skipped["sentence over the limit"] += 1
             return None
         self.counts.sentences += 1
         self.counts.count_words(alignment, len(sentence.words))

@@ -109,11 +109,9 @@ class SlowBackend:
         types = [int(kind) for kind in self._tokenizer.create_token_type_ids_from_sequences(*stand_ins)]
 
         def find() -> tuple[Spans, list[int | None]]:
-            offsets = (
-                [(0, 0) if source is None else texts[source[0]].offsets[source[1]] for source in sources]
-                if all(len(text.offsets) == len(text) for text in texts)
-                else Spans()
-            )
+            offsets = Spans()
+            if all(len(text.offsets) == len(text) for text in texts):
+                offsets = [(0, 0) if source is None else texts[source[0]].offsets[source[1]] for source in sources]
             return offsets, [None if source is None else texts[source[0]].word_ids[source[1]] for source in sources]
 
         return SlowPieces(

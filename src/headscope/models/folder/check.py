@@ -31,16 +31,14 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
         ModelError: what is missing or wrong, what was expected, and what to do.
     """
     check_kinds(folder)
+    has_adapter = (folder / "adapter_config.json").is_file()
     if not (folder / "config.json").is_file():
-        adapter = (
-            "; it holds an adapter alone: merge that into its model with peft's merge_and_unload"
-            if (folder / "adapter_config.json").is_file()
-            else ""
-        )
+        alone = "; it holds an adapter alone: merge that into its model with peft's merge_and_unload"
         raise ModelError(
-            f"{shown(name)} has no config.json; expected a model folder as save_pretrained writes it{adapter}"
+            f"{shown(name)} has no config.json; expected a model folder as save_pretrained writes it"
+            f"{alone if has_adapter else ''}"
         )
-    if (folder / "adapter_config.json").is_file():
+    if has_adapter:
         # transformers reads one where peft is installed, pickles and all, and passes over it where it is not.
         raise ModelError(
             f"{shown(name)} holds an adapter beside its model (adapter_config.json), which is not read; merge it with "

@@ -26,8 +26,7 @@ def embedded_folder(name: str | None = None) -> Path:
                 "a hub name or a local folder"
             ) from error
         raise ModelError(f"{name} is a package of its own; {how_to_install_companion(name)}") from error
-    folder: Path = package.folder()
-    return folder
+    return Path(package.folder())
 
 
 def is_embedded(name: str | Path) -> bool:
@@ -43,21 +42,21 @@ def locate(
     Raises:
         ModelError: nothing there, a folder that cannot be loaded, or the hub cannot be reached.
     """
+    called = str(name or EMBEDDED)
     if name is None or is_embedded(name):
-        folder, label = embedded_folder(None if name is None else str(name)), str(name or EMBEDDED)
-        return folder, label, check_folder(folder, weights=weights, name=label)
-    if not str(name).strip():
+        folder, label = embedded_folder(None if name is None else called), called
+    elif not str(name).strip():
         raise ModelError(
             f"{shown(repr(name))} names no model; give a hub name as org/name, or a folder with config.json (leave "
             "--model out for the embedded one)"
         )
-    if _is_folder(name):
-        checked = check_folder(Path(name), weights=weights, name=str(name))
-        return Path(name), Path(name).resolve().name, checked
-    if str(name).startswith((".", "/", "~")) or str(name).count("/") > 1:
+    elif _is_folder(name):
+        folder, label = Path(name), Path(name).resolve().name
+    elif called.startswith((".", "/", "~")) or called.count("/") > 1:
         raise ModelError(f"no model folder at {shown(name)}; give a folder with config.json, or a hub name as org/name")
-    folder = fetch(str(name), revision=revision, weights=weights)
-    return folder, str(name), check_folder(folder, weights=weights, name=str(name))
+    else:
+        folder, label = fetch(called, revision=revision, weights=weights), called
+    return folder, label, check_folder(folder, weights=weights, name=called)
 
 
 def origin_of(name: str | Path | None) -> str:
