@@ -55,11 +55,9 @@ def _given(text: Any, labels: str | None) -> tuple[str, ...] | tuple[Document, .
         return ()
     if isinstance(text, str | Path):
         return _of_strings([text])
-    if isinstance(text, Sequence) and not isinstance(text, bytes) and len(text) and not hasattr(text, "column_names"):
-        if all(isinstance(each, str | Path) for each in text):
-            return _of_strings(list(text))
-        if all(isinstance(each, Document) for each in text):
-            return _identified(text)
+    is_list = isinstance(text, Sequence) and not isinstance(text, bytes) and not hasattr(text, "column_names")
+    if is_list and len(text) and all(isinstance(each, str | Path) for each in text):
+        return _of_strings(list(text))
     if getattr(text, "closed", None) is True:
         raise OptionError("text is a file that was closed; give its path as a Path, or what was read from it")
     column = list(_column(text))

@@ -1,7 +1,7 @@
 """A model in eval mode and with another attention implementation for a while, as it was afterwards."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from torch import nn
 
@@ -9,15 +9,10 @@ from torch import nn
 @contextmanager
 def eager_evaluation(model: nn.Module) -> Iterator[None]:
     """Put a model into eval mode with its eager attention for a while, for `output_attentions=True`."""
-    undo_modes = evaluate(model)
-    try:
-        undo = switch_attention(model, "eager")
-        try:
-            yield
-        finally:
-            undo()
-    finally:
-        undo_modes()
+    with ExitStack() as as_before:
+        as_before.callback(evaluate(model))
+        as_before.callback(switch_attention(model, "eager"))
+        yield
 
 
 def evaluate(model: nn.Module) -> Callable[[], None]:

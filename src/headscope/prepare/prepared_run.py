@@ -1,14 +1,9 @@
 """The interface of a prepared run, for analyses: a model over corpora, or saved maps."""
 
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
-from headscope.attention.model.model_source import TileSource
 from headscope.declarations.run_options import RunOptions
-from headscope.encoding.segment import Segment
-from headscope.examples.collector import ExampleMaps, MapTokens
-from headscope.examples.excerpts import Excerpt
 from headscope.models.anatomy import KindLayout
 from headscope.models.loading.in_memory import dtype_of
 from headscope.prepare.left_to_model import controls_of, with_packing
@@ -29,33 +24,8 @@ class Stream(ReadableRun, Protocol):
         """The kinds of attention."""
 
 
-@runtime_checkable
-class Run(Stream, Protocol):
-    """What can be measured: a model over corpora, or saved maps."""
-
-    signature: dict[str, Any]
-
-    @property
-    def lacking(self) -> frozenset[str]:
-        """Corpora, as stages name them, that the files do not contain."""
-
-    def example_source(self) -> TileSource:
-        """Return the stream of tiles over a few short inputs."""
-
-    def names(self, maps: ExampleMaps) -> MapTokens:
-        """Return readable tokens of a map's rows and columns."""
-
-    def again(self, segments: Iterable[Segment]) -> TileSource:
-        """Return the stream of tiles over segments that a scan has kept."""
-
-    def excerpt_words(self, excerpt: Excerpt) -> tuple[list[str], list[str], str]:
-        """Return readable tokens of an excerpt's rows and columns, and its text."""
-
-    def joined(self, excerpt: Excerpt) -> list[int]:
-        """Return which of an excerpt's rows, from 0, go on with the word of the row before them."""
-
-    def facts(self) -> dict[str, Any]:
-        """Return facts on the run for the manifest, beyond its signature."""
+Run = ModelRun | MapsRun
+"""What can be measured."""
 
 
 def prepare(options: RunOptions, *, watch: Watcher | None = None) -> Run:

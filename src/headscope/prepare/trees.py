@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial, singledispatch
+from functools import partial
 from itertools import islice
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from headscope.attention.model.model_source import TileSource
 from headscope.encoding.packing.sentence_packing import SentenceCounts, SentencePacker
@@ -26,9 +26,8 @@ from headscope.statistics.sums.control_documents import ControlDocuments
 _USUAL_LENGTH = 32  # tokens of a typical sentence, for the batch size
 
 
-@runtime_checkable
-class Trees(Protocol):
-    """Sentences with trees, ready to be scanned.
+class TreebankTrees:
+    """A treebank, the model that reads it, and its controls.
 
     Attributes:
         control_documents: the documents that controls read.
@@ -36,34 +35,6 @@ class Trees(Protocol):
         documents, sentences: their numbers.
         special: names of the special tokens before and after the words.
     """
-
-    relations: Counter[str]
-    documents: int
-    sentences: int
-    special: tuple[str, str]
-    control_documents: ControlDocuments
-
-    def source(self) -> TileSource:
-        """Return the stream of tiles over all sentences."""
-
-    def controls(self) -> Iterator[tuple[str, int | None, Callable[[], TileSource]]]:
-        """Yield each control's name, its number and what opens the stream of its tiles."""
-
-    def example_source(self) -> TileSource:
-        """Return the tiles of short sentences."""
-
-    def facts(self) -> dict[str, Any]:
-        """Return facts on the trees for the manifest."""
-
-    def notes(self) -> list[str]:
-        """Return notes on the reading for the user."""
-
-    def nothing(self) -> str:
-        """Return the error message for the case that no word could be read."""
-
-
-class TreebankTrees:
-    """A treebank, the model that reads it, and its controls."""
 
     def __init__(self, run: ModelRun) -> None:
         assert run.corpora.treebank is not None
@@ -142,7 +113,7 @@ class TreebankTrees:
 
 
 class MapsTrees:
-    """Saved maps of a treebank: entries with `heads` and `relns`, and no controls."""
+    """Saved maps of a treebank: entries with `heads` and `relns`, and no controls; attributes as `TreebankTrees`."""
 
     def __init__(self, run: MapsRun) -> None:
         self.run = run
@@ -190,6 +161,10 @@ class MapsTrees:
         return "the maps hold no word; extract them again from a treebank"
 
 
+Trees = TreebankTrees | MapsTrees
+"""Sentences with trees, ready to be scanned."""
+
+
 @dataclass(frozen=True)
 class TreesCorpus(ScanCorpus):
     """Sentences with trees as the corpus of a scan.
@@ -223,15 +198,10 @@ class TreesCorpus(ScanCorpus):
         return self.run.options.max_inputs
 
 
-@singledispatch
 def trees_of(run: Run) -> Trees:
     """Return the sentences with trees of a run.
 
     Raises:
         InputError: the treebank has no tree, or the maps are not of a treebank.
     """
-    raise TypeError(f"expected a ModelRun or a MapsRun, got {type(run).__name__}")
-
-
-trees_of.register(ModelRun, TreebankTrees)
-trees_of.register(MapsRun, MapsTrees)
+    return MapsTrees(run) if isinstance(run, MapsRun) else TreebankTrees(run)
