@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from random import Random
 from typing import Any
 
@@ -39,6 +39,7 @@ class PackingCounts(WordCounts):
     skipped: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(eq=False)
 class Packer:
     """Cut documents into segments.
 
@@ -61,24 +62,17 @@ class Packer:
         random: draws the cuts of the single stream; the original then shuffles with it (`headscope segments`).
     """
 
-    def __init__(
-        self,
-        encoder: Encoder,
-        *,
-        packing: str = "pretraining",
-        max_length: int = 128,
-        too_long: str = "truncate",
-        seed: int = 0,
-        one_stream: bool = False,
-    ) -> None:
-        self.encoder = encoder
-        self.packing = packing
-        self.max_length = max_length
-        self.too_long = too_long
-        self.counts = PackingCounts()
-        self.seed = seed
-        self.one_stream = one_stream
-        self.random = Random(seed)
+    encoder: Encoder
+    _: KW_ONLY
+    packing: str = "pretraining"
+    max_length: int = 128
+    too_long: str = "truncate"
+    seed: int = 0
+    one_stream: bool = False
+    counts: PackingCounts = field(default_factory=PackingCounts, init=False)
+
+    def __post_init__(self) -> None:
+        self.random = Random(self.seed)
 
     def pack(self, documents: Iterable[Document], *, max_inputs: int | None = None) -> Iterator[Segment]:
         """Yield segments, document by document.

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from random import Random
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
@@ -26,6 +26,7 @@ class SentenceCounts(WordCounts):
     skipped: Counter[str] = field(default_factory=Counter)
 
 
+@dataclass(eq=False)
 class SentencePacker:
     """Turn each sentence into a segment whose fields hold `heads` and `relns`, as the original's JSON has them.
 
@@ -40,12 +41,12 @@ class SentencePacker:
         counts: what became of the treebank so far.
     """
 
-    def __init__(self, encoder: Encoder, *, max_length: int, shuffle: bool = False, seed: int = 0) -> None:
-        self.encoder = encoder
-        self.max_length = max_length
-        self.shuffle = shuffle
-        self.seed = seed
-        self.counts = SentenceCounts()
+    encoder: Encoder
+    _: KW_ONLY
+    max_length: int
+    shuffle: bool = False
+    seed: int = 0
+    counts: SentenceCounts = field(default_factory=SentenceCounts, init=False)
 
     def pack(self, documents: Iterable[AnnotatedDocument], *, max_inputs: int | None = None) -> Iterator[Segment]:
         """Yield segments in the order of the corpus, at most `max_inputs` of them."""
