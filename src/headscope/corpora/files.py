@@ -24,6 +24,9 @@ from headscope.corpora.opening import (
 from headscope.corpora.refused import LONGEST, what_it_is
 from headscope.errors import InputError
 
+Paths = str | Path | Sequence[str | Path]
+"""Files and directories, one or several; `-` is standard input."""
+InputFile = Path | Literal["-"]
 MAX_LINE = 16 << 20  # bytes; without a limit, a file without line ends would be held whole
 MAX_BLANK = 4 << 20  # characters together; a few bytes of gzip can unpack to lines without end
 SUFFIXES = (*TEXT, ".gz")
@@ -31,12 +34,8 @@ EXPECTED_TEXT = "text, one sentence or one paragraph a line, with a blank line b
 
 
 def expand(
-    paths: str | Path | Sequence[str | Path],
-    *,
-    suffixes: tuple[str, ...] = SUFFIXES,
-    what: str = "text file",
-    give: str = GIVE,
-) -> Iterator[Path | Literal["-"]]:
+    paths: Paths, *, suffixes: tuple[str, ...] = SUFFIXES, what: str = "text file", give: str = GIVE
+) -> Iterator[InputFile]:
     """Yield the files that `paths` mean, in order.
 
     A directory means its files whose names end in one of `suffixes`, with or without `.gz` after it,
@@ -56,7 +55,7 @@ def expand(
     """
     if isinstance(paths, str | Path):
         paths = [paths]
-    expanded: list[Path | Literal["-"]] = []
+    expanded: list[InputFile] = []
     for path in paths:
         if str(path) == "-":
             if "-" in expanded:

@@ -170,9 +170,8 @@ def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
         if _checked(text, number).strip():
             parts.extend(text_documents(text.splitlines(), name=f"text {number}"))
     if not parts:
-        raise InputError(
-            f"text holds {number:,} texts of blank lines only; {EXPECTED}" if number else f"text is empty; {EXPECTED}"
-        )
+        fault = f"holds {number:,} texts of blank lines only" if number else "is empty"
+        raise InputError(f"text {fault}; {EXPECTED}")
     return tuple(distinct(parts))
 
 

@@ -1,12 +1,11 @@
 """One stream of documents from any mixture of inputs."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain, islice
 from pathlib import Path
-from typing import Literal
 
 from headscope.corpora.document import Document
-from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, expand, open_text
+from headscope.corpora.files import EXPECTED_TEXT, SUFFIXES, InputFile, Paths, expand, open_text
 from headscope.corpora.formats import TABLES, TEXT, TextFormat, TextReader, table_format, text_format
 from headscope.corpora.identity import distinct
 from headscope.corpora.labels import check_label
@@ -15,7 +14,7 @@ from headscope.errors import InputError, OptionError
 
 
 def read_corpus(
-    paths: str | Path | Sequence[str | Path],
+    paths: Paths,
     *,
     limit_documents: int | None = None,
     by_line: bool = False,
@@ -60,9 +59,7 @@ def _labeled(documents: Iterable[Document], labels: str | None) -> Iterator[Docu
         raise InputError(f"the corpus has no document: {GIVE}")
 
 
-def _documents_of(
-    path: Path | Literal["-"], *, by_line: bool, column: str | None, labels: str | None
-) -> Iterator[Document]:
+def _documents_of(path: InputFile, *, by_line: bool, column: str | None, labels: str | None) -> Iterator[Document]:
     name = source_name(path)
     suffix = "" if path == "-" else Path(path.name.lower().removesuffix(".gz")).suffix
     if path == "-" or (is_pipe(path) and suffix not in (".conllu", *SUFFIXES, *TABLES)):
@@ -81,7 +78,7 @@ def _reader(form: TextFormat, by_line: bool) -> TextReader:
     return form.by_line if by_line and form.by_line is not None else form.documents
 
 
-def _piped_documents(path: Path | Literal["-"], name: str, *, by_line: bool) -> Iterator[Document]:
+def _piped_documents(path: InputFile, name: str, *, by_line: bool) -> Iterator[Document]:
     beginning: list[str] = []
     begin = ""
     pieces = open_text(path)

@@ -64,6 +64,9 @@ class Shard:
         return Shard, (self.number, self.segments)
 
 
+Inputs = Iterable[Segment] | Iterable[Shard]
+
+
 class ShardedBatches:
     """Batches of similar length, shard by shard; can be gone through once.
 
@@ -73,9 +76,7 @@ class ShardedBatches:
         limit: what memory has room for; one of its own when None.
     """
 
-    def __init__(
-        self, segments: Iterable[Segment] | Iterable[Shard], *, batch_size: int, limit: BatchLimit | None = None
-    ) -> None:
+    def __init__(self, segments: Inputs, *, batch_size: int, limit: BatchLimit | None = None) -> None:
         self._segments = segments
         self.batch_size, self.limit = batch_size, limit or BatchLimit()
 

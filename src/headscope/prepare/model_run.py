@@ -87,11 +87,9 @@ class ModelRun:
         """Return the stream of tiles over the text."""
         return self.model.source(self.inputs.in_shards())
 
-    def over(
-        self, segments: Iterable[Segment], *, length: int | None = None, control: int | None = None
-    ) -> ModelSource:
-        """Return the stream of tiles over segments; see `ReadingModel.source`."""
-        return self.model.source(segments, length=length, control=control)
+    def over(self, inputs: Iterable[Segment], *, length: int | None = None, control: int | None = None) -> ModelSource:
+        """Return the stream of tiles over inputs; see `ReadingModel.source`."""
+        return self.model.source(inputs, length=length, control=control)
 
     def example_source(self) -> ModelSource:
         """Return the stream of tiles over a few short sentences of the text, to draw heads on."""

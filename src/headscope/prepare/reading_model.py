@@ -1,6 +1,5 @@
 """The model of a run, examined and ready to read inputs, and models like it with random weights."""
 
-from collections.abc import Iterable
 from copy import copy
 
 from headscope.attention.model.examination import examine
@@ -8,8 +7,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.batch_limit import BatchLimit
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.segment import Segment
-from headscope.encoding.shards import Shard, ShardedBatches
+from headscope.encoding.shards import Inputs, ShardedBatches
 from headscope.models.anatomy import Anatomy
 from headscope.models.loading.in_memory import dtype_of, without_head
 from headscope.models.loading.load_choices import precision_note
@@ -53,9 +51,7 @@ class ReadingModel:
         self._controls: dict[int, ModelSource] = {}
         self._limit = BatchLimit()
 
-    def source(
-        self, inputs: Iterable[Segment] | Iterable[Shard], *, length: int | None = None, control: int | None = None
-    ) -> ModelSource:
+    def source(self, inputs: Inputs, *, length: int | None = None, control: int | None = None) -> ModelSource:
         """Return the stream of tiles over inputs.
 
         Args:

@@ -134,9 +134,7 @@ class RunInputs:
         Where the text has no short sentence, its shortest inputs stand in, few of them if they are long.
         """
         packer = Packer(self.encoder, packing="single", max_length=MOST_TOKENS, too_long="skip")
-        sentences = [
-            Document(id=document, lines=sentence, whole=True) for document, sentence in self._sentences.candidates()
-        ]
+        sentences = [Document(id=document, lines=lines, whole=True) for document, lines in self._sentences.candidates()]
         if segments := list(packer.pack(sentences)):
             return segments
         most = example_tokens(self._packer.counts.tokens)

@@ -100,13 +100,7 @@ def _parts(lines: Iterable[str], name: str) -> Iterator[_Part]:
         if line.startswith("#begin"):
             if part is not None:
                 raise _unended(part)
-            origin = f"{name}, line {number}"
-            begin = _BEGIN.fullmatch(line)
-            if begin is None:
-                raise InputError(
-                    f"{origin}: expected #begin document (NAME); part 000, found {printable(line)}; mend the line"
-                )
-            part = _Part(begin[1], begin[2] or "", origin)
+            part = _begin(line, f"{name}, line {number}")
         elif part is None:
             if line.strip():
                 raise InputError(
@@ -126,6 +120,13 @@ def _parts(lines: Iterable[str], name: str) -> Iterator[_Part]:
             sentence.append(line)
     if part is not None:
         raise _unended(part)
+
+
+def _begin(line: str, origin: str) -> _Part:
+    begin = _BEGIN.fullmatch(line)
+    if begin is None:
+        raise InputError(f"{origin}: expected #begin document (NAME); part 000, found {printable(line)}; mend the line")
+    return _Part(begin[1], begin[2] or "", origin)
 
 
 def _rows(lines: Sequence[str], name: str, first: int) -> list[list[str]]:

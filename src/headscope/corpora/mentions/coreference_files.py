@@ -1,11 +1,11 @@
 """Coreference corpora of any format that is read: which files are which, and their documents in order."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from headscope.corpora.annotation import AnnotatedDocument
-from headscope.corpora.files import expand, open_lines
+from headscope.corpora.files import Paths, expand, open_lines
 from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.conll2012 import CONLL2012_SUFFIXES, conll2012_documents
 from headscope.corpora.mentions.gap_rows import GAP_SUFFIXES
@@ -32,7 +32,7 @@ class CoreferenceFiles:
     gap: tuple[Path, ...]
 
 
-def coreference_files(paths: str | Path | Sequence[str | Path]) -> CoreferenceFiles:
+def coreference_files(paths: Paths) -> CoreferenceFiles:
     """Return the coreference files that `paths` mean.
 
     A directory means all that lies in it with an ending that is known: `.conllu`, CoNLL-2012's (`.conll`,
@@ -58,7 +58,7 @@ def coreference_files(paths: str | Path | Sequence[str | Path]) -> CoreferenceFi
     return CoreferenceFiles(annotated=tuple(annotated), gap=tuple(gap))
 
 
-def read_coreference(paths: str | Path | Sequence[str | Path]) -> Iterator[AnnotatedDocument]:
+def read_coreference(paths: Paths) -> Iterator[AnnotatedDocument]:
     """Yield the documents of the annotated files among `paths`, in order, with ids unique over them all.
 
     Raises:

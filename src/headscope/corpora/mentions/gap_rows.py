@@ -2,14 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
-from pathlib import Path
 from typing import Literal
 
 from headscope.corpora.document import document_id
-from headscope.corpora.files import expand, open_lines
+from headscope.corpora.files import Paths, expand, open_lines
 from headscope.corpora.identity import distinct
 from headscope.corpora.mentions.brackets import printable
 from headscope.corpora.opening import source_name
@@ -74,7 +73,7 @@ class GapRow:
         return self.words
 
 
-def read_gap(paths: str | Path | Sequence[str | Path]) -> Iterator[GapRow]:
+def read_gap(paths: Paths) -> Iterator[GapRow]:
     """Yield the rows of GAP's files: eleven columns between tabs, under a header, without quoting.
 
     The text is cut into words at white space and punctuation (`split_words`), and also where the pronoun and

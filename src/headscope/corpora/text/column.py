@@ -1,10 +1,9 @@
 """One column of a table as documents: each cell is one, whole; what tables have in common, whatever their format."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from headscope.corpora.document import Document
-from headscope.corpora.text.plain import whole_documents
+from headscope.corpora.text.plain import NumberedTexts, whole_documents
 from headscope.errors import InputError
 from headscope.visible import printable, shorten
 
@@ -52,9 +51,7 @@ def places_of(columns: Sequence[str], column: str | None, labels: str | None, *,
     return text, column_place(columns, labels, name=name, option="--labels", holds="the labels")
 
 
-def cell_documents(
-    cells: Iterable[tuple[int, str, Mapping[str, Any]]], *, name: str, column: str
-) -> Iterator[Document]:
+def cell_documents(cells: NumberedTexts, *, name: str, column: str) -> Iterator[Document]:
     """Yield a document for each cell that holds more than white space, which becomes one line.
 
     Args:

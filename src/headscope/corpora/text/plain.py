@@ -1,20 +1,21 @@
 """Plain text: one sentence or one paragraph a line, a blank line between documents."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from headscope.corpora.document import Document
-from headscope.corpora.files import EXPECTED_TEXT, expand, open_lines, split_lines
+from headscope.corpora.files import EXPECTED_TEXT, Paths, expand, open_lines, split_lines
 from headscope.corpora.formats import TextFormat
 from headscope.corpora.identity import distinct
 from headscope.corpora.opening import source_name
 from headscope.errors import InputError
 
+NumberedTexts = Iterable[tuple[int, str, Mapping[str, Any]]]
+"""The number of each line or row, what stands there, and the fields that its document gets."""
 MAX_DOCUMENT = 64_000_000  # characters: a document is held whole, and is the unit of every interval
 
 
-def read_text(paths: str | Path | Sequence[str | Path]) -> Iterator[Document]:
+def read_text(paths: Paths) -> Iterator[Document]:
     """Yield the documents of plain text files.
 
     A document is a run of lines that are not blank; each is stripped, and white space inside it becomes one
@@ -56,13 +57,11 @@ def line_documents(lines: Iterable[str], *, name: str) -> Iterator[Document]:
         InputError: blank lines only.
     """
     nothing = f"{name} has only blank lines: expected {EXPECTED_TEXT}"
-    texts: Iterable[tuple[int, str, Mapping[str, Any]]] = ((number, line, {}) for number, line in enumerate(lines, 1))
+    texts: NumberedTexts = ((number, line, {}) for number, line in enumerate(lines, 1))
     yield from whole_documents(texts, origin=f"{name}, line", nothing=nothing)
 
 
-def whole_documents(
-    texts: Iterable[tuple[int, str, Mapping[str, Any]]], *, origin: str, nothing: str
-) -> Iterator[Document]:
+def whole_documents(texts: NumberedTexts, *, origin: str, nothing: str) -> Iterator[Document]:
     """Yield each text that holds more than white space as a document of one line, an input as it stands.
 
     Args:

@@ -4,14 +4,12 @@ The format is described at https://universaldependencies.org/format.html.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import zip_longest
-from pathlib import Path
-from typing import Literal
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention, Unmatched
-from headscope.corpora.files import expand, open_text, split_lines
+from headscope.corpora.files import InputFile, Paths, expand, open_text, split_lines
 from headscope.corpora.formats import TreeFormat
 from headscope.corpora.identity import distinct
 from headscope.corpora.opening import source_name
@@ -23,9 +21,7 @@ EXPECTED_CONLLU = "CoNLL-U: a word a line in 10 columns with tabs between them, 
 GIVE_CONLLU = "give a .conllu file, a directory of them, or - for standard input"
 
 
-def read_conllu(
-    paths: str | Path | Sequence[str | Path], *, left_out: Counter[str] | None = None
-) -> Iterator[AnnotatedDocument]:
+def read_conllu(paths: Paths, *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
     """Yield the documents of CoNLL-U files, one held at a time.
 
     Words are the syntactic words (`à` `le`, not `au`): ranges such as `3-4` and empty nodes such as `5.1` are
@@ -49,7 +45,7 @@ def read_conllu(
     yield from distinct(document for path in files for document in conllu_file(path, left_out=left_out))
 
 
-def conllu_file(path: Path | Literal["-"], *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
+def conllu_file(path: InputFile, *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
     """Yield the documents of one file, equal ones with equal ids. Otherwise as `read_conllu`."""
     name = source_name(path)
     lines = split_lines(open_text(path, expected=EXPECTED_CONLLU), name=name)

@@ -1,13 +1,12 @@
 """Treebanks from any mixture of files, and from one format to another."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 from headscope.corpora.annotation import AnnotatedDocument
-from headscope.corpora.files import expand, open_text
+from headscope.corpora.files import InputFile, Paths, expand, open_text
 from headscope.corpora.formats import TREES, tree_format
 from headscope.corpora.identity import distinct
 from headscope.corpora.opening import is_pipe, source_name
@@ -20,9 +19,7 @@ GIVE_TREEBANK = (
 SUFFIXES = tuple(TREES)
 
 
-def read_treebank(
-    paths: str | Path | Sequence[str | Path], *, left_out: Counter[str] | None = None
-) -> Iterator[AnnotatedDocument]:
+def read_treebank(paths: Paths, *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
     """Return the documents of treebanks of any format, in order, with ids that are unique over them all.
 
     The ending says the format, before `.gz` where that follows: `.conllu` is CoNLL-U (`conllu.read_conllu`),
@@ -48,7 +45,7 @@ def read_treebank(
     return distinct(_documents(files, Counter() if left_out is None else left_out))
 
 
-def _files_of(path: str | Path) -> list[Path | Literal["-"]]:
+def _files_of(path: str | Path) -> list[InputFile]:
     files = list(expand(path, suffixes=SUFFIXES, what="treebank", give=GIVE_TREEBANK))
     return [file for file in files if form_of(file) == ".conllu"] or files
 
@@ -59,7 +56,7 @@ def form_of(path: str | Path) -> str:
     return ".conllu" if str(path) == "-" or (ending not in SUFFIXES and is_pipe(path)) else ending
 
 
-def _documents(files: Iterable[Path | Literal["-"]], left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
+def _documents(files: Iterable[InputFile], left_out: Counter[str]) -> Iterator[AnnotatedDocument]:
     for number, file in enumerate(files):
         name, form = source_name(file), tree_format(form_of(file))
         for document in form.documents(open_text(file, expected=form.expected), name=name, left_out=left_out):
