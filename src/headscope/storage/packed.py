@@ -78,7 +78,7 @@ def _narrowed(array: "NDArray[Any]") -> "NDArray[Any]":
 
     if array.dtype.kind == "f":
         with np.errstate(over="ignore"):
-            single = array.astype("float32")
+            single = array.astype("float32", copy=False)
         return single if single.itemsize < array.itemsize and _same(single.astype(array.dtype), array) else array
     least, most = int(array.min()), int(array.max())
     for name in _WHOLE:

@@ -84,11 +84,9 @@ def _listing(dataset: HubPlace, revision: str, folder: str) -> list[str]:
     from huggingface_hub import HfApi
 
     try:
-        entries = list(
-            HfApi().list_repo_tree(dataset.source.repository, folder, repo_type="dataset", revision=revision)
-        )
+        tree = HfApi().list_repo_tree(dataset.source.repository, folder, repo_type="dataset", revision=revision)
+        return [entry.path.rpartition("/")[2] for entry in tree]
     except Exception as error:
         if trouble_of(error) is None:
             raise
         return []
-    return [entry.path.rpartition("/")[2] for entry in entries]

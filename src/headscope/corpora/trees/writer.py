@@ -88,9 +88,8 @@ def lost_in(document: AnnotatedDocument, *, form: str) -> Counter[str]:
     lost: Counter[str] = Counter()
     if form != ".conllu":
         lost["tags"] = sum(len(sentence.tags) for sentence in document.sentences)
-        lost["sentences as they were written"] = sum(
-            bool(sentence.text or sentence.spaces) for sentence in document.sentences
-        )
+        as_written = [sentence for sentence in document.sentences if sentence.text or sentence.spaces]
+        lost["sentences as they were written"] = len(as_written)
         lost["bounds of documents (each sentence is one of its own)"] = int(len(document.sentences) > 1)
     lost["mentions"] = len(document.mentions)
     lost["brackets of mentions that match no other"] = len(document.unmatched)
