@@ -70,7 +70,7 @@ class _Window:
 
     def value(self, entry: int) -> Any:
         """Decode the value that begins here and step over it; `entry` is its number, for errors."""
-        place = f"{self._name}, entry {entry}"
+        entry_name = f"{self._name}, entry {entry}"
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.text, self.at)
@@ -80,11 +80,11 @@ class _Window:
                 if self.ended or not cut:
                     raise self.malformed(entry, error.msg, at=error.pos) from None
             except _Refused as error:
-                raise InputError(f"{place}: {error}; write null or a number") from None
+                raise InputError(f"{entry_name}: {error}; write null or a number") from None
             except ValueError:
-                raise InputError(f"{place}: an integer of thousands of digits; write it as text") from None
+                raise InputError(f"{entry_name}: an integer of thousands of digits; write it as text") from None
             except RecursionError:
-                raise InputError(f"{place}: nested too deeply; flatten it") from None
+                raise InputError(f"{entry_name}: nested too deeply; flatten it") from None
             else:
                 # lists, objects and strings are closed; a bare number may go on, after "1" with ".5" or "e+5"
                 if end + 2 < len(self.text) or self.ended or isinstance(value, str | list | dict):
@@ -92,8 +92,8 @@ class _Window:
                     return value
             if len(self.text) - self.at > MAX_ENTRY:
                 raise InputError(
-                    f"{place}: longer than 16 million characters; break it into smaller entries, or look for a quote "
-                    "or bracket that is not closed"
+                    f"{entry_name}: longer than 16 million characters; break it into smaller entries, or look for a "
+                    "quote or bracket that is not closed"
                 )
             self.grow()
 
