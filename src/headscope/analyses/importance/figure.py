@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from headscope.analyses.importance.tables import TITLES, UNITS
+from headscope.analyses.importance.tables import SHORT_TITLES, TITLES, UNITS
 from headscope.figures.axes import layer_axis, log_axis, name_ends, say_absent, say_missing
 from headscope.figures.paper import across, paper_width
 from headscope.figures.series import Series, draw_heads, draw_means
@@ -18,11 +18,7 @@ from headscope.figures.stats_points import kinds_in, panel_title
 from headscope.figures.style import figure_of, house_style, new_figure, role_color
 
 MEASURES: Mapping[str, tuple[str, str]] = {
-    "gradient": (TITLES["gradient"], f"mean |gradient|, {UNITS['gradient']}"),
-    "weight_times_gradient": (
-        TITLES["weight_times_gradient"],
-        f"mean |weight × gradient|, {UNITS['weight_times_gradient']}",
-    ),
+    measure: (title, f"mean |{SHORT_TITLES[measure]}|, {UNITS[measure]}") for measure, title in TITLES.items()
 }
 NAMES: Mapping[str, str] = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": ". and ,", "other": "other tokens"}
 _STEP = 0.19  # of a layer's width, between the classes' points

@@ -11,7 +11,7 @@ import pandas as pd
 
 from headscope.analyses.importance.figure import MEASURES, NAMES, importance_curves, importance_panel, kind_pages
 from headscope.analyses.importance.findings import TOPIC, layer_differences, layer_means
-from headscope.analyses.importance.tables import CLASS_NAMES
+from headscope.analyses.importance.tables import CLASS_NAMES, SHORT_TITLES
 from headscope.encoding.choices import LOSS_TASKS
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
@@ -105,10 +105,10 @@ def differences_table(table: pd.DataFrame, kind: Kind, names: Mapping[str, str])
         if name != "other"
     }
     present = {column: cells for column, cells in columns.items() if cells}
-    units = {"gradient": "gradient", "weight_times_gradient": "weight × gradient"}
+    titles = (f"{capital(names[name])}, {SHORT_TITLES[measure]}, 10⁻³ nats" for measure, name in present)
     return Table(
         summary=f"Table: each class of token less other tokens, over the same documents{kind.in_brackets}",
-        groups=(("", 1), *((f"{capital(names[name])}, {units[measure]}, 10⁻³ nats", 2) for measure, name in present)),
+        groups=(("", 1), *((title, 2) for title in titles)),
         header=("layer", *("less other tokens", "95% interval") * len(present)),
         rows=_rows(list(present.values()), _difference),
         name=f"table-importance-differences-{kind.name}",

@@ -10,6 +10,7 @@ from headscope.statistics.tables.table_schema import TableSchema
 GATE_TITLE = "Gate estimate"
 
 TITLES = {"gradient": "Gradient of the loss by the weight", "weight_times_gradient": "Weight × gradient"}
+SHORT_TITLES = {"gradient": "gradient", "weight_times_gradient": "weight × gradient"}
 UNITS = {"gradient": "nats per unit of weight", "weight_times_gradient": "nats"}
 CLASS_NAMES = {"cls": "{cls}", "sep": "{sep}", "period_comma": "periods and commas", "other": "other tokens"}
 _UNIT = "nats per unit of weight where gradient, else nats"
