@@ -135,7 +135,7 @@ def vowels(rows):
 
 
 def test_a_feature_of_a_user_has_a_group_of_its_own():
-    feature = Feature(name="vowels", group="vowels", label="vowels", sentence="words with vowels", compute=vowels)
+    feature = Feature("vowels", "vowels", "words with vowels", vowels)
     catalog = CATALOG.plus([feature])
     assert catalog.features["vowels"] is feature
     assert "vowels" not in FEATURES
@@ -146,7 +146,7 @@ def test_a_feature_of_a_user_has_a_group_of_its_own():
 
 def test_a_feature_cannot_take_the_name_of_another():
     with pytest.raises(OptionError) as refused:
-        CATALOG.plus([Feature(name="next", group="next", label="next", sentence="next", compute=vowels)])
+        CATALOG.plus([Feature("next", "next", "next", vowels)])
     assert str(refused.value) == (
         "there is a feature 'next' already; expected a name that is not in the catalog: give the feature another name"
     )

@@ -20,21 +20,10 @@ from headscope.analyses.explanation.features import (
 from headscope.errors import OptionError
 
 _MODULES = (
-    position,
-    key_class,
-    copies,
-    word_structure,
-    content,
-    neighbors,
-    nearby,
-    attending,
-    tree,
-    tag_pairs,
-    mentions,
+    *(position, key_class, copies, word_structure, content, neighbors, nearby),
+    *(attending, tree, tag_pairs, mentions),
 )
-_WHAT_ATTENDS = Group(
-    name=WHAT_ATTENDS, family=ATTENDING, label="what attends", phrase="tokens by what attends", of_others=True
-)
+_WHAT_ATTENDS = Group(WHAT_ATTENDS, ATTENDING, "tokens by what attends", of_others=True)
 
 FEATURES: Mapping[str, Feature] = {feature.name: feature for module in _MODULES for feature in module.FEATURES}
 """Every feature by its name."""
@@ -68,9 +57,7 @@ class Catalog:
                     "the feature another name"
                 )
             features[feature.name] = feature
-            groups.setdefault(
-                feature.group, Group(name=feature.group, family="added", label=feature.label, phrase=feature.sentence)
-            )
+            groups.setdefault(feature.group, Group(feature.group, "added", feature.sentence))
         return Catalog(features, groups)
 
 

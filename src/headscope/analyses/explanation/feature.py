@@ -1,8 +1,8 @@
 """A feature of a pair of query and key, and the groups by which features are added to an explanation."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +22,17 @@ TOKENS, SINK_LOGIT, WHAT_ATTENDS = "tokens", "sink_logit", "what_attends"
 """Groups that have no features but biases: of each frequent token, of a learned sink, of pairs of classes."""
 SAME_AXIS: frozenset[Need] = frozenset({"same_axis"})
 Floats = NDArray[np.float64]
+Values = Callable[[RowContext], NDArray[Any]]
+"""From some rows of one input to numbers or truths of its keys, `[key]`, or of each pair, `[row, key]`."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Group:
     """Features that are added to an explanation together.
 
     Attributes:
         name: in tables.
         family: one of `FAMILIES`.
-        label: in headings and legends.
         phrase: in sentences, `attends to {phrase}`; `{cls}` and `{sep}` stand for the names of special tokens.
         by_feature: whether sentences name its strongest features where one or two of them stand for it.
         of_others: whether its features are made of others, for which they could stand: it is tried where no other
@@ -40,31 +41,34 @@ class Group:
 
     name: str
     family: str
-    label: str
     phrase: str
+    _: KW_ONLY
     by_feature: bool = False
     of_others: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Feature:
     """A number for every pair of query and key.
 
     Attributes:
         name: in tables.
         group: name of its group.
-        label: in headings.
         sentence: what the keys are for which it is 1, or large: `the previous token`.
-        opposite: what they are where it is small, for a feature that is no yes or no: `rare tokens`.
-        compute: returns it for some rows of one input, `[row, key]` float64, finite; what it is for keys that a row
-            cannot see is ignored.
+        values: returns it for some rows of one input, finite; what it is for keys that a row cannot see is ignored.
+        opposite: what the keys are where it is small, for a feature that is no yes or no: `rare tokens`.
         needs: what it cannot be computed without.
     """
 
     name: str
     group: str
-    label: str
     sentence: str
-    compute: Callable[[RowContext], Floats]
+    values: Values
+    _: KW_ONLY
     opposite: str = ""
     needs: frozenset[Need] = frozenset()
+
+    def compute(self, rows: RowContext) -> Floats:
+        """Return it for some rows of one input, `[row, key]`."""
+        values = np.asarray(self.values(rows), dtype=np.float64)
+        return rows.of_keys(values) if values.ndim == 1 else values

@@ -54,17 +54,15 @@ def catalog_with(features: Iterable[TextFeature]) -> Catalog:
 
 
 def _feature_of(feature: TextFeature) -> Feature:
-    def compute(rows: RowContext) -> Floats:
-        values = feature.compute(_tokens_of(rows))
-        return _rows_of(feature.name, values, rows)
+    def values(rows: RowContext) -> Floats:
+        return _rows_of(feature.name, feature.compute(_tokens_of(rows)), rows)
 
     return Feature(
-        name=feature.name,
-        group=feature.group or feature.name,
-        label=feature.label or feature.name.replace("_", " "),
-        sentence=feature.sentence,
+        feature.name,
+        feature.group or feature.name,
+        feature.sentence,
+        values,
         opposite=feature.opposite,
-        compute=compute,
         needs=SAME_AXIS,
     )
 
@@ -85,7 +83,7 @@ def _tokens_of(rows: RowContext) -> AnnotatedTokens:
 
 
 def _rows_of(name: str, values: object, rows: RowContext) -> Floats:
-    """Return what a function returned at the rows, `[row, key]`.
+    """Return what a function returned, `[key]`, or at the rows, `[row, key]`.
 
     Raises:
         OptionError: it is not a number for each key, or for each pair.
@@ -109,4 +107,4 @@ def _rows_of(name: str, values: object, rows: RowContext) -> Floats:
             f"feature {name!r} returned a number that is not finite; expected finite numbers: leave out what a token "
             "has not as 0"
         )
-    return rows.of_keys(numbers) if numbers.ndim == 1 else numbers[rows.rows]
+    return numbers if numbers.ndim == 1 else numbers[rows.rows]

@@ -1,29 +1,17 @@
 """Copies of the row's token or word, and the tokens beside earlier copies."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats, Group
+from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Group
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.encoding.vocabulary import KeyClass
 
 GROUPS = (
-    Group(name="same_token", family="copies", label="copies", phrase="other copies of the token"),
-    Group(
-        name="induction",
-        family="copies",
-        label="behind an earlier copy",
-        phrase="tokens right after an earlier copy of the token",
-    ),
-    Group(
-        name="before_copy",
-        family="copies",
-        label="before another copy",
-        phrase="tokens right before another copy of the token",
-    ),
-    Group(name="same_word", family="copies", label="same word", phrase="the same word elsewhere"),
+    Group("same_token", "copies", "other copies of the token"),
+    Group("induction", "copies", "tokens right after an earlier copy of the token"),
+    Group("before_copy", "copies", "tokens right before another copy of the token"),
+    Group("same_word", "copies", "the same word elsewhere"),
 )
 Flags = NDArray[np.bool_]
 STEM, ENDING = 4, 3
@@ -138,23 +126,19 @@ def one_stem(word: str, other: str) -> bool:
     return word != other and common >= STEM and max(len(word), len(other)) - common <= ENDING
 
 
-def _feature(name: str, group: str, label: str, compute: Callable[[RowContext], Flags], sentence: str = "") -> Feature:
-    def number(rows: RowContext) -> Floats:
-        return compute(rows).astype(np.float64)
-
-    return Feature(name=name, group=group, label=label, sentence=sentence or label, compute=number, needs=SAME_AXIS)
-
-
-FEATURES = (
-    _feature("earlier_copy", "same_token", "earlier copies of the token", _earlier_copies),
-    _feature("later_copy", "same_token", "later copies of the token", _later_copies),
-    _feature("last_copy", "same_token", "the last copy of the token", _last_copy),
-    _feature("behind_copy", "induction", "tokens right after an earlier copy of the token", _behind_earlier),
-    _feature("behind_last_copy", "induction", "the token right after its last copy", _behind_last),
-    _feature("behind_two", "induction", "tokens right after an earlier copy of the last two tokens", _behind_two),
-    _feature("before_earlier_copy", "before_copy", "tokens right before an earlier copy of the token", _before_earlier),
-    _feature("before_later_copy", "before_copy", "tokens right before a later copy of the token", _before_later),
-    _feature("behind_later_copy", "before_copy", "tokens right after a later copy of the token", _behind_later),
-    _feature("same_word", "same_word", "the same word elsewhere", _same_word),
-    _feature("other_ending", "same_word", "the same word with another ending", _other_ending),
+FEATURES = tuple(
+    Feature(name, group, sentence, values, needs=SAME_AXIS)
+    for name, group, sentence, values in (
+        ("earlier_copy", "same_token", "earlier copies of the token", _earlier_copies),
+        ("later_copy", "same_token", "later copies of the token", _later_copies),
+        ("last_copy", "same_token", "the last copy of the token", _last_copy),
+        ("behind_copy", "induction", "tokens right after an earlier copy of the token", _behind_earlier),
+        ("behind_last_copy", "induction", "the token right after its last copy", _behind_last),
+        ("behind_two", "induction", "tokens right after an earlier copy of the last two tokens", _behind_two),
+        ("before_earlier_copy", "before_copy", "tokens right before an earlier copy of the token", _before_earlier),
+        ("before_later_copy", "before_copy", "tokens right before a later copy of the token", _before_later),
+        ("behind_later_copy", "before_copy", "tokens right after a later copy of the token", _behind_later),
+        ("same_word", "same_word", "the same word elsewhere", _same_word),
+        ("other_ending", "same_word", "the same word with another ending", _other_ending),
+    )
 )

@@ -1,23 +1,13 @@
 """Kinds of tokens near the row: how a key is written, or how frequent it is, counts more at some distances."""
 
-from collections.abc import Callable
-
 import numpy as np
+from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats, Group
-from headscope.analyses.explanation.features.token_features import TOKEN_FEATURES
+from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats, Group, Values
+from headscope.analyses.explanation.features.plain_features import PLAIN_FEATURES
 from headscope.analyses.explanation.row_context import RowContext
 
-GROUPS = (
-    Group(
-        name="nearby",
-        family="position",
-        label="kinds of tokens by distance",
-        phrase="some kinds of tokens nearby",
-        by_feature=True,
-        of_others=True,
-    ),
-)
+GROUPS = (Group("nearby", "position", "some kinds of tokens nearby", by_feature=True, of_others=True),)
 _KINDS = (
     *("period_comma", "other_punctuation", "continuation", "word_start", "ends_word"),
     *("length", "capital", "digit", "log_frequency"),
@@ -27,38 +17,27 @@ _NEAR = 8
 
 
 def _log_distance(rows: RowContext) -> Floats:
-    return np.asarray(np.log1p(np.abs(rows.offset)), dtype=np.float64)
+    return np.log1p(np.abs(rows.offset))
 
 
-def _near(rows: RowContext) -> Floats:
-    return np.asarray((rows.offset != 0) & (np.abs(rows.offset) <= _NEAR), dtype=np.float64)
+def _near(rows: RowContext) -> NDArray[np.bool_]:
+    return np.asarray((rows.offset != 0) & (np.abs(rows.offset) <= _NEAR))
 
 
-def _product(
-    name: str, kind: str, sentence: str, opposite: str, of_distance: Callable[[RowContext], Floats]
-) -> Feature:
-    feature = TOKEN_FEATURES[kind]
-
-    def compute(rows: RowContext) -> Floats:
-        return np.asarray(of_distance(rows) * feature.compute(rows))
-
+def _product(name: str, feature: Feature, sentence: str, opposite: str, of_distance: Values) -> Feature:
     return Feature(
-        name=f"{name}_{kind}",
-        group="nearby",
-        label=sentence,
-        sentence=sentence,
+        f"{name}_{feature.name}",
+        "nearby",
+        sentence,
+        lambda rows: of_distance(rows) * feature.compute(rows),
         opposite=opposite,
-        compute=compute,
         needs=SAME_AXIS | feature.needs,
     )
 
 
-FEATURES = tuple(
-    product
-    for kind in _KINDS
-    for written in (TOKEN_FEATURES[kind].sentence,)
-    for product in (
-        _product("near", kind, f"{written} nearby", f"distant {written}", _near),
-        _product("distant", kind, f"distant {written}", f"{written} nearby", _log_distance),
-    )
-)
+def _products(feature: Feature) -> tuple[Feature, Feature]:
+    near, distant = f"{feature.sentence} nearby", f"distant {feature.sentence}"
+    return (_product("near", feature, near, distant, _near), _product("distant", feature, distant, near, _log_distance))
+
+
+FEATURES = tuple(product for kind in _KINDS for product in _products(PLAIN_FEATURES[kind]))

@@ -1,11 +1,9 @@
 """What a treebank knows: parts of speech, the arcs of the tree in both directions, clauses."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import Feature, Floats, Group, Need
+from headscope.analyses.explanation.feature import Feature, Group, Need, Values
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.corpora.trees.universal_tags import TAGS
 from headscope.report_kit.relation_names import BASIC_RELATIONS, terms
@@ -13,10 +11,10 @@ from headscope.report_kit.relation_names import BASIC_RELATIONS, terms
 _TREES: frozenset[Need] = frozenset({"same_axis", "trees"})
 _TAGS: frozenset[Need] = frozenset({"same_axis", "tags"})
 GROUPS = (
-    Group(name="tag", family="treebank", label="part of speech", phrase="tokens by part of speech", by_feature=True),
-    Group(name="head", family="treebank", label="syntactic head", phrase="the syntactic head", by_feature=True),
-    Group(name="dependents", family="treebank", label="dependents", phrase="the syntactic dependents", by_feature=True),
-    Group(name="clause", family="treebank", label="clause", phrase="the row’s own clause"),
+    Group("tag", "treebank", "tokens by part of speech", by_feature=True),
+    Group("head", "treebank", "the syntactic head", by_feature=True),
+    Group("dependents", "treebank", "the syntactic dependents", by_feature=True),
+    Group("clause", "treebank", "the row’s own clause"),
 )
 TAG_NAMES = {
     "ADJ": "adjectives", "ADP": "adpositions", "ADV": "adverbs", "AUX": "auxiliaries", "CCONJ": "conjunctions",
@@ -26,14 +24,11 @@ TAG_NAMES = {
 }  # fmt: skip
 
 
-def _tag(tag: str) -> Callable[[RowContext], Floats]:
-    def compute(rows: RowContext) -> Floats:
-        return rows.of_keys(rows.of_words(np.array(rows.annotation.tags) == tag))
-
-    return compute
+def _tag(tag: str) -> Values:
+    return lambda rows: rows.of_words(np.array(rows.annotation.tags) == tag)
 
 
-def _word_pairs(rows: RowContext, pairs: NDArray[np.bool_]) -> Floats:
+def _word_pairs(rows: RowContext, pairs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which keys are pieces of the word that stands in a relation to the row's, `[row, key]`.
 
     Args:
@@ -42,7 +37,7 @@ def _word_pairs(rows: RowContext, pairs: NDArray[np.bool_]) -> Floats:
     """
     of_rows, of_keys = rows.queries.word_ids[rows.rows], rows.keys.word_ids
     known = (of_rows >= 0)[:, None] & (of_keys >= 0)[None, :]
-    return np.asarray(pairs[of_rows[:, None], of_keys[None, :]] & known, dtype=np.float64)
+    return pairs[of_rows[:, None], of_keys[None, :]] & known
 
 
 def _arcs(rows: RowContext, relation: str) -> NDArray[np.bool_]:
@@ -56,21 +51,17 @@ def _arcs(rows: RowContext, relation: str) -> NDArray[np.bool_]:
     return arcs
 
 
-def _head(relation: str) -> Callable[[RowContext], Floats]:
+def _head(relation: str) -> Values:
     return lambda rows: _word_pairs(rows, _arcs(rows, relation))
 
 
-def _dependent(relation: str) -> Callable[[RowContext], Floats]:
+def _dependent(relation: str) -> Values:
     return lambda rows: _word_pairs(rows, _arcs(rows, relation).T)
 
 
-def _same_clause(rows: RowContext) -> Floats:
+def _same_clause(rows: RowContext) -> NDArray[np.bool_]:
     clauses = rows.annotation.clauses
     return _word_pairs(rows, (clauses[:, None] == clauses[None, :]) & (clauses >= 0)[:, None])
-
-
-def _arc(name: str, group: str, sentence: str, compute: Callable[[RowContext], Floats]) -> Feature:
-    return Feature(name=name, group=group, label=sentence, sentence=sentence, compute=compute, needs=_TREES)
 
 
 def _of_relation(relation: str) -> tuple[Feature, Feature]:
@@ -78,25 +69,17 @@ def _of_relation(relation: str) -> tuple[Feature, Feature]:
     assert named is not None
     dependent, head = named
     return (
-        _arc(f"head_{relation}", "head", f"the {head} of a {dependent}", _head(relation)),
-        _arc(f"dependent_{relation}", "dependents", f"the {dependent} of a {head}", _dependent(relation)),
+        Feature(f"head_{relation}", "head", f"the {head} of a {dependent}", _head(relation), needs=_TREES),
+        Feature(
+            f"dependent_{relation}", "dependents", f"the {dependent} of a {head}", _dependent(relation), needs=_TREES
+        ),
     )
 
 
 FEATURES = (
-    *(
-        Feature(
-            name=f"tag_{tag}",
-            group="tag",
-            label=TAG_NAMES[tag],
-            sentence=TAG_NAMES[tag],
-            compute=_tag(tag),
-            needs=_TAGS,
-        )
-        for tag in TAGS
-    ),
-    _arc("head", "head", "the syntactic head", _head("")),
-    _arc("dependent", "dependents", "the syntactic dependents", _dependent("")),
+    *(Feature(f"tag_{tag}", "tag", TAG_NAMES[tag], _tag(tag), needs=_TAGS) for tag in TAGS),
+    Feature("head", "head", "the syntactic head", _head(""), needs=_TREES),
+    Feature("dependent", "dependents", "the syntactic dependents", _dependent(""), needs=_TREES),
     *(feature for relation in BASIC_RELATIONS for feature in _of_relation(relation)),
-    _arc("same_clause", "clause", "the row’s own clause", _same_clause),
+    Feature("same_clause", "clause", "the row’s own clause", _same_clause, needs=_TREES),
 )

@@ -1,26 +1,22 @@
 """Pieces of words: of the row's word, of the words beside it, and how the key is written."""
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats, Group
+from headscope.analyses.explanation.feature import SAME_AXIS, Feature, Floats, Group, Values
 from headscope.analyses.explanation.row_context import RowContext, Tokens
 
 GROUPS = (
-    Group(name="word_pieces", family="word structure", label="same word", phrase="pieces of the same word"),
-    Group(name="word_before", family="word structure", label="word before", phrase="the word before"),
-    Group(name="word_after", family="word structure", label="word after", phrase="the word after"),
-    Group(
-        name="form", family="word structure", label="form of the token", phrase="tokens by their form", by_feature=True
-    ),
+    Group("word_pieces", "word structure", "pieces of the same word"),
+    Group("word_before", "word structure", "the word before"),
+    Group("word_after", "word structure", "the word after"),
+    Group("form", "word structure", "tokens by their form", by_feature=True),
 )
 _LETTERS = 12
 """Letters of a token that count."""
 
 
-def _piece(words: int, *, side: int = 0, part: str = "") -> Callable[[RowContext], Floats]:
+def _piece(words: int, *, side: int = 0, part: str = "") -> Values:
     """Return a function to the pieces of the word so many words away.
 
     Args:
@@ -29,7 +25,7 @@ def _piece(words: int, *, side: int = 0, part: str = "") -> Callable[[RowContext
         part: `first` or `last` piece of the word; all when empty.
     """
 
-    def compute(rows: RowContext) -> Floats:
+    def values(rows: RowContext) -> NDArray[np.bool_]:
         pieces = (rows.words_away == words) & (rows.offset != 0)
         if side:
             pieces &= np.sign(rows.offset) == side
@@ -37,25 +33,14 @@ def _piece(words: int, *, side: int = 0, part: str = "") -> Callable[[RowContext
             pieces &= rows.keys.starts_word[None, :]
         elif part == "last":
             pieces &= rows.keys.ends_word[None, :]
-        return np.asarray(pieces, dtype=np.float64)
+        return np.asarray(pieces)
 
-    return compute
-
-
-def _of_tokens(values: Callable[[RowContext], NDArray[np.generic]]) -> Callable[[RowContext], Floats]:
-    def compute(rows: RowContext) -> Floats:
-        return rows.of_keys(values(rows))
-
-    return compute
+    return values
 
 
-def lengths(rows: RowContext, tokens: Tokens) -> NDArray[np.float64]:
+def lengths(rows: RowContext, tokens: Tokens) -> Floats:
     """Return the logarithm of one more than the number of letters of tokens, `[token]`."""
-    return np.asarray(np.log1p(np.minimum([len(text) for text in rows.texts_of(tokens)], _LETTERS)))
-
-
-def _length(rows: RowContext) -> NDArray[np.float64]:
-    return lengths(rows, rows.keys)
+    return np.log1p(np.minimum([len(text) for text in rows.texts_of(tokens)], _LETTERS))
 
 
 def _capital(rows: RowContext) -> NDArray[np.bool_]:
@@ -66,14 +51,8 @@ def _digit(rows: RowContext) -> NDArray[np.bool_]:
     return np.array([text[:1].isdigit() for text in rows.key_texts], dtype=bool)
 
 
-def _pair(name: str, group: str, sentence: str, compute: Callable[[RowContext], Floats]) -> Feature:
-    return Feature(name=name, group=group, label=sentence, sentence=sentence, compute=compute, needs=SAME_AXIS)
-
-
-def _form(name: str, sentence: str, values: Callable[[RowContext], NDArray[np.generic]], opposite: str = "") -> Feature:
-    return Feature(
-        name=name, group="form", label=sentence, sentence=sentence, opposite=opposite, compute=_of_tokens(values)
-    )
+def _pair(name: str, group: str, sentence: str, values: Values) -> Feature:
+    return Feature(name, group, sentence, values, needs=SAME_AXIS)
 
 
 FEATURES = (
@@ -86,10 +65,12 @@ FEATURES = (
     _pair("before_last", "word_before", "the last piece of the word before", _piece(-1, part="last")),
     _pair("after_pieces", "word_after", "pieces of the word after", _piece(1)),
     _pair("after_first", "word_after", "the first piece of the word after", _piece(1, part="first")),
-    _form("word_start", "first pieces of words", lambda rows: rows.keys.starts_word),
-    _form("continuation", "later pieces of words", lambda rows: rows.keys.in_word > 0, "whole words"),
-    _form("ends_word", "last pieces of words", lambda rows: rows.keys.ends_word),
-    _form("length", "long tokens", _length, "short tokens"),
-    _form("capital", "capitalized tokens", _capital),
-    _form("digit", "digits", _digit),
+    Feature("word_start", "form", "first pieces of words", lambda rows: rows.keys.starts_word),
+    Feature(
+        "continuation", "form", "later pieces of words", lambda rows: rows.keys.in_word > 0, opposite="whole words"
+    ),
+    Feature("ends_word", "form", "last pieces of words", lambda rows: rows.keys.ends_word),
+    Feature("length", "form", "long tokens", lambda rows: lengths(rows, rows.keys), opposite="short tokens"),
+    Feature("capital", "form", "capitalized tokens", _capital),
+    Feature("digit", "form", "digits", _digit),
 )
