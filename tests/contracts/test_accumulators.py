@@ -177,8 +177,9 @@ def kept_frame(results) -> pd.DataFrame:
 
 def joint_frame(losses) -> pd.DataFrame:
     """What every set of heads adds, by document, and the numbers of inputs."""
-    rows = [(f"set {at}", float(value)) for at, value in np.ndenumerate(losses.added)]
-    rows += [(f"inputs {at}", float(value)) for at, value in np.ndenumerate(losses.n_inputs)]
+    added, inputs = losses
+    rows = [(f"set {at}", float(value)) for at, value in np.ndenumerate(added)]
+    rows += [(f"inputs {at}", float(value)) for at, value in np.ndenumerate(inputs)]
     return pd.DataFrame(rows, columns=["of", "value"])
 
 

@@ -47,10 +47,10 @@ def test_values_and_intervals_are_those_of_plain_loops(how):
         for head in range(3):
             added, divergence, attribution, gate, number = by_document(layer, head)
             for interval, sums, scale in (
-                (result.added_loss, added, "real"),
-                (result.divergence, divergence, "positive"),
-                (result.estimates["attribution"], attribution, "real"),
-                (result.estimates["gate"], gate, "positive"),
+                (result.intervals["loss"], added, "real"),
+                (result.intervals["kl"], divergence, "positive"),
+                (result.intervals["attribution"], attribution, "real"),
+                (result.intervals["gate"], gate, "positive"),
             ):
                 expected = ratio_interval(sums, number, scale=scale)
                 for name in ("value", "low", "high"):
@@ -67,7 +67,7 @@ def test_with_an_input_a_document_the_test_is_of_their_effects():
         [HandMadeSource.effects_of(each[layer : layer + 1]).heads[0, :, 0, 0].numpy() for layer in range(2)]
         for each in maps
     ])  # fmt: skip
-    np.testing.assert_allclose(result.p[0], p_either_side(ratio(values, np.ones((20, 1, 1)))), rtol=1e-9)
+    np.testing.assert_allclose(result.p["loss"], p_either_side(ratio(values, np.ones((20, 1, 1)))), rtol=1e-9)
     np.testing.assert_allclose(result.spread, values.std(axis=0, ddof=1), rtol=1e-9)
 
 
@@ -75,7 +75,7 @@ def test_the_false_discovery_rate_is_over_all_heads():
     results = filled().compute()
     table = effects_table(results, "mean")
     loss = table[table["measure"] == "loss"]
-    expected = stats.false_discovery_control(results[0].p[0].reshape(-1), method="bh")
+    expected = stats.false_discovery_control(results[0].p["loss"].reshape(-1), method="bh")
     np.testing.assert_allclose(loss["q_value"], expected, rtol=1e-12)
     assert table[table["measure"] == "kl"]["q_value"].isna().all()
     assert loss[["layer", "head"]].values.tolist() == [[layer, head] for layer in (1, 2) for head in (1, 2, 3)]

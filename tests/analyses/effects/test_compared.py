@@ -61,21 +61,20 @@ def test_agreement_is_spearmans(heads):
 
 
 def test_heads_ranked_apart_are_named_with_their_ranks(heads):
-    for each in ranked_apart(heads):
-        values = heads.loc[each.layer, each.head]
-        for name, rank in ((each.high, each.high_rank), (each.low, each.low_rank)):
-            assert rank == 1 + (heads[name] > values[name]).sum()
-        assert each.low_rank - each.high_rank > len(heads) / 2
-    assert ranked_apart(heads)
-    assert ranked_apart(heads[["output norm"]].assign(other=heads["output norm"])) == []
+    for named, ranks in ranked_apart(heads).iterrows():
+        for name, rank in ranks.items():
+            assert rank == 1 + (heads[name] > heads.loc[named, name]).sum()
+        assert ranks.max() - ranks.min() > len(heads) / 2
+    assert len(ranked_apart(heads))
+    assert ranked_apart(heads[["output norm"]].assign(other=heads["output norm"])).empty
 
 
 def test_what_is_said_and_drawn(run, heads):
     said = compared_findings(about(run))
-    first = ranked_apart(heads)[0]
+    first = ranked_apart(heads).iloc[0]
+    (layer, head), high, low = first.name, first.idxmin(), first.idxmax()
     assert any(
-        each.text == f"Head {first.layer}-{first.head} is number {first.high_rank} of 12 by {first.high} and number "
-        f"{first.low_rank} by {first.low}."
+        each.text == f"Head {layer}-{head} is number {first[high]} of 12 by {high} and number {first[low]} by {low}."
         for each in said
     )
     assert all(len(each.text.split()) <= 25 for each in said)

@@ -225,10 +225,10 @@ def test_effects_that_add_up():
     effects = generator.exponential(size=20)
     sets = random_sets(20, sets=SETS, generator=generator)
     found = additivity_of(*world(effects[sets].sum(1), effects), sets)
-    assert found.joint.value == pytest.approx(found.total.value)
-    assert found.joint.value == pytest.approx(effects[sets].sum(1).mean())
-    assert found.r2_total.value == pytest.approx(1)
-    assert found.r2_linear.value == pytest.approx(1)
+    assert found["joint"].value == pytest.approx(found["total"].value)
+    assert found["joint"].value == pytest.approx(effects[sets].sum(1).mean())
+    assert found["r2_total"].value == pytest.approx(1)
+    assert found["r2_linear"].value == pytest.approx(1)
 
 
 def test_twins_show_nothing_alone():
@@ -237,11 +237,11 @@ def test_twins_show_nothing_alone():
     sets = random_sets(12, sets=400, generator=generator)
     joint = 3.0 * (np.isin(sets, [2, 7]).sum(1) == 2)
     found = additivity_of(*world(joint, np.zeros(12)), sets)
-    assert found.total.value == 0
-    assert found.joint.value > 0.05
-    assert found.r2_total.value < 0
-    assert 0.2 < found.r2_linear.value < 0.6
-    assert found.r2_total.high < found.r2_linear.low
+    assert found["total"].value == 0
+    assert found["joint"].value > 0.05
+    assert found["r2_total"].value < 0
+    assert 0.2 < found["r2_linear"].value < 0.6
+    assert found["r2_total"].high < found["r2_linear"].low
 
 
 @pytest.mark.slow
@@ -280,8 +280,8 @@ def test_sets_fewer_than_heads_learn_from_single_effects():
     effects = generator.exponential(size=200)
     sets = random_sets(200, sets=SETS, generator=generator)
     found = additivity_of(*world(effects[sets].sum(1) + 4.0, effects), sets)
-    assert found.r2_total.value < 0.9
-    assert found.r2_linear.value > 0.98
+    assert found["r2_total"].value < 0.9
+    assert found["r2_linear"].value > 0.98
 
 
 def test_r2_is_that_of_scikit_learn():
@@ -300,9 +300,9 @@ def test_without_all_effects_no_sum_is_told():
     sets = random_sets(20, sets=SETS, generator=generator)
     some = np.where(np.arange(20) < 3, np.nan, effects)
     found = additivity_of(*world(effects[sets].sum(1), some), sets)
-    assert np.isnan([found.total.value, found.r2_total.value, found.r2_total.low]).all()
-    assert found.joint.value > 0
-    assert found.r2_linear.value > 0.9
+    assert np.isnan([found["total"].value, found["r2_total"].value, found["r2_total"].low]).all()
+    assert found["joint"].value > 0
+    assert found["r2_linear"].value > 0.9
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Sums of what changing each head does to the model's predictions, by document."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +16,9 @@ from headscope.statistics.inference.significance import p_either_side
 from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, largest, summed
 
+LOSS, DIVERGENCE = "loss", "kl"
+SCORE = "score"
+"""How much a user's score changes; its measure has the name of its function."""
 ATTRIBUTION, GATE = "attribution", "gate"
 """First-order estimates of the added loss: of what is done to the head, and the size of that of writing nothing."""
 LOGIT, COMPENSATION, OV_COPYING = "logit", "compensation", "ov_copying"
@@ -29,27 +32,19 @@ class EffectResult:
 
     Attributes:
         kind: `encoder`, `decoder` or `cross`.
-        added_loss: nats, `[layer, head]`.
-        divergence: KL(p || p changed), nats, `[layer, head]`.
-        score: how much a user's score changes, `[layer, head]`; None where there is none.
+        intervals: each effect by its measure, `[layer, head]` each, as far as it is known: `LOSS` and `DIVERGENCE` in
+            nats, `SCORE`, the first-order estimates, and the effects on logits.
         p: of tests that the added loss is not 0, and that the score does not change, on both sides, `[layer, head]`
             each; NaN with few documents.
-        estimates: first-order estimates, `[layer, head]` each: `ATTRIBUTION` and `GATE`, as far as they are known.
         spread: standard deviation of the added loss over documents of the mean size, nats, `[layer, head]`.
-        direct: on logits, `[layer, head]` each: `LOGIT`, those of `DIRECT`, `COMPENSATION` and `OV_COPYING`, as far
-            as they are known.
         n_inputs: number of inputs.
         n_documents: number of documents, or of groups of them.
     """
 
     kind: str
-    added_loss: Interval
-    divergence: Interval
-    score: Interval | None
-    p: tuple[NDArray[np.float64], ...]
+    intervals: Mapping[str, Interval]
+    p: Mapping[str, NDArray[np.float64]]
     spread: NDArray[np.float64]
-    estimates: Mapping[str, Interval]
-    direct: Mapping[str, Interval]
     n_inputs: int
     n_documents: int
 
@@ -106,26 +101,26 @@ class EffectsAccumulator(Accumulator):
         stacked = self.sums.stacked()
         results = []
         for part in self.layout:
-            sums, counts = stacked[f"effect.{part.kind}"], stacked[f"n_effect.{part.kind}"]
-            inputs = stacked[f"n_inputs.{part.kind}"][:, 0]
-            added, divergence, logit = (sums[..., number] for number in range(len(MEASURES)))
-            scores, n_scores = stacked[f"score.{part.kind}"], stacked[f"n_score.{part.kind}"]
-            scored = bool(n_scores.any())
-            estimate = ratio(added, counts)
+            ending = f".{part.kind}"
+            arrays = {name.removesuffix(ending): each for name, each in stacked.items() if name.endswith(ending)}
+            sums = {name: (values, counts, scale) for name, values, counts, scale in _sums(arrays)}
+            estimates = {name: ratio(*sums[name][:2]) for name in (LOSS, SCORE) if name in sums}
+            intervals = {
+                name: ratio_interval(values, counts, scale=scale) for name, (values, counts, scale) in sums.items()
+            }
+            copying = self.totals[f"ov_copying{ending}"]
+            if np.isfinite(copying).all():
+                # Weights are no sample.
+                without = np.full(copying.shape, np.nan)
+                intervals[OV_COPYING] = Interval(value=copying, low=without, high=without)
+            inputs = arrays["n_inputs"][:, 0]
             documents = int((inputs > 0).sum())
             results.append(
                 EffectResult(
                     kind=part.kind,
-                    added_loss=ratio_interval(added, counts, scale="real"),
-                    divergence=ratio_interval(divergence, counts, scale="positive"),
-                    score=ratio_interval(scores, n_scores, scale="real") if scored else None,
-                    p=(p_either_side(estimate), *([p_either_side(ratio(scores, n_scores))] if scored else ())),
-                    spread=estimate.error * np.sqrt(documents),
-                    estimates=_estimates(stacked, part.kind),
-                    direct={
-                        **_on_logits(logit, counts, stacked[f"direct.{part.kind}"], stacked[f"n_direct.{part.kind}"]),
-                        **_of_weights(self.totals[f"ov_copying.{part.kind}"]),
-                    },
+                    intervals=intervals,
+                    p={name: p_either_side(estimate) for name, estimate in estimates.items()},
+                    spread=estimates[LOSS].error * np.sqrt(documents),
                     n_inputs=int(inputs.sum()),
                     n_documents=documents,
                 )
@@ -133,41 +128,20 @@ class EffectsAccumulator(Accumulator):
         return tuple(results)
 
 
-def _estimates(stacked: Mapping[str, NDArray[Any]], kind: str) -> dict[str, Interval]:
-    """Return first-order estimates of a kind with intervals over documents; none that were not measured."""
-    scales: Mapping[str, Scale] = {ATTRIBUTION: "real", GATE: "positive"}
-    return {
-        name: ratio_interval(stacked[f"{name}.{kind}"], counts, scale=scale)
-        for name, scale in scales.items()
-        if (counts := stacked[f"n_{name}.{kind}"]).any()
-    }
-
-
-def _on_logits(
-    logit: NDArray[np.float64], counts: NDArray[Any], direct: NDArray[np.float64], numbers: NDArray[Any]
-) -> dict[str, Interval]:
-    """Return effects on logits with intervals over documents; none where direct effects are not known.
-
-    Args:
-        logit: what is lost without each head, `[document, layer, head]`, and `counts` of how many inputs.
-        direct: what each head adds by itself, `[document, layer, head, DIRECT]`, and `numbers` of how many inputs.
-    """
-    if not numbers.any():
-        return {}
-    by_name = {
-        name: ratio_interval(direct[..., index], numbers[..., index], scale="real") for index, name in enumerate(DIRECT)
-    }
-    return {
-        LOGIT: ratio_interval(logit, counts, scale="real"),
-        DIRECT[0]: by_name[DIRECT[0]],
-        COMPENSATION: ratio_interval(direct[..., 0] - logit, counts, scale="real"),
-        DIRECT[1]: by_name[DIRECT[1]],
-    }
-
-
-def _of_weights(scores: NDArray[np.float64]) -> dict[str, Interval]:
-    """Return the copying scores of weights, which have no interval; none where they are not known."""
-    if not np.isfinite(scores).all():
-        return {}
-    without = np.full(scores.shape, np.nan)
-    return {OV_COPYING: Interval(value=scores, low=without, high=without)}
+def _sums(arrays: Mapping[str, NDArray[Any]]) -> Iterator[tuple[str, NDArray[Any], NDArray[Any], Scale]]:
+    """Yield each measure of a kind that is known, its sums of each document, what they are over, and their scale."""
+    added, divergence, logit = np.moveaxis(arrays["effect"], -1, 0)
+    counts = arrays["n_effect"]
+    yield LOSS, added, counts, "real"
+    yield DIVERGENCE, divergence, counts, "positive"
+    scales: Mapping[str, Scale] = {SCORE: "real", ATTRIBUTION: "real", GATE: "positive"}
+    for name, scale in scales.items():
+        if arrays[f"n_{name}"].any():
+            yield name, arrays[name], arrays[f"n_{name}"], scale
+    if arrays["n_direct"].any():
+        direct, copying = np.moveaxis(arrays["direct"], -1, 0)
+        n_direct, n_copying = np.moveaxis(arrays["n_direct"], -1, 0)
+        yield LOGIT, logit, counts, "real"
+        yield DIRECT[0], direct, n_direct, "real"
+        yield COMPENSATION, direct - logit, counts, "real"
+        yield DIRECT[1], copying, n_copying, "real"

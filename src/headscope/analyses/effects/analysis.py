@@ -1,60 +1,51 @@
 """Effects of heads, declared."""
 
+from functools import partial
+
 from headscope.declarations.analysis import LOSS_OF_KIND, SCORE_HASH, TEXT_INPUTS, Analysis, Stage
 from headscope.declarations.command import Command
 from headscope.declarations.head_measures import HeadMeasures
 from headscope.encoding.choices import EXPLAINED
 
 _REFUSAL = "saved maps hold no model whose heads could be changed; give a model and text in place of --maps"
+_stage = partial(Stage, corpora=("text",), order=9, by_name=True, refusal=_REFUSAL)
 
 ANALYSIS = Analysis(
     name="effects",
     question="What changes in the model's predictions without a head?",
     stages=(
-        Stage(
+        _stage(
             name="effects",
             measure="measure:EffectsMeasurement",
             tables="all_tables:TABLES",
-            corpora=("text",),
             options=(*(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "effect_heads"), SCORE_HASH),
             # 2: effects on logits, direct effects and copying.
             # 3: a test that keeps its level where documents have a tail.
             # 4: first-order estimates. 5: judged by exact effects. 6: a user's score.
             # 7: a test that learns from all heads.
             version=7,
-            order=9,
-            by_name=True,
             cost=120,
             unless={"intervention": EXPLAINED},
-            refusal=_REFUSAL,
         ),
-        Stage(
+        _stage(
             name="joint_effects",
             measure="joint.measure:JointEffectsMeasurement",
             tables="joint.tables:JOINT_TABLES",
-            corpora=("text",),
             options=(*TEXT_INPUTS, "loss", "labels", "intervention", "effect_inputs", "joint_inputs"),
             after=("norms", "explanation", "effects"),
             requested_as="effects",
-            order=9,
-            by_name=True,
             cost=120,
             unless={"intervention": EXPLAINED, "joint_inputs": 0},
-            refusal=_REFUSAL,
         ),
-        Stage(
+        _stage(
             name="effect_kept",
             measure="kept.measure:EffectKeptMeasurement",
             tables="kept.tables:KEPT_TABLES",
-            corpora=("text",),
             options=(*TEXT_INPUTS, "loss", "labels", "effect_inputs"),
             after=("explanation",),
             needs=("explanation",),
             requested_as="effects",
-            order=9,
-            by_name=True,
             cost=200,
-            refusal=_REFUSAL,
         ),
     ),
     command=Command(

@@ -1,7 +1,5 @@
 """Which heads of a large model are changed: those with the largest estimates, and a sample of the others."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import ClassVar
 
@@ -39,23 +37,6 @@ class GateAccumulator(Accumulator):
         return {part.kind: self.totals[f"{GATE}.{part.kind}"] for part in self.layout}
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A head that may be measured.
-
-    Attributes:
-        layer: its kind, and its position in it.
-        head: from 0.
-        estimate: of its effect.
-        lot: a number of its own, by hash.
-    """
-
-    layer: Layer
-    head: int
-    estimate: float
-    lot: bytes
-
-
 def chosen_heads(estimates: dict[str, NDArray[np.float64]], number: int, *, seed: int) -> Heads:
     """Return the heads with the largest estimates, one of two, and others drawn by hash.
 
@@ -64,23 +45,21 @@ def chosen_heads(estimates: dict[str, NDArray[np.float64]], number: int, *, seed
         number: of heads; all where there are no more.
         seed: of what is drawn.
     """
-    candidates = [
-        Candidate(
-            (kind, layer),
-            head,
-            float(values[layer, head]),
-            blake2b(f"{seed}/{kind}/{layer}/{head}/effects".encode(), digest_size=8).digest(),
-        )
+    estimate_of = {
+        ((kind, layer), head): float(values[layer, head])
         for kind, values in estimates.items()
         for layer, head in np.ndindex(*values.shape)
-    ]
-    candidates.sort(key=lambda each: (-each.estimate, each.lot))
-    largest = number_of_largest(min(number, len(candidates)))
-    others = sorted(candidates[largest:], key=lambda each: each.lot)
-    chosen = [*candidates[:largest], *others[: number - largest]]
-    by_layer: dict[Layer, Sequence[int]] = {}
-    for each in sorted(chosen, key=lambda each: each.head):
-        by_layer[each.layer] = [*by_layer.get(each.layer, ()), each.head]
+    }
+    lot_of = {
+        ((kind, layer), head): blake2b(f"{seed}/{kind}/{layer}/{head}/effects".encode(), digest_size=8).digest()
+        for (kind, layer), head in estimate_of
+    }
+    by_estimate = sorted(estimate_of, key=lambda each: (-estimate_of[each], lot_of[each]))
+    largest = number_of_largest(min(number, len(by_estimate)))
+    others = sorted(by_estimate[largest:], key=lambda each: lot_of[each])
+    by_layer: dict[Layer, list[int]] = {}
+    for layer, head in sorted([*by_estimate[:largest], *others[: number - largest]], key=lambda each: each[1]):
+        by_layer.setdefault(layer, []).append(head)
     return by_layer
 
 

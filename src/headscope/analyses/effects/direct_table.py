@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from math import isnan
-
 import pandas as pd
 
 from headscope.analyses.effects.accumulator import OV_COPYING
+from headscope.analyses.effects.nats import nats_with_ends
 from headscope.analyses.effects.tables import ON_LOGITS
 from headscope.attention.head_id import head_label
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.numbers import DASH, joined, nats
 from headscope.report_kit.tables.cells import cell_of, rows_by_head
 from headscope.report_kit.tables.page_rows import Table
 
@@ -42,27 +40,20 @@ def direct_table(table: pd.DataFrame, kind: Kind) -> Table | None:
     names = measures_on_logits(table)
     if not names:
         return None
+    # Weights are no sample, and have no interval.
+    columns = {name: 1 if name == OV_COPYING else 2 for name in names}
     rows = []
     for head, cells in rows_by_head(table[table["kind"] == kind.name], "measure"):
         row = [head_label(*head)]
         for name in names:
-            cell = cell_of(cells.get((name,), {}), "value")  # a head that was not changed has not all
-            row.append(_text(cell.value))
-            if name != OV_COPYING:  # weights are no sample
-                row.append(joined(cell.ci_low, cell.ci_high, _text, between=" to ", missing=DASH))
+            # A head that was not changed has not all.
+            row += nats_with_ends(cell_of(cells.get((name,), {}), "value"))[: columns[name]]
         rows.append(tuple(row))
     titles = {"logit": "logit lost without it", "direct": "direct effect", OV_COPYING: "copying by weights"}
     return Table(
         summary=f"Table: what each head adds to the logit of the right token{kind.in_brackets}",
-        groups=(("", 1), *((titles.get(name, name), 1 if name == OV_COPYING else 2) for name in names)),
-        header=(
-            "head",
-            *(title for name in names for title in ("value", "95% interval")[: 1 if name == OV_COPYING else 2]),
-        ),
+        groups=(("", 1), *((titles.get(name, name), columns[name]) for name in names)),
+        header=("head", *(title for name in names for title in ("value", "95% interval")[: columns[name]])),
         rows=tuple(rows),
         name=f"table-direct-{kind.name}",
     )
-
-
-def _text(value: float) -> str:
-    return DASH if isnan(value) else nats(value).replace("-", "−")

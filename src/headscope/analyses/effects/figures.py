@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.effects.findings import HeadEffect, added_losses
 from headscope.analyses.effects.forecast import SMALL
-from headscope.analyses.effects.nats_axis import LINEAR, nats_axis
+from headscope.analyses.effects.nats import LINEAR, nats_axis
 from headscope.figures.axes import interval_bars
 from headscope.figures.head_points import draw_points, panel_column, side_by_side
 from headscope.figures.style import LINE, SOFT, house_style

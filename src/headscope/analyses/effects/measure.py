@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from headscope.analyses.effects.accumulator import COMPENSATION, EffectResult, EffectsAccumulator
+from headscope.analyses.effects.accumulator import COMPENSATION, LOSS, SCORE, EffectResult, EffectsAccumulator
 from headscope.analyses.effects.chosen_heads import GateAccumulator, chosen_heads
 from headscope.analyses.effects.effects_text import FITS, EffectsText
 from headscope.analyses.effects.estimates.judge import estimates_table
 from headscope.analyses.effects.forecast import documents_needed
-from headscope.analyses.effects.tables import EFFECTS, NAMES, TOTAL
+from headscope.analyses.effects.tables import EFFECTS, NAMES
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.interventions.intervention import Heads
@@ -39,6 +38,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
     def __init__(self, run: ModelRun, **more: Any) -> None:
         super().__init__(run, **more)
         options = run.options
+        self.score = None if options.score is None else name_of_score(options.score)
         self.text = EffectsText(
             run,
             self.watch,
@@ -53,18 +53,13 @@ class EffectsMeasurement(Measurement[ModelRun]):
             run, self.watch, fits=tuple, scopes=(), first_order=True, most=options.effect_inputs, what="estimates"
         )
         self._gates = GateAccumulator()
+        self._heads = sum(part.layers * part.heads for part in run.layout)
 
     def check(self) -> None:
         """Refuse a loss for another kind of model, and a score named as another measure."""
         loss_of(self.run)
         if self.run.options.score is not None:
             check_score(self.run.options.score, taken=NAMES)
-
-    @property
-    def score(self) -> str | None:
-        """The name of the user's score; None where there is none."""
-        score = self.run.options.score
-        return None if score is None else name_of_score(score)
 
     def scans(self) -> Iterator[Scan]:
         """Yield the scan of some of the text; where not all heads are measured, one that estimates them comes first."""
@@ -77,8 +72,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
     def _number(self) -> int | None:
         """How many heads are measured; None where all are."""
         number = self.run.options.effect_heads
-        heads = sum(part.layers * part.heads for part in self.run.layout)
-        return None if number is None or number >= heads else number
+        return None if number is None or number >= self._heads else number
 
     def _chosen(self) -> Heads | None:
         if self._number is None:
@@ -115,7 +109,7 @@ class EffectsMeasurement(Measurement[ModelRun]):
             **self.text.facts(),
             "nothing_to_predict": self.text.counts.nothing,
             "score": self.score,
-            "heads": sum(part.layers * part.heads for part in self.run.layout),
+            "heads": self._heads,
             "no_gradient": self.text.no_gradient,
             "no_direct": self.text.logit_path.no_direct,
             "no_ov": self.text.logit_path.no_ov,
@@ -134,51 +128,24 @@ def effects_table(results: Sequence[EffectResult], intervention: str, *, score: 
         intervention: what was done to the heads.
         score: the name of the user's score, where there is one.
     """
-    q_values = _q_values(results)
     tables = []
-    for result, (q, *q_score) in zip(results, q_values, strict=True):
-        total = dict(zip(TOTAL, (result.added_loss, result.divergence), strict=True))
-        tested = {TOTAL[0]: q}
-        if score is not None and result.score is not None:
-            total[score] = result.score
-            tested[score] = q_score[0]
-        intervals = total | dict(result.estimates) | dict(result.direct)
+    for result in results:
+        intervals = {score if name == SCORE else name: each for name, each in result.intervals.items()}
         if intervention != "zero":
             # A head's whole direct effect is of all that it writes.
             intervals.pop(COMPENSATION, None)
-        each = intervals.values()
-        untested = np.full(q.shape, np.nan)
+        tested = {score if name == SCORE else name: p for name, p in result.p.items()}
+        untested = np.full(tested[LOSS].shape, np.nan)
         columns = {
-            "value": np.stack([interval.value for interval in each], -1),
-            "ci_low": np.stack([interval.low for interval in each], -1),
-            "ci_high": np.stack([interval.high for interval in each], -1),
+            "value": np.stack([interval.value for interval in intervals.values()], -1),
+            "ci_low": np.stack([interval.low for interval in intervals.values()], -1),
+            "ci_high": np.stack([interval.high for interval in intervals.values()], -1),
             "q_value": np.stack([tested.get(name, untested) for name in intervals], -1),
         }
-        tables.append(
-            head_table(
-                columns,
-                {"measure": tuple(intervals)},
-                kind=result.kind,
-                intervention=intervention,
-                n_inputs=result.n_inputs,
-            )
-        )
+        rows = head_table(columns, {"measure": tuple(intervals)})
+        tables.append(rows.assign(kind=result.kind, intervention=intervention, n_inputs=result.n_inputs))
     table = pd.concat(tables, ignore_index=True)[EFFECTS.names]
+    # Until here it is the p of each test; others have none.
+    table["q_value"] = table.groupby("measure")["q_value"].transform(lambda p: false_discovery(p.to_numpy()))
     # Heads that were not changed have estimates alone.
     return table[table["value"].notna()].reset_index(drop=True)
-
-
-def _q_values(results: Sequence[EffectResult]) -> list[list[NDArray[np.float64]]]:
-    """Return false discovery rates of each result's tests, each over all heads of the model."""
-    sizes = [result.p[0].shape for result in results]
-    by_test = [
-        _like(false_discovery(np.concatenate([p.reshape(-1) for p in of_test])), sizes)
-        for of_test in zip(*(result.p for result in results), strict=True)
-    ]
-    return [list(of_result) for of_result in zip(*by_test, strict=True)]
-
-
-def _like(values: NDArray[np.float64], shapes: Sequence[tuple[int, ...]]) -> list[NDArray[np.float64]]:
-    """Cut values into arrays of these shapes."""
-    ends = np.cumsum([int(np.prod(shape)) for shape in shapes])[:-1]
-    return [part.reshape(shape) for part, shape in zip(np.split(values, ends), shapes, strict=True)]

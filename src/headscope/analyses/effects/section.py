@@ -12,12 +12,13 @@ from headscope.analyses.effects.figures import draw_effects
 from headscope.analyses.effects.findings import ASIDE, TOPIC
 from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.loss_line import loss_line
+from headscope.analyses.effects.nats import nats_with_ends
 from headscope.analyses.effects.tables import NAMES
 from headscope.attention.head_id import head_label
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import kind_link, linked
-from headscope.report_kit.numbers import DASH, joined, nats, q_words
+from headscope.report_kit.numbers import q_words
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Figure, Section, section
 from headscope.report_kit.tables.cells import cell_of, number, rows_by_head
@@ -79,28 +80,19 @@ def head_table(table: pd.DataFrame, kind: Kind) -> Table:
     for head, cells in rows_by_head(table[table["kind"] == kind.name], "measure"):
         if ("loss",) not in cells:
             continue  # it was not changed
-        loss, divergence = (cell_of(cells[name,], "value") for name in ("loss", "kl"))
         rows.append(
             (
                 head_label(*head),
-                nats_cell(loss.value),
-                joined(loss.ci_low, loss.ci_high, nats_cell, between=" to ", missing=DASH),
-                q_words(number(cells["loss",]["q_value"])),
-                nats_cell(divergence.value),
-                joined(divergence.ci_low, divergence.ci_high, nats_cell, between=" to ", missing=DASH),
-                *(each for name in scores for each in _score_cells(cells[name,])),
+                *_tested(cells["loss",]),
+                *nats_with_ends(cell_of(cells["kl",], "value")),
+                *(each for name in scores for each in _tested(cells[name,])),
             )
         )
     return Table(
         summary=f"Table: what each head is worth to the loss, in nats{kind.in_brackets}",
         groups=(("", 1), ("added loss", 3), ("KL(p || p changed)", 2), *((f"change of {name}", 3) for name in scores)),
         header=(
-            "head",
-            "nats",
-            "95% interval",
-            "q",
-            "nats",
-            "95% interval",
+            *("head", "nats", "95% interval", "q", "nats", "95% interval"),
             *("value", "95% interval", "q") * len(scores),
         ),
         rows=tuple(rows),
@@ -108,12 +100,6 @@ def head_table(table: pd.DataFrame, kind: Kind) -> Table:
     )
 
 
-def _score_cells(row: dict[str, Any]) -> tuple[str, str, str]:
-    cell = cell_of(row, "value")
-    ends = joined(cell.ci_low, cell.ci_high, nats_cell, between=" to ", missing=DASH)
-    return nats_cell(cell.value), ends, q_words(number(row["q_value"]))
-
-
-def nats_cell(value: float) -> str:
-    """Return a number of nats as the page's tables print it."""
-    return nats(value).replace("-", "−")
+def _tested(row: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the value of a row, its interval and the q of its test."""
+    return *nats_with_ends(cell_of(row, "value")), q_words(number(row["q_value"]))

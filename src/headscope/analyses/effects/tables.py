@@ -1,6 +1,6 @@
 """The table of effects."""
 
-from headscope.analyses.effects.accumulator import ATTRIBUTION, COMPENSATION, GATE, LOGIT, OV_COPYING
+from headscope.analyses.effects.accumulator import ATTRIBUTION, COMPENSATION, DIVERGENCE, GATE, LOGIT, LOSS, OV_COPYING
 from headscope.attention.interventions.direct_effect import DIRECT
 from headscope.declarations.head_measures import MeasureLabel
 from headscope.encoding.choices import INTERVENTIONS
@@ -9,13 +9,11 @@ from headscope.statistics.tables.table_schema import TableSchema
 
 _UNIT = "nats, units of a logit, a ratio, or that of a user's score"
 _NO_ENDS = f"{FEW}, or of weights alone"
-TOTAL = ("loss", "kl")
-"""How much the predictions change without a head."""
 ESTIMATES = (ATTRIBUTION, GATE)
 """First-order estimates of the added loss, of models that give a gradient."""
 ON_LOGITS = (LOGIT, DIRECT[0], COMPENSATION, DIRECT[1], OV_COPYING)
 """Of decoders whose logits are made of the stream by a norm and a matrix."""
-NAMES = (*TOTAL, *ESTIMATES, *ON_LOGITS)
+NAMES = (LOSS, DIVERGENCE, *ESTIMATES, *ON_LOGITS)
 """All measures but that of a user's score, which has the name of its function."""
 
 EFFECTS = TableSchema(
@@ -46,8 +44,8 @@ EFFECTS = TableSchema(
 )
 
 HEAD_LABELS = {
-    ("loss",): MeasureLabel(label="effect on the loss", unit="nats"),
-    ("kl",): MeasureLabel(label="effect on predictions, KL", unit="nats"),
+    (LOSS,): MeasureLabel(label="effect on the loss", unit="nats"),
+    (DIVERGENCE,): MeasureLabel(label="effect on predictions, KL", unit="nats"),
     (ATTRIBUTION,): MeasureLabel(label="attribution, the effect to first order", unit="nats"),
     (GATE,): MeasureLabel(label="gate estimate on the same inputs", unit="nats"),
     (LOGIT,): MeasureLabel(label="effect on the logit", unit="units of a logit"),

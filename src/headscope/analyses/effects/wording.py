@@ -8,42 +8,34 @@ class Wording:
     """How sentences speak of an intervention.
 
     Attributes:
+        how: what is done to each head, in a sentence.
         before, after: stand around the name of a head that is changed.
         several: the same of several heads.
-        how: what is done to each head, in a sentence.
         card: what is done to one, on its card.
     """
 
-    before: str
-    after: str
-    several: str
     how: str
+    before: str = "without "
+    after: str = ""
+    several: str = "without"
     card: str = "without it"
 
 
 WORDINGS = {
-    "mean": Wording(
-        "without ",
-        "",
-        "without",
-        "Each head in turn wrote its mean over tokens of the same class, taken on other documents.",
-    ),
-    "zero": Wording("without ", "", "without", "Each head in turn wrote nothing."),
-    "resample": Wording(
-        "without ", "", "without", "Each head in turn wrote what it writes at a token of another document."
-    ),
+    "mean": Wording("Each head in turn wrote its mean over tokens of the same class, taken on other documents."),
+    "zero": Wording("Each head in turn wrote nothing."),
+    "resample": Wording("Each head in turn wrote what it writes at a token of another document."),
     "uniform": Wording(
-        "with uniform attention in ",
-        "",
-        "with uniform attention in",
         "Each head in turn attended to all tokens alike.",
-        "with uniform attention",
+        before="with uniform attention in ",
+        several="with uniform attention in",
+        card="with uniform attention",
     ),
     "sink": Wording(
-        "with all attention of ",
-        " on a sink",
-        "with all attention on a sink in",
         "Each head in turn attended to a sink token alone.",
-        "with all its attention on a sink",
+        before="with all attention of ",
+        after=" on a sink",
+        several="with all attention on a sink in",
+        card="with all its attention on a sink",
     ),
 }

@@ -107,8 +107,8 @@ class RowSampleAccumulator(Accumulator):
             admitted.setdefault(row[1:3], []).append(row)
         for item, name in enumerate(names):
             if name in admitted:
-                of_rows = _tokens(queries, item)
-                of_keys = of_rows if tile.square else _tokens(keys, item)
+                of_rows = tokens_of(queries, item)
+                of_keys = of_rows if tile.square else tokens_of(keys, item)
                 kept.segments[name] = KeptSegment(of_rows, of_keys, kept_fields(self._fields[name]))
         return [admitted.get(name, []) for name in names]
 
@@ -166,6 +166,7 @@ def _by_segment(kept: KeptRows) -> Sequence[SampledRows]:
     return result
 
 
-def _tokens(info: SegmentInfo, item: int) -> Tokens:
+def tokens_of(info: SegmentInfo, item: int) -> Tokens:
+    """Return the tokens of an input of a batch, without its padding."""
     valid = info.valid[item]
     return Tokens(**{name: getattr(info, name)[item][valid].cpu().numpy() for name in ("ids", "classes", "word_ids")})

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from headscope.report_kit.kinds import Kind
@@ -39,7 +38,6 @@ class Agreement:
         first, second: the measures, in words.
         rho: Spearman's rank correlation over heads.
         ci_low, ci_high: ends of its interval over heads.
-        n_heads: how many have both.
     """
 
     first: str
@@ -47,32 +45,11 @@ class Agreement:
     rho: float
     ci_low: float
     ci_high: float
-    n_heads: int
 
     @property
     def has_interval(self) -> bool:
         """Whether there are heads enough for an interval."""
         return bool(np.isfinite(self.ci_low))
-
-
-@dataclass(frozen=True)
-class RankedApart:
-    """A head that measures rank differently.
-
-    Attributes:
-        layer, head: from 1.
-        high, low: the measures that rank it highest and lowest, in words.
-        high_rank, low_rank: its places there, from 1.
-        n_heads: how many are ranked.
-    """
-
-    layer: int
-    head: int
-    high: str
-    low: str
-    high_rank: int
-    low_rank: int
-    n_heads: int
 
 
 def measured_heads(run: Study, kind: Kind) -> pd.DataFrame:
@@ -107,48 +84,22 @@ def agreements(heads: pd.DataFrame) -> list[Agreement]:
         heads: from `measured_heads`.
     """
     pairs = [
-        Agreement(first, second, *rank_correlation(heads[first], heads[second]), len(heads))
+        Agreement(first, second, *rank_correlation(heads[first], heads[second]))
         for first, second in combinations(heads.columns, 2)
     ]
     return sorted((pair for pair in pairs if np.isfinite(pair.rho)), key=lambda pair: -pair.rho)
 
 
-def ranked_apart(heads: pd.DataFrame, *, most: int = 3) -> list[RankedApart]:
-    """Return the heads on whose ranks measures disagree the most.
+def ranked_apart(heads: pd.DataFrame, *, most: int = 3) -> pd.DataFrame:
+    """Return the ranks of the heads on which measures disagree the most, 1 for the largest; equal ones share the first.
 
     Args:
-        heads: from `measured_heads`.
+        heads: from `measured_heads`; the ranks have its index and columns.
         most: how many at most.
     """
     if heads.empty:
-        return []
-    places = ranks_of(heads)
-    gaps = places.max(1) - places.min(1)
-    order = [index for index in np.argsort(-gaps, kind="stable") if gaps[index] > _APART * len(heads)]
-    names: Sequence[str] = list(heads.columns)
-    named = []
-    for index in order[:most]:
-        high, low = int(places[index].argmin()), int(places[index].argmax())
-        layer, head = heads.index[index]
-        named.append(
-            RankedApart(
-                layer=int(layer),
-                head=int(head),
-                high=names[high],
-                low=names[low],
-                high_rank=int(places[index, high]),
-                low_rank=int(places[index, low]),
-                n_heads=len(heads),
-            )
-        )
-    return named
-
-
-def ranks_of(heads: pd.DataFrame) -> NDArray[np.int64]:
-    """Return the rank of each head by each measure, 1 for the largest, `[head, measure]`; equal ones share the first.
-
-    Args:
-        heads: from `measured_heads`.
-    """
-    ranks: NDArray[np.int64] = rankdata(-heads.to_numpy(), method="min", axis=0).astype(np.int64)
-    return ranks
+        return heads
+    ranks = pd.DataFrame(rankdata(-heads.to_numpy(), method="min", axis=0), heads.index, heads.columns).astype("int64")
+    gaps = ranks.max(axis=1) - ranks.min(axis=1)
+    order = gaps[gaps > _APART * len(heads)].sort_values(ascending=False, kind="stable").index
+    return ranks.loc[order[:most]]

@@ -55,14 +55,13 @@ def _nearest(kind: Kind, pairs: list[Agreement]) -> list[Sentence]:
 
 
 def _apart(kind: Kind, heads: pd.DataFrame) -> list[Sentence]:
-    return [
-        sentence(
-            TOPIC,
-            kind.head(each.layer, each.head),
-            f" is number {each.high_rank} of {each.n_heads:,} by {each.high} and number {each.low_rank} by {each.low}.",
-        )
-        for each in ranked_apart(heads)
-    ]
+    findings = []
+    apart = ranked_apart(heads)
+    for (layer, head), (_, ranks) in zip(apart.index, apart.iterrows(), strict=True):
+        high, low = str(ranks.idxmin()), str(ranks.idxmax())
+        places = f" is number {ranks[high]} of {len(heads):,} by {high} and number {ranks[low]} by {low}."
+        findings.append(sentence(TOPIC, kind.head(layer, head), places))
+    return findings
 
 
 def compared_section(about: Context) -> list[Section]:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from headscope.analyses.effects.accumulator import GATE
 from headscope.analyses.effects.estimates.judge import Judged, judged_of
-from headscope.analyses.effects.nats_axis import LINEAR, nats_axis
+from headscope.analyses.effects.nats import LINEAR, nats_axis
 from headscope.figures.head_points import draw_points
 from headscope.figures.style import LINE, house_style, new_figure
 from headscope.report_kit.report_parts import Context, Drawing

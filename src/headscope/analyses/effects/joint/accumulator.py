@@ -1,7 +1,6 @@
 """Sums of the loss that is added when several heads go at once, by document."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,19 +13,6 @@ from headscope.statistics.sums.accumulator import Accumulator
 from headscope.statistics.sums.kept import Declared, counted, summed
 
 _LOSS = MEASURES.index("loss")
-
-
-@dataclass(frozen=True)
-class SetLosses:
-    """The loss that is added without each of some sets of heads.
-
-    Attributes:
-        added: sums of each document (or group of documents), nats, `[document, set]`.
-        n_inputs: of each document, `[document]`.
-    """
-
-    added: NDArray[np.float64]
-    n_inputs: NDArray[Any]
 
 
 class JointAccumulator(Accumulator):
@@ -55,7 +41,7 @@ class JointAccumulator(Accumulator):
             assert tile.effects.sets is not None
             self.add(tile, sets=tile.effects.sets[:, :, 0, _LOSS], n_inputs=1)
 
-    def compute(self) -> SetLosses:
-        """Return the sums."""
+    def compute(self) -> tuple[NDArray[np.float64], NDArray[Any]]:
+        """Return the sums of each document (or group), nats, `[document, set]`, and its inputs, `[document]`."""
         sums = self.sums.stacked()
-        return SetLosses(added=sums["sets"], n_inputs=sums["n_inputs"][:, 0])
+        return sums["sets"], sums["n_inputs"][:, 0]

@@ -1,6 +1,5 @@
 """How far the effects of single heads add up to what is lost when many go at once."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,6 +7,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import KFold
 
+from headscope.analyses.effects.joint.tables import JOINT, R2_LINEAR, R2_TOTAL, TOTAL
 from headscope.statistics.inference.confidence import Interval, ratio_interval, resampling_weights
 
 Floats = NDArray[np.float64]
@@ -16,27 +16,13 @@ FOLDS = 8
 _PENALTIES = np.logspace(-3, 4, 15)
 
 
-@dataclass(frozen=True)
-class Additivity:
-    """What random sets of heads cost, and what sums of numbers, one a head, tell of it.
-
-    Attributes:
-        joint: loss that a set adds, the mean over sets, nats; its interval is over documents.
-        total: the sum of the effects of a set's heads, the mean over sets, nats; its interval is over documents.
-        r2_total: the share of the differences between sets that this sum tells; its interval is over sets.
-        r2_linear: the same of the linear model that tells most, of sets that it was not fitted to.
-    """
-
-    joint: Interval
-    total: Interval
-    r2_total: Interval
-    r2_linear: Interval
-
-
 def additivity_of(
     losses: Floats, effects: Floats, counts: NDArray[Any], sets: NDArray[np.int64], *, seed: int = 0
-) -> Additivity:
-    """Compare what sets of heads cost with sums over their heads, on the same documents.
+) -> dict[str, Interval]:
+    """Compare what sets of heads cost with sums over their heads, on the same documents: each of `joint.tables.SUMS`.
+
+    What sets cost, and the sum of the effects of their heads, are means over sets, in nats, with intervals over
+    documents; shares of the differences between sets have intervals over sets.
 
     Args:
         losses: sums of the loss that each set adds in each document, nats, `[document, set]`.
@@ -50,12 +36,12 @@ def additivity_of(
     joint, single = losses.sum(0) / counts.sum(), effects.sum(0) / counts.sum()
     total = removed @ single
     linear = linear_prediction(removed, joint, removed @ np.nan_to_num(single), seed=seed)
-    return Additivity(
-        joint=ratio_interval(losses.mean(1), counts, scale="real"),
-        total=ratio_interval((effects @ removed.T).mean(1), counts, scale="real"),
-        r2_total=r2_interval(joint, total, seed=seed),
-        r2_linear=r2_interval(joint, linear, seed=seed),
-    )
+    return {
+        JOINT: ratio_interval(losses.mean(1), counts, scale="real"),
+        TOTAL: ratio_interval((effects @ removed.T).mean(1), counts, scale="real"),
+        R2_TOTAL: r2_interval(joint, total, seed=seed),
+        R2_LINEAR: r2_interval(joint, linear, seed=seed),
+    }
 
 
 def linear_prediction(removed: Floats, joint: Floats, total: Floats, *, seed: int) -> Floats:

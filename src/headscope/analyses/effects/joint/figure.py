@@ -13,7 +13,7 @@ from matplotlib.ticker import FixedLocator
 
 from headscope.analyses.effects.joint.rows import Curve, curves_in, random_band
 from headscope.analyses.effects.joint.tables import RANDOM
-from headscope.analyses.effects.nats_axis import nats_axis
+from headscope.analyses.effects.nats import nats_axis
 from headscope.figures.paper import narrow
 from headscope.figures.style import INK, LINE, SOFT, house_style, new_figure
 from headscope.report_kit.report_parts import Context, Drawing

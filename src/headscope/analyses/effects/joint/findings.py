@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from headscope.analyses.effects.joint.rows import Curve, curves_in, sums_in
+from headscope.analyses.effects.joint.rows import Curve, curves_in
 from headscope.analyses.effects.joint.tables import EFFECT, JOINT, R2_LINEAR, R2_TOTAL, RANDOM, TOTAL
 from headscope.report_kit.linked_sentences import Sentence, sentence
 from headscope.report_kit.numbers import nats, percent, span
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import Cell
+from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.report_kit.words import count, join
 
 TOPIC = "joint_effects"
@@ -41,7 +41,11 @@ def table_sentences(tables: Mapping[str, pd.DataFrame]) -> list[Sentence]:
     return [
         *_going(next(curve for curve in every if curve.order == EFFECT)),
         *_orders([curve for curve in every if curve.order != RANDOM]),
-        *_adding(sums_in(sums), n_sets=int(sums["n_sets"].iloc[0]), size=int(sums["n_removed"].iloc[0])),
+        *_adding(
+            {row["measure"]: cell_of(row, "value") for row in records(sums)},
+            n_sets=int(sums["n_sets"].iloc[0]),
+            size=int(sums["n_removed"].iloc[0]),
+        ),
     ]
 
 

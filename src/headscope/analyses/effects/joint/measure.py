@@ -1,6 +1,6 @@
 """The stage of heads removed together: the first of several orders, more and more, and random sets."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,19 +11,11 @@ from numpy.typing import NDArray
 from headscope.analyses.effects.accumulator import EffectsAccumulator
 from headscope.analyses.effects.effects_text import FITS, EffectsText
 from headscope.analyses.effects.joint.accumulator import JointAccumulator
-from headscope.analyses.effects.joint.additivity import Additivity, additivity_of
+from headscope.analyses.effects.joint.additivity import additivity_of
 from headscope.analyses.effects.joint.curves import Curves, curves_of
 from headscope.analyses.effects.joint.orders import Halves, orders_of
 from headscope.analyses.effects.joint.removal_plan import DRAWS, SETS, RemovalPlan
-from headscope.analyses.effects.joint.tables import (
-    AREA,
-    JOINT_AREAS,
-    JOINT_CURVES,
-    JOINT_SUMS,
-    LESS_RANDOM,
-    RANDOM,
-    SUMS,
-)
+from headscope.analyses.effects.joint.tables import AREA, JOINT_AREAS, JOINT_CURVES, JOINT_SUMS, LESS_RANDOM, RANDOM
 from headscope.analyses.measurement import Measurement
 from headscope.analyses.stage_result import StageResult, notes_on
 from headscope.attention.interventions.block_plan import Layer
@@ -33,7 +25,7 @@ from headscope.encoding.segment import Segment
 from headscope.prepare.loss_model import loss_of
 from headscope.prepare.model_run import ModelRun
 from headscope.scans.scan_declaration import Scan, ScanSums
-from headscope.statistics.inference.confidence import ends_of, too_few
+from headscope.statistics.inference.confidence import Interval, ends_of, too_few
 from headscope.statistics.sums.groups import group_of
 
 _HALVES = (0, 1)
@@ -87,12 +79,12 @@ class JointEffectsMeasurement(Measurement[ModelRun]):
     def compute(self, sums: ScanSums) -> StageResult:
         """Return the tables."""
         losses = [sums.of(JointAccumulator, scan).compute() for scan in sums]
-        counts = np.concatenate([each.n_inputs for each in losses]) if losses else np.zeros(0)
+        counts = np.concatenate([inputs for _, inputs in losses]) if losses else np.zeros(0)
         if not counts.sum():
             tables = {schema.name: schema.frame(()) for schema in (JOINT_CURVES, JOINT_AREAS, JOINT_SUMS)}
             few = "there are not two documents with something to predict"
             return StageResult(name="joint_effects", tables=tables, notes=notes_on(_LABEL, few))
-        added = np.concatenate([each.added for each in losses])
+        added = np.concatenate([added for added, _ in losses])
         plan = self.plans[0]
         numbers = np.array([0, *plan.numbers])
         curves = curves_of(_points(added[:, :-SETS], plan), counts, numbers, draws=DRAWS)
@@ -186,37 +178,29 @@ def curve_tables(curves: Curves, names: Sequence[str], *, n_inputs: int) -> dict
         *({"order": RANDOM, "draw": draw + 1} for draw in range(draws)),
         {"order": RANDOM, "draw": None},
     ]
-    points, areas = [], []
-    for index, order in enumerate(orders):
-        row = {**order, "n_inputs": n_inputs}
-        points += [
-            {**row, "n_removed": int(number), **ends_of(curves.added, (index, at))}
-            for at, number in enumerate(curves.numbers)
-        ]
-        areas += [
-            {**row, "measure": measure, **ends_of(interval, index)}
-            for measure, interval in ((AREA, curves.area), (LESS_RANDOM, curves.less_random))
-        ]
+    points = [
+        {**order, "n_removed": int(number), **ends_of(curves.added, (index, at)), "n_inputs": n_inputs}
+        for index, order in enumerate(orders)
+        for at, number in enumerate(curves.numbers)
+    ]
+    areas = [
+        {**order, "measure": measure, **ends_of(interval, index), "n_inputs": n_inputs}
+        for index, order in enumerate(orders)
+        for measure, interval in ((AREA, curves.area), (LESS_RANDOM, curves.less_random))
+    ]
     return {"joint_curves": JOINT_CURVES.frame(points), "joint_areas": JOINT_AREAS.frame(areas)}
 
 
-def sums_table(additivity: Additivity, plan: RemovalPlan, *, n_inputs: int) -> pd.DataFrame:
+def sums_table(additivity: Mapping[str, Interval], plan: RemovalPlan, *, n_inputs: int) -> pd.DataFrame:
     """Return how far effects add up as `joint_sums.parquet`.
 
     Args:
-        additivity: what sets cost, and what is told of it.
+        additivity: what sets cost, and what is told of it, by measure.
         plan: of the sets.
         n_inputs: on how many they were measured.
     """
-    sets, size = plan.sets.shape
-    rows = [
-        {
-            "measure": name,
-            **ends_of(getattr(additivity, name), ()),
-            "n_removed": size,
-            "n_sets": sets,
-            "n_inputs": n_inputs,
-        }
-        for name in SUMS
-    ]
-    return JOINT_SUMS.frame(rows)
+    n_sets, size = plan.sets.shape
+    about = {"n_removed": size, "n_sets": n_sets, "n_inputs": n_inputs}
+    return JOINT_SUMS.frame(
+        {"measure": name, **ends_of(interval, ()), **about} for name, interval in additivity.items()
+    )

@@ -8,10 +8,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.effects.accumulator import EffectsAccumulator
+from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE, LOSS, EffectsAccumulator
 from headscope.analyses.effects.joint.removal_plan import Integers, order_of
 from headscope.analyses.effects.joint.tables import EFFECT
-from headscope.analyses.effects.tables import ESTIMATES
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.interventions.block_plan import Layer
 from headscope.study.head_columns import head_columns
@@ -70,14 +69,14 @@ def orders_of(
         halves: of the documents.
         half: for whose documents.
     """
-
     effects = EffectsAccumulator.from_state(earlier["effects"].state)
     effects.sums = effects.sums.subset(partial(halves.orders, half=half))
     kinds = effects.compute()
-    values = {EFFECT: np.concatenate([each.added_loss.value.reshape(-1) for each in kinds])}
-    for name in ESTIMATES:
-        if all(name in each.estimates for each in kinds):
-            values[name] = np.concatenate([each.estimates[name].value.reshape(-1) for each in kinds])
+    values = {
+        order: np.concatenate([each.intervals[measure].value.reshape(-1) for each in kinds])
+        for order, measure in {EFFECT: LOSS, ATTRIBUTION: ATTRIBUTION, GATE: GATE}.items()
+        if all(measure in each.intervals for each in kinds)
+    }
     values |= _of_text(earlier, heads)
     return {name: order_of(each) for name, each in values.items()}
 

@@ -69,12 +69,3 @@ def random_band(curves: pd.DataFrame) -> pd.DataFrame:
     """
     drawn = curves[curves["draw"].notna()]
     return drawn.groupby("n_removed")["value"].agg(["min", "max"])
-
-
-def sums_in(table: pd.DataFrame) -> dict[str, Cell]:
-    """Return what sets of heads cost and what sums tell of it, by measure.
-
-    Args:
-        table: `tables/joint_sums.parquet`.
-    """
-    return {str(row["measure"]): cell_of(row, "value") for row in records(table)}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from headscope.analyses.effects.joint.figure import draw_joint
 from headscope.analyses.effects.joint.findings import TOPIC
 from headscope.analyses.effects.joint.rows import Curve, curves_in
 from headscope.analyses.effects.loss_line import loss_line
+from headscope.analyses.effects.nats import nats_cell
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.links import file_link, linked
-from headscope.report_kit.numbers import DASH, HYPHEN, joined, nats
+from headscope.report_kit.numbers import DASH, ends
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Figure, Section, section
 from headscope.report_kit.tables.page_rows import Table
@@ -40,14 +43,13 @@ def joint_section(about: Context) -> list[Section]:
     if curves is None or areas is None or not len(curves):
         return []
     label = "The loss that is added as more heads are removed, in several orders; the table below has the numbers."
-    file = file_link(about, FIGURE.name, "This figure") if about.links else None
     blocks: list[Html | None] = [
         *linked(about.findings_on(TOPIC)),
         captioned(
             el("div", placed(about, FIGURE, label), class_="panels"),
             caption(CAPTION),
             caption(loss_line(about.run.manifest, "joint_effects")),
-            file,
+            file_link(about, FIGURE.name, "This figure"),
         ),
         curve_table(curves_in(curves, areas)).html(),
     ]
@@ -73,15 +75,11 @@ def curve_cells(curve: Curve, *, missing: str = DASH) -> tuple[str, ...]:
         curve: of the order.
         missing: stands for a missing number; `HYPHEN` for a terminal.
     """
-
-    def write(value: float) -> str:
-        text = nats(value)
-        return text if missing == HYPHEN else text.replace("-", "−")
-
+    write = partial(nats_cell, missing=missing)
     less = curve.less_random
     return (
         *(write(cell.value) for number, cell in curve.points.items() if number),
         write(curve.area.value),
         write(less.value),
-        joined(less.ci_low, less.ci_high, write, between=" to ", missing=missing),
+        ends(less, write, between=" to ", missing=missing),
     )

@@ -1,7 +1,7 @@
 """The tables of heads removed together."""
 
 from headscope.analyses.effects.tables import ESTIMATES
-from headscope.statistics.tables.columns import FEW, POSITIVE, count, ends, number, text
+from headscope.statistics.tables.columns import FEW, FROM_ONE, POSITIVE, count, ends, estimate, number, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 EFFECT, RANDOM = "effect", "random"
@@ -24,7 +24,7 @@ _ORDER = (
         "which random order, from 1",
         "Int64",
         missing="an order that is not random, or the mean of all random ones",
-        bounds=(1.0, float("inf")),
+        bounds=FROM_ONE,
     ),
 )
 JOINT_CURVES = TableSchema(
@@ -33,8 +33,7 @@ JOINT_CURVES = TableSchema(
     columns=(
         *_ORDER,
         Column("n_removed", "how many heads are changed", "int64", unit="heads", bounds=POSITIVE),
-        number("value", "loss added, the mean over an input's targets, then over inputs", unit="nats"),
-        *ends("value", unit="nats", missing=FEW),
+        *estimate("value", "loss added, the mean over an input's targets, then over inputs", unit="nats"),
         count("n_inputs", "inputs"),
     ),
     key=("order", "draw", "n_removed"),
@@ -49,8 +48,7 @@ JOINT_AREAS = TableSchema(
             f"`{AREA}`; `{LESS_RANDOM}`: the area less that of the mean of the random orders",
             choices=(AREA, LESS_RANDOM),
         ),
-        number("value", "the area, or the difference of areas", unit="nats"),
-        *ends("value", unit="nats", missing=FEW),
+        *estimate("value", "the area, or the difference of areas", unit="nats"),
         count("n_inputs", "inputs"),
     ),
     key=("order", "draw", "measure"),

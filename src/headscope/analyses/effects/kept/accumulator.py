@@ -42,14 +42,12 @@ class KeptResult:
         heads: of single heads, `[layer, head]`.
         layers: of all heads of a layer at once, `[layer]`.
         n_inputs: number of inputs.
-        n_documents: number of documents, or of groups of them.
     """
 
     kind: str
     heads: KeptEffect
     layers: KeptEffect
     n_inputs: int
-    n_documents: int
 
 
 class KeptAccumulator(Accumulator):
@@ -100,7 +98,6 @@ class KeptAccumulator(Accumulator):
                     heads=kept_effect(stacked[f"heads.{part.kind}"], counts[..., None, None]),
                     layers=kept_effect(stacked[f"layers.{part.kind}"], counts[..., None]),
                     n_inputs=int(counts[:, 0].sum()),
-                    n_documents=int((counts[:, 0] > 0).sum()),
                 )
             )
         first = self.layout[0].kind

@@ -13,6 +13,7 @@ from headscope.analyses.explanation.annotation import annotation_of, kept_fields
 from headscope.analyses.explanation.design import Floats, Integers
 from headscope.analyses.explanation.predicted import PairFeatures, Predictor
 from headscope.analyses.explanation.row_context import RowContext, Tokens
+from headscope.analyses.explanation.row_sample import tokens_of
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts
 from headscope.attention.interventions.changed_pass import LayerRows
 from headscope.attention.interventions.intervention import WeightIntervention
@@ -25,38 +26,25 @@ _CELLS = 1 << 20
 """Pairs of a row and a key whose features are computed together."""
 
 
-@dataclass(frozen=True, eq=False)
 class RowPredictor:
-    """What predicts some rows of every input.
+    """What predicts some rows of every input, with the frequencies of tokens that the predictor was fitted with.
 
-    Attributes:
+    Args:
         predictor: of a kind of attention.
-        vocabulary: what is known of tokens without a text, with the frequencies that the predictor was fitted with.
+        vocabulary: what is known of tokens without a text.
         picks: which rows it predicts, `[row]`; None for all.
     """
 
-    predictor: Predictor
-    vocabulary: VocabularyFacts
-    picks: Callable[[Tokens], NDArray[np.bool_]] | None = None
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         predictor: Predictor,
         vocabulary: VocabularyFacts,
         picks: Callable[[Tokens], NDArray[np.bool_]] | None = None,
-    ) -> "RowPredictor":
-        """Take the frequencies of tokens from what was fitted.
-
-        Args:
-            predictor: of a kind of attention.
-            vocabulary: what is known of tokens without a text.
-            picks: which rows it predicts; None for all.
-        """
+    ) -> None:
         ids = predictor.fitted.counted_ids
         counts = np.zeros(int(ids.max(initial=-1)) + 1, dtype=np.int64)
         counts[ids] = predictor.fitted.counts
-        return cls(predictor, vocabulary.with_counts(counts), picks)
+        self.predictor, self.vocabulary, self.picks = predictor, vocabulary.with_counts(counts), picks
 
     def rows(self, tokens: Tokens) -> Integers:
         """Return which rows of an input it predicts."""
@@ -142,8 +130,8 @@ class ExplainedAttention:
 
     def _read(self, item: int, rows: LayerRows, visible: NDArray[np.bool_]) -> Iterator[_Block]:
         kind, _ = rows.layer
-        queries = _tokens(rows.queries, item)
-        keys = _tokens(rows.keys, item) if kind == "cross" else queries
+        queries = tokens_of(rows.queries, item)
+        keys = tokens_of(rows.keys, item) if kind == "cross" else queries
         document, index = rows.queries.documents[item], rows.queries.indices[item]
         words = int(keys.word_ids.max(initial=-1)) + 1
         fields: Mapping[str, Any] = self._fields.get((document, index), {})
@@ -185,15 +173,6 @@ def _span(tokens: SegmentInfo, item: int) -> slice:
     """Return where an input's tokens are in the batch, between padding."""
     first = int(tokens.valid[item].long().argmax())
     return slice(first, first + int(tokens.lengths[item]))
-
-
-def _tokens(info: SegmentInfo, item: int) -> Tokens:
-    span = _span(info, item)
-    return Tokens(
-        ids=info.ids[item, span].cpu().numpy(),
-        classes=info.classes[item, span].cpu().numpy(),
-        word_ids=info.word_ids[item, span].cpu().numpy(),
-    )
 
 
 def _like(predicted: Floats, weights: Tensor) -> Tensor:

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.contexts import contexts_of
 from headscope.analyses.explanation.feature import Feature
 from headscope.analyses.explanation.fitted import EXPLAINED, FittedHeads
-from headscope.analyses.explanation.kept_rows import MOST_BYTES, MOST_ROWS
 from headscope.analyses.explanation.refit import refit
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
 from headscope.analyses.explanation.sample_design import sample_design
@@ -37,25 +36,14 @@ class TokenRowsAccumulator(RowSampleAccumulator):
         layout: the kinds of attention and their sizes.
         token: id of the token.
         others: whether the rows are those of all other tokens.
-        seed: of the hashes.
-        most: number of rows of a kind at most.
-        bound: bytes of the attention of a kind at most.
+        **sample: as `RowSampleAccumulator` takes it.
     """
 
     parameters: ClassVar[tuple[str, ...]] = (*RowSampleAccumulator.parameters, "token", "others")
 
-    def __init__(
-        self,
-        layout: Sequence[KindLayout],
-        *,
-        token: int,
-        others: bool,
-        seed: int = 0,
-        most: int = MOST_ROWS,
-        bound: int = MOST_BYTES,
-    ) -> None:
+    def __init__(self, layout: Sequence[KindLayout], *, token: int, others: bool, **sample: int) -> None:
         self.token, self.others = token, others
-        super().__init__(layout, seed=seed, most=most, bound=bound)
+        super().__init__(layout, **sample)
 
     def positions(self, queries: SegmentInfo, item: int) -> NDArray[np.int64]:
         """Return which rows of an input of the batch may belong to the sample."""

@@ -119,9 +119,7 @@ class EffectKeptMeasurement(Measurement[ModelRun]):
         def predictors(
             fitted: Mapping[str, FittedHeads], picks: Callable[[Tokens], NDArray[np.bool_]] | None = None
         ) -> dict[str, RowPredictor]:
-            return {
-                kind: RowPredictor.of(Predictor(each, features), vocabulary, picks) for kind, each in fitted.items()
-            }
+            return {kind: RowPredictor(Predictor(each, features), vocabulary, picks) for kind, each in fitted.items()}
 
         if not self._again:
             return {kind: [each] for kind, each in predictors(self._fitted).items()}

@@ -12,10 +12,11 @@ from headscope.analyses.effects.kept.findings import TOPIC
 from headscope.analyses.effects.kept.rows import Replaced, explained_shares, replaced_of
 from headscope.analyses.effects.kept.tables import ADDED
 from headscope.analyses.effects.loss_line import loss_line
+from headscope.analyses.effects.nats import nats_cell
 from headscope.report_kit.captions import caption, captioned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.links import kind_link, linked
-from headscope.report_kit.numbers import DASH, formatted, joined, nats
+from headscope.report_kit.numbers import DASH, ends, formatted
 from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Figure, Section, section
 from headscope.report_kit.tables.page_rows import Table
@@ -89,11 +90,10 @@ def kept_cells(each: Replaced, explained: float, *, missing: str = DASH) -> tupl
     def share(value: float) -> str:
         return formatted(100 * value, ".0f", missing=missing)
 
-    minus = "−" if missing == DASH else "-"
     kept = each.kept
     return (
-        *(nats(each.cells[name].value).replace("-", minus) for name in ADDED),
+        *(nats_cell(each.cells[name].value, missing=missing) for name in ADDED),
         share(kept.value if kept.has_interval else nan),
-        joined(kept.ci_low, kept.ci_high, share, between=" to ", missing=missing),
+        ends(kept, share, between=" to ", missing=missing),
         share(explained),
     )
