@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -56,8 +57,7 @@ class MapsSource:
 
     def only(self, places: Sequence[int]) -> "MapsSource":
         """Return a source of some entries, by their place in `index.entries`."""
-        chosen = MapsSource.__new__(MapsSource)
-        chosen.__dict__.update(self.__dict__)
+        chosen = copy(self)
         chosen.index = replace(self.index, entries=tuple(self.index.entries[index] for index in places))
         return chosen
 

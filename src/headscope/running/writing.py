@@ -50,54 +50,47 @@ def write_run(
         OutputError: the folder holds something else, or another run holds it.
     """
     with folder_held(out) as lock:
-        _write(run, lock, watch, further, parts, executor)
+        earlier_manifest, words = _usable_manifest(check_out(out, run.signature), out, run)
+        manifest = {**manifest_of(run), **earlier_manifest, "signature": run.signature}
+        ids = stage_signatures(run)
+        finished = finished_stages(out, manifest["stages"], ids, words)
 
+        def keep(stage: str) -> ShardCheckpoint:
+            return ShardCheckpoint(
+                out,
+                stage=stage,
+                signature=ids[stage],
+                versions=run.signature["versions"],
+                minutes=run.options.shard_minutes,
+                opened=partial(_open, lock, {**manifest, "complete": False}),
+                beside=parts,
+            )
 
-def _write(
-    run: Run, lock: Held, watch: Watcher | None, further: int, parts: Sequence[Path], executor: ShardExecutor | None
-) -> None:
-    out = lock.folder
-    earlier_manifest, words = _usable_manifest(check_out(out, run.signature), out, run)
-    manifest = {**manifest_of(run), **earlier_manifest, "signature": run.signature}
-    ids = stage_signatures(run)
-    finished = finished_stages(out, manifest["stages"], ids, words)
-
-    def keep(stage: str) -> ShardCheckpoint:
-        return ShardCheckpoint(
-            out,
-            stage=stage,
-            signature=ids[stage],
-            versions=run.signature["versions"],
-            minutes=run.options.shard_minutes,
-            opened=partial(_open, lock, {**manifest, "complete": False}),
-            beside=parts,
-        )
-
-    check_stages(run)
-    runner = scan_runner(run, finished=finished, checkpoint=keep, executor=executor)
-    before: list[str] = []
-    for stage, stage_watch in watched_stages(run, watch, further=further):
-        earlier = _Written(out, list(before))
-        before.append(stage.name)
-        if stage.name in finished:
-            continue
-        result = measure_stage(stage, run, earlier, stage_watch, runner)
+        check_stages(run)
+        runner = scan_runner(run, finished=finished, checkpoint=keep, executor=executor)
+        before: list[str] = []
+        for stage, stage_watch in watched_stages(run, watch, further=further):
+            earlier = _Written(out, list(before))
+            before.append(stage.name)
+            if stage.name in finished:
+                continue
+            result = measure_stage(stage, run, earlier, stage_watch, runner)
+            lock.check()
+            # The manifest is without the stage before its tables are written over.
+            manifest = {**manifest, "stages": {k: v for k, v in manifest["stages"].items() if k != stage.name}}
+            files = _write_stage(out, manifest, result)
+            manifest = with_stage(manifest, run, result, signature=ids[stage.name], files=files)
+            # The manifest is written after each stage, because the next stage may be stopped before it writes anything.
+            write_manifest(out, {**manifest, "complete": False})
+            forget_shards(out, [stage.name])
+        # Only the run that measures a damaged stage again reports the damage.
+        notes = list(dict.fromkeys([*words, *notes_of(run, manifest["stages"])]))
+        whole = {**manifest, "notes": notes, "complete": True}
         lock.check()
-        # The manifest is without the stage before its tables are written over.
-        manifest = {**manifest, "stages": {k: v for k, v in manifest["stages"].items() if k != stage.name}}
-        files = _write_stage(out, manifest, result)
-        manifest = with_stage(manifest, run, result, signature=ids[stage.name], files=files)
-        # The manifest is written after each stage, because the next stage may be stopped before it writes anything.
-        write_manifest(out, {**manifest, "complete": False})
-        forget_shards(out, [stage.name])
-    # Only the run that measures a damaged stage again reports the damage.
-    notes = list(dict.fromkeys([*words, *notes_of(run, manifest["stages"])]))
-    whole = {**manifest, "notes": notes, "complete": True}
-    lock.check()
-    if whole != earlier_manifest:
-        write_manifest(out, whole)
-    # Shards may be left by a run that was killed between writing the manifest and deleting them.
-    forget_shards(out, list(manifest["stages"]))
+        if whole != earlier_manifest:
+            write_manifest(out, whole)
+        # Shards may be left by a run that was killed between writing the manifest and deleting them.
+        forget_shards(out, list(manifest["stages"]))
 
 
 def _open(lock: Held, manifest: Mapping[str, Any]) -> None:

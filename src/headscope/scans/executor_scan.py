@@ -33,9 +33,9 @@ def scan_with_executor(
         InputError: the first shards are not those of the run that was stopped.
     """
     prefix = checkpoint.prefix(scan_name)
-    walk, tree = _Walk(shards, prefix, progress), SumsTree(sums)
+    walk, tree = _Walk(shards), SumsTree(sums)
     if prefix is not None:
-        walk.skip_prefix()
+        walk.skip(prefix, progress)
         tree = SumsTree.read(sums, prefix.arrays, shards=prefix.shards)
     written = tree.shards
     sizes: dict[int, tuple[int, int]] = {}
@@ -59,8 +59,8 @@ def scan_with_executor(
 class _Walk:
     """The shards of a scan in their order, with a hash over those that have come."""
 
-    def __init__(self, shards: Iterator[Shard], prefix: Prefix | None, progress: ScanProgress) -> None:
-        self.shards, self.prefix, self.progress = shards, prefix, progress
+    def __init__(self, shards: Iterator[Shard]) -> None:
+        self.shards = shards
         self.number, self._chains = 0, {0: EMPTY}
 
     def __iter__(self) -> Iterator[Shard]:
@@ -75,15 +75,13 @@ class _Walk:
         self._chains = {number: chain for number, chain in self._chains.items() if number >= shards}
         return self._chains[shards]
 
-    def skip_prefix(self) -> None:
+    def skip(self, prefix: Prefix, progress: ScanProgress) -> None:
         """Go through the shards that were kept of an earlier run.
 
         Raises:
             InputError: they are others now.
         """
-        prefix = self.prefix
-        assert prefix is not None
         for shard in islice(self, prefix.shards):
-            self.progress.skip(shard)
+            progress.skip(shard)
         if self.number != prefix.shards or self.chain(prefix.shards) != prefix.chain:
             refuse_other_shards(prefix.shards)

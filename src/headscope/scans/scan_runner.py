@@ -57,7 +57,21 @@ class ScanRunner:
         """
         sums = {}
         for scan in scans:
-            self._run(stage, scan, watch)
+            corpus = scan.corpus
+            progress = scan_teller(
+                watch, scan.label or stage, corpus.documents_read, total=corpus.total, limit=corpus.limit
+            )
+            if isinstance(corpus, RunText):
+                self._shared.read(stage, scan, progress=progress)
+            else:
+                scan_shards(
+                    corpus.source(),
+                    scan.accumulators,
+                    checkpoint=self._checkpoint(stage),
+                    executor=None if scan.local else self._executor,
+                    scan_name=scan.name,
+                    progress=progress,
+                )
             sums[scan.name] = scan.accumulators
         return ScanSums(sums)
 
@@ -68,20 +82,3 @@ class ScanRunner:
     def layout_accumulators(self, stage: str, scan: Scan) -> list[Accumulator]:
         """Return the accumulators of other stages that decide about tiles and batches of a scan, too."""
         return self._shared.layout_accumulators(stage) if isinstance(scan.corpus, RunText) else []
-
-    def _run(self, stage: str, scan: Scan, watch: Watcher | None) -> None:
-        corpus = scan.corpus
-        progress = scan_teller(
-            watch, scan.label or stage, corpus.documents_read, total=corpus.total, limit=corpus.limit
-        )
-        if isinstance(corpus, RunText):
-            self._shared.read(stage, scan, progress=progress)
-            return
-        scan_shards(
-            corpus.source(),
-            scan.accumulators,
-            checkpoint=self._checkpoint(stage),
-            executor=None if scan.local else self._executor,
-            scan_name=scan.name,
-            progress=progress,
-        )

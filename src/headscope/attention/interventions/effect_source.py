@@ -15,7 +15,7 @@ from headscope.attention.interventions.block_plan import Layer, find_blocks
 from headscope.attention.interventions.changed_pass import ChangedPasses
 from headscope.attention.interventions.first_order import FirstOrder
 from headscope.attention.interventions.fitting import NoTiles, fit_interventions
-from headscope.attention.interventions.input_scores import InputScores
+from headscope.attention.interventions.input_scores import input_scores
 from headscope.attention.interventions.intervention import Fit, Heads, Intervention
 from headscope.attention.interventions.logit_path import LogitPath, find_logit_path
 from headscope.attention.interventions.missing_gradient import missing_gradient
@@ -127,7 +127,7 @@ class EffectSource(LossSource):
         """Compute a batch, and return the effects by layer."""
         shared, by_layer = passes.shared, []
         segments = [question.segment for question in questions]
-        scores = None if self.score is None else InputScores(self.score, segments)
+        scores = None if self.score is None else partial(input_scores, self.score, segments)
         with (
             question_batch(questions, shared) as (inputs, targets),
             # A score may read logits anywhere.

@@ -11,37 +11,30 @@ from headscope.encoding.segment import Segment
 from headscope.errors import OptionError
 
 
-class InputScores:
-    """A user's score, asked about one batch again and again.
+def input_scores(
+    score: Callable[[Any, Any], Any], segments: Sequence[Segment], outputs: Any
+) -> Float64[Tensor, " batch"]:
+    """Return a user's score of each input.
 
     Args:
         score: from what the model returns and the inputs, in the order of the batch, to a number for each.
         segments: the inputs.
+        outputs: what the model returned for the batch.
+
+    Raises:
+        OptionError: the function returned anything else than a finite number for each input.
     """
-
-    def __init__(self, score: Callable[[Any, Any], Any], segments: Sequence[Segment]) -> None:
-        self.score, self.segments = score, tuple(segments)
-
-    def __call__(self, outputs: Any) -> Float64[Tensor, " batch"]:
-        """Return the score of each input.
-
-        Args:
-            outputs: what the model returned for the batch.
-
-        Raises:
-            OptionError: the function returned anything else than a finite number for each input.
-        """
-        with torch.no_grad():
-            answer = self.score(outputs, self.segments)
-        number = len(self.segments)
-        expected = f"expected a finite number for each of the {number} inputs of a batch, [{number}]"
-        try:
-            scores = torch.as_tensor(answer).detach().double()
-        except (TypeError, ValueError, RuntimeError):
-            raise OptionError(f"score returned a {type(answer).__name__}; {expected}") from None
-        if scores.shape != (number,):
-            raise OptionError(f"score returned numbers of shape {list(scores.shape)}; {expected}")
-        if not torch.isfinite(scores).all():
-            document = self.segments[int((~torch.isfinite(scores)).nonzero()[0])].document
-            raise OptionError(f"score is NaN or infinite on an input of document {document}; {expected}")
-        return scores
+    with torch.no_grad():
+        answer = score(outputs, tuple(segments))
+    number = len(segments)
+    expected = f"expected a finite number for each of the {number} inputs of a batch, [{number}]"
+    try:
+        scores = torch.as_tensor(answer).detach().double()
+    except (TypeError, ValueError, RuntimeError):
+        raise OptionError(f"score returned a {type(answer).__name__}; {expected}") from None
+    if scores.shape != (number,):
+        raise OptionError(f"score returned numbers of shape {list(scores.shape)}; {expected}")
+    if not torch.isfinite(scores).all():
+        document = segments[int((~torch.isfinite(scores)).nonzero()[0])].document
+        raise OptionError(f"score is NaN or infinite on an input of document {document}; {expected}")
+    return scores

@@ -14,7 +14,7 @@ from headscope.attention.model.model_pass import ModelPass
 from headscope.attention.model.segment_source import SegmentSource
 from headscope.encoding.batching import of_one_length
 from headscope.encoding.questions.loss_questions import NO_TARGET, Ask, Question
-from headscope.encoding.segment import Segment
+from headscope.encoding.segment import Segment, SegmentInfo
 from headscope.errors import InputError, ModelError
 from headscope.models.anatomy import Anatomy
 
@@ -150,20 +150,24 @@ def question_batch(questions: Sequence[Question], shared: ModelPass) -> Iterator
     """
     segments = [question.segment for question in questions]
     with shared.batch(segments, decoders_of(questions, shared.anatomy)) as inputs:
-        yield inputs, _targets_of(questions, shared)
+        yield inputs, targets_of(questions, shared.sides["decoder"]).to(shared.device)
 
 
-def _targets_of(questions: Sequence[Question], shared: ModelPass) -> Tensor:
-    """Lay out what is to be predicted at each position of the batch that a pass has begun, `[batch, position]`.
+def targets_of(questions: Sequence[Question], tokens: SegmentInfo) -> Tensor:
+    """Lay out what is to be predicted at each position of a batch, on the host, `[batch, position]`.
 
     Where a class is asked for the whole of each segment: the classes, `[batch, 1]`.
+
+    Args:
+        questions: of the batch.
+        tokens: of those of the model's sides that predicts.
     """
     if all(question.of_whole for question in questions):
-        return torch.from_numpy(np.stack([question.targets for question in questions])).to(shared.device)
-    predicting = shared.sides["decoder"].on_host.valid.numpy()
+        return torch.from_numpy(np.stack([question.targets for question in questions]))
+    predicting = tokens.on_host.valid.numpy()
     targets = np.full(predicting.shape, NO_TARGET, dtype=np.int64)
     targets[predicting] = np.concatenate([question.targets for question in questions])
-    return torch.from_numpy(targets).to(shared.device)
+    return torch.from_numpy(targets)
 
 
 def _lengths(question: Question) -> tuple[int, int]:

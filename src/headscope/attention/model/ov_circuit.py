@@ -52,7 +52,10 @@ def ov_copying(
     exact = torch.promote_types(embedding.weight.dtype, torch.float32)
     circuit = (embedding.weight.detach().to(exact).T @ unembedding.weight.to(exact)).double().cpu().numpy()
     watch = _Values(anatomy)
-    _run(model, anatomy, vocabulary, watch)
+    leaves = (part for part in model.modules() if not list(part.children()))
+    hooks = hooked(part.register_forward_hook(watch.keep) for part in leaves)
+    with hooks, Tap(model, watch.listen), torch.inference_mode():
+        model(**short_inputs(model, anatomy, vocabulary))
     scores = {}
     for site in anatomy.calls:
         if site is None:
@@ -138,11 +141,3 @@ def _output_matrices(projection: Projection) -> Float[NDArray[np.float64], "head
         exact = projection.after.linear(exact)
     by_head: NDArray[np.float64] = exact.cpu().numpy().reshape(heads, width, -1)
     return by_head
-
-
-def _run(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary, watch: _Values) -> None:
-    """Run a short made-up input."""
-    leaves = (part for part in model.modules() if not list(part.children()))
-    hooks = hooked(part.register_forward_hook(watch.keep) for part in leaves)
-    with hooks, Tap(model, watch.listen), torch.inference_mode():
-        model(**short_inputs(model, anatomy, vocabulary))

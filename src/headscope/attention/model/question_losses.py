@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from headscope.attention.model.loss_source import decoders_of, lists_together
+from headscope.attention.model.loss_source import decoders_of, lists_together, targets_of
 from headscope.encoding.questions.loss_questions import NO_TARGET, Question
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.anatomy import Anatomy
@@ -41,10 +41,7 @@ def question_losses(
                     vocabulary,
                     decoders=decoders_of(together, anatomy),
                 )
-                valid = (batch if decoder is None else decoder).info.valid
-                targets = torch.full(valid.shape, NO_TARGET)
-                targets[valid] = torch.from_numpy(np.concatenate([each.targets for each in together]))
-                targets = targets.to(device)
+                targets = targets_of(together, (batch if decoder is None else decoder).info).to(device)
                 with asked_logits(model, targets != NO_TARGET):
                     on_device = {name: tensor.to(device) for name, tensor in inputs.items()}
                     logits = model(**on_device, **no_cache(anatomy)).logits
