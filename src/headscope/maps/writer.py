@@ -155,12 +155,10 @@ class MapsWriter:
 
     def _allocate(self, tile: AttentionTile, *, heads: int) -> None:
         """Make room for a kind's maps, of the batch's true lengths."""
-        layers = self._layers[tile.kind]
-        sizes = zip(self._counts(tile.queries), self._counts(tile.keys))
-        self._maps[tile.kind], self._visible[tile.kind] = [], []
-        for rows, keys in sizes:
-            self._maps[tile.kind].append(np.zeros((layers, heads, rows, keys), dtype=self.folder.dtype))
-            self._visible[tile.kind].append(np.zeros((layers, rows, keys), dtype=bool))
+        layers, dtype = self._layers[tile.kind], self.folder.dtype
+        sizes = list(zip(self._counts(tile.queries), self._counts(tile.keys)))
+        self._maps[tile.kind] = [np.zeros((layers, heads, *size), dtype=dtype) for size in sizes]
+        self._visible[tile.kind] = [np.zeros((layers, *size), dtype=bool) for size in sizes]
 
     def _counts(self, info: SegmentInfo) -> list[int]:
         if self._pooling is None:

@@ -11,8 +11,7 @@ _BINS = np.array([0, 0, 1, 2, 3, 4, *[5] * 5, 6])
 
 def distance_bins(distances: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the place in `DISTANCES` of distances in words; 0, the root's, goes with 1."""
-    bins: NDArray[np.int64] = _BINS[np.minimum(distances, len(_BINS) - 1)]
-    return bins
+    return np.asarray(_BINS[np.minimum(distances, len(_BINS) - 1)])
 
 
 TOTALS = ("all", "all_but_punct_root")

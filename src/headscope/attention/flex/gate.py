@@ -152,9 +152,8 @@ class FlexGate:
         if number:
             flex, block = (sorted(times)[number // 2] for times in zip(*self._seconds, strict=True))
             parts = [f"{of} by flex attention ({_milliseconds(flex, block)} by blocks of scores, a layer)"]
-            parts += (
-                [f"in {len(refusals)} of {len(self._refusals)} layers by blocks: {refusals[0]}"] if refusals else []
-            )
+            if refusals:
+                parts.append(f"in {len(refusals)} of {len(self._refusals)} layers by blocks: {refusals[0]}")
             return "; ".join([*parts, weights] if self._weights_read else parts)
         if refusals:
             return f"{of} by blocks of scores, not by flex attention: {refusals[0]}"

@@ -68,7 +68,7 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
             tapped = run_tapped(trial, candidate, expected)
             sinks, layers = _sinks(tapped.calls), tapped.model_layers
         if tapped.trouble is None:
-            layout = _layout(expected, sinks, _model_numbers(layers))
+            layout = _layout(expected, sinks, layers)
             return replace(
                 anatomy,
                 layout=layout,
@@ -105,18 +105,18 @@ def _path_note(path: Path, troubles: Mapping[str, str], expected: Mapping[str, l
 
 
 def _layout(
-    expected: dict[str, list[Tensor]], sinks: dict[str, list[int]], model_layers: dict[str, tuple[int, ...]]
+    expected: dict[str, list[Tensor]], sinks: dict[str, list[int]], layers: Mapping[str, Sequence[Any]]
 ) -> tuple[KindLayout, ...]:
     return tuple(
         KindLayout(
             kind,
-            len(layers),
-            layers[0].shape[1],
+            len(weights),
+            weights[0].shape[1],
             sinks=tuple(sinks.get(kind, ())),
-            model_layers=model_layers.get(kind, ()),
+            model_layers=_model_numbers(layers.get(kind, ())),
         )
-        for kind, layers in expected.items()
-        if layers
+        for kind, weights in expected.items()
+        if weights
     )
 
 
@@ -129,18 +129,16 @@ def _sinks(calls: Iterable[CallSite | None]) -> dict[str, list[int]]:
     return by_kind
 
 
-def _model_numbers(layers: Mapping[str, Sequence[Any]]) -> dict[str, tuple[int, ...]]:
-    """Return each layer's 1-based number among all of the model's, of the kinds where not all have attention.
+def _model_numbers(layers: Sequence[Any]) -> tuple[int, ...]:
+    """Return each layer's 1-based number among all of the model's; none where all of these have attention.
 
     Args:
-        layers: by kind, the 0-based number of each layer; no whole numbers, or out of order, where it is not known.
+        layers: of a kind, the 0-based number of each; no whole numbers, or out of order, where it is not known.
     """
-    numbers = {}
-    for kind, of_kind in layers.items():
-        ordered = all(isinstance(layer, int) for layer in of_kind) and list(of_kind) == sorted(set(of_kind))
-        if ordered and list(of_kind) != list(range(len(of_kind))):
-            numbers[kind] = tuple(layer + 1 for layer in of_kind)
-    return numbers
+    ordered = all(isinstance(layer, int) for layer in layers) and list(layers) == sorted(set(layers))
+    if not ordered or list(layers) == list(range(len(layers))):
+        return ()
+    return tuple(layer + 1 for layer in layers)
 
 
 def _numbering(layout: Sequence[KindLayout]) -> tuple[str, ...]:

@@ -86,15 +86,12 @@ class ModelPass:
         """
 
         def answer(call: AttentionCall) -> Tensor:
-            site = self._site(call)
+            if call.order >= len(self.anatomy.calls):
+                raise ModelError("the model computed more layers than it did at the start; its layers must not vary")
+            site = self.anatomy.calls[call.order]
             return call.eager()[0] if site is None else listener(call, site)
 
         return Tap(self.model, answer)
-
-    def _site(self, call: AttentionCall) -> CallSite | None:
-        if call.order >= len(self.anatomy.calls):
-            raise ModelError("the model computed more layers than it did at the start; its layers must not vary")
-        return self.anatomy.calls[call.order]
 
     @contextmanager
     def batch(self, segments: list[Segment], decoders: list[Segment] | None = None) -> Iterator[dict[str, Tensor]]:

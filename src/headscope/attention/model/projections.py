@@ -20,7 +20,7 @@ from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.stream import StreamNorms
 from headscope.encoding.vocabulary import Vocabulary
 from headscope.models.adaptation import is_adapted
-from headscope.models.anatomy import Anatomy, CallSite
+from headscope.models.anatomy import Anatomy
 from headscope.models.forward_inputs import short_inputs
 from headscope.models.hooks import hooked
 
@@ -59,10 +59,10 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
         anatomy: what `examine` found.
         vocabulary: of the tokenizer.
     """
-    sites = [CallSite(part.kind, layer, ()) for part in anatomy.layout for layer in range(part.layers)]
+    sites = [(part.kind, layer) for part in anatomy.layout for layer in range(part.layers)]
     if anatomy.path == "fallback":
         why = f"{type(model).__name__} does not ask transformers' attention interface"
-        return Projections(layers={}, missing={(site.kind, site.layer): why for site in sites})
+        return Projections(layers={}, missing=dict.fromkeys(sites, why))
     number = 1 + len(sites)
     watch = _Watch(anatomy, StreamNorms(model), number=number)
     units = list(_units(model))
@@ -72,14 +72,13 @@ def find_projections(model: nn.Module, anatomy: Anatomy, vocabulary: Vocabulary)
         model(**short_inputs(model, anatomy, vocabulary, copies=number))
     layers, missing = {}, {}
     for site in sites:
-        site_key = (site.kind, site.layer)
-        path = watch.paths.get(site_key)
+        path = watch.paths.get(site)
         if path is None or path.module is None:
-            missing[site_key] = "no linear map takes the attention's output"
+            missing[site] = "no linear map takes the attention's output"
         elif path.others:
-            missing[site_key] = f"{1 + path.others} linear maps take the attention's output"
+            missing[site] = f"{1 + path.others} linear maps take the attention's output"
         else:
-            layers[site_key] = path.projection()
+            layers[site] = path.projection()
     return Projections(layers=MappingProxyType(layers), missing=MappingProxyType(missing))
 
 

@@ -99,13 +99,10 @@ class TrialBatch:
             ) from error
         if not self.map_layers:
             compressed = {getattr(module, "layer_idx", None) for module in self.model.modules() if compresses(module)}
-            self.map_layers = {
-                kind: tuple(
-                    layer for layer, each in enumerate(outputs) if self._is_map(each, kind) and layer not in compressed
-                )
-                for kind, outputs in layers.items()
-            }
-            self.map_layers = {kind: places for kind, places in self.map_layers.items() if places}
+            for kind, outputs in layers.items():
+                maps = (layer for layer, each in enumerate(outputs) if self._is_map(each, kind))
+                if places := tuple(layer for layer in maps if layer not in compressed):
+                    self.map_layers[kind] = places
             if not self.map_layers:
                 several = any(isinstance(each, Tensor | dict) for outputs in layers.values() for each in outputs)
                 raise ModelError(

@@ -103,7 +103,8 @@ def interval_of(
             low, high = positive_ends(estimate, confidence=confidence)
         else:
             low, high = real_ends(estimate, confidence=confidence)
-    return _enough(estimate, low, high)
+    known = (estimate.documents >= FEWEST_DOCUMENTS) & ~np.isnan(estimate.value)
+    return Interval(estimate.value, np.where(known, low, np.nan), np.where(known, high, np.nan))
 
 
 def difference_interval(
@@ -181,8 +182,3 @@ def resampling_weights(
     generator = np.random.default_rng(seed)
     number = groups if draws is None else draws
     return generator.multinomial(number, np.full(groups, 1 / groups), size=resamples).astype(np.float64)
-
-
-def _enough(estimate: Estimate, low: NDArray[np.float64], high: NDArray[np.float64]) -> Interval:
-    known = (estimate.documents >= FEWEST_DOCUMENTS) & ~np.isnan(estimate.value)
-    return Interval(estimate.value, np.where(known, low, np.nan), np.where(known, high, np.nan))

@@ -226,6 +226,5 @@ def _of(hits: NDArray[Any], named: NDArray[np.int64]) -> NDArray[Any]:
 def _best(sums: NDArray[Any], by: int | None) -> NDArray[np.int64]:
     """Return the candidate with most hits, `[draw, candidate, item]` to `[draw, item]`; of item `by`, if it is set."""
     if by is None:
-        best: NDArray[np.int64] = sums.argmax(1)
-        return best
+        return np.asarray(sums.argmax(1))
     return np.broadcast_to(sums[:, :, by].argmax(1)[:, None], (len(sums), sums.shape[2]))

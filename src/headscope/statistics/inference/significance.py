@@ -128,15 +128,11 @@ def selection_p(
         right = hits_of_item[tested, chosen]
         questions = counts[:, item][tested][:, :, None]
         estimate = ratio(right[:, :, None] - rivals[:, :, item][tested], questions)
-        worst = p_above(_as_many(doubted(estimate, questions.sum(0)))).max(1)
+        # Documents were counted before the first fifth was set aside.
+        enough = np.full_like(estimate.documents, FEWEST_DOCUMENTS)
+        worst = p_above(replace(doubted(estimate, questions.sum(0)), documents=enough)).max(1)
         p[item] = min(1.0, 2 * float(np.median(worst)))
     return p
-
-
-def _as_many(estimate: Estimate) -> Estimate:
-    """Documents were counted before the first fifth was set aside."""
-    enough = np.full_like(estimate.documents, FEWEST_DOCUMENTS)
-    return Estimate(estimate.value, estimate.error, estimate.freedom, enough)
 
 
 def false_discovery(p: NDArray[np.float64]) -> NDArray[np.float64]:
