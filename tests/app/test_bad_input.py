@@ -16,6 +16,7 @@ from headscope.atlas import atlas_files
 from headscope.declarations.requests import BY_NAME
 from headscope.study.study import open_study
 from support.model_folders import save_tiny_bert
+from support.undrawn import leave_drawing_out
 
 STORY = "The cat sat on the mat. It slept, and dreamt.\nA dog came by, looked at it, and left.\n\n"
 
@@ -164,6 +165,7 @@ def test_a_table_of_an_unknown_form(cli, text):
 def test_a_folder_that_holds_another_run(cli, text, model, tmp_path, monkeypatch):
     out = tmp_path / "out"
     monkeypatch.setattr(atlas_files, "draw", lambda study: None)
+    leave_drawing_out(monkeypatch)
     code, said, _ = cli("report", "--model", model, "--text", text, "--out", out, "-q")
     assert (code, said.splitlines()[-1]) == (0, f"report: {out}/report.html")
     first = open_study(out).manifest
@@ -213,6 +215,7 @@ def test_no_room_on_disk(cli, text, model, tmp_path, monkeypatch):
     # The disk has room again: what the full disk left does not stand in the way.
     monkeypatch.undo()
     monkeypatch.setattr(atlas_files, "draw", lambda study: None)
+    leave_drawing_out(monkeypatch)
     assert cli("report", "--model", model, "--text", text, "--out", out, "-q")[0] == 0
 
 

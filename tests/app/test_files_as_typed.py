@@ -13,6 +13,7 @@ from headscope.atlas import atlas_files
 from headscope.errors import InputError, OptionError
 from headscope.study.study import open_study
 from support.model_folders import save_tiny_bert
+from support.undrawn import leave_drawing_out
 
 STORY = "The cat sat on the mat.\nA dog came by.\n\n"
 
@@ -24,7 +25,7 @@ def model(tmp_path_factory):
 
 def test_a_report_of_files_alone_names_its_folder(cli, model, tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
+    leave_drawing_out(monkeypatch)
     monkeypatch.chdir(tmp_path)
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text(STORY * 6)

@@ -26,7 +26,7 @@ SCHEMAS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def quick():
-    with quick_probes():
+    with quick_probes(passes=1):
         yield
 
 
@@ -37,9 +37,9 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def treebanks(folder):
-    documents = list(synthetic_documents(22))
+    documents = list(synthetic_documents(16))
     paths = []
-    for name, part in (("train", documents[:12]), ("dev", documents[12:])):
+    for name, part in (("train", documents[:6]), ("dev", documents[6:])):
         paths.append(folder / f"{name}.conllu")
         write_conllu(part, paths[-1])
     return paths

@@ -12,6 +12,7 @@ from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import watched_stages
 from headscope.scans.progress import Progress
+from support.undrawn import leave_drawing_out
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,8 @@ def test_the_parts_of_a_run_follow_from_the_costs_of_its_stages(tmp_path):
     ]
 
 
-def test_a_run_tells_what_it_loads_measures_and_draws(tmp_path):
+def test_a_run_tells_what_it_loads_measures_and_draws(tmp_path, monkeypatch):
+    leave_drawing_out(monkeypatch)
     text = tmp_path / "my.txt"
     text.write_text("The cat sat.\nIt slept.\n\n" * 12)
     told = []

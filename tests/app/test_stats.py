@@ -13,6 +13,7 @@ from headscope.statistics.measures import MEASURES, of_measure
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import STATISTICS, is_share
+from support.model_folders import save_tiny_bert
 
 pytestmark = pytest.mark.slow
 
@@ -21,7 +22,22 @@ OPTIONS = ("--packing", "single", "--max-inputs", 14, "-q")
 
 @pytest.fixture(scope="module")
 def expected():
-    options = RunOptions(packing="single", max_inputs=14, stages=("stats",))
+    return stats_of()
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A model that is quickly read, where any will do."""
+    return str(save_tiny_bert(tmp_path_factory.mktemp("stats") / "tiny"))
+
+
+@pytest.fixture(scope="module")
+def expected_of_small(small):
+    return stats_of(model=small)
+
+
+def stats_of(**options):
+    options = RunOptions(packing="single", max_inputs=14, stages=("stats",), **options)
     return StatsMeasurement(prepare(options)).measure().tables["stats"]
 
 
@@ -32,9 +48,10 @@ def read(path):
 
 
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
-def test_the_written_table_is_the_studys(cli, tmp_path, expected, ending):
+def test_the_written_table_is_the_studys(cli, tmp_path, small, expected_of_small, ending):
     path = tmp_path / f"heads.{ending}"
-    code, out, _ = cli("stats", *OPTIONS, "--out", path)
+    expected = expected_of_small
+    code, out, _ = cli("stats", "--model", small, *OPTIONS, "--out", path)
     assert code == 0
     assert out.splitlines()[-1] == f"table: {path} ({len(expected):,} rows)"
     table = read(path)

@@ -322,7 +322,7 @@ def test_opening_what_is_no_study(tmp_path):
 
 def test_batch_size_is_not_part_of_the_answer():
     tables = [
-        StatsMeasurement(prepare(RunOptions(packing="single", max_inputs=30, batch_size=size, stages=("stats",))))
+        StatsMeasurement(prepare(RunOptions(packing="single", max_inputs=14, batch_size=size, stages=("stats",))))
         .measure()
         .tables["stats"]
         for size in (1, 7)
