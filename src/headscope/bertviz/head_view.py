@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headscope.bertviz.showing import head_labels, layer_label, show_page, view_of_arrays
+from headscope.bertviz.showing import head_labels, layer_label, show_page
 
 
 def head_view(
@@ -42,8 +42,21 @@ def head_view(
     Raises:
         HeadscopeError: the attention, the tokens or a number is not as it should be.
     """
-    arguments = locals()
-    view = view_of_arrays(arguments, readable=prettify_tokens)
+    from headscope.views.snapshot.given_arrays import raw_view
+
+    view = raw_view(
+        attention=attention,
+        tokens=tokens,
+        sentence_b_start=sentence_b_start,
+        encoder_attention=encoder_attention,
+        decoder_attention=decoder_attention,
+        cross_attention=cross_attention,
+        encoder_tokens=encoder_tokens,
+        decoder_tokens=decoder_tokens,
+        include_layers=include_layers,
+        count_from=0,
+        readable=prettify_tokens,
+    )
     return show_page(
         view, "head", html_action=html_action, layer=layer_label(view, layer), heads=head_labels(view, "heads", heads)
     )

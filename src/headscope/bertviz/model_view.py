@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headscope.bertviz.showing import scheme_of, show_page, view_of_arrays
+from headscope.bertviz.showing import scheme_of, show_page
 
 
 def model_view(
@@ -42,7 +42,21 @@ def model_view(
     Raises:
         HeadscopeError: the attention, the tokens or a number is not as it should be.
     """
-    arguments = locals()
+    from headscope.views.snapshot.given_arrays import raw_view
+
     scheme = scheme_of(display_mode)
-    view = view_of_arrays(arguments, readable=prettify_tokens)
+    view = raw_view(
+        attention=attention,
+        tokens=tokens,
+        sentence_b_start=sentence_b_start,
+        encoder_attention=encoder_attention,
+        decoder_attention=decoder_attention,
+        cross_attention=cross_attention,
+        encoder_tokens=encoder_tokens,
+        decoder_tokens=decoder_tokens,
+        include_layers=include_layers,
+        include_heads=include_heads,
+        count_from=0,
+        readable=prettify_tokens,
+    )
     return show_page(view, "model", html_action=html_action, scheme=scheme)

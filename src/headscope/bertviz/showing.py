@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from inspect import signature
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from headscope.errors import OptionError
@@ -13,18 +12,6 @@ if TYPE_CHECKING:
     from headscope.views.snapshot.attention_snapshot import AttentionSnapshot
 
 ACTIONS = ("view", "return")
-
-
-def view_of_arrays(arguments: Mapping[str, Any], *, readable: bool) -> AttentionSnapshot:
-    """Return a view of the attention among the arguments of BertViz's call, whose layers and heads count from 0.
-
-    Raises:
-        HeadscopeError: the attention, the tokens or a number is not as it should be.
-    """
-    from headscope.views.snapshot.given_arrays import raw_view
-
-    arrays = {name: arguments[name] for name in signature(raw_view).parameters if name in arguments}
-    return raw_view(count_from=0, readable=readable, **arrays)
 
 
 def show_page(
