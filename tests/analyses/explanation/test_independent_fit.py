@@ -83,7 +83,7 @@ def test_the_explained_share_is_that_of_scipy(heads, sample, head):
     left = whole = 0.0
     for parity in (0, 1):
         half = half_of(sample, None, parity)
-        selected = Selector(half.split).select(sample.attention(0, 0)[head])
+        selected, _ = Selector(half.split).select(sample.attention(0, 0)[head])
         assert selected.groups
         tables = tables_of(selected.groups, half.token_ids)
         number_of = {name: number for number, name in enumerate(sample.names)}

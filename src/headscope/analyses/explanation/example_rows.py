@@ -41,16 +41,25 @@ class ExampleRow:
         return 1 - self.left / self.to_explain
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class HeldOutRows:
+    """The rows that measure predictions.
+
+    Attributes:
+        design: of the rows.
+        documents: number of each row's document, `[row]`.
+        numbers: of the rows in the sample, `[row]`.
+        cells: of the design's cells in the sample, `[cell]`.
+    """
+
+    design: Design
+    documents: Integers
+    numbers: Integers
+    cells: Integers
+
+
 def example_rows(
-    left: Floats,
-    to_explain: Floats,
-    attention: Floats,
-    log_p: Floats,
-    *,
-    design: Design,
-    rows: Integers,
-    documents: Integers,
-    cells: Integers,
+    left: Floats, to_explain: Floats, attention: Floats, log_p: Floats, rows: HeldOutRows
 ) -> list[ExampleRow]:
     """Return the candidates of a half's rows: the one predicted best, and those predicted worst.
 
@@ -60,9 +69,7 @@ def example_rows(
     Args:
         left, to_explain: divergences of the rows, `[row]`.
         attention, log_p: what is attended to, and the logarithm of what is predicted, `[cell]`.
-        design: of the rows.
-        rows, documents: numbers of the rows in the sample, and of their documents, `[row]`.
-        cells: of the design's cells in the sample, `[cell]`.
+        rows: that measure.
     """
     counted = np.flatnonzero(to_explain > 10.0**-_DECIMALS)
     if not len(counted):
@@ -73,19 +80,20 @@ def example_rows(
     order = counted[np.argsort(-np.round(left[counted], _DECIMALS), kind="stable")].tolist()
 
     def example(prediction: str, row: int) -> ExampleRow:
-        of_row = slice(int(design.starts[row]), int(design.starts[row] + design.lengths[row]))
+        start = int(rows.design.starts[row])
+        of_row = slice(start, start + int(rows.design.lengths[row]))
         return ExampleRow(
             prediction=prediction,
-            row=int(rows[row]),
-            document=int(documents[row]),
+            row=int(rows.numbers[row]),
+            document=int(rows.documents[row]),
             left=float(left[row]),
             to_explain=float(to_explain[row]),
-            cells=cells[of_row],
+            cells=rows.cells[of_row],
             attention=attention[of_row],
             predicted=np.exp(log_p[of_row]),
         )
 
-    worst = [row for row in _of_different_documents(order, documents) if row != best]
+    worst = [row for row in _of_different_documents(order, rows.documents) if row != best]
     return [example(BEST, best), *(example(WORST, row) for row in worst)]
 
 

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.explanation.columns import Columns
+from headscope.analyses.explanation.example_rows import HeldOutRows
 from headscope.analyses.explanation.feature import TOKENS
-from headscope.analyses.explanation.greedy import Selected, Selector
+from headscope.analyses.explanation.greedy import Selector
 from headscope.analyses.explanation.halves import Half, LayerHalves
-from headscope.analyses.explanation.held_out import HeadExplanation, HeldOutRows, Prediction, measure_heads
+from headscope.analyses.explanation.held_out import HeadExplanation, Prediction, measure_heads
 from headscope.analyses.explanation.logit import Target, fit
 from headscope.analyses.explanation.refit import fit_positions
 from headscope.analyses.explanation.sample_design import SampleDesign
+from headscope.analyses.explanation.screening import Fit
 from headscope.analyses.explanation.tables import MEASURES, NON_SINK, NORM, WEIGHT
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
@@ -102,7 +104,7 @@ def _explain_half(
     selector = Selector(half.split)
     heads = next(iter(results.values()))
     predictions = [
-        _predict(half, each, selector.select(each), result) for each, result in zip(attention, heads, strict=True)
+        _predict(half, each, *selector.select(each), result) for each, result in zip(attention, heads, strict=True)
     ]
     if positions:
         for each, result in zip(fit_positions(half, attention), heads, strict=True):
@@ -150,7 +152,13 @@ def _empty(documents: int, heads: int) -> list[HeadExplanation]:
     ]
 
 
-def _predict(half: Half, attention: NDArray[np.float32], selected: Selected, result: HeadExplanation) -> Prediction:
+def _predict(
+    half: Half,
+    attention: NDArray[np.float32],
+    selected: Fit,
+    alternatives: Sequence[tuple[str, ...]],
+    result: HeadExplanation,
+) -> Prediction:
     """Fit the selected groups on a half, and the first of them alone, and predict the attention of the other half."""
     target = Target.of(attention[half.fitted_cells], half.fitted)
     columns = Columns(half.fitted, selected.groups, selected.columns.token_ridge)
@@ -168,10 +176,10 @@ def _predict(half: Half, attention: NDArray[np.float32], selected: Selected, res
     even = np.repeat(target.mass / half.fitted.lengths, half.fitted.lengths)
     pulls = whole * columns.sums(target.attention - even) / target.n_rows
     result.fits.explained.append({group: whole[columns.slices[group]] for group in selected.groups})
-    for group, alternatives in zip(selected.groups, selected.alternatives, strict=True):
+    for group, as_well in zip(selected.groups, alternatives, strict=True):
         part = columns.slices[group]
         result.pulls.setdefault(group, []).append(pulls[part])
-        result.alternatives.setdefault(group, []).append(alternatives)
+        result.alternatives.setdefault(group, []).append(as_well)
         if group == TOKENS:
             signed = np.copysign(np.maximum(pulls[part], 0.0), whole[part])
             result.tokens.append(dict(zip(half.token_ids.tolist(), signed.tolist(), strict=True)))

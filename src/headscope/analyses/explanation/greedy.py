@@ -1,7 +1,6 @@
 """The groups of features that explain a head, added one after the other by what each gains on held-out documents."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,23 +22,6 @@ _WORTH_A_FIT = 0.5
 _ROUGHLY = 1e-2
 
 
-@dataclass(frozen=True, eq=False)
-class Selected:
-    """What explains a head.
-
-    Attributes:
-        groups: in the order in which they were added.
-        alternatives: for each, the groups that would have done as well.
-        columns: of the groups in the rows that selected them, with their penalties.
-        coefficients: of the columns, where a fit of all rows may start.
-    """
-
-    groups: tuple[str, ...]
-    alternatives: tuple[tuple[str, ...], ...]
-    columns: Columns
-    coefficients: Floats
-
-
 class Selector:
     """Selects groups for one head after the other.
 
@@ -53,11 +35,14 @@ class Selector:
     def __init__(self, split: Split) -> None:
         self.split, self._screen = split, Screen(split)
 
-    def select(self, attention: NDArray[np.floating[Any]]) -> Selected:
-        """Select the groups that explain a head.
+    def select(self, attention: NDArray[np.floating[Any]]) -> tuple[Fit, tuple[tuple[str, ...], ...]]:
+        """Return the groups that explain a head, in the order in which they were added, fitted to what selected them.
 
         Args:
             attention: of the head, `[cell]`.
+
+        Returns:
+            Beside the fit, for each of its groups, the groups that would have done as well.
         """
         head = _Head(self.split, attention)
         best, rivals = head.nothing, dict[str, list[str]]()
@@ -67,8 +52,7 @@ class Selector:
                 break
             best = better
         best = self._with_last(head.without_superfluous(self._with_tokens(best, head)), head)
-        best, alternatives = head.exchanged(best, rivals)
-        return Selected(best.groups, alternatives, best.columns, best.coefficients)
+        return head.exchanged(best, rivals)
 
     def _added(self, best: Fit, head: "_Head", candidates: Iterable[str], rivals: dict[str, list[str]]) -> Fit:
         """Return the fit with the group that gains most, a narrower one where two do alike; the same if none gains.

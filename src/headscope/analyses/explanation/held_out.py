@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.analyses.explanation.design import Design, Floats, Integers
-from headscope.analyses.explanation.example_rows import ExampleRow, example_rows
+from headscope.analyses.explanation.design import Design, Floats
+from headscope.analyses.explanation.example_rows import ExampleRow, HeldOutRows, example_rows
 from headscope.analyses.explanation.logit import Target, log_softmax
 
 
@@ -66,23 +66,6 @@ class Prediction:
     logits: Floats
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class HeldOutRows:
-    """The rows that measure predictions.
-
-    Attributes:
-        design: of the rows.
-        documents: number of each row's document, `[row]`.
-        numbers: of the rows in the sample, `[row]`.
-        cells: of the design's cells in the sample, `[cell]`.
-    """
-
-    design: Design
-    documents: Integers
-    numbers: Integers
-    cells: Integers
-
-
 def measure_heads(
     results: Sequence[HeadExplanation],
     predictions: Sequence[Prediction],
@@ -128,16 +111,7 @@ def measure_heads(
             if other != head:
                 result.wrong[other] += of_documents(entropy - design.row_sums(attention * log_p))
         if examples:
-            result.examples += example_rows(
-                of_rows[-1],
-                of_rows[0],
-                attention,
-                finals[head],
-                design=design,
-                rows=rows.numbers,
-                documents=rows.documents,
-                cells=rows.cells,
-            )
+            result.examples += example_rows(of_rows[-1], of_rows[0], attention, finals[head], rows)
 
 
 def _normalized(logits: Floats, design: Design, content: NDArray[np.bool_] | None) -> Floats:

@@ -81,10 +81,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
         # A head has few rows, for which threads cost more than they save; layers are explained side by side.
         with threadpool_limits(1):
             for (corpus, model), sample in samples.items():
-                *of_sample, fitted = self._explained(sample, corpus, model)
-                for table, more in zip(tables, of_sample, strict=True):
-                    table += more
-                state |= fitted
+                state |= self._explained(sample, corpus, model, tables)
                 if corpus != TEXT:
                     state |= {f"{corpus}.{name}": array for name, array in sample.state().items()}
         documents = max((row["n_documents"] for row in tables[0] if row["corpus"] == TEXT), default=0)
@@ -95,19 +92,22 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             state=state,
         )
 
-    def _explained(self, sample: RowSampleAccumulator, corpus: str, model: str) -> tuple[Rows, Rows, Rows, State]:
-        """Return the rows of the tables, and what was fitted to the trained model's weights in the text.
+    def _explained(
+        self, sample: RowSampleAccumulator, corpus: str, model: str, tables: tuple[Rows, Rows, Rows]
+    ) -> State:
+        """Return what was fitted to the trained model's weights in the text.
 
         Args:
             sample: the rows of attention.
             corpus: what they are of.
             model: whose they are; all measures are explained of the trained model in the text.
+            tables: take the rows of explanations, groups and examples.
         """
         names, tokenizer = self.run.encoder.vocabulary, self.run.loaded.tokenizer
         special = Special(cls=names.cls_name, sep=names.sep_name or "the end")
         of_text = (corpus, model) == (TEXT, TRAINED)
         measures = MEASURES if of_text else (WEIGHT,)
-        tables: tuple[Rows, Rows, Rows] = ([], [], [])
+        explanations, groups, examples = tables
         state: State = {}
         for part in self.run.layout:
             samples = sample.compute()[part.kind]
@@ -123,7 +123,7 @@ class ExplanationMeasurement(Measurement[ModelRun]):
             for layer, by_measure in enumerate(layers):
                 of_layer = {"corpus": corpus, "kind": part.kind, "layer": layer + 1}
                 for measure, heads in by_measure.items():
-                    explanations, groups = head_rows(
+                    of_heads, of_groups = head_rows(
                         {**of_layer, "measure": measure, "model": model},
                         heads,
                         columns=design.columns,
@@ -131,11 +131,11 @@ class ExplanationMeasurement(Measurement[ModelRun]):
                         special=special,
                         catalog=self._catalog,
                     )
-                    tables[0].extend(explanations)
-                    tables[1].extend(groups)
+                    explanations += of_heads
+                    groups += of_groups
                     if measure == WEIGHT and model == TRAINED:
-                        tables[2].extend(example_records(of_layer, heads, sample=design, tokenizer=tokenizer))
-        return *tables, state
+                        examples += example_records(of_layer, heads, sample=design, tokenizer=tokenizer)
+        return state
 
     @cached_property
     def _catalog(self) -> Catalog:

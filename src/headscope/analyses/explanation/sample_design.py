@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from headscope.analyses.explanation.design import Block, Design, Integers, Singles
 from headscope.analyses.explanation.feature import SINK_LOGIT, TOKENS, WHAT_ATTENDS, Feature
 from headscope.analyses.explanation.query_kinds import frequent_kinds, number_of_pairs, pair_codes
-from headscope.analyses.explanation.row_context import RowContext
+from headscope.analyses.explanation.row_context import RowContext, Tokens
 from headscope.analyses.explanation.row_sample import SampledRows
 from headscope.encoding.vocabulary import KeyClass
 
@@ -128,22 +128,22 @@ def sample_design(
     lengths = np.concatenate([cells.sum(1) for cells in visible])
     starts = np.cumsum(lengths) - lengths
     n_cells = int(lengths.sum())
-    sink = np.concatenate([_flat(np.arange(cells.shape[1]) == cells.shape[1] - 1, cells) for cells in visible])
+
+    def of_keys(values: Callable[[Tokens], NDArray[Any]], of_sink: Any) -> NDArray[Any]:
+        """Take numbers of the tokens at the cells, and that of a learned sink."""
+        parts = [
+            np.broadcast_to(np.append(values(context.keys), of_sink), cells.shape)[cells]
+            for context, cells in zip(contexts, visible, strict=True)
+        ]
+        return np.concatenate(parts)
+
+    sink = of_keys(lambda keys: np.zeros(len(keys), dtype=bool), True)
     if sink.any():
         blocks[SINK_LOGIT] = Block(dense=sink[None].astype(np.float32))
     query_kinds = frequent_kinds(contexts)
     if len(query_kinds):
         blocks[WHAT_ATTENDS] = _pair_block(contexts, visible, query_kinds, n_cells)
     names, documents = _documents(samples, seed=seed, divided=divided)
-
-    def of_classes(*classes: KeyClass) -> NDArray[np.bool_]:
-        return np.concatenate(
-            [
-                _flat(np.append(context.keys.are(*classes), True), cells)
-                for context, cells in zip(contexts, visible, strict=True)
-            ]
-        )
-
     return SampleDesign(
         samples=samples,
         design=Design(starts=starts, n_cells=n_cells, blocks=blocks),
@@ -151,19 +151,12 @@ def sample_design(
         query_kinds=query_kinds,
         documents=documents,
         names=names,
-        key_ids=np.concatenate(
-            [_flat(np.append(context.keys.ids, -1), cells) for context, cells in zip(contexts, visible, strict=True)]
-        ),
-        named=of_classes(*_SINKS, KeyClass.PERIOD_COMMA),
-        is_sink=of_classes(*_SINKS),
+        key_ids=of_keys(lambda keys: keys.ids, -1),
+        named=of_keys(lambda keys: keys.are(*_SINKS, KeyClass.PERIOD_COMMA), True),
+        is_sink=of_keys(lambda keys: keys.are(*_SINKS), True),
         is_sink_logit=sink,
         visible=visible,
     )
-
-
-def _flat(values: NDArray[Any], cells: NDArray[np.bool_]) -> NDArray[Any]:
-    """Take what is a number of each key, the learned sink last, at the cells of some rows."""
-    return np.broadcast_to(values, cells.shape)[cells]
 
 
 def _cells_of(feature: Feature, contexts: Sequence[RowContext], visible: Sequence[NDArray[np.bool_]]) -> Singles:

@@ -2,7 +2,18 @@
 
 from headscope.analyses.explanation.example_rows import PREDICTIONS
 from headscope.declarations.head_measures import SHARE, MeasureLabel
-from headscope.statistics.tables.columns import FEW, FROM_ONE, IN_SEGMENT, PLACE, POSITIVE, count, ends, number, text
+from headscope.statistics.tables.columns import (
+    FEW,
+    FROM_ONE,
+    IN_SEGMENT,
+    PLACE,
+    POSITIVE,
+    count,
+    ends,
+    estimate,
+    number,
+    text,
+)
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
 WEIGHT, NORM, NON_SINK = MEASURES = ("weight", "norm", "non_sink")
@@ -64,8 +75,7 @@ EXPLANATION_GROUPS = TableSchema(
         *_OF,
         text("group", "group of features: of the catalog, or of those that a user adds"),
         Column("rank", "by share, from 1", "int64", bounds=FROM_ONE),
-        number("share", "what the group adds to the explained share", unit="share"),
-        *ends("share", unit="share"),
+        *estimate("share", "what the group adds to the explained share", unit="share"),
         text("exchangeable", "groups in place of which it loses less than a point, parted by spaces; empty if none"),
         Column("halves", "halves of the documents that selected it", "int64", bounds=(1.0, 2.0)),
     ),
