@@ -11,7 +11,7 @@ from headscope.analyses.for_report import every_part
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef
 from headscope.report_kit.report_parts import Context, Parts
 from headscope.reporting.every_finding import all_findings, headline
-from headscope.reporting.story import groups_of_page
+from headscope.reporting.story import leads_of_groups
 from support import mock_inputs
 from support.measured import about, with_parts
 from support.mock_behaviors import with_behaviors
@@ -103,7 +103,7 @@ def test_no_finding_stands_twice_and_none_that_goes_on_stands_first(run):
     texts = [each.text for each in context.findings]
     assert sorted(set(texts)) == sorted(texts)
     first = headline(context.findings)
-    leads = [group.lead for group in groups_of_page(context, first) if group.lead is not None]
+    leads = leads_of_groups(context, first).values()
     assert first
     assert not [each.text for each in (*first, *leads) if each.goes_on]
     before = set()

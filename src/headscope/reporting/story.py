@@ -30,16 +30,16 @@ class GroupParts:
     sections: Sequence[Section]
 
 
-def groups_of_page(about: Context, first: Sequence[Sentence]) -> list[GroupParts]:
-    """Return the groups that have evidence, in the order of the story; no sentence stands twice.
+def leads_of_groups(about: Context, first: Sequence[Sentence]) -> dict[str, Sentence]:
+    """Return the sentence that stands for each group that has one beyond those that the story opens with.
 
     Args:
         about: the run, with all its sentences.
         first: the sentences that the story opens with.
     """
-    parts_of = {group: [parts for parts in every_part() if parts.group == group] for group in GROUPS}
     leads: dict[str, Sentence] = {}
-    for group, every in parts_of.items():
+    for group in GROUPS:
+        every = (parts for parts in every_part() if parts.group == group)
         topics = sorted(
             ((rank, topic) for parts in every for topic, rank in parts.headline.items()), key=lambda pair: pair[0]
         )
@@ -50,6 +50,17 @@ def groups_of_page(about: Context, first: Sequence[Sentence]) -> list[GroupParts
             if finding.topic == topic and finding not in first and not finding.goes_on
         ]
         leads |= {group: left[0]} if left else {}
+    return leads
+
+
+def groups_of_page(about: Context, first: Sequence[Sentence]) -> list[GroupParts]:
+    """Return the groups that have evidence, in the order of the story; no sentence stands twice.
+
+    Args:
+        about: the run, with all its sentences.
+        first: the sentences that the story opens with.
+    """
+    leads = leads_of_groups(about, first)
     used = [*first, *leads.values()]
     rest = replace(about, findings=[finding for finding in about.findings if finding not in used])
     groups = [
@@ -57,9 +68,9 @@ def groups_of_page(about: Context, first: Sequence[Sentence]) -> list[GroupParts
             name=group,
             title=GROUPS[group],
             lead=leads.get(group),
-            sections=[section for parts in every for section in parts.sections(rest)],
+            sections=[section for parts in every_part() if parts.group == group for section in parts.sections(rest)],
         )
-        for group, every in parts_of.items()
+        for group in GROUPS
     ]
     return [group for group in groups if group.lead or group.sections]
 
