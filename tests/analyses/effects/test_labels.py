@@ -9,6 +9,7 @@ import torch
 import transformers as tf
 
 import headscope as hs
+from headscope.analyses.effects.in_report import PARTS
 from headscope.attention.head_id import HeadId
 from headscope.attention.model.examination import examine
 from headscope.declarations.run_options import RunOptions
@@ -17,7 +18,10 @@ from headscope.errors import InputError, ModelError, OptionError
 from headscope.models.loading.load_model import LoadedModel
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import measure
+from headscope.running.writing import write_run
+from headscope.study.study import open_study
 from support.by_hook import hooked
+from support.measured import about
 from support.model_folders import save_classifier, save_tiny_bert, save_tiny_llama, save_tiny_t5
 
 CLASSES = ("calm", "tired", "torn")
@@ -72,7 +76,7 @@ def by_hand(model_folder, changes=None):
 
 
 def options(model, table, **more):
-    how = {"packing": "single", "device": "cpu", "stages": ("effects",)} | more
+    how = {"packing": "single", "device": "cpu", "stages": ("effects",), "joint_inputs": 0} | more
     return RunOptions(model=str(model), text=(table,), column="text", labels="mood", **how)
 
 
@@ -111,19 +115,19 @@ def test_the_gate_is_the_gradient_of_the_classifiers_loss(family, classifiers, t
 
 def test_a_table_in_memory_gives_the_same(classifiers, table):
     frame = pd.DataFrame(ROWS, columns=["text", "mood"])
-    of_file = hs.effects(str(classifiers["bert"]), text=table, column="text", labels="mood")
-    of_frame = hs.effects(str(classifiers["bert"]), text=frame, labels="mood")
+    of_file = hs.effects(str(classifiers["bert"]), text=table, column="text", labels="mood", joint_inputs=0)
+    of_frame = hs.effects(str(classifiers["bert"]), text=frame, labels="mood", joint_inputs=0)
     assert of_frame.table("effects").equals(of_file.table("effects"))
     loaded = tf.AutoModelForSequenceClassification.from_pretrained(classifiers["bert"])
     tokenizer = tf.AutoTokenizer.from_pretrained(classifiers["bert"])
-    of_model = hs.effects(loaded, tokenizer=tokenizer, text=frame, labels="mood")
+    of_model = hs.effects(loaded, tokenizer=tokenizer, text=frame, labels="mood", joint_inputs=0)
     np.testing.assert_allclose(of_model.table("effects")["value"], of_file.table("effects")["value"], atol=1e-7)
 
 
 def test_the_report_says_what_is_predicted(classifiers, table, tmp_path):
-    model = str(classifiers["bert"])
-    study = hs.report(model, text=table, column="text", labels="mood", include=["effects"], controls=0, out=tmp_path)
-    page = study.report_path.read_text()
+    stages = {"stages": ("stats", "effects"), "controls": 0, "joint_inputs": 2}
+    write_run(prepare(options(classifiers["bert"], table, **stages)), tmp_path)
+    page = "".join(section.html for section in PARTS.sections(about(open_study(tmp_path))))
     assert "The loss is that of predicting the given labels:" in page
     assert "nats a text with all heads as they are, over 14 inputs, 14 classes predicted" in page
 

@@ -243,11 +243,22 @@ def test_inputs_too_long_for_a_gradient_keep_their_exact_effects(bert, text, mon
     np.testing.assert_allclose(both["value_x"], both["value_y"], rtol=2e-3, atol=2e-7)
 
 
+@pytest.fixture(scope="module")
+def some_heads(bert, text):
+    # Heads removed together go on in tests of their own.
+    how = {"effect_inputs": 24, "joint_inputs": 0, "shard_minutes": 0, "batch_size": 2}
+    return options(bert, text, effect_heads=2, intervention="zero", **how)
+
+
+@pytest.fixture(scope="module")
+def whole_run(some_heads, folder):
+    write_run(prepare(some_heads), folder / "whole")
+    return open_study(folder / "whole")
+
+
 @pytest.mark.parametrize("scan_label", ["effects: estimates", "effects"])
-def test_a_run_of_some_heads_that_was_killed_goes_on(bert, text, tmp_path, scan_label):
+def test_a_run_of_some_heads_that_was_killed_goes_on(some_heads, whole_run, tmp_path, scan_label):
     """In either scan: what the first found decides about the heads of the second."""
-    asked = options(bert, text, effect_heads=2, shard_minutes=0, intervention="zero", batch_size=2)
-    write_run(prepare(asked), tmp_path / "whole")
 
     class Killed(Exception):
         """The run is killed."""
@@ -257,8 +268,8 @@ def test_a_run_of_some_heads_that_was_killed_goes_on(bert, text, tmp_path, scan_
             raise Killed
 
     with pytest.raises(Killed):
-        write_run(prepare(asked), tmp_path / "stopped", watch=kill)
-    write_run(prepare(asked), tmp_path / "stopped")
+        write_run(prepare(some_heads), tmp_path / "stopped", watch=kill)
+    write_run(prepare(some_heads), tmp_path / "stopped")
     for name in ("effects", "effect_estimates"):
-        tables = [open_study(tmp_path / folder).table(name) for folder in ("whole", "stopped")]
-        pd.testing.assert_frame_equal(*tables, check_exact=True)
+        stopped = open_study(tmp_path / "stopped").table(name)
+        pd.testing.assert_frame_equal(whole_run.table(name), stopped, check_exact=True)

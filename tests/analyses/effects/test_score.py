@@ -40,7 +40,7 @@ def model(tmp_path_factory):
 
 
 def study_of(model, score, **more):
-    how = {"packing": "single", "intervention": "zero", "device": "cpu", "batch_size": 4} | more
+    how = {"packing": "single", "intervention": "zero", "device": "cpu", "batch_size": 4, "joint_inputs": 0} | more
     return hs.effects(model, text=TEXTS, score=score, **how)
 
 

@@ -68,11 +68,11 @@ def by_scipy(data, held, starts, *, special=True, task=0):
         slope = torch.cat([probe.weights.grad.flatten(), root.grad.flatten()])
         return float(loss.detach()), slope.double().numpy()
 
-    options = {"maxiter": 3000, "maxfun": 6000, "ftol": 1e-12, "gtol": 1e-7}
+    options = {"maxiter": 3000, "maxfun": 6000, "ftol": 1e-9, "gtol": 1e-6}
     return min(minimize(at, start, jac=True, method="L-BFGS-B", options=options).fun for start in starts)
 
 
-def draws(size, number=6):
+def draws(size, number=3):
     return 2 * np.random.default_rng(5).normal(size=(number, size))
 
 
