@@ -8,6 +8,7 @@ import pytest
 from headscope.views.html_page import Page, assemble
 from support.attention_pages import settled
 from support.axe import violations
+from support.measured import blank_figures
 from support.mock_behaviors import place_of
 
 pytestmark = pytest.mark.browser
@@ -523,7 +524,8 @@ def test_the_report_and_its_atlas_lead_to_one_another(studies, browser, monkeypa
     from headscope.atlas.atlas_files import draw
 
     monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
-    draw(studies["whole"])
+    with blank_figures():
+        draw(studies["whole"])
     page = browser.new_page()
     page.goto(studies["whole"].report_path.as_uri())
     page.click("#encoder-2-4")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from headscope.reporting.report_page import write_report
+from headscope.reporting.report_page import render_report
 from support import mock_inputs
-from support.measured import with_parts
+from support.measured import blank_figures, with_parts
 from support.mock_distribution import with_distribution
 
 pytestmark = pytest.mark.browser
@@ -80,14 +80,22 @@ def test_a_run_without_rows_is_drawn_by_its_statistics(visit):
     assert page.locator(".scatter-point").count() == 6
 
 
+def written_report(run, folder):
+    """Write a report in whose page every figure but that of all heads is blank; return its path."""
+    path = folder / "report.html"
+    with blank_figures():
+        path.write_text(render_report(run), encoding="utf-8")
+    return path
+
+
 def test_a_point_of_the_report_opens_the_card_beside_it(studies, visit_file, tmp_path):
-    page = visit_file(write_report(studies["whole"], tmp_path))
+    page = visit_file(written_report(studies["whole"], tmp_path))
     page.locator("#head-scatter .scatter-point[data-index='14']").dispatch_event("click")
     assert page.locator("#card h2").inner_text().startswith("Head 2-3")
 
 
 def test_a_report_without_rows_draws_all_heads_by_their_statistics(studies, visit_file, tmp_path):
-    page = visit_file(write_report(studies["bare"], tmp_path))
+    page = visit_file(written_report(studies["bare"], tmp_path))
     assert page.locator("#section-heads .scatter-point").count() == 6
     assert page.locator("#section-heads select[data-axis=x]").input_value() == "previous"
     page.locator("#head-scatter .scatter-point[data-index='4']").dispatch_event("click")
@@ -109,7 +117,7 @@ def test_axes_fit_what_is_measured_in_percent_where_it_is_a_share(visit, studies
 def test_each_kind_of_attention_is_drawn_by_measures_that_it_has(visit_file, tmp_path):
     run = with_distribution(mock_inputs.t5(), known=("non_sink", "entropy"))
     run = with_parts(run, distribution=run.tables["distribution"][run.tables["distribution"]["kind"] != "cross"])
-    page = visit_file(write_report(run, tmp_path))
+    page = visit_file(written_report(run, tmp_path))
     axes = lambda: [page.locator(f"#head-scatter select[data-axis={one}]").input_value() for one in "xy"]  # noqa: E731
     assert axes() == ["distribution.non_sink.decile_5", "distribution.entropy.decile_5"]
     page.locator("[role=tab][data-kind=cross]").click()

@@ -7,7 +7,7 @@ import pytest
 
 from headscope.analyses.norms.section import norm_section
 from support import mock_inputs
-from support.measured import about, with_parts
+from support.measured import about, blank_figures, with_parts
 from support.mock_behaviors import with_behaviors
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
@@ -41,7 +41,8 @@ def linked_and_written(run, name):
     """The files that an analysis's sections link, and those that it writes."""
     parts = import_module(f"headscope.analyses.{name}.in_report").PARTS
     with_links = about(run, links=True)
-    page = "".join(one.html for one in parts.sections(with_links))
+    with blank_figures():
+        page = "".join(one.html for one in parts.sections(with_links))
     linked = re.findall(r'href="figures/([^"]+).svg"', page)
     return sorted(set(linked)), sorted(file for figure in parts.figures for file in figure.drawings(with_links))
 

@@ -5,13 +5,19 @@ import pytest
 from headscope.atlas.atlas_page import write_atlas
 from headscope.reporting.report_page import render_report
 from support import mock_inputs
-from support.measured import with_parts
+from support.measured import blank_figures, with_parts
 from support.mock_study import write_study
 
 SAID = (
     "Guided: for the first 20% of training it was shown where to look. That such heads form by data alone does not "
     "follow from it."
 )
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_figures():
+    with blank_figures():
+        yield
 
 
 def run_with(heads):

@@ -18,7 +18,7 @@ from headscope.reporting.report_page import render_report, write_report
 from headscope.statistics.statistic_catalog import is_share, of_topic
 from headscope.views.quantize import read_weights
 from support import mock_inputs
-from support.measured import about, with_parts
+from support.measured import about, blank_figures, with_parts
 from support.mock_distances import with_distances
 from support.mock_distribution import with_distribution
 from support.mock_importance import with_importance
@@ -47,7 +47,9 @@ def three_kinds():
 
 def test_heads_by_any_two_measures_stand_with_all_heads_whatever_was_measured(encoder):
     inputs, markup = encoder
-    for page in (markup, render_report(with_distribution(inputs))):
+    with blank_figures():
+        other = render_report(with_distribution(inputs))
+    for page in (markup, other):
         (part,) = re.findall(r'<section id="section-heads">(.*?)</section>', page, flags=re.DOTALL)
         assert part.count('id="head-scatter"') == page.count('id="head-scatter"') == 1
 
@@ -214,10 +216,11 @@ def test_drawings_follow_the_scheme(encoder):
 
 
 def test_papers_column_stands_beside_only_for_its_model():
-    other = Tables(render_report(mock_inputs.encoder(2, 2)))
+    with blank_figures():
+        other = Tables(render_report(mock_inputs.encoder(2, 2)))
+        same = Tables(render_report(mock_inputs.encoder(2, 2, is_bert_base=True)))
     assert other.found["table-paper"][0] == ["finding", "paper (BERT-base)"]
     assert "This run’s model is not the paper’s." in other.text
-    same = Tables(render_report(mock_inputs.encoder(2, 2, is_bert_base=True)))
     assert same.found["table-paper"][0] == ["finding", "measured here", "paper"]
     assert "paper (BERT-base)" not in same.text
 
@@ -255,22 +258,25 @@ def test_signature_and_counts_are_the_manifests(encoder):
     assert inputs.manifest["notes"][0] in page.text
 
 
-def test_hostile_names_and_tokens_add_no_element():
-    markup = render_report(mock_inputs.hostile())
-    scripts = re.findall(r"<script[^>]*>", markup)
+@pytest.fixture(scope="module")
+def hostile():
+    return render_report(mock_inputs.hostile())
+
+
+def test_hostile_names_and_tokens_add_no_element(hostile):
+    scripts = re.findall(r"<script[^>]*>", hostile)
     assert scripts == [
         '<script type="application/json" id="data">',
         '<script type="application/json" id="maps">',
         '<script type="application/json" id="sentences">',
         '<script type="module">',
     ]
-    assert "<img" not in markup
-    assert "What does </title><script>alert(3)</script> look at?" in Tables(markup).text
+    assert "<img" not in hostile
+    assert "What does </title><script>alert(3)</script> look at?" in Tables(hostile).text
 
 
-def test_the_page_can_be_written_as_utf8_without_nul():
-    markup = render_report(mock_inputs.hostile())
-    assert b"\x00" not in markup.encode("utf-8")
+def test_the_page_can_be_written_as_utf8_without_nul(hostile):
+    assert b"\x00" not in hostile.encode("utf-8")
 
 
 def test_report_writes_the_page_and_its_figures(tmp_path):
@@ -310,7 +316,8 @@ def test_tables_from_parquet_give_the_same_page(tmp_path):
 
 
 def test_few_documents_leave_intervals_empty():
-    page = Tables(render_report(mock_inputs.encoder(2, 3, documents=4)))
+    with blank_figures():
+        page = Tables(render_report(mock_inputs.encoder(2, 3, documents=4)))
     assert {row[2] for row in page.found["table-position-encoder"][2:]} == {"–"}
     assert "an interval needs at least 10 documents" in page.text
 

@@ -9,6 +9,7 @@ from headscope.report_kit.report_parts import section
 from headscope.reporting.report_page import render_report
 from headscope.views.markup import el
 from support import mock_inputs
+from support.measured import blank_figures
 from support.mock_behaviors import with_behaviors
 from support.mock_distribution import with_distribution
 from support.mock_norms import with_norms
@@ -32,7 +33,8 @@ def test_a_section_without_parts_is_not_made():
 @pytest.mark.slow
 def test_every_section_of_a_page_says_what_it_is_and_why_before_anything_else():
     run = with_norms(with_distribution(with_behaviors(mock_inputs.encoder(2, 2))))
-    page = render_report(run)
+    with blank_figures():
+        page = render_report(run)
     sections = re.findall(r'<section id="section-([a-z]+)">(.*?)</section>', page, flags=re.DOTALL)
     names = [name for name, _ in sections if name not in ("how", "roles")]
     assert {"norms", "distribution", "behaviors", "position", "heads"} <= set(names)

@@ -1,7 +1,12 @@
 """Studies made of tables in memory, with other parts than they have, and what parts of the report are made from."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
+import pytest
+
+from headscope.report_kit.pictures import drawing
 from headscope.report_kit.report_parts import Context
 from headscope.study.study import Study
 
@@ -30,6 +35,14 @@ def with_parts(run, **parts):
 def about(run, *, found=(), links=False):
     """What every part of a run's report is made from."""
     return replace(Context.of(run), findings=found, links=links)
+
+
+@contextmanager
+def blank_figures() -> Iterator[None]:
+    """Place empty pictures in pages: for tests of what stands around figures, which take most of a page's time."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawing, "_markup", lambda *_: '<svg viewBox="0 0 400 300"></svg>')
+        yield
 
 
 def only(sections):

@@ -1,5 +1,7 @@
 """What page and terminal say of behaviors by what heads write, in text and by experiment."""
 
+from functools import cache
+
 import pytest
 
 from headscope.analyses.behaviors.catalog import BEHAVIORS, NATURAL
@@ -30,6 +32,7 @@ def said(run):
     return [one.text for one in norm_sentence(chosen(run), about(run).kind("encoder"), "t", where="in text")]
 
 
+@cache
 def page_of(run):
     return str(only(behaviors_section(about(run, found=behaviors_findings(about(run))))))
 

@@ -1,5 +1,7 @@
 """Gradient importance in the page: sentences that their intervals support, tables read back, and what is missing."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from support.page_tables import Tables
 pytestmark = pytest.mark.slow
 
 
+@cache
 def built(inputs, *, links=False):
     found = importance_findings(about(inputs))
     return found, only(importance_section(about(inputs, found=found, links=links)))
