@@ -1,7 +1,7 @@
 """README and docs run as written: every command and every Python block, in an empty folder with a text of its own.
 
-The embedded models are stood in for by random ones of a few heads, and their text by its first documents: what the
-pages type is what is tested here, and what is measured of the embedded models has tests of its own.
+The embedded models are stood in for by random ones of a few heads, and their text by lines of its first documents: what
+the pages type is what is tested here, and what is measured of the embedded models has tests of its own.
 """
 
 import re
@@ -17,6 +17,7 @@ from headscope_grammar import synthetic_documents, write_conllu
 from support.docs import PAGES, ROOT, blocks, run_line, sequences
 from support.model_folders import save_classifier, save_few_heads, save_tiny_masked_lm
 from support.quick_probes import quick_probes
+from support.undrawn import leave_drawing_out
 
 STORY = "The cat sat on the mat. It slept, and dreamt of fish.\nA dog came by, looked at it, and left again.\n\n"
 COMMANDS = [
@@ -52,10 +53,11 @@ def few_decoder_heads(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def few_documents(tmp_path_factory):
-    """The first documents of the demonstration's text: intervals need ten."""
+    """The first pairs of lines of the demonstration's documents: intervals need ten documents."""
     documents = headscope_minilm.demo_text().read_text(encoding="utf-8").split("\n\n")
     file = tmp_path_factory.mktemp("few") / "demo.txt"
-    file.write_text("\n\n".join(documents[:24]), encoding="utf-8")
+    few = ("\n".join(document.splitlines()[:2]) for document in documents[:12])
+    file.write_text("\n\n".join(few), encoding="utf-8")
     return file
 
 
@@ -75,9 +77,7 @@ def folder(tmp_path, monkeypatch, request, classifier, few_heads, few_decoder_he
     monkeypatch.setattr(headscope_minilm, "folder", lambda: few_heads)
     monkeypatch.setattr(headscope_minilm, "demo_text", lambda: few_documents)
     monkeypatch.setattr(headscope_decoder, "folder", lambda: few_decoder_heads)
-    monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
-    if "tutorial" not in request.node.name:
-        monkeypatch.setattr("headscope.reporting.report_page._rendered", lambda *_: "<title>A report</title>")
+    leave_drawing_out(monkeypatch, page="tutorial" not in request.node.name)
     for module in ("removal_plan", "measure"):  # a pass for each set of heads
         monkeypatch.setattr(f"headscope.analyses.effects.joint.{module}.DRAWS", 2)
         monkeypatch.setattr(f"headscope.analyses.effects.joint.{module}.SETS", 8)
@@ -87,7 +87,7 @@ def folder(tmp_path, monkeypatch, request, classifier, few_heads, few_decoder_he
     (tmp_path / "my-sst2").symlink_to(classifier)
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "a.txt").write_text(STORY)
-    write_conllu(synthetic_documents(30), tmp_path / "my.conllu")
+    write_conllu(synthetic_documents(12), tmp_path / "my.conllu")
     write_conllu(synthetic_documents(8, seed=5), tmp_path / "my-train.conllu")
     monkeypatch.chdir(tmp_path)
     with quick_probes(passes=1):

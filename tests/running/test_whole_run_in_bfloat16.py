@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_every_stage_of_a_run(tmp_path):
-    write_conllu(synthetic_documents(12), tmp_path / "dev.conllu")
+    write_conllu(synthetic_documents(5), tmp_path / "dev.conllu")
     asked = RunOptions(
         model=str(save_tiny_masked_lm(tmp_path / "tiny")),
         treebank=(str(tmp_path / "dev.conllu"),),
