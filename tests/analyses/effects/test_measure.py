@@ -1,6 +1,7 @@
 """The stage of effects: its table and facts, each kind of model, a run that goes on, what it says, and refusals."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -94,11 +95,12 @@ def test_an_encoders_table_is_that_of_its_own_scan(bert, text):
     json.dumps(facts)
     assert (result.name, result.notes) == ("effects", ())
     (note,) = [each.note for each in told if each.note]
-    assert note.startswith(
-        f"effects take {facts['passes']:.1f} forward passes and 1 backward pass of {len(segments)} inputs, about 0.0 "
-        "minutes by the first batch; about "
+    # How long depends on the machine, and on what else it does.
+    assert re.fullmatch(
+        rf"effects take {facts['passes']:.1f} forward passes and 1 backward pass of {len(segments)} inputs, about "
+        r"\d+\.\d minutes by the first batch; about [\d,]+ documents show an effect of 0\.01 nats",
+        note,
     )
-    assert note.endswith(" documents show an effect of 0.01 nats")
     assert told[-1].segments == len(segments)
     again = EffectsAccumulator.from_state(result.state)
     assert effects_table(again.compute(), "mean").equals(found)

@@ -13,7 +13,7 @@ from headscope.analyses.stage_result import StageResult
 from headscope.reporting.every_finding import all_findings, headline
 from headscope.reporting.payload import data_block
 from support import mock_inputs
-from support.measured import about
+from support.measured import about, with_parts
 from support.mock_explanation import explained_share, with_explanation
 
 
@@ -82,6 +82,26 @@ def test_the_page_and_the_terminal_have_each_corpus():
     grids = [line for line in lines if not isinstance(line, str)]
     assert [len(grid.rows) for grid in grids] == [32, 32, 32]
     assert "the direct object of a verb" in grids[1].rows[0][-1]
+
+
+def test_heads_that_too_few_documents_explain_have_no_sentence():
+    """A corpus of fewer than ten documents explains no head: a missing value in the table, and no words for it."""
+    run = with_explanation(mock_inputs.encoder(2, 3), annotated=("treebank",))
+    table = run.tables["explanation"].copy()
+    treebank = table["corpus"] == "treebank"
+    table.loc[treebank, ["explained", "ci_low", "ci_high", "sentence"]] = None
+    run = with_parts(run, explanation=table)
+    (kind,) = about(run).kinds
+    assert head_sentences(run, kind, "treebank") == {}
+    assert len(head_sentences(run, kind)) == 6
+    result = StageResult(name="explanation", tables=dict(run.tables))
+    *_, grid, _ = render_results(result)
+    assert [row[-1] for row in grid.rows] == [""] * 6
+    assert "in the treebank, with its trees, “[CLS]” is said of 0 of 6 heads" in list(
+        render_results(result, find="[CLS]")
+    )
+    (section,) = explanation_section(about(run))
+    assert ">nan<" not in str(section.html).lower()
 
 
 def test_a_corpus_that_is_not_read_has_no_table(explained):

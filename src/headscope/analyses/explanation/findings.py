@@ -32,7 +32,7 @@ def of_weight(run: Study, kind: Kind, corpus: str = TEXT) -> pd.DataFrame:
     """Return the explanations of attention weights of a kind in a corpus; no row where the run has none."""
     table = run.tables.get("explanation")
     if table is None:
-        return pd.DataFrame({"model": [], "explained": []})
+        return pd.DataFrame({"model": [], "explained": [], "sentence": []})
     return table[(table["corpus"] == corpus) & (table["measure"] == WEIGHT) & (table["kind"] == kind.name)]
 
 
@@ -64,6 +64,5 @@ def head_sentences(run: Study, kind: Kind, corpus: str = TEXT) -> dict[int, str]
     rows = of_weight(run, kind, corpus)
     return {
         kind.head_index(row["layer"], row["head"]): str(row["sentence"])
-        for row in records(rows[rows["model"] == TRAINED])
-        if row["sentence"]
+        for row in records(rows[(rows["model"] == TRAINED) & rows["sentence"].notna()])
     }

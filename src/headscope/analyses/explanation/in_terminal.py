@@ -42,7 +42,7 @@ def render_results(result: StageResult, *, find: str | None = None) -> Iterator[
             yield median_words(str(kind), rows, corpus=corpus)
         trained = of_corpus[of_corpus["model"] == TRAINED]
         if find is not None:
-            said = trained[trained["sentence"].map(lambda sentence: says(sentence or "", find)).astype(bool)]
+            said = trained[trained["sentence"].fillna("").map(lambda sentence: says(sentence, find)).astype(bool)]
             yield f"{IN_CORPUS[corpus]}“{find}” is said of {len(said)} of {count(len(trained), 'head')}"
             trained = said
         if len(trained):
@@ -77,7 +77,7 @@ def head_cells(row: Mapping[str, Any], *, missing: str) -> tuple[str, ...]:
         joined(row["ci_low"], row["ci_high"], missing=missing),
         formatted(row["to_explain"], ".2f", missing=missing),
         share(row["wrong"], missing=missing),
-        (row["sentence"] or "").partition(": ")[2],
+        "" if pd.isna(row["sentence"]) else row["sentence"].partition(": ")[2],
     )
 
 
