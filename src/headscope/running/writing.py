@@ -11,6 +11,7 @@ from headscope.running.resume import finished_stages
 from headscope.running.run_folder import check_out
 from headscope.running.stages import (
     check_stages,
+    check_tables,
     manifest_of,
     measure_stage,
     notes_of,
@@ -131,7 +132,12 @@ def read_stages(out: Path, *names: str) -> list[StageResult]:
 
 
 def _write_stage(out: Path, manifest: dict[str, Any], result: StageResult) -> dict[str, str]:
-    """Write a stage's tables, which were checked, and sums; return the hash of each file, by its path in the folder."""
+    """Write a stage's tables and sums; return the hash of each file, by its path in the folder.
+
+    Raises:
+        ValueError: a table is not as its schema says; nothing is written.
+    """
+    check_tables(result)
     # The folder says whose it is before anything else lies in it, and never claims tables half of which are older.
     write_manifest(out, {**manifest, "complete": False})
     tables = {f"tables/{table}.parquet": frame for table, frame in result.tables.items()}
