@@ -27,7 +27,7 @@ ALL = [name for name, stage in STAGES.items() if not stage.by_name and "gap" not
 
 @pytest.fixture(scope="module", autouse=True)
 def quick():
-    with quick_probes():
+    with quick_probes(passes=1):
         yield
 
 
@@ -39,8 +39,8 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def asked(folder):
     """Everything there is to measure, on corpora that are quickly read."""
-    write_conllu(synthetic_documents(12), folder / "dev.conllu")
-    write_conllu(synthetic_documents(12, seed=3), folder / "train.conllu")
+    write_conllu(synthetic_documents(10), folder / "dev.conllu")
+    write_conllu(synthetic_documents(4, seed=3), folder / "train.conllu")
     (folder / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n" * 8)
     return RunOptions(
         model=str(save_tiny_masked_lm(folder / "tiny")),

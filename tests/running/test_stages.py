@@ -17,6 +17,7 @@ from headscope.running.writing import read_stages, write_run
 from headscope.study.study import open_study
 from headscope_grammar import synthetic_documents, write_conllu
 from support.model_folders import save_tiny_bert, save_tiny_gpt2
+from support.undrawn import leave_drawing_out
 
 
 def measured(*read, given=None):
@@ -49,7 +50,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def corpora(folder):
     """A corpus that gives trees and mentions, another of one document, and a text."""
-    write_conllu(synthetic_documents(14), folder / "all.conllu")
+    write_conllu(synthetic_documents(10), folder / "all.conllu")
     write_conllu(synthetic_documents(1, seed=7), folder / "one.conllu")
     (folder / "text.txt").write_text("The cat sat on the mat.\nIt slept.\n\nA dog came by.\nIt left.\n")
     return folder
@@ -69,7 +70,7 @@ def asked(corpora, model):
 @pytest.fixture
 def without_figures(monkeypatch):
     """Leave the files of figures out: drawing takes most of a report's time and has tests of its own."""
-    monkeypatch.setattr("headscope.reporting.report_page.write_figures", lambda *_: [])
+    leave_drawing_out(monkeypatch, page=False)
 
 
 @pytest.mark.slow
@@ -79,14 +80,14 @@ def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, wit
     assert [result.name for result in read_stages(out)] == measured("treebank", "coreference")
     assert [result.name for result in read_stages(out, "map", "syntax")] == ["syntax", "map"]
     study = hs.report(model=asked.model, treebank=asked.treebank[0], coref=asked.coref[0], out=out, controls=0)
-    sentences = sum(len(document.sentences) for document in synthetic_documents(14))
+    sentences = sum(len(document.sentences) for document in synthetic_documents(10))
     assert study.manifest["signature"]["corpus"]["name"] == "all.conllu"
-    assert study.manifest["counts"]["documents"] == study.manifest["counts"]["documents_used"] == 14
+    assert study.manifest["counts"]["documents"] == study.manifest["counts"]["documents_used"] == 10
     assert study.manifest["treebank"]["sentences"] == sentences
-    # 14 documents are enough for intervals.
+    # 10 documents are enough for intervals.
     assert study.manifest["notes"] == []
     assert repr(study).startswith(
-        f"<Study of tiny: 2 x 2 encoder heads; {study.manifest['counts']['segments']} segments of 14 documents; trees "
+        f"<Study of tiny: 2 x 2 encoder heads; {study.manifest['counts']['segments']} segments of 10 documents; trees "
         f"of {sentences} sentences; {study.manifest['coreference']['counted']} mentions with an antecedent; "
     )
     assert list(study.roles.columns) == ["kind", "layer", "head", "role", "finds"]
@@ -101,7 +102,7 @@ def test_a_report_on_annotated_corpora_reads_their_sentences(asked, corpora, wit
 
 @pytest.mark.slow
 def test_a_report_on_a_byte_level_decoder(corpora, folder, without_figures):
-    documents = list(synthetic_documents(14))
+    documents = list(synthetic_documents(10))
     sentences = [sentence.text for document in documents for sentence in document.sentences]
     gpt2 = save_tiny_gpt2(folder / "gpt2", sentences)
     path = corpora / "all.conllu"
@@ -128,14 +129,14 @@ def test_nothing_given_means_the_demonstration_corpora(model, tmp_path, monkeypa
     monkeypatch.setattr(annotated, "demo_treebank", lambda: few)
     annotated.demo_documents.cache_clear()
     try:
-        run = prepare(RunOptions(model=model, controls=0, max_inputs=40))
+        run = prepare(RunOptions(model=model, controls=0, max_inputs=12))
         assert [stage.name for stage in stages_of(run)] == measured("treebank", "coreference", given=())
         write_run(run, tmp_path / "out")
     finally:
         annotated.demo_documents.cache_clear()
     study = open_study(tmp_path / "out")
     assert set(study.tables) == declared(*measured("treebank", "coreference", given=()))
-    assert study.manifest["treebank"]["sentences"] == 40
+    assert study.manifest["treebank"]["sentences"] == 12
     assert study.manifest["treebank"]["name"] == study.manifest["coreference"]["name"]
     # One of each: the text is the demonstration's, not that of the trees.
     assert study.manifest["signature"]["corpus"]["name"] == "demo.txt"
