@@ -53,6 +53,8 @@ def test_no_bar_is_full_while_anything_is_left():
     shares = [replace(done, begins=begins, ends=ends).share_of_all for begins, ends in parts]
     assert shares == pytest.approx([0.099, 0.793, 0.998])
     assert Progress("loading the model").share_of_all is None
+    # A last batch may go beyond the limit on inputs.
+    assert Progress("reading heads", segments=9, limit=8).share == 1.0
 
 
 def test_a_stage_that_is_done_says_how_long_the_run_will_take(capsys):
