@@ -306,11 +306,6 @@ def hostile():
     return with_parts(inputs, manifest=told)
 
 
-def big(layers=48, heads=64):
-    """A large model."""
-    return encoder(layers, heads, name="large-model-48x64")
-
-
 def section_4(layers=6, heads=12, *, documents=40, **options):
     """A BERT-like encoder evaluated on a treebank and on coreference."""
     inputs = encoder(layers, heads, documents=documents, **options)

@@ -152,5 +152,6 @@ def write_index(index: MapsIndex, folder: Path) -> None:
         for number, entry in enumerate(index.entries):
             # Not asdict, which copies every token.
             sides = {"input": vars(entry.input), "decoder": entry.decoder and vars(entry.decoder)}
-            file.write(",\n" * (number > 0) + json.dumps({**vars(entry), **sides}))
+            separator = ",\n" if number else ""
+            file.write(separator + json.dumps({**vars(entry), **sides}))
         file.write("\n]}\n")

@@ -9,9 +9,9 @@ from torch import nn
 @contextmanager
 def eager_evaluation(model: nn.Module) -> Iterator[None]:
     """Put a model into eval mode with its eager attention for a while, for `output_attentions=True`."""
-    with ExitStack() as as_before:
-        as_before.callback(evaluate(model))
-        as_before.callback(switch_attention(model, "eager"))
+    with ExitStack() as stack:
+        stack.callback(evaluate(model))
+        stack.callback(switch_attention(model, "eager"))
         yield
 
 

@@ -36,7 +36,7 @@ class ProbeStage:
 
     Attributes:
         gold: the words of dev.
-        found: what each probe got right.
+        answers: what each probe got right.
         weights: rows of `probe_weights`.
         records: what became of each probe in training.
         fits: the same of the probes over attention alone, which are fitted.

@@ -57,10 +57,14 @@ def attention_slopes(probe: AttentionProbe, batch: ProbeBatch, mine: Tensor, *, 
         if drawn is None
         else _drawn_covariance(probe, batch, chances, mean, counted, drawn)
     )
-    gradient = ((mean - right) * counted[..., None]).sum((1, 2))
     root_error = (chances[..., 0] - (targets[..., 0] == 0).to(chances.dtype)) * counted
-    sums = (loss.sum((1, 2)), counted.sum((1, 2)), gradient, curvature, _coupling(probe, batch, root_error))
-    return Slopes(*(each.double().cpu() for each in sums))
+    return Slopes(
+        loss=loss.sum((1, 2)).double().cpu(),
+        words=counted.sum((1, 2)).double().cpu(),
+        gradient=((mean - right) * counted[..., None]).sum((1, 2)).double().cpu(),
+        curvature=curvature.double().cpu(),
+        coupling=_coupling(probe, batch, root_error).double().cpu(),
+    )
 
 
 def _only(chances: Tensor, chosen: Tensor) -> Tensor:

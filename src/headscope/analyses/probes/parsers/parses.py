@@ -55,8 +55,13 @@ def answer(
     lengths = np.array([len(data.words[number]) for number in data.numbers.tolist()])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     row = {int(number): index for index, number in enumerate(data.numbers)}
-    runs = (probe.runs, probe.runs, len(trees), 0 if labels is None else labels.runs)
-    answers = ArcAnswers(*(np.zeros((number, starts[-1]), dtype=np.int64) for number in runs))
+    total = int(starts[-1])
+    answers = ArcAnswers(
+        heads=np.zeros((probe.runs, total), dtype=np.int64),
+        targets=np.zeros((probe.runs, total), dtype=np.int64),
+        trees=np.zeros((len(trees), total), dtype=np.int64),
+        labels=np.zeros((0 if labels is None else labels.runs, total), dtype=np.int64),
+    )
     for chosen in data.cut(data.numbers, most=_AT_ONCE, weights=weights):
         batch = data.batch(chosen, device=device)
         scores = probe.scores(batch)
