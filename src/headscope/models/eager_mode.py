@@ -50,6 +50,10 @@ def switch_attention(model: nn.Module, name: str) -> Callable[[], None]:
     try:
         if settable():
             model.set_attn_implementation(name)  # type: ignore[operator]
+            # In some releases (transformers 5.17) T5's encoder and decoder keep a configuration of their own as it was.
+            for config, value in before:
+                if value is not None and type(config) is type(model.config):
+                    setattr(config, "_attn_implementation_internal", name)  # noqa: B010
         elif name == "eager":
             # Falcon does not support the official switch, and its sdpa path returns weights without the causal mask.
             # Its layers read the name at every call, so that setting the name is enough.

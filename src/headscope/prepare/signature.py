@@ -14,9 +14,10 @@ from headscope.models.adaptation import adaptation_facts
 from headscope.models.loading.hashing import configuration_hash, weights_hash
 from headscope.models.loading.load_model import LoadedModel
 from headscope.storage.signature_id import signature_id
+from headscope.version import __version__
 
 # Commit, machine and batch size are no part of it, because they change numbers only by rounding.
-_VERSIONS = ("headscope", "torch", "transformers", "tokenizers", "numpy")
+_LIBRARIES = ("torch", "transformers", "tokenizers", "numpy")
 
 
 def model_facts(loaded: LoadedModel, vocabulary: Vocabulary) -> dict[str, Any]:
@@ -52,7 +53,8 @@ def make_signature(
         "options": dict(options),
         "seed": seed,
     }
-    versions = {"python": platform.python_version(), **{name: version(name) for name in _VERSIONS}}
+    versions = {"python": platform.python_version(), "headscope": __version__}
+    versions |= {name: version(name) for name in _LIBRARIES}
     # Names are left out of the id: the same weights or text under another name are the same run.
     essential = {
         **content,

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 # Kernels take no fewer columns.
 _FEWEST = 16
 _KINDS = 64
+# Three products of tensor cores for each of float32, which together are as exact as float32 needs.
+PRECISION = "'tf32x3'"
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +76,8 @@ def _flex(
 ) -> tuple[Tensor, Tensor, Tensor]:
     from torch.nn.attention.flex_attention import AuxRequest, flex_attention
 
+    # torch's types lack this option of its CUDA kernels.
+    options: Any = {"FLOAT32_PRECISION": PRECISION} if query.device.type == "cuda" else None
     result: Any = flex_attention(
         query,
         key,
@@ -83,6 +87,7 @@ def _flex(
         scale=scaling,
         enable_gqa=query.shape[1] != key.shape[1],
         return_aux=AuxRequest(lse=True, max_scores=True),
+        kernel_options=options,
     )
     sums, beside = result
     return sums, beside.lse, beside.max_scores
@@ -101,7 +106,12 @@ def _added(bias: Tensor | None, of_key: Tensor | None) -> Callable[..., Tensor] 
 
 @cache
 def _compiled() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
-    # Wide and narrow columns, norms, biases, one input or several: each is compiled for itself, once.
-    compiler: Any = torch.compile  # its stubs lack the limit
-    compiled: Callable[..., tuple[Tensor, Tensor, Tensor]] = compiler(_flex, fullgraph=True, recompile_limit=_KINDS)
-    return compiled
+    compiled: Callable[..., tuple[Tensor, Tensor, Tensor]] = torch.compile(_flex, fullgraph=True)
+
+    def compute(*arguments: object) -> tuple[Tensor, Tensor, Tensor]:
+        # Wide and narrow columns, norms, biases, one input or several: each is compiled once. `torch.compile` takes
+        # the limit itself only since torch 2.13.
+        with torch._dynamo.config.patch(recompile_limit=_KINDS):
+            return compiled(*arguments)
+
+    return compute

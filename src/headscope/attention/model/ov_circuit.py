@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float64
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
@@ -128,7 +128,7 @@ def _bits(rows: Tensor) -> NDArray[np.float64]:
     return np.ascontiguousarray(rows.double().cpu().numpy().T)
 
 
-def _output_matrices(projection: Projection) -> Float[NDArray[np.float64], "head width model"] | None:
+def _output_matrices(projection: Projection) -> Float64[np.ndarray, "head width model"] | None:
     """Return the output matrix of each head; the norm behind it multiplies its channels."""
     heads, width = projection.factor.shape[:2]
     rows = torch.zeros(1, 2, heads * width, dtype=projection.factor.dtype, device=projection.factor.device)
