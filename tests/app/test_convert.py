@@ -76,8 +76,8 @@ def test_what_is_refused(cli, original, tmp_path):
         ),
         (
             (path, tmp_path / "maps"),
-            f"{tmp_path / 'maps'} is there already and holds something else; give another --out, or --force to "
-            "replace it",
+            f"{tmp_path / 'maps'} is there already and holds something that headscope did not write; give another "
+            "--out",
         ),
         (
             (tmp_path / "maps", tmp_path / "x.pkl"),
@@ -94,5 +94,7 @@ def test_what_is_refused(cli, original, tmp_path):
         code, out, err = cli("convert", *arguments)
         assert (code, out, err) == (2, "", f"headscope: {sentence}\n")
     assert not (tmp_path / "x").exists()
+    assert cli("convert", path, tmp_path / "maps", "--force")[0] == 2
+    (tmp_path / "maps" / "mine").unlink()
     assert cli("convert", path, tmp_path / "maps", "--force")[0] == 0
-    assert not (tmp_path / "maps" / "mine").exists()
+    assert cli("convert", path, tmp_path / "maps", "--force")[0] == 0

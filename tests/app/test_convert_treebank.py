@@ -149,7 +149,7 @@ def test_endings_that_do_not_go_together(cli, treebank, tmp_path):
 def test_nothing_is_overwritten_or_left_half_done(cli, treebank, tmp_path):
     out = tmp_path / "b.txt"
     out.write_text("mine")
-    refused = f"{out} is there already and holds something else; give another --out, or --force to replace it"
+    refused = f"{out} is there already; give another --out, or --force to replace it"
     assert cli("convert", treebank, out) == (2, "", f"headscope: {refused}\n")
     bad = tmp_path / "bad.conllu"
     bad.write_text(CONLLU + "1	a	_	_	_	_	1	x	_	_\n")

@@ -171,7 +171,7 @@ def test_what_stands_there_stays(cli, data, tmp_path):
         0, f"{tmp_path / 'dev_attn'} holds these maps already: nothing to do; --force makes them again\n"
     )  # fmt: skip
     assert index.stat().st_mtime_ns == before
-    there = "is there already and holds something else; give another --out, or --force to replace it"
+    there = "is there already; give another --out, or --force to replace it"
     for other in (("--cased",), ("--word-level",), ("--store", "float32"), ("--max-length", "64")):
         code, _, err = cli(*arguments, *other)
         if other == ("--cased",):

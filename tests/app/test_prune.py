@@ -249,10 +249,16 @@ def test_nothing_is_replaced_unasked(cli, model, heads, tmp_path):
     (out / "mine").write_text("kept")
     code, _, error = cli("prune", "--model", model, "--heads", heads, "--out", out)
     assert code == 2
-    assert "is there already and holds something else" in error
+    assert f"{out} is there already and holds something that headscope did not write; give another --out" in error
+    code, _, error = cli("prune", "--model", model, "--heads", heads, "--out", out, "--force")
+    assert code == 2
+    assert f"{out} holds something that headscope did not write, so --force does not replace it; " in error
     assert [each.name for each in out.iterdir()] == ["mine"]
+    (out / "mine").unlink()
+    assert cli("prune", "--model", model, "--heads", heads, "--out", out)[0] == 0
+    code, _, error = cli("prune", "--model", model, "--heads", heads, "--out", out)
+    assert (code, error) == (2, f"headscope: {out} is there already; give another --out, or --force to replace it\n")
     assert cli("prune", "--model", model, "--heads", heads, "--out", out, "--force")[0] == 0
-    assert not (out / "mine").exists()
 
 
 def test_a_class_that_no_auto_class_makes(cli, model, heads, tmp_path):

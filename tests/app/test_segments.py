@@ -154,8 +154,7 @@ def test_what_is_refused(cli, tmp_path):
     code, _, err = cli("segments", "--text", path, "--packing", "single")
     assert (code, err) == (
         2,
-        f"headscope: {tmp_path / 'one.json'} is there already and holds something else; give another --out, or "
-        "--force to replace it\n",
+        f"headscope: {tmp_path / 'one.json'} is there already; give another --out, or --force to replace it\n",
     )
     assert (tmp_path / "one.json").read_text() == "mine"
 

@@ -19,7 +19,7 @@ from headscope.models.loading.load_model import load_model
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.parts import read_parts, write_part
 from headscope.scans.shard_checkpoint import SHARDS, Part
-from headscope.storage.bounded import UnreadableFileError, check_regular, read_json, read_regular
+from headscope.storage.bounded import UnreadableFileError, read_json, read_regular
 from headscope.storage.checked_arrays import read_checked
 from headscope.storage.lock import lock_of, place_held
 from headscope.study.study import open_study
@@ -95,18 +95,34 @@ def test_every_file_of_a_run_is_refused_by_readers_or_not_read(run, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_over_them(run, options, tmp_path):
-    """All but the manifest at once: each stage is measured again, each page drawn again, and all are files."""
-    copy = tmp_path / "run"
-    shutil.copytree(run, copy)
-    names = [name for name in files_in(run) if not name.startswith(("manifest", "atlas"))]
-    for name, kind in zip(names, cycle(KINDS)):
-        put_in_place(copy / name, kind)
-    with guarded(seconds=300):
-        run_report(options, out=copy)
-    for name in names:
-        check_regular(copy / name)
-        assert not (copy / name).is_symlink()
+def test_a_run_does_not_write_over_them(run, options, tmp_path):
+    """Refused before anything is measured; the folder stays as it is."""
+    for (copy, name, called), _ in zip(copies(run, tmp_path), range(40)):
+        if name == "manifest.json":
+            continue  # read first; see the next test
+        with guarded(), pytest.raises(OutputError) as refused:
+            run_report(options, out=copy)
+        assert f" is {called}; expected a folder of results with regular files alone: remove it, " in str(refused.value)
+        assert not (copy / name).is_file()
+
+
+@pytest.mark.slow
+def test_a_run_writes_nothing_where_a_link_in_its_folder_leads(run, options, tmp_path):
+    failed = []
+    for folder in ("figures", "tables", "state", "atlas"):
+        copy, other = tmp_path / folder / "run", tmp_path / folder / "other"
+        shutil.copytree(run, copy)
+        (copy / folder).rename(other)
+        (copy / folder).symlink_to(other)
+        for path in other.rglob("*"):
+            if path.is_file():
+                path.write_text("another's")
+        with pytest.raises(OutputError) as refused:
+            run_report(options, out=copy)
+        if not str(refused.value).startswith(f"{copy / folder} is a link to another folder; expected "):
+            failed.append(str(refused.value))
+        failed += [path for path in other.rglob("*") if path.is_file() and path.read_text() != "another's"]
+    assert not failed
 
 
 @pytest.mark.slow

@@ -328,7 +328,7 @@ def test_nothing_is_replaced_unless_asked(tmp_path):
     folder = small(tmp_path / "maps")
     (folder / "mine.txt").write_text("mine")
     assert refused(lambda: small(folder)) == (
-        f"{folder} is there already and holds something else; give another --out, or --force to replace it"
+        f"{folder} is there already; give another --out, or --force to replace it"
     )
     assert (folder / "mine.txt").exists()
     small(folder, replace=True)

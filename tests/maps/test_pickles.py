@@ -410,9 +410,7 @@ def test_it_is_written_entry_by_entry(tmp_path):
     path.write_text("mine")
     with pytest.raises(OutputError) as caught:
         write_original_pickle(path, [])
-    assert str(caught.value) == (
-        f"{path} is there already and holds something else; give another --out, or --force to replace it"
-    )
+    assert str(caught.value) == (f"{path} is there already; give another --out, or --force to replace it")
     assert path.read_text() == "mine"
 
 

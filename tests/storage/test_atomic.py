@@ -1,13 +1,18 @@
 """Files and folders that are whole or absent."""
 
 import ast
+import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 import headscope
 from headscope.errors import OutputError
+from headscope.storage import atomic
 from headscope.storage.atomic import whole_or_absent
+from headscope.storage.lock import place_held
+from headscope.storage.places import MARK, mark_content
 
 
 def fill(path, kind, text):
@@ -16,6 +21,7 @@ def fill(path, kind, text):
     elif kind == "folder":
         path.mkdir()
         (path / "inside").write_text(text)
+        (path / MARK).write_text(json.dumps(mark_content()))
 
 
 def content(path):
@@ -53,6 +59,32 @@ def test_the_old_stays(old, new, tmp_path):
         raise AssertionError("refused before anything is written")
     assert content(path) == "old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("exchange", [True, False])
+def test_a_kill_while_folders_change_places_loses_neither(exchange, tmp_path, monkeypatch):
+    """At any step the old folder or the new one is at the path, or comes back when the path is next written."""
+    path = tmp_path / "out"
+    fill(path, "folder", "old")
+    if not exchange:
+        monkeypatch.setattr(atomic, "_exchanged", lambda *_: False)
+    real, steps = atomic.os.rename, []
+
+    def killed(*names):
+        steps.append(names)
+        if len(steps) == 1:
+            real(*names)
+        raise SystemExit
+
+    monkeypatch.setattr(atomic.os, "rename", killed)
+    monkeypatch.setattr(atomic, "remove", lambda _: None)  # a killed process removes nothing
+    with suppress(SystemExit), whole_or_absent(path, replace=True) as partial:
+        fill(partial, "folder", "new")
+    assert path.exists() == exchange
+    monkeypatch.undo()
+    with place_held(path):
+        assert content(path) == ("new" if exchange else "old")
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
 
 # Puts an old folder back that a killed run had set aside; gives up gigabytes of a cache to the run that was quicker.

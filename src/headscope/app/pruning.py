@@ -15,6 +15,7 @@ from headscope.errors import OptionError
 from headscope.models.loading.load_model import LoadedModel
 from headscope.models.loading.whole_checkpoint import load_checkpoint
 from headscope.running.pruning import HeadChoice, Pruned, named_heads, read_head_names, weakest_heads, write_pruned
+from headscope.storage.places import check_place
 from headscope.study.study import Study, open_study
 
 
@@ -49,6 +50,9 @@ def prune(
         HeadscopeError: options that do not go together, or what `write_pruned` and `load_checkpoint` raise.
     """
     chosen = _chosen(heads, keep, study, by)  # before any weight is loaded
+    texts = text if isinstance(text, list | tuple) else [text]
+    folder = model.model.name_or_path if isinstance(model, LoadedModel) else model
+    check_place(Path(out), reads=[folder, heads, study, *texts], replace=replace)
     choose("--intervention", intervention, REMOVALS)
     documents = _documents(text)
     if intervention == "mean" and not documents:

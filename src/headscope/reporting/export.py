@@ -12,6 +12,7 @@ from headscope.errors import OptionError, OutputError
 from headscope.storage.atomic import write_bytes
 from headscope.storage.files import place_text
 from headscope.storage.lock import place_held
+from headscope.storage.places import check_contents
 from headscope.storage.workbook import LONGEST_NAME, MOST_ROWS, Value, workbook_bytes
 from headscope.study.manifest import MANIFEST
 from headscope.study.paper_table import PaperTable
@@ -57,10 +58,11 @@ def check_export_folder(out: Path) -> None:
     """Refuse a folder that files of an export have no place in.
 
     Raises:
-        OutputError: `out` is a file, or the folder of a run.
+        OutputError: `out` is a file, the folder of a run, or contains a link to another folder.
     """
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file; --out expects a folder, new or not")
+    check_contents(out)
     if (out / MANIFEST).exists():
         raise OutputError(f"{out} holds a run; give --out a folder of its own, such as {out / 'export'}")
 

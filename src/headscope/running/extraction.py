@@ -36,6 +36,7 @@ from headscope.prepare.text_corpus import TextCorpus
 from headscope.scans.short_memory import with_fewer_inputs
 from headscope.storage.atomic import already_there, is_free
 from headscope.storage.lock import place_held
+from headscope.storage.places import check_place
 from headscope.storage.unfinished import part_of, remove
 
 
@@ -97,6 +98,7 @@ def extract(options: RunOptions, out: str | Path, how: MapOptions) -> Extraction
         HeadscopeError: the model, the corpus, an option or `out` is not as it should be.
     """
     # The lock is taken at the start, so that a second run is refused at once and not after hours.
+    check_place(Path(out), reads=[options.model, *options.text], replace=how.replace)
     with place_held(Path(out)):
         return _extract(options, Path(out), how)
 

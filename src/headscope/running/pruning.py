@@ -1,5 +1,6 @@
 """A checkpoint without some of its heads, which plain transformers loads."""
 
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from headscope.models.loading.quiet import quiet_libraries
 from headscope.running.pruning_text import LossChange, PruningText
 from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.lock import placed
+from headscope.storage.places import MARK, mark_content
 from headscope.suggestion import did_you_mean
 from headscope.version import __version__
 from headscope.visible import capital
@@ -95,6 +97,8 @@ def write_pruned(
             loaded.tokenizer.save_pretrained(part)
         number = sum(each.layers * each.heads for each in anatomy.layout)
         pruned = Pruned(path=out, removed=removed, heads=number, loss=loss)
+        facts = mark_content(command="prune", removed=[str(head) for head in removed])
+        (part / MARK).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
         (part / "README.md").write_text(_model_card(loaded, pruned, means=fits), encoding="utf-8")
     return pruned
 

@@ -1,7 +1,9 @@
 """The one atomic write: beside the place, onto the disk, then renamed."""
 
+import ctypes
 import errno
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b, file_digest
@@ -9,11 +11,12 @@ from pathlib import Path
 
 from headscope.errors import OutputError
 from headscope.storage.bounded import UnreadableFileError, open_regular
+from headscope.storage.places import check_place, check_replaced, is_replaceable
 from headscope.storage.unfinished import aside_of, contents, part_of, remove
 
 
 @contextmanager
-def whole_or_absent(path: Path, *, replace: bool = False) -> Iterator[Path]:
+def whole_or_absent(path: Path, *, replace: bool = False, owned: bool = False) -> Iterator[Path]:
     """Give a path beside `path` to write a file or folder at; rename it into place if the block succeeds.
 
     What was written is on the disk before it is renamed. An error or Ctrl-C in the block removes it; of a killed
@@ -21,20 +24,24 @@ def whole_or_absent(path: Path, *, replace: bool = False) -> Iterator[Path]:
 
     Args:
         path: where the file or folder shall be.
-        replace: whether what stands at `path` gives way, once the new one is whole.
+        replace: whether a file, or a folder that headscope wrote, is replaced once the new one is whole.
+        owned: whether the caller knows that headscope wrote the folder at `path`, though it has no mark.
 
     Raises:
-        OutputError: something stands at `path` and may not be replaced.
+        OutputError: something is at `path` and may not be replaced.
     """
+    check_place(path)
     if not replace and not is_free(path):
         raise OutputError(already_there(path))
+    if not owned:
+        check_replaced(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
     try:
         yield part
         settle(part)
         if path.is_dir() or (path.exists() and part.is_dir()):
-            _change_places(part, path)
+            _exchange(part, path)
         else:
             os.replace(part, path)
         _settle_folder(path.parent)
@@ -84,8 +91,10 @@ def is_free(path: Path) -> bool:
 
 
 def already_there(path: Path) -> str:
-    """Say that something else stands where results were to go."""
-    return f"{path} is there already and holds something else; give another --out, or --force to replace it"
+    """Return the message for an output path that is taken."""
+    if is_replaceable(path):
+        return f"{path} is there already; give another --out, or --force to replace it"
+    return f"{path} is there already and holds something that headscope did not write; give another --out"
 
 
 def settle(path: Path) -> None:
@@ -112,8 +121,10 @@ def _settle_folder(folder: Path) -> None:
         os.close(handle)
 
 
-def _change_places(part: Path, path: Path) -> None:
-    """Put a new folder where one stands: it cannot be renamed over, so the old one steps aside first."""
+def _exchange(part: Path, path: Path) -> None:
+    """Put a new folder in the place of an old one, in one step where the system can exchange two names."""
+    if _exchanged(part, path):
+        return  # the old one now has the part's name, and is removed with it
     old = aside_of(path)
     os.rename(path, old)
     try:
@@ -122,3 +133,15 @@ def _change_places(part: Path, path: Path) -> None:
         os.rename(old, path)
         raise
     remove(old)
+
+
+def _exchanged(first: Path, second: Path) -> bool:
+    """Exchange two names with Linux's renameat2; return False where the system or the file system cannot."""
+    if sys.platform != "linux":
+        return False
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):  # another C library
+        return False
+    here, exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    return bool(rename(here, os.fsencode(first), here, os.fsencode(second), exchange) == 0)

@@ -1,7 +1,7 @@
 """Text, JSON, tables and arrays as files that are whole or absent; each writer returns the hash of what it wrote."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,7 @@ from headscope.storage.atomic import write_bytes
 from headscope.storage.bounded import check_regular
 from headscope.storage.lock import place_held
 from headscope.storage.packed import pack, unpack
+from headscope.storage.places import check_place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,11 +70,13 @@ def read_arrays(path: Path) -> "tuple[dict[str, NDArray[Any]], dict[str, str]]":
         return unpack(arrays), dict(file.metadata() or {})
 
 
-def check_file_place(option: str, path: Path) -> None:
+def check_file_place(option: str, path: Path, *, reads: Iterable[Any] = ()) -> None:
     """Refuse a place that no file can be written to, before anything is computed for it.
 
     Raises:
-        OptionError: a folder stands there, or it is in none.
+        OptionError: it is a folder, or the folder around it does not exist.
+        OutputError: as `check_place`.
     """
+    check_place(path, reads=reads)
     if path.is_dir() or not path.resolve().parent.is_dir():
         raise OptionError(f"{option} {path} is no place for a file; give a file in a folder that exists")

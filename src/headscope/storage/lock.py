@@ -17,6 +17,7 @@ from typing import Any
 from headscope.errors import OutputError
 from headscope.storage.atomic import whole_or_absent
 from headscope.storage.bounded import UnreadableFileError, read_json
+from headscope.storage.places import check_contents, check_place
 from headscope.storage.unfinished import lock_of, sweep_beside
 
 _MOST_BYTES = 1 << 16  # of what a lock says
@@ -58,13 +59,14 @@ def folder_held(folder: Path) -> Iterator[Held]:
     A folder that was made here and got nothing is removed again. Within the block the same thread may hold it again.
 
     Raises:
-        OutputError: another run holds it; says which.
+        OutputError: another run holds it, which is named; or a link in it leads to another folder.
     """
     folders = _HELD.get()
     if folder.resolve() in folders:
         yield folders[folder.resolve()]
         return
     lock = lock_of(folder / "run")
+    check_contents(folder)
     with _made(folder), _locked(lock, folder):
         this_folder = Held(folder, lock)
         before = _HELD.set({**folders, folder.resolve(): this_folder})
@@ -90,8 +92,9 @@ def place_held(path: Path, *, wait: float = 0.0) -> Iterator[None]:
         wait: seconds to wait for another run that holds it.
 
     Raises:
-        OutputError: another run holds it; says which.
+        OutputError: another run holds it, which is named; or it may not be written to.
     """
+    check_place(path)
     with _made(path.parent), _locked(lock_of(path), path, wait=wait):
         sweep_beside(path)
         yield

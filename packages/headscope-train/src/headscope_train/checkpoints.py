@@ -36,7 +36,7 @@ def checkpoints_of(out: Path) -> dict[int, Path]:
 
 def write_checkpoint(folder: Path, model: Any, tokenizer: Any) -> None:
     """Write a model and its tokenizer as a folder that `load_model` takes; whole or absent."""
-    with whole_or_absent(folder, replace=True) as part, quiet_libraries():
+    with whole_or_absent(folder, replace=True, owned=True) as part, quiet_libraries():
         model.save_pretrained(part)
         tokenizer.save_pretrained(part)
         for file in part.iterdir():

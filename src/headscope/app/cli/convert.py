@@ -10,6 +10,7 @@ from headscope.app.options import typed as o
 from headscope.app.options.beside_run import FORCE, RUN
 from headscope.counted import count
 from headscope.errors import InputError, OptionError, OutputError
+from headscope.storage.places import check_place
 
 if TYPE_CHECKING:
     from headscope.corpora.annotation import AnnotatedDocument
@@ -44,6 +45,7 @@ def command(
 
     Special tokens of a pickle are those of --model's tokenizer; BERT's [CLS] and [SEP] when it is not given.
     """
+    check_place(out, reads=[source, model], replace=force)
     ending = _ending(source)
     if ending in TREEBANKS_IN and not source.is_dir():
         _to_treebank(source, out, replace=force)

@@ -15,6 +15,7 @@ from headscope.declarations.compat import DEFAULT_PACKING
 from headscope.declarations.option import Option
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import InputError, OptionError
+from headscope.storage.places import check_place
 
 if TYPE_CHECKING:
     from random import Random
@@ -42,6 +43,7 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
     An input has at most --max-length tokens.
     """
     path = out or default_out(values["text"] or [])
+    check_place(path, reads=values["text"] or [])
     options = o.run_options(RunOptions, **values)
     packing = options.packing or DEFAULT_PACKING
 

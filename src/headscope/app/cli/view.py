@@ -70,7 +70,7 @@ def command(
     """
     which, text = view_and_text(which, words, text)
     heads, layers = numbers("--head", head), numbers("--include-layers", reading["include_layers"])
-    check_file_place("--out", out)
+    check_file_place("--out", out, reads=[text, text_b, reading["decoder_text"], model])
     if not overwrite:
         check_overwriting(out)
 

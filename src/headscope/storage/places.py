@@ -1,0 +1,115 @@
+"""Output places: which may be written, which may be replaced, and which never are."""
+
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from headscope.errors import OutputError
+from headscope.storage.bounded import kind_of
+
+MARK = "headscope.json"
+"""The file that marks a model folder as written by headscope."""
+# Of a pruned model, a run, and saved maps. Each names headscope in its first bytes.
+_MARKS = (MARK, "manifest.json", "index.json")
+_FIRST_BYTES = 256
+
+
+def check_place(path: Path, *, reads: Iterable[Any] = (), replace: bool = False) -> None:
+    """Refuse an output path whose writing would destroy an input, the current folder or a device.
+
+    Args:
+        path: path of the file or folder to write.
+        replace: whether to refuse a folder that headscope did not write, too.
+        reads: paths of the files and folders that the command reads, such as the model and the text. Hub names, texts
+            in memory and None are skipped.
+
+    Raises:
+        OutputError: the path is neither new nor a regular file nor a folder; or it is, or contains, the current folder
+            or something that is read.
+    """
+    kind = _kind(path)
+    if kind not in (None, "a folder"):
+        raise OutputError(f"{path} is {kind}; expected a new path, a file or a folder: give another --out")
+    target = Path(os.path.realpath(path))
+    current = Path(os.path.realpath("."))
+    if kind == "a folder" and target in (current, *current.parents):
+        what = "is the current folder" if target == current else "contains the current folder"
+        raise OutputError(f"{path} {what}; expected a folder of its own: give another --out")
+    for source in filter(None, map(_existing, reads if path.exists() else ())):
+        if target in (source, *source.parents):
+            what = "is read by the same command" if target == source else f"contains {source}, which the command reads"
+            raise OutputError(f"{path} {what}; give another --out")
+    if replace:
+        check_replaced(path)
+
+
+def check_replaced(path: Path) -> None:
+    """Refuse to replace a folder that headscope did not write.
+
+    Raises:
+        OutputError: the folder is not empty and has no mark: `headscope.json`, or the manifest of a run or of maps.
+    """
+    if not is_replaceable(path):
+        raise OutputError(
+            f"{path} holds something that headscope did not write, so --force does not replace it; give another --out, "
+            "or remove that folder yourself"
+        )
+
+
+def is_replaceable(path: Path) -> bool:
+    """Return True for a file, an empty folder, and a folder that headscope wrote."""
+    return not path.is_dir() or not any(path.iterdir()) or any(_names_headscope(path / mark) for mark in _MARKS)
+
+
+def mark_content(**facts: Any) -> Mapping[str, Any]:
+    """Return the content of the mark: headscope's version first, then facts on what was written."""
+    from headscope.version import __version__
+
+    return {"headscope": __version__, **facts}
+
+
+def check_contents(folder: Path) -> None:
+    """Refuse to write into a folder that contains a link to another folder, or a device, FIFO or socket.
+
+    Someone else may have made the folder, and files would be written where the link leads.
+
+    Raises:
+        OutputError: names the link, or what is neither a file nor a folder.
+    """
+    for parent, folders, files in os.walk(folder):
+        for path in [Path(parent, name) for name in (*folders, *files)]:
+            kind = "a link to another folder" if path.is_symlink() and path.is_dir() else _kind(path)
+            if kind not in (None, "a folder"):
+                raise OutputError(
+                    f"{path} is {kind}; expected a folder of results with regular files alone: remove it, or give "
+                    "another --out"
+                )
+
+
+def _kind(path: Path) -> str | None:
+    """Return what a path is, in words; None for a regular file, or where nothing can be found out."""
+    try:
+        return kind_of(os.stat(path).st_mode)
+    except OSError:
+        return None
+
+
+def _existing(read: Any) -> Path | None:
+    """Return the real path of an existing file or folder, or None."""
+    if not isinstance(read, str | Path):
+        return None
+    try:
+        return Path(os.path.realpath(read, strict=True))
+    except (OSError, ValueError):
+        return None
+
+
+def _names_headscope(path: Path) -> bool:
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            return b"headscope" in file.read(_FIRST_BYTES)
+    except OSError:
+        return False
