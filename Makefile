@@ -94,7 +94,7 @@ demo-report-decoder/report.html: | .venv/.demo
 	$(BIN)/headscope report --model headscope-decoder $(SHOWN) --max-inputs 200 --controls 1 --out demo-report-decoder
 
 pictures: .venv/.dev demo-report/report.html demo-report-decoder/report.html
-	$(BIN)/python docs/make/pictures.py $(if $(PROBES),--probes $(PROBES))
+	$(BIN)/python docs/make/pictures.py $(if $(PROBES),--probes "$(PROBES)")
 
 bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/calibration.py $(if $(QUICK),--quick)
@@ -114,9 +114,9 @@ bench: .venv/.dev
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/explanation_speed.py
 	$(BIN)/python benchmarks/precision.py
 	$(BIN)/python benchmarks/against_output_attentions.py
-	$(BIN)/python benchmarks/syntax_heads.py $(if $(TREEBANK),--treebank $(TREEBANK))
+	$(BIN)/python benchmarks/syntax_heads.py $(if $(TREEBANK),--treebank "$(TREEBANK)")
 	$(BIN)/python benchmarks/head_distances.py
-	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank $(TREEBANK_TRAIN))
+	$(BIN)/python benchmarks/probe_epoch.py $(if $(TREEBANK_TRAIN),--treebank "$(TREEBANK_TRAIN)")
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/whole_run.py --demo
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/scale.py
@@ -130,8 +130,8 @@ bench: .venv/.dev
 # Two hours of a core; goes on after a stop. What is trained becomes packages/headscope-decoder, with its card and curve.
 decoder: .venv/.dev
 	@test -n "$(DATA)" -a -n "$(RUN)" || { echo "give DATA=, the folder of the corpora, and RUN=, where to train"; exit 2; }
-	PATH=$(CURDIR)/$(BIN):$$PATH OMP_NUM_THREADS=$(or $(THREADS),2) packages/headscope-decoder/recipe/train.sh $(DATA) $(RUN)
-	$(BIN)/python packages/headscope-decoder/recipe/package.py $(RUN)/run
+	PATH="$(CURDIR)/$(BIN):$$PATH" OMP_NUM_THREADS=$(or $(THREADS),2) packages/headscope-decoder/recipe/train.sh "$(DATA)" "$(RUN)"
+	$(BIN)/python packages/headscope-decoder/recipe/package.py "$(RUN)/run"
 
 # Kills every command that writes, at random and about each rename, and compares what it comes to; about half an hour.
 soak: .venv/.dev

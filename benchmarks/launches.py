@@ -18,15 +18,19 @@ from typing import Any
 from unittest import mock
 
 import torch
+import transformers
 from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import BertConfig, BertModel
 
+import headscope
 from headscope.attention.host_copy import HostCopy
 from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import TileAccumulator, scan
 
 _NOTHING = ("aten::empty", "aten::new_empty", "aten::_local_scalar_dense", "aten::pin_memory")
 MODEL = "model"
+_PACKAGE = Path(headscope.__file__).parent
+_MODELS = Path(transformers.__file__).parent
 
 
 class Launches(TorchDispatchMode):
@@ -50,10 +54,11 @@ class Launches(TorchDispatchMode):
 
 def _asked_by() -> str:
     for frame in reversed(traceback.extract_stack(limit=40)):
-        if "/transformers/" in frame.filename:
+        path = Path(frame.filename)
+        if path.is_relative_to(_MODELS):
             return MODEL
-        if "/src/headscope/" in frame.filename:
-            return f"{frame.filename.partition('/src/headscope/')[2]} {frame.name}"
+        if path.is_relative_to(_PACKAGE):
+            return f"{path.relative_to(_PACKAGE).as_posix()} {frame.name}"
     return MODEL
 
 

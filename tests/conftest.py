@@ -17,6 +17,12 @@ from support.checked_calls import check_calls
 
 check_calls()
 
+from hypothesis import settings  # noqa: E402
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("headscope", deadline=None)
+settings.load_profile("headscope")
+
 # One browser a process, whatever folders' tests run in it.
 from support.browser import browser, visit_file  # noqa: E402
 from support.quick import Quick  # noqa: E402

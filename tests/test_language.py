@@ -25,7 +25,8 @@ WRITTEN = [
     path
     for top in ("src", "docs", "tests", "benchmarks", "packages", "README.md", "CONTRIBUTING.md", "SECURITY.md")
     for path in (sorted((ROOT / top).rglob("*")) if (ROOT / top).is_dir() else [ROOT / top])
-    if path.suffix in READ and "node_modules" not in path.parts and path != Path(__file__) and "words" not in path.parts
+    if path.suffix in READ and path != Path(__file__)
+    if not {"node_modules", "words"} & {*path.relative_to(ROOT).parts}
 ]
 # American and British: a stem of the British spelling, which begins a word or a part of a name.
 BRITISH = {

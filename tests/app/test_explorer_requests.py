@@ -142,7 +142,7 @@ REQUESTS = st.fixed_dictionaries(
 
 @pytest.mark.slow
 @given(st.binary() | (REQUESTS | JSON).map(lambda value: json.dumps(value).encode()))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_any_bytes_are_a_request_or_are_refused(body):
     try:
         found = read_request(body, limits=LIMITS)
@@ -158,7 +158,7 @@ def test_any_bytes_are_a_request_or_are_refused(body):
 
 
 @given(REQUESTS.map(json.dumps))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_server_never_fails_at_a_request(client, body):
     status, headers, content = client.post(body.encode())
     assert status in (200, 400, 404, 413, 422)

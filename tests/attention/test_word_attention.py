@@ -91,7 +91,7 @@ def segments(draw):
     return word_ids, weights
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(segments(), min_size=1, max_size=4), st.sampled_from(POOLINGS), st.booleans())
 def test_batches_agree_with_the_plain_loop(batch, pooling, left):
     width = max(len(ids) for ids, _ in batch) + 1

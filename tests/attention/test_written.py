@@ -51,7 +51,7 @@ def test_a_row_that_writes_nothing_is_left_out():
     assert norm_row_statistics(weights, norms, key_classes=classes).isnan().all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 10_000),
     groups=st.sampled_from([1, 2, 4]),

@@ -77,7 +77,7 @@ def test_names_ids_and_the_order_of_fields_do_not_count():
     assert digest([one]) == digest([other])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(blocks=blocks, data=st.data())
 def test_splitting_a_corpus_over_files_changes_neither_documents_nor_digest(blocks, data):
     cuts = data.draw(st.sets(st.integers(1, len(blocks) - 1))) if len(blocks) > 1 else set()
@@ -96,7 +96,7 @@ def test_splitting_a_corpus_over_files_changes_neither_documents_nor_digest(bloc
         assert one.documents == len(blocks)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(blocks=blocks)
 def test_a_list_and_lines_of_json_are_the_same_corpus(blocks):
     texts = [" ".join(block) for block in blocks]

@@ -28,7 +28,7 @@ def message(values) -> str:
     return str(caught.value)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     items=st.lists(values, min_size=1, max_size=6),
     indent=st.sampled_from([None, 0, 3]),
@@ -42,7 +42,7 @@ def test_a_list_in_any_pieces_is_the_list(items, indent, plain, size):
     assert [type(value) for value in read] == [type(value) for value in items]  # 1 is not 1.0 or true
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(items=st.lists(values, min_size=1, max_size=4), size=st.integers(1, 20), data=st.data())
 def test_a_list_that_breaks_off_is_refused_at_its_end_or_its_open_string(items, size, data):
     content = json.dumps(items, indent=1)
@@ -55,7 +55,7 @@ def test_a_list_that_breaks_off_is_refused_at_its_end_or_its_open_string(items, 
     assert ": malformed JSON at line " in said
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(items=st.lists(values, min_size=1, max_size=3), size=st.integers(1, 20), data=st.data())
 def test_the_standard_library_says_what_is_malformed(items, size, data):
     content = json.dumps(items)
@@ -86,7 +86,7 @@ def test_numbers_cut_anywhere(number, size):
     assert list(list_values(in_pieces(f"[{number},{number}]", size), name="x")) == [float(number)] * 2
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(items=st.lists(values, min_size=1, max_size=5))
 def test_lines(items):
     content = "\n\n".join(json.dumps(item) for item in items)

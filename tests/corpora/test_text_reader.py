@@ -87,7 +87,7 @@ def test_documents_come_before_the_rest_is_read():
     assert [next(documents).origin for _ in range(3)] == ["x, line 1", "x, line 4", "x, line 7"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(corpus=corpora, between=blanks, ending=st.sampled_from(["\n", "\r\n"]), closed=st.booleans(), data=st.data())
 def test_what_is_written_is_read_back(corpus, between, ending, closed, data):
     spaces = st.sampled_from(["", " ", "\t ", "\u2003"])

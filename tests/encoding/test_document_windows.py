@@ -117,7 +117,7 @@ def test_no_room_for_a_word():
 WORDS = st.text("abcdefg", min_size=1, max_size=4)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.lists(st.one_of(WORDS, st.just("x"), st.sampled_from(["the", "dog"])), min_size=1), max_size=8),
     st.integers(3, 24),

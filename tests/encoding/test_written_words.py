@@ -3,7 +3,7 @@
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
@@ -84,7 +84,6 @@ def check_alignment(encoder, words, spaces):
 WORDS = st.sampled_from(["the", "cat", ",", ".", "it", "'s", "猫", "で", "。", "é", "…", "2", "a b", "!", '"'])
 
 
-@settings(deadline=None)
 @pytest.mark.parametrize("encoder", ENCODERS)
 @given(st.lists(st.tuples(WORDS, st.booleans()), min_size=1, max_size=10))
 def test_each_word_has_exactly_the_pieces_of_its_letters(encoder, row):

@@ -58,7 +58,7 @@ def test_what_has_no_room_is_dropped_if_asked():
     assert place_labels([name], marks, page)[0] is not None
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.integers(1, 8))
 def test_names_are_clear_of_each_other_and_of_marks_where_there_is_room(seed, names):
     rng = np.random.default_rng(seed)

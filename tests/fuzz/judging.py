@@ -6,7 +6,6 @@ is not printable or longer than 4,000 characters, a word on standard output, a l
 
 import contextlib
 import io
-import os
 import resource
 import signal
 import sys
@@ -17,6 +16,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Literal
 
+import headscope
 from fuzz import canary
 from headscope.errors import HeadscopeError
 from support.hostile import printable
@@ -24,6 +24,7 @@ from support.hostile import printable
 PROCESSOR, CLOCK = 10.0, 60.0  # seconds; a shared machine may keep an input waiting for its turn
 MEMORY = 1 << 30
 LONGEST_MESSAGE = 4000
+_PACKAGE = Path(headscope.__file__).parent
 
 
 class TooSlow(BaseException):
@@ -116,7 +117,7 @@ def _finding(what: str, error: BaseException) -> Verdict:
 
 
 def _of_headscope(trace: TracebackType | None) -> list[traceback.FrameSummary]:
-    return [frame for frame in traceback.extract_tb(trace) if f"{os.sep}headscope{os.sep}" in frame.filename]
+    return [frame for frame in traceback.extract_tb(trace) if Path(frame.filename).is_relative_to(_PACKAGE)]
 
 
 def _way(trace: TracebackType | None) -> str:

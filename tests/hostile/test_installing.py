@@ -1,6 +1,7 @@
 """Advice that can be followed: headscope is on no index, so what to install is named by where it lies."""
 
 import re
+import shlex
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -20,9 +21,14 @@ from headscope.models.loading.locating import embedded_folder
 ROOT = Path(headscope.__file__).resolve().parents[2]
 
 
+def quoted(path):
+    """A path in the checkout as a shell takes it."""
+    return shlex.quote(str(ROOT / path))
+
+
 @pytest.mark.parametrize("extra", ["explore", "notebook", "fast"])
 def test_a_checkout_is_named(extra):
-    assert installing.how_to_install(extra) == f"install it with pip install '{ROOT}[{extra}]'"
+    assert installing.how_to_install(extra) == f"install it with pip install {shlex.quote(f'{ROOT}[{extra}]')}"
 
 
 def test_the_embedded_model_is_a_package_of_the_checkout(monkeypatch):
@@ -31,7 +37,7 @@ def test_the_embedded_model_is_a_package_of_the_checkout(monkeypatch):
         embedded_folder()
     assert str(refused.value) == (
         "no model was named and the embedded one is not installed; install it with pip install "
-        f"{ROOT}/packages/headscope-minilm, or give --model a hub name or a local folder"
+        f"{quoted('packages/headscope-minilm')}, or give --model a hub name or a local folder"
     )
     assert (ROOT / "packages" / "headscope-minilm" / "pyproject.toml").is_file()
 
@@ -41,7 +47,7 @@ def test_an_embedded_model_is_named_by_its_package(monkeypatch):
     with pytest.raises(ModelError) as refused:
         load_model("headscope-decoder")
     assert str(refused.value) == (
-        f"headscope-decoder is a package of its own; install it with pip install {ROOT}/packages/headscope-decoder"
+        f"headscope-decoder is a package of its own; install it with pip install {quoted('packages/headscope-decoder')}"
     )
     assert (ROOT / "packages" / "headscope-decoder" / "pyproject.toml").is_file()
 
@@ -55,7 +61,7 @@ def test_the_trainer_is_named_by_its_package(monkeypatch, capsys):
         program(["--text", "my.txt", "--size", "1x1x8"], standalone_mode=False)
     assert str(refused.value) == (
         "headscope train is a package of its own, headscope-train; install it with pip install "
-        f"{ROOT}/packages/headscope-train"
+        f"{quoted('packages/headscope-train')}"
     )
     assert (ROOT / "packages" / "headscope-train" / "pyproject.toml").is_file()
     program(["--help"], standalone_mode=False)
@@ -77,7 +83,7 @@ def test_the_demonstration_comes_with_the_embedded_model(monkeypatch, left, path
         path()
     assert str(refused.value) == (
         f"{what} and the demonstration's is not installed; install it with pip install "
-        f"{ROOT}/packages/headscope-minilm, {option}"
+        f"{quoted('packages/headscope-minilm')}, {option}"
     )
 
 

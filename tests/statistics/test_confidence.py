@@ -198,7 +198,7 @@ def test_a_mean_over_lengths_counts_each_length_once():
     assert np.isnan(mean_interval(sums[:9], counts[:9]).low)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=10, max_size=40),
     st.sampled_from(["share", "positive"]),

@@ -52,7 +52,7 @@ def test_the_input_is_not_kept():
     assert (sums.stacked()["n_hits"] == 1).all()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     order=st.permutations(range(14)),
     cut=st.integers(0, 14),

@@ -138,7 +138,7 @@ def test_skewness_of_differences_and_of_means_of_ratios():
         assert found.skew[0] == pytest.approx((moves**3).sum() / (moves**2).sum() ** 1.5, rel=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=10, max_size=40))
 def test_wrong_answers_have_the_mirrored_interval(rows):
     asked = np.array([max(pair) for pair in rows], dtype=float)

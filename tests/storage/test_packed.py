@@ -23,7 +23,7 @@ def size(arrays):
 SHAPES = [(4096,), (1, 4096), (64, 64), (16, 8, 32), (3, 5, 7, 50), (5000, 1), (1, 1, 5000)]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     shape=st.sampled_from(SHAPES),
     dtype=st.sampled_from(["int32", "int64", "uint8", "float32", "float64"]),

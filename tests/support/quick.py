@@ -72,7 +72,7 @@ def quick_tests(items: list[Any]) -> list[Any]:
 
 
 def files_of_tests() -> set[Path]:
-    return {path for path in TESTS.rglob("test_*.py") if "node_modules" not in path.parts}
+    return {path for path in TESTS.rglob("test_*.py") if "node_modules" not in path.relative_to(TESTS).parts}
 
 
 def source_folders() -> set[str]:

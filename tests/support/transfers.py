@@ -3,13 +3,18 @@
 import collections
 import traceback
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from unittest import mock
 
 import torch
+import transformers
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import headscope
 from headscope.attention.host_copy import HostCopy
 
+_PACKAGE = Path(headscope.__file__).parent
+_MODELS = Path(transformers.__file__).parent
 # How many numbers come out of these is known when the device has answered.
 _WAIT = {
     "aten::_local_scalar_dense",
@@ -31,7 +36,7 @@ class Transfers(TorchDispatchMode):
     """Count by the place in the package that asks.
 
     Attributes:
-        counts: how often, by what was asked and the line that did: `item src/headscope/x.py:12`.
+        counts: number of calls by name and line in the package: `item attention/scan.py:12`.
     """
 
     def __init__(self):
@@ -45,11 +50,11 @@ class Transfers(TorchDispatchMode):
     def tell(self, what):
         """Count something, if the package asked for it and no model of transformers."""
         for frame in reversed(traceback.extract_stack()):
-            if "/transformers/" in frame.filename:
+            path = Path(frame.filename)
+            if path.is_relative_to(_MODELS):
                 return
-            if "/headscope/" in frame.filename and "/tests/" not in frame.filename:
-                place = frame.filename.partition("/headscope/")[2]
-                self.counts[f"{what} {place}:{frame.lineno}"] += 1
+            if path.is_relative_to(_PACKAGE):
+                self.counts[f"{what} {path.relative_to(_PACKAGE).as_posix()}:{frame.lineno}"] += 1
                 return
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):

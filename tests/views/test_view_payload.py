@@ -58,7 +58,7 @@ def test_every_field_by_hand():
     assert maps[0]["encoding"] == "base64"
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     shape=st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 9), st.integers(1, 9)),
     seed=st.integers(0, 99),

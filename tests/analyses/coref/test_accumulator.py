@@ -159,7 +159,7 @@ def test_random_maps_agree_with_the_plain_loop(kind, strict):
     assert 0.1 < sums.hits[..., 0].sum() / (6 * n[:, 0].sum()) < 0.9  # or the comparison shows little
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     order=st.permutations(range(len(SEGMENTS))),
     batch_size=st.integers(1, 16),

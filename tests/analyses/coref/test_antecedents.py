@@ -85,7 +85,7 @@ def test_types_of_the_mentions_that_count():
 SPANS = st.tuples(st.integers(0, 7), st.integers(1, 4), st.integers(0, 3), st.integers(0, 3))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(SPANS, max_size=9), st.booleans())
 def test_the_definition_written_out(spans, singletons):
     mentions = [(start, start + length, start + head % length, entity) for start, length, head, entity in spans]

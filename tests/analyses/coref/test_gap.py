@@ -259,7 +259,7 @@ def test_random_maps_agree_with_the_plain_loop(kind):
     np.testing.assert_array_equal(sums.rows.sum(0), rows)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(
     order=st.permutations(range(len(SEGMENTS))),
     batch_size=st.integers(1, 16),

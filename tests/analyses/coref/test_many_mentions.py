@@ -67,7 +67,7 @@ def spread(mentions):
     return [(start, min(12, start + n), min(11, start + h % n), e, t) for start, n, h, e, t in mentions]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(MENTIONS, st.integers(0, 3))
 def test_candidates_right_words_and_baselines_are_those_of_every_pair(mentions, left_out):
     mentions = spread(mentions)
@@ -91,7 +91,7 @@ def rows_of(batch, words):
     return WordRows(rows=ids, queries=axis, keys=axis)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(MENTIONS, min_size=1, max_size=4), st.booleans(), st.integers(1, 60), st.integers(0, 99))
 def test_hits_are_those_of_a_loop_over_mentions_and_heads(batch, strict, at_once, seed):
     tables = [table_of(spread(mentions), words=12) for mentions in batch]

@@ -99,7 +99,7 @@ def test_the_middle_head_of_a_cluster():
     assert medoid(divergence, members) == min(means, key=means.get)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 10**6), st.integers(3, 5), st.integers(2, 7))
 def test_relabeling_heads_permutes_their_clusters(seed, layers, heads):
     divergence = divergences(layers, heads, layered=0.2, seed=seed).divergence
@@ -118,7 +118,7 @@ def test_overlaps_by_hand():
     assert best_jaccard(both) == pytest.approx([2 / 3, 2 / 3])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=30))
 def test_the_rand_index_is_scikit_learns(pairs):
     one, other = (np.unique(side, return_inverse=True)[1] + 1 for side in zip(*pairs))

@@ -61,7 +61,7 @@ def test_centered_with_the_longer_axis_across():
     assert (y**3).sum() >= 0
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6), st.integers(4, 14))
 def test_relabeling_heads_moves_their_points_along(seed, heads):
     rng = np.random.default_rng(seed)

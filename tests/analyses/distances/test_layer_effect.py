@@ -67,7 +67,7 @@ def test_deals_that_differ_only_in_the_order_of_layers_are_ties():
     assert permutation_p(divergence, 2, permutations=9_999) == pytest.approx(1 / 3, abs=0.02)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6))
 def test_planted_layers_are_found(seed):
     corners = np.repeat([[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0]], 6, axis=0)
@@ -87,7 +87,7 @@ def test_p_is_even_where_layers_mean_nothing():
     assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.045)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6))
 def test_what_heads_and_layers_are_called_does_not_matter(seed):
     """Heads in another order within their layers, and layers in another order, give the same means and interval."""

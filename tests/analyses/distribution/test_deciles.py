@@ -84,7 +84,7 @@ PILES = {
 }
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(data=st.data(), seed=st.integers(0, 10_000), name=st.sampled_from(sorted(PILES)))
 def test_the_exact_decile_lies_in_its_interval_and_a_pile_is_exact(data, seed, name):
     """Most rows at one value, the others about it: the whole of a bin is in the interval."""
@@ -126,7 +126,7 @@ def test_few_values_have_numpy_s_quantiles():
     np.testing.assert_allclose(found, np.quantile(values, SHARES))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 10_000), name=st.sampled_from(sorted(MEASURES)), rows=st.integers(1, 400))
 @example(seed=3104, name="entropy", rows=1)  # 15.5, where the last edge is at 10.2
 def test_deciles_lie_within_a_bin_of_numpy_s(seed, name, rows):

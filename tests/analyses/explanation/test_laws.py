@@ -56,7 +56,7 @@ def assert_same_bits(accumulator, whole):
         assert array.tobytes() == np.asarray(state[name]).tobytes(), name
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     order=st.permutations(range(len(SEGMENTS))),
     batch_size=st.integers(1, 16),

@@ -99,7 +99,7 @@ def test_perfect_separation_stays_finite():
     assert 8 < coefficients[0] < 30
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     lengths=st.lists(st.integers(1, 9), min_size=1, max_size=12),
     seed=st.integers(0, 1 << 32),
