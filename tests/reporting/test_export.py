@@ -180,8 +180,8 @@ def test_latex_of_a_run_without_attention_on_text_is_refused_in_words(tmp_path):
     with pytest.raises(OptionError) as refused:
         export(study, tmp_path / "none", form="latex")
     assert str(refused.value) == (
-        f"{study.path} fills no table for a paper: attention on text was not measured; run headscope report, or take "
-        "--format csv"
+        f"{study.path} fills no table for a paper, which are of stats, behaviors, syntax, coref, probes; run headscope "
+        "report, or take --format csv"
     )
 
 

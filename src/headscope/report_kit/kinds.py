@@ -31,7 +31,8 @@ class Kind:
 
     `model_layers` has each layer's number among all of the model's layers where some of these have no attention, and
     is empty otherwise. `prefix` stands before the names of its heads, and is empty for a model's only kind;
-    `ending` ends the names of its figures' files, and is empty for a model's first kind.
+    `ending` ends the names of its figures' files, and is empty for a model's first kind. In a run without statistics
+    every number is NaN and every role is empty.
     """
 
     name: str
@@ -167,11 +168,15 @@ def kinds_of(run: Study) -> tuple[Kind, ...]:
 
 def _kind(run: Study, entry: Mapping[str, Any], prefix: str) -> Kind:
     name, layers, heads = str(entry["kind"]), int(entry["layers"]), int(entry["heads"])
-    stats = run.stats[run.stats["kind"] == name]
+    if "stats" in run.tables:
+        stats = run.stats[run.stats["kind"] == name]
+        roles = np.full((layers, heads), OTHERWISE, dtype=object)
+        of_kind = run.roles[run.roles["kind"] == name]
+        roles[_positions(of_kind, "layer", "head")] = of_kind["role"].astype(str)
+    else:
+        stats = pd.DataFrame(columns=["statistic", "layer", "head", *COLUMNS])
+        roles = np.full((layers, heads), "", dtype=object)
     rows = {statistic: stats[stats["statistic"] == statistic] for statistic in NAMES}
-    roles = np.full((layers, heads), OTHERWISE, dtype=object)
-    of_kind = run.roles[run.roles["kind"] == name]
-    roles[_positions(of_kind, "layer", "head")] = of_kind["role"].astype(str)
     return Kind(
         name=name,
         layers=layers,

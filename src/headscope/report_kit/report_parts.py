@@ -56,6 +56,11 @@ class Context:
         """Read what a run has."""
         return cls(run=run, kinds=kinds_of(run), words=words_for(run.manifest))
 
+    @property
+    def roles(self) -> pd.DataFrame | None:
+        """The role of each head, `Study.roles`; None in a run without statistics."""
+        return self.run.roles if "stats" in self.run.tables else None
+
     def kind(self, name: str) -> Kind:
         """Return the kind of attention of this name."""
         return next(kind for kind in self.kinds if kind.name == name)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from headscope.declarations.analysis_list import ANALYSES
 from headscope.errors import OptionError, OutputError
 from headscope.storage.atomic import write_bytes
 from headscope.storage.files import place_text
@@ -44,9 +45,10 @@ def export(study: Study, out: Path, *, form: str) -> list[Path]:
     paper = study.paper_tables()
     if form == "latex":
         if not paper:
+            named = ", ".join(analysis.name for analysis in ANALYSES if analysis.paper)
             raise OptionError(
-                f"{study.path} fills no table for a paper: attention on text was not measured; run headscope report, "
-                "or take --format csv"
+                f"{study.path} fills no table for a paper, which are of {named}; run headscope report, or take "
+                "--format csv"
             )
         return [_text(out / f"{table.name}.tex", table.to_latex()) for table in paper]
     if form == "csv":

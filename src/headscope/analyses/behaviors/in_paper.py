@@ -21,7 +21,7 @@ from headscope.study.study import Study
 def best_heads(run: Study) -> PaperTable | None:
     """Return the table; None where behaviors were not measured."""
     heads, best = run.tables.get("behaviors"), run.tables.get("behaviors_best")
-    if heads is None or best is None or "stats" not in run.tables:
+    if heads is None or best is None:
         return None
     kinds, behaviors = kinds_of(run), [BEHAVIORS[name] for name in NATURAL]
     rows = [

@@ -34,7 +34,7 @@ CAPTION = (
 def _draw(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
     for kind in about.kinds:
         if kind.has_values(table):
-            yield kind.ending, partial(decile_figure, table, kind=kind.name, roles=about.run.roles)
+            yield kind.ending, partial(decile_figure, table, kind=kind.name, roles=about.roles)
 
 
 FIGURE = Figure(name="figure-distribution", tables=("distribution",), draw=_draw)

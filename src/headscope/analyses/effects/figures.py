@@ -27,7 +27,7 @@ def draw_effects(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Dra
     """
     for kind in about.kinds:
         if effects := added_losses(table, kind.name):
-            yield kind.ending, partial(effect_figure, effects, kind=kind.name, roles=about.run.roles)
+            yield kind.ending, partial(effect_figure, effects, kind=kind.name, roles=about.roles)
 
 
 def effect_figure(effects: Sequence[HeadEffect], *, kind: str, roles: pd.DataFrame | None) -> Figure:

@@ -60,7 +60,7 @@ def draw_bars(about: Context, explanation: pd.DataFrame, groups: pd.DataFrame) -
                     rows[first : first + most],
                     kind.heads_per_layer,
                     kind=kind.name,
-                    roles=about.run.roles,
+                    roles=about.roles,
                     words=about.words,
                 ),
             )

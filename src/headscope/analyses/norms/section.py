@@ -46,7 +46,7 @@ TERMS = (
 def _draw(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
     for kind in about.kinds:
         if heads := activities(table, kind):
-            yield kind.ending, partial(activity_panel, heads, kind=kind.name, roles=about.run.roles)
+            yield kind.ending, partial(activity_panel, heads, kind=kind.name, roles=about.roles)
 
 
 FIGURE = Figure(name="figure-norms", tables=("norms",), draw=_draw)

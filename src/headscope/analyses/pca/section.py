@@ -41,7 +41,7 @@ _SHOWN = (EFFECTIVE, *SHARE_NAMES[:2])
 def _draw(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
     for kind in about.kinds:
         if kind.has_values(table):
-            yield (kind.ending, partial(effective_dimension_figure, table, kind=kind.name, roles=about.run.roles))
+            yield (kind.ending, partial(effective_dimension_figure, table, kind=kind.name, roles=about.roles))
 
 
 FIGURE = Figure(name="figure-pca", tables=("pca",), draw=_draw)

@@ -30,7 +30,7 @@ def _examples(about: Context, examples: pd.DataFrame) -> Iterator[tuple[str, Dra
 
 def _by_page(draw: Callable[..., Any], about: Context, _: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
     for ending, rows in by_page(about.run.stats, each=2.9):
-        yield ending, partial(draw, rows, roles=about.run.roles, names=about.words.statistics)
+        yield ending, partial(draw, rows, roles=about.roles, names=about.words.statistics)
 
 
 def _panels(topic: Topic, about: Context, _: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:

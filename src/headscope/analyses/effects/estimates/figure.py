@@ -28,7 +28,7 @@ def draw_estimates(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, D
     """
     for kind in about.kinds:
         for judged in judged_of(table, kind.name)[:1]:
-            yield kind.ending, partial(estimate_figure, judged, kind=kind.name, roles=about.run.roles)
+            yield kind.ending, partial(estimate_figure, judged, kind=kind.name, roles=about.roles)
 
 
 def estimate_figure(judged: Judged, *, kind: str, roles: pd.DataFrame | None) -> Figure:

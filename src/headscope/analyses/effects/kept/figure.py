@@ -30,7 +30,7 @@ def draw_kept(about: Context, *_: pd.DataFrame) -> Iterator[tuple[str, Drawing]]
     """
     for kind in about.kinds:
         if heads := sure_heads(about, kind):
-            yield kind.ending, partial(kept_figure, heads, kind=kind.name, roles=about.run.roles)
+            yield kind.ending, partial(kept_figure, heads, kind=kind.name, roles=about.roles)
 
 
 def kept_figure(heads: Sequence[tuple[Replaced, float]], *, kind: str, roles: pd.DataFrame | None) -> Figure:
