@@ -95,7 +95,12 @@ def test_one_word_is_a_text_and_a_name_is_a_path():
         (["a cat", None], r"^text holds nothing at place 2; expected texts; leave missing texts out first, as column"),
         (pd.Series(["a cat", float("nan")]), r"^text holds nothing at place 2; expected texts; leave missing"),
         (["a cat", 3], r"^text holds a int at place 2; expected a text, a list of texts"),
-        (pd.DataFrame({"a": TEXTS, "b": TEXTS}), r'^text is a DataFrame with the columns a, b; .* text=data\["a"\]$'),
+        (
+            pd.DataFrame({"a": TEXTS, "b": TEXTS}),
+            r"^text is a DataFrame with the columns a, b, and none is named 'text'; give the name of one, as "
+            r'column="a" or text=data\["a"\]$',
+        ),
+        (pd.DataFrame(), r"^text is a DataFrame with the columns \(none\), and none is named 'text'; give the name"),
         ({"train": 1, "test": 2}, r"^text is a dict of train, test; choose one of them, as text\[...\]$"),
     ],
 )  # fmt: skip
@@ -134,7 +139,6 @@ def test_a_row_with_a_label_is_an_input_as_it_stands():
     ("given", "fault"),
     [
         (TEXTS, "text 1, line 1: no label 'label' (it has no fields)"),
-        (pd.DataFrame({"text": TEXTS}), "text 1, line 1: no label 'label' (it has no fields)"),
         ([Document(lines=("One.",), fields={"is": 1})], "no label 'label' (its fields are is)"),
     ],
 )
@@ -143,7 +147,35 @@ def test_a_text_without_a_label_is_refused(given, fault):
         given_text(given, labels="label")
     remedy = "give a table (.csv, .tsv, .parquet) with a column of labels, or JSON entries with such a field"
     assert str(refused.value).endswith(f"{fault}; {remedy}")
-    empty = pd.DataFrame({"text": TEXTS, "label": ["pos", None]})
+
+
+def test_a_text_with_an_empty_label_is_refused():
+    told = set()
+    for column in (["pos", None], ["pos", ""], [1.0, float("nan")], pd.array([1, None], dtype="Int64")):
+        with pytest.raises(HeadscopeError) as refused:
+            given_text(pd.DataFrame({"text": TEXTS, "label": column}), labels="label")
+        told.add(str(refused.value))
+    assert told == {"text 2: its label 'label' is empty; fill it in, or leave the row out"}
+
+
+FRAME = pd.DataFrame({"sentence": TEXTS, "label": [0, 1]})
+
+
+@pytest.mark.parametrize("given", [FRAME, Dataset(sentence=TEXTS, label=[0, 1]), FRAME.to_dict("records")])
+def test_the_column_of_a_table_is_named(given):
+    assert lines(given_text(given, column="sentence")) == EXPECTED
+    labeled = given_text(given, column="sentence", labels="label")
+    assert [dict(each.fields) for each in labeled] == [{"label": 0}, {"label": 1}]
+
+
+@pytest.mark.parametrize(
+    ("named", "fault"),
+    [
+        ({"column": "text"}, '\'text\'; give the name of one, as column="sentence" or text=data["sentence"]'),
+        ({"column": "sentence", "labels": "lable"}, "'lable'; give the name of one, as labels=\"sentence\""),
+    ],
+)
+def test_a_column_that_a_table_does_not_have_is_refused(named, fault):
     with pytest.raises(HeadscopeError) as refused:
-        given_text(empty, labels="label")
-    assert str(refused.value) == "text 2: its label 'label' is empty; fill it in, or leave the row out"
+        given_text(FRAME, **named)
+    assert str(refused.value) == f"text is a DataFrame with the columns sentence, label, and none is named {fault}"

@@ -1,13 +1,18 @@
 """A document is its content: equal ones are numbered, copies are counted, and the order decides nothing."""
 
+import json
+
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence, Mention
 from headscope.corpora.document import Document
+from headscope.corpora.given import given_text
 from headscope.corpora.identity import Copies, Numbering, distinct
 from headscope.corpora.ordered import Ordered
+from headscope.corpora.reading import read_corpus
 
 
 def text(*lines, **more):
@@ -88,3 +93,68 @@ def test_what_is_drawn_from_one_stream_keeps_the_order_and_a_hash_of_it():
     for corpus in corpora:
         assert list(corpus.first()) == list(corpus.read())
     assert corpora[0].hexdigest != corpora[1].hexdigest
+
+
+SENTENCES = ["The cat\u2028sat  on the mat.", "It slept.", "The cat\u2028sat on the mat."]
+LABELS = [0, 1, 1]
+
+
+@pytest.fixture
+def read(tmp_path):
+    """Read a file of a content."""
+
+    def read(name, content, **how):
+        path = tmp_path / name
+        path.write_text(content, encoding="utf-8", newline="")
+        return list(read_corpus(path, **how))
+
+    return read
+
+
+def test_the_same_lines_have_the_same_ids_however_they_are_given(read):
+    """Else halves, donors and orders would differ between the command line and Python."""
+    frame = pd.DataFrame({"sentence": SENTENCES, "label": LABELS})
+    entries = [{"text": " ".join(line.split())} for line in SENTENCES]
+    ways = {
+        "lines": read("lines.txt", "\n".join(SENTENCES), by_line=True),
+        "blocks": read("blocks.txt", "\r\n\r\n".join(SENTENCES)),
+        "table": read("table.csv", frame.to_csv(index=False), column="sentence"),
+        "entries": read("entries.jsonl", "\n".join(map(json.dumps, entries))),
+        "list": given_text(SENTENCES),
+        "one text": given_text("\n\n".join(SENTENCES)),
+        "old line ends": given_text("\r\r".join(SENTENCES)),
+        "frame": given_text(frame, column="sentence"),
+        "documents": given_text(read("again.txt", "\n".join(SENTENCES), by_line=True)),
+    }
+    ids = {name: [document.id for document in documents] for name, documents in ways.items()}
+    assert {name: each for name, each in ids.items() if each != ids["lines"]} == {}
+    assert ids["lines"][2] == f"{ids['lines'][0]}-2"
+    two = [read("two.txt", "One.\r\nTwo."), given_text(["One.\nTwo."]), given_text(["\ufeffOne.\rTwo."])]
+    assert len({document.id for documents in two for document in documents}) == 1
+
+
+def test_the_same_labeled_lines_have_the_same_ids_however_they_are_given(read):
+    frame = pd.DataFrame({"sentence": SENTENCES, "label": LABELS})
+    entries = [{"text": " ".join(line.split()), "label": label} for line, label in zip(SENTENCES, LABELS)]
+    how = {"column": "sentence", "labels": "label"}
+    ways = {
+        "table": read("table.csv", frame.to_csv(index=False), **how),
+        "frame": given_text(frame, **how),
+        "small numbers": given_text(frame.astype({"label": "int8"}), **how),
+        "text": given_text(frame.astype({"label": str}), **how),
+        "entries": read("entries.jsonl", "\n".join(map(json.dumps, entries)), labels="label"),
+    }
+    ids = {name: [document.id for document in documents] for name, documents in ways.items()}
+    assert {name: each for name, each in ids.items() if each != ids["table"]} == {}
+    assert len(set(ids["table"])) == 3
+    assert not any(each.endswith("-2") for each in ids["table"])  # the first and last text have different labels
+
+
+def test_a_corpus_of_whole_lines_has_another_hash(read):
+    """Its inputs are others, so that no run of the one is taken for a run of the other."""
+    hashes = set()
+    for documents in (read("a.txt", "One.\nTwo.", by_line=True), read("b.txt", "One.\n\nTwo.")):
+        corpus = Ordered(lambda documents=documents: iter(documents), name="text")
+        list(corpus.read())
+        hashes.add(corpus.hexdigest)
+    assert len(hashes) == 2

@@ -9,6 +9,7 @@ from headscope.attention.model.model_source import ModelSource
 from headscope.attention.scan import ScanCounts
 from headscope.corpora.demo import demo_text
 from headscope.corpora.document import Document
+from headscope.corpora.files import text_lines
 from headscope.corpora.identity import distinct
 from headscope.corpora.reading import read_corpus
 from headscope.corpora.text.plain import text_documents
@@ -93,7 +94,7 @@ def _of_texts(texts: Sequence[str]) -> Iterator[Document]:
     return distinct(
         document
         for number, text in enumerate(texts, 1)
-        for document in text_documents(text.splitlines(), name=f"text {number}")
+        for document in text_documents(text_lines(text), name=f"text {number}")
     )
 
 

@@ -24,7 +24,7 @@ class CorpusDigest(Iterator[Document]):
 
     def __next__(self) -> Document:
         document = next(self._source)
-        self._hash.update(document.content())
+        self._hash.update(document.content() + b"whole" * document.whole)
         self._documents += 1
         return document
 

@@ -38,13 +38,18 @@ class Document:
             object.__setattr__(self, "id", document_id(self.content()))
 
     def content(self) -> bytes:
-        """Return the bytes that it is known by.
+        """Return the bytes that its id is the hash of.
+
+        Whether its lines are packed is left out, and a number among its fields is text: the same document has the same
+        id in a text, a table and a data frame.
 
         Raises:
             InputError: its fields are not JSON or are nested too deeply.
         """
         # one line of JSON, in which line ends are escaped: no two contents can run into one another
-        parts = [self.lines, self.whole, self.words, self.tokens, dict(self.fields)]
+        fields = {name: str(value) if isinstance(value, int | float) else value for name, value in self.fields.items()}
+        unused = False  # keeps the ids of documents that have lines alone
+        parts = [self.lines, unused, self.words, self.tokens, fields]
         try:
             return json.dumps(parts, sort_keys=True, separators=(",", ":")).encode() + b"\n"
         except (TypeError, ValueError, RecursionError) as error:

@@ -3,6 +3,7 @@
 import codecs
 import io
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -113,6 +114,11 @@ def open_lines(path: str | Path) -> Iterator[str]:
         InputError: as `open_text`; as `split_lines`.
     """
     return split_lines(open_text(path), name=source_name(path))
+
+
+def text_lines(text: str) -> list[str]:
+    """Return the lines of a text in memory, which end where those of a file with this text end (`open_text`)."""
+    return re.split("\r\n?|\n", text.removeprefix("\ufeff"))
 
 
 def split_lines(pieces: Iterable[str], *, name: str) -> Iterator[str]:

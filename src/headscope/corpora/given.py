@@ -13,6 +13,7 @@ from typing import Any
 
 from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import is_remote
+from headscope.corpora.files import text_lines
 from headscope.corpora.formats import TEXT
 from headscope.corpora.identity import distinct
 from headscope.corpora.labels import check_label
@@ -27,14 +28,17 @@ _COLUMN = "text"
 _LONGEST_NAME = 1024
 
 
-def given_text(text: Any, *, labels: str | None = None) -> tuple[str, ...] | tuple[Document, ...]:
+def given_text(
+    text: Any, *, column: str | None = None, labels: str | None = None
+) -> tuple[str, ...] | tuple[Document, ...]:
     """Tell what was given as text: the paths of files, or the documents of texts in memory.
 
     Args:
+        text: a string, a `Path`, a list of either, a column (anything that yields strings), a data frame, a dataset, or
+            documents, as `read_corpus` returns them.
+        column: the column of a data frame or dataset that holds the text; when None the column `text`, or the only one.
         labels: the column of a data frame or dataset that holds the label of each text, which is then an input as it
             stands; of documents, the field. None for no labels.
-        text: a string, a `Path`, a list of either, a column (anything that yields strings), a data frame or a dataset
-            (whose column `text` is read, or the only one that it has), or documents, as `read_corpus` returns them.
 
     Returns:
         Paths as strings, or documents; empty for None.
@@ -43,14 +47,14 @@ def given_text(text: Any, *, labels: str | None = None) -> tuple[str, ...] | tup
         OptionError: neither, or it may be a text as well as a file; says what to give.
         InputError: there is nothing but blank lines in it, or a text has no label.
     """
-    texts = _given(text, labels)
+    texts = _given(text, column, labels)
     for each in texts:
         if isinstance(each, Document):
             check_label(each, labels)
     return texts
 
 
-def _given(text: Any, labels: str | None) -> tuple[str, ...] | tuple[Document, ...]:
+def _given(text: Any, column: str | None, labels: str | None) -> tuple[str, ...] | tuple[Document, ...]:
     if text is None:
         return ()
     if isinstance(text, str | Path):
@@ -60,12 +64,12 @@ def _given(text: Any, labels: str | None) -> tuple[str, ...] | tuple[Document, .
         return _of_strings(list(text))
     if getattr(text, "closed", None) is True:
         raise OptionError("text is a file that was closed; give its path as a Path, or what was read from it")
-    column = list(_column(text))
+    texts = list(_texts(text, column))
     if labels is not None and (of_texts := _labels_of(text, labels)) is not None:
-        return _labeled(column, labels, of_texts)
-    if column and all(isinstance(each, Document) for each in column):
-        return _identified(column)
-    return _documents(column)
+        return _labeled(texts, labels, of_texts)
+    if texts and all(isinstance(each, Document) for each in texts):
+        return _identified(texts)
+    return _documents(texts)
 
 
 def _of_strings(texts: Sequence[str | Path]) -> tuple[str, ...] | tuple[Document, ...]:
@@ -107,8 +111,8 @@ def _exists(name: str) -> bool:
         return False
 
 
-def _column(text: Any) -> Iterator[Any]:
-    """Yield what stands in a column, the column `text` of a data frame or dataset, or any other iterable."""
+def _texts(text: Any, column: str | None) -> Iterator[Any]:
+    """Yield the entries of a column of a data frame or dataset, or of any other iterable."""
     if isinstance(text, Mapping):
         splits = ", ".join(map(str, text)) or "nothing"
         raise OptionError(f"text is a {type(text).__name__} of {splits}; choose one of them, as text[...]")
@@ -116,16 +120,28 @@ def _column(text: Any) -> Iterator[Any]:
         raise OptionError(f"text is {_short(repr(text))}; {EXPECTED}")
     columns = _columns_of(text)
     if columns is None:
-        yield from (each[_COLUMN] if isinstance(each, Mapping) and _COLUMN in each else each for each in text)
+        key = column or _COLUMN
+        yield from (each[key] if isinstance(each, Mapping) and key in each else each for each in text)
         return
-    names = [str(name) for name in columns]
-    if _COLUMN not in names and len(names) != 1:
+    yield from _cells(text, columns, column or (str(columns[0]) if len(columns) == 1 else _COLUMN), option="column")
+
+
+def _cells(table: Any, columns: list[Any], name: str, *, option: str) -> Iterable[Any]:
+    """Return a column of a data frame or dataset.
+
+    Raises:
+        OptionError: there is no column of that name; lists the columns.
+    """
+    names = [str(each) for each in columns]
+    if name not in names:
+        first = names[0] if names else "..."
+        remedy = f'{option}="{first}"' + (f' or text=data["{first}"]' if option == "column" else "")
         raise OptionError(
-            f"text is a {type(text).__name__} with the columns {', '.join(names)}; give the one to read, as "
-            f'text=data["{names[0]}"]'
+            f"text is a {type(table).__name__} with the columns {', '.join(names) or '(none)'}, and none is named "
+            f"{_short(name)}; give the name of one, as {remedy}"
         )
-    chosen: Any = text
-    yield from chosen[_COLUMN if _COLUMN in names else columns[0]]
+    cells: Iterable[Any] = table[columns[names.index(name)]]
+    return cells
 
 
 def _columns_of(text: Any) -> list[Any] | None:
@@ -137,10 +153,10 @@ def _columns_of(text: Any) -> list[Any] | None:
 
 
 def _labels_of(text: Any, field: str) -> Iterable[Any] | None:
-    """Return the label of each row of a table, or of a list of rows; None where they have none."""
+    """Return the label of each row of a table, or of a list of rows; None where rows of a list have none."""
     columns = _columns_of(text)
     if columns is not None:
-        return text[field] if field in columns else None
+        return _cells(text, columns, field, option="labels")
     rows = text if isinstance(text, Sequence) else ()
     if rows and all(isinstance(each, Mapping) and field in each for each in rows):
         return [each[field] for each in rows]
@@ -150,11 +166,18 @@ def _labels_of(text: Any, field: str) -> Iterable[Any] | None:
 def _labeled(texts: Sequence[Any], field: str, labels: Iterable[Any]) -> tuple[Document, ...]:
     """Make a document of each text with its label, an input as it stands; blank ones are left out."""
     rows = (
-        (number, _checked(text, number), {field: label.item() if hasattr(label, "item") else label})
+        (number, _checked(text, number), {field: _plain(label)})
         for number, (text, label) in enumerate(zip(texts, labels, strict=True), 1)
     )
     nothing = f"text holds {len(texts):,} texts of blank lines only; {EXPECTED}"
     return tuple(distinct(whole_documents(rows, origin="text", nothing=nothing)))
+
+
+def _plain(label: Any) -> Any:
+    """Return a label of a data frame as Python's own number or text; None for a cell of pandas.NA."""
+    if str(label) == "<NA>" and not isinstance(label, str):
+        return None
+    return label.item() if hasattr(label, "item") else label
 
 
 def _identified(documents: Iterable[Document]) -> tuple[Document, ...]:
@@ -168,7 +191,7 @@ def _documents(texts: Iterable[Any]) -> tuple[Document, ...]:
     number = 0
     for number, text in enumerate(texts, 1):
         if _checked(text, number).strip():
-            parts.extend(text_documents(text.splitlines(), name=f"text {number}"))
+            parts.extend(text_documents(text_lines(text), name=f"text {number}"))
     if not parts:
         fault = f"holds {number:,} texts of blank lines only" if number else "is empty"
         raise InputError(f"text {fault}; {EXPECTED}")

@@ -1,10 +1,10 @@
 """The label of a document, which one of its fields holds: the class that a classifier shall predict."""
 
-from math import isnan
-
 from headscope.corpora.document import Document
 from headscope.errors import InputError
 from headscope.visible import printable, shorten
+
+_EMPTY = ("None", "nan", "NaT", "<NA>")  # how data frames write an empty cell
 
 
 def check_label(document: Document, labels: str | None) -> None:
@@ -20,8 +20,7 @@ def check_label(document: Document, labels: str | None) -> None:
     if labels is None:
         return
     label = document.fields.get(labels)
-    missing = label in (None, "") or (isinstance(label, float) and isnan(label))  # what pandas has where nothing is
-    if not missing:
+    if label != "" if isinstance(label, str) else str(label) not in _EMPTY:
         return
     origin = document.origin or f"document {document.id}"
     field = shorten(printable(labels), 60)

@@ -15,9 +15,9 @@ Item = TypeVar("Item", bound=Identified)
 class Passes(Generic[Item]):
     """Watches a corpus that is read more than once: a file may be written to between two readings, or during one.
 
-    The first reading is remembered as a hash of each document's id, 8 bytes; what a later one gives is compared as it
-    comes, so that nothing is finished that was measured on other documents. One that stops early, as with a limit,
-    is compared as far as it goes.
+    The first reading is remembered as a hash of each document, 8 bytes: of its id, and of whether its lines are inputs
+    as they stand. A later reading is compared as it comes, so that no run ends that was measured on other documents. A
+    reading that stops early, as with a limit, is compared as far as it goes.
 
     Args:
         name: what errors call the corpus.
@@ -54,7 +54,7 @@ class Passes(Generic[Item]):
         index = 0
         try:
             for item in read():
-                self._compare(index, item.id)
+                self._compare(index, f"{item.id} whole" if getattr(item, "whole", False) else item.id)
                 index += 1
                 yield item
         except InputError as error:

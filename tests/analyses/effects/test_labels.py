@@ -116,7 +116,8 @@ def test_the_gate_is_the_gradient_of_the_classifiers_loss(family, classifiers, t
 def test_a_table_in_memory_gives_the_same(classifiers, table):
     frame = pd.DataFrame(ROWS, columns=["text", "mood"])
     of_file = hs.effects(str(classifiers["bert"]), text=table, column="text", labels="mood", joint_inputs=0)
-    of_frame = hs.effects(str(classifiers["bert"]), text=frame, labels="mood", joint_inputs=0)
+    named = frame.rename(columns={"text": "sentence"})
+    of_frame = hs.effects(str(classifiers["bert"]), text=named, column="sentence", labels="mood", joint_inputs=0)
     assert of_frame.table("effects").equals(of_file.table("effects"))
     loaded = tf.AutoModelForSequenceClassification.from_pretrained(classifiers["bert"])
     tokenizer = tf.AutoTokenizer.from_pretrained(classifiers["bert"])

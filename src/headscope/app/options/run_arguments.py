@@ -46,7 +46,7 @@ def run_options_of(
         from headscope.models.loading.in_memory import dtype_of
 
         named, values["dtype"] = None, dtype_of(loaded)
-    texts: Any = given_text(values.pop("text", None), labels=values.get("labels"))
+    texts: Any = given_text(values.pop("text", None), column=values.get("column"), labels=values.get("labels"))
     in_memory = bool(texts) and not isinstance(texts[0], str)
     if in_memory and "packing" not in values and any(len(each.lines) <= 1 for each in texts):
         values["packing"] = "single"  # a line alone is no pair, and would be left out
