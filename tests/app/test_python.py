@@ -1,8 +1,10 @@
 """What `import headscope as hs` offers: models and texts in memory, the commands as functions, errors in words."""
 
+import gc
 import inspect
 import subprocess
 import sys
+import tempfile
 from html import escape
 
 import numpy as np
@@ -92,6 +94,49 @@ def test_a_model_in_memory_is_a_run_like_any_other(study, mine, tmp_path):
     saved = hs.stats(tmp_path / "model", text=tmp_path / "texts.txt", packing="single", max_length=64)
     pd.testing.assert_frame_equal(saved.stats, study.stats, atol=1e-6, rtol=0)
     assert saved.manifest["signature"]["corpus"]["hash"] == study.manifest["signature"]["corpus"]["hash"]
+
+
+def test_a_temporary_run_goes_with_its_last_study_unless_it_is_saved(mine, tmp_path, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    model, tokenizer = mine
+    for name, how in (("report", {"skip": "experiments"}), ("norms", {})):
+        made = getattr(hs, name)(model, tokenizer=tokenizer, text=TEXTS, max_length=64, **how)
+        path, again = made.path, hs.open_study(made.path)
+        tables = again.tables
+        del made, again
+        gc.collect()
+        assert len(tables["norms"]), name  # read only now
+        saved = hs.open_study(path).save(tmp_path / name)
+        del tables
+        gc.collect()
+        assert list((tmp_path / "temporary").iterdir()) == [], name
+        assert saved.path == tmp_path / name
+        assert len(saved.table("norms")), name
+        assert saved.report_path.exists() == (name == "report")
+        assert saved._repr_html_()
+    with pytest.raises(hs.HeadscopeError) as refused:
+        saved.save(tmp_path / "report")
+    assert str(refused.value) == f"{tmp_path / 'report'} is there already; give save() the path of a new folder"
+
+
+def test_the_temporary_folder_of_a_run_that_fails_goes(mine, tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    model, tokenizer = mine
+    for name in ("report", "stats"):
+        with pytest.raises(hs.HeadscopeError, match="no input could be made"):
+            getattr(hs, name)(model, tokenizer=tokenizer, text=TEXTS[0], packing="paragraphs", max_length=64)
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_study_of_tables_in_memory_cannot_be_saved(study, tmp_path):
+    in_memory = hs.Study(study.manifest, dict(study.tables))
+    with pytest.raises(hs.HeadscopeError) as refused:
+        in_memory.save(tmp_path / "out")
+    assert str(refused.value) == (
+        "this study is of tables in memory; only a study that is opened from its folder can be saved"
+    )
 
 
 def test_the_signature_is_that_of_the_weights(mine):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headscope.app.options.keywords import check_choices, offering, positional
@@ -50,15 +48,16 @@ def function_of(analysis: Analysis, command: Command) -> Callable[..., Study]:
         check_choices(arguments, command.reworded)
         run_options, beside = run_options_of(called, model, arguments, offered, stages=analysis.measured)
         wanted = pop_files(analysis, files, beside)
-        out, watch = beside.get("out"), beside.get("watch")
         from headscope.app.api import open_study
         from headscope.prepare.prepared_run import prepare
         from headscope.running.run_folder import check_run_folder
         from headscope.running.writing import read_stages, write_run
+        from headscope.storage.temporary import TemporaryFolder
 
-        folder = Path(tempfile.mkdtemp(prefix="headscope-")) if out is None else out
+        temporary = None if "out" in beside else TemporaryFolder()
+        folder = beside["out"] if temporary is None else temporary.path
         check_run_folder(folder)
-        write_run(prepare(run_options), folder, watch=watch)
+        write_run(prepare(run_options), folder, watch=beside.get("watch"))
         if wanted:
             write_files(analysis, wanted, {result.name: result for result in read_stages(folder)})
         return open_study(folder)

@@ -6,7 +6,6 @@ each function imports what it runs.
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping
 from inspect import Parameter
 from pathlib import Path
@@ -48,11 +47,12 @@ def report(model: Any = None, **options: Any) -> Study:
         HeadscopeError: something in the way that the user can mend; its text says how.
     """
     from headscope.atlas.atlas_files import run_report
+    from headscope.storage.temporary import TemporaryFolder
 
     run_options, beside = run_options_of("report", model, options, _OF_A_RUN)
-    out = beside.get("out")
-    folder = Path(tempfile.mkdtemp(prefix="headscope-")) if out is None else out
-    return run_report(run_options, out=folder, watch=beside.get("watch"))
+    temporary = None if "out" in beside else TemporaryFolder()
+    out = beside["out"] if temporary is None else temporary.path
+    return run_report(run_options, out=out, watch=beside.get("watch"))
 
 
 _TEXTS = [positional("text", str, Parameter.empty), positional("text_b", str | None)]

@@ -125,7 +125,7 @@ def _locked(lock: Path, path: Path, *, wait: float = 0.0) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     # A lock's state is its thread's own by default: a scan may end in another thread than it began.
-    file_lock = FileLock(lock, timeout=wait, thread_local=False)
+    file_lock, process = FileLock(lock, timeout=wait, thread_local=False), os.getpid()
     try:
         file_lock.acquire()
     except Timeout:
@@ -134,10 +134,11 @@ def _locked(lock: Path, path: Path, *, wait: float = 0.0) -> Iterator[None]:
         lock.write_text(json.dumps(_about()), encoding="utf-8")
         yield
     finally:
-        # Before it is let go: whoever waits for the file that went sees that it went, and opens the next.
-        with suppress(OSError):
-            lock.unlink()
-        file_lock.release()
+        if process == os.getpid():  # a forked process ends with a copy of this block; the lock stays its parent's
+            # Before it is let go: whoever waits for the file that went sees that it went, and opens the next.
+            with suppress(OSError):
+                lock.unlink()
+            file_lock.release()
 
 
 def _about() -> dict[str, Any]:

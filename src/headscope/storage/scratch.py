@@ -1,5 +1,6 @@
 """Room on disk for what is not kept: gone with its run, and with the next one where the run was killed."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,12 +21,13 @@ def scratch(folder: Path, name: str = "run") -> Iterator[Path]:
     """
     folder.mkdir(parents=True, exist_ok=True)
     sweep_scratch(folder)
-    scratch_folder = beside(folder / name, SCRATCH)
+    scratch_folder, process = beside(folder / name, SCRATCH), os.getpid()
     with place_held(scratch_folder):
         try:
             yield scratch_folder
         finally:
-            shutil.rmtree(scratch_folder, ignore_errors=True)
+            if process == os.getpid():  # a forked process ends with a copy of this block; the folder stays its parent's
+                shutil.rmtree(scratch_folder, ignore_errors=True)
 
 
 def sweep_scratch(folder: Path) -> None:

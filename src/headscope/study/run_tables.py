@@ -10,6 +10,7 @@ import pandas as pd
 from headscope.errors import InputError
 from headscope.storage.atomic import hash_of
 from headscope.storage.bounded import UnreadableFileError, read_regular
+from headscope.storage.temporary import temporary_folder_at
 
 _AGAIN = "give the same headscope command with --out {path} again, which measures that part anew"
 CHANGED = f"was changed or damaged since the run wrote it; {_AGAIN}"
@@ -25,6 +26,7 @@ class RunTables(Mapping[str, pd.DataFrame]):
 
     def __init__(self, folder: Path, manifest: Mapping[str, Any]) -> None:
         self._folder = folder
+        self._temporary = temporary_folder_at(folder)  # a temporary folder stays as long as these tables
         self._manifest = manifest
         self._names = sorted(table for stage in manifest.get("stages", {}).values() for table in stage["tables"])
         self._read: dict[str, pd.DataFrame] = {}

@@ -1,5 +1,6 @@
 """A run, read: its manifest, its tables, and what follows from them."""
 
+import shutil
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -13,9 +14,12 @@ from headscope.counted import count
 from headscope.declarations.analysis_list import ANALYSES
 from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
-from headscope.errors import InputError
+from headscope.errors import InputError, OutputError
 from headscope.statistics.measures import WEIGHT, of_measure
 from headscope.statistics.roles import roles
+from headscope.storage.atomic import is_free
+from headscope.storage.lock import placed
+from headscope.storage.unfinished import is_own
 from headscope.study.head_columns import finders, head_columns, summaries, verdicts_by_head
 from headscope.study.labeled_array import labeled_array
 from headscope.study.manifest import MANIFEST, read_manifest
@@ -234,6 +238,29 @@ class Study:
     def report_path(self) -> Path:
         """Where the report page is."""
         return self.path / "report.html"
+
+    def save(self, folder: str | Path) -> "Study":
+        """Copy the run's folder, and return the study of the copy.
+
+        >>> study = hs.report(text="my.txt").save("my-report")
+
+        Args:
+            folder: path of the copy: new, or an empty folder.
+
+        Raises:
+            InputError: the study was made of tables in memory, which have no folder.
+            OutputError: something stands at `folder`.
+        """
+        if not isinstance(self.tables, RunTables):
+            raise InputError(
+                "this study is of tables in memory; only a study that is opened from its folder can be saved"
+            )
+        out = Path(folder)
+        if not is_free(out):
+            raise OutputError(f"{out} is there already; give save() the path of a new folder")
+        with placed(out) as part:
+            shutil.copytree(self.path, part, ignore=lambda path, names: [name for name in names if is_own(Path(name))])
+        return open_study(out, words=self._words)
 
     def summary(self) -> str:
         """Say in one line what was run."""

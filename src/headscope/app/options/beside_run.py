@@ -16,16 +16,18 @@ TEXT = Option(
     name="text",
     kind=Any,
     group="corpora",
-    help="One text or a list of them, a column of a data frame, a dataset with a column `text`; or the path of a file "
-    "or folder, or several. A string that names a file which exists, or looks like the name of one, is a path; a "
-    "`Path` always is. Each text is a document; where one is a single line, `packing` is single unless you say so.",
+    help="One text or a list of them, a column of a data frame, a data frame or dataset (`column` names its text; "
+    "`text` when not given); or the path of a file or folder, or several. A string that names a file which exists, or "
+    "looks like the name of one, is a path; a `Path` always is. Each text is a document; where one is a single line, "
+    "`packing` is single unless you say so.",
 )
 TOKENIZER = Option(name="tokenizer", kind=Any, help="Of a transformers model in memory.", group="model")
 OUT = Option(
     name="out",
     kind=str | Path | None,
     group="corpora",
-    help="Folder of the run: new, empty, or of the same run; a temporary one when not given (`study.path`).",
+    help="Folder of the run: new, empty, or of the same run. When not given, a temporary folder, which is removed with "
+    "the study; `study.save(folder)` keeps it.",
 )
 FEATURES = Option(
     name="features",
