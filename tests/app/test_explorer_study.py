@@ -39,6 +39,16 @@ def told_of(study, folder, **facts):
     return open_study(folder)
 
 
+def test_a_study_without_statistics_is_refused_in_words(cli, tmp_path):
+    run = mock_inputs.section_4(2, 3)
+    run.tables.pop("stats")
+    run.tables.pop("examples")
+    write_study(run, tmp_path / "run", top_examples=False)
+    code, said, err = cli("explore", "--study", tmp_path / "run", "--no-browser")
+    assert (code, said) == (2, "")
+    assert err.startswith(f"headscope: {tmp_path / 'run'} has no table 'stats', which the atlas is made of; it has ")
+
+
 def test_roles_are_the_studys(study):
     roles = roles_of(study)["encoder"]
     assert (len(roles), {len(row) for row in roles}) == (6, {12})

@@ -104,8 +104,8 @@ def _models(
     from headscope.study.study import open_study
 
     opened = open_study(study)
-    study_named = study_model(opened)
-    return (named_models(names, revision=revision, study=study_named) if names else [study_named]), atlas_blocks(opened)
+    blocks, study_named = atlas_blocks(opened), study_model(opened)
+    return (named_models(names, revision=revision, study=study_named) if names else [study_named]), blocks
 
 
 def _check_installed() -> None:
