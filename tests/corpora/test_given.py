@@ -150,12 +150,12 @@ def test_a_text_without_a_label_is_refused(given, fault):
 
 
 def test_a_text_with_an_empty_label_is_refused():
-    told = set()
+    refusals = set()
     for column in (["pos", None], ["pos", ""], [1.0, float("nan")], pd.array([1, None], dtype="Int64")):
         with pytest.raises(HeadscopeError) as refused:
             given_text(pd.DataFrame({"text": TEXTS, "label": column}), labels="label")
-        told.add(str(refused.value))
-    assert told == {"text 2: its label 'label' is empty; fill it in, or leave the row out"}
+        refusals.add(str(refused.value))
+    assert refusals == {"text 2: its label 'label' is empty; fill it in, or leave the row out"}
 
 
 FRAME = pd.DataFrame({"sentence": TEXTS, "label": [0, 1]})
