@@ -11,6 +11,7 @@ from headscope.models.anatomy import Anatomy
 from headscope.models.folder.implied_size import check_implied, read_config
 from headscope.models.folder.missing_packages import missing_package
 from headscope.models.folder.prompts import nothing_asks
+from headscope.models.loading.computed_tables import computed_tables
 from headscope.models.loading.devices import choose_device
 from headscope.models.loading.load_choices import DTYPE_CHOICES
 from headscope.models.loading.locating import locate, origin_of
@@ -130,7 +131,7 @@ def read_model(
         name=label,
         origin=origin_of(name),
         revision=revision,
-        untrained=frozenset(info["missing_keys"]),
+        untrained=frozenset(info["missing_keys"]) - computed_tables(model, info["missing_keys"]),
     )
 
 

@@ -2,6 +2,7 @@
 
 import logging
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,7 +24,9 @@ def quiet_libraries() -> Iterator[None]:
     elif not sys.stderr.isatty():
         disable_progress_bars()
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Marian's tokenizer recommends a package
+            yield
     finally:
         noise.set_verbosity(level)
         hub_noise.set_verbosity(hub_level)
