@@ -31,6 +31,8 @@ def test_labels_are_written_by_the_decoder_after_its_start():
     assert question.decoder.word_ids.tolist() == [NO_WORD] * 3
     assert question.decoder.token_types.tolist() == [0, 0, 0]
     assert ask(segment_of([7, 8], fields={"summary": []})) is None
+    wrapping = GivenLabels(lambda segment: [50, 51, 2], start=None)
+    assert wrapping(segment_of([7, 8])).decoder.ids.tolist() == [2, 50, 51]
 
 
 def test_random_numbers_depend_on_document_index_and_seed_alone():

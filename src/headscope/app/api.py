@@ -79,7 +79,8 @@ def attention(text: Any = None, text_b: Any = None, **options: Any) -> Any:
         {options}
 
     Returns:
-        An `xarray.DataArray` of float32 with `units`, `kind`, `level` and `model` among its `attrs`.
+        An `xarray.DataArray` of float32 with `units`, `kind`, `level` and `model` among its `attrs`, and `notes` where
+        there is something to know of the text or the model.
 
     Raises:
         HeadscopeError: something is not as it should be; the text says what.

@@ -70,7 +70,8 @@ def attention_array(
             "key_position": ("key", np.arange(len(keys))),
         },
         name="attention",
-        attrs={"units": "share", "kind": chosen, "level": level, "model": reader.loaded.name},
+        attrs={"units": "share", "kind": chosen, "level": level, "model": reader.loaded.name}
+        | ({"notes": list(view.notes)} if view.notes else {}),
     )
 
 

@@ -57,6 +57,8 @@ class Anatomy:
         parameters: the names of the arguments that the model takes.
         encoder_decoder: whether the model has both an encoder and a decoder.
         decoder_start: the id a decoder with an encoder begins with.
+        decoder_wraps: whether that decoder reads the last token of a text first (mBART: the language code), instead of
+            `decoder_start`.
         has_token_types: whether texts of a pair are told apart by token types.
         first_position: the position id of a segment's first token (RoBERTa counts from its pad id on).
         together: which inputs may share a batch: any, `padded` to one length; those of `equal` length alone, where
@@ -74,7 +76,13 @@ class Anatomy:
     decoder_start: int | None
     has_token_types: bool
     first_position: int = 0
+    decoder_wraps: bool = False
     together: Together = "padded"
     map_layers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     path_note: str | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def shift_start(self) -> int | None:
+        """The id that is put before a decoder's text as it is shifted right; None for the text's last token."""
+        return None if self.decoder_wraps else self.decoder_start

@@ -28,8 +28,8 @@ def model_inputs(
 ) -> tuple[Batch, Mapping[str, Tensor], Batch | None]:
     """Pad segments and name the tensors as the model takes them.
 
-    A decoder that stands behind an encoder reads `decoders`, or else the same text, shifted right by its start
-    token, as in teacher-forced reconstruction.
+    A decoder that stands behind an encoder reads `decoders`, or else the same text, shifted right as the model does it,
+    as in teacher-forced reconstruction.
 
     Returns:
         The batch, the model's arguments, and the decoder's batch for an encoder-decoder.
@@ -43,24 +43,28 @@ def model_inputs(
         inputs["position_ids"] = batch.info.positions.clamp(min=0) + anatomy.first_position
     if not anatomy.encoder_decoder:
         return batch, inputs, None
-    assert anatomy.decoder_start is not None
     if decoders is None:
-        decoders = [shift_right(segment, anatomy.decoder_start) for segment in segments]
+        decoders = [shift_right(segment, anatomy.shift_start) for segment in segments]
     decoder = collate(decoders, vocabulary, padding_side=padding_side, decoder=True)
     inputs["decoder_input_ids"] = decoder.info.ids
     inputs["decoder_attention_mask"] = decoder.info.valid.long()
     return batch, inputs, decoder
 
 
-def shift_right(segment: Segment, start: int) -> Segment:
-    """Return what a decoder reads to reconstruct a segment: its start token, then all but the last token."""
+def shift_right(segment: Segment, start: int | None) -> Segment:
+    """Return the decoder's input for reconstructing a segment: its start token, then all tokens but the last.
+
+    Args:
+        segment: the text to reconstruct.
+        start: the id of the start token; None for the segment's last token (mBART).
+    """
 
     def shift(values: np.ndarray, first: int) -> np.ndarray:
         return np.concatenate([[first], values[:-1]])
 
     return replace(
         segment,
-        ids=shift(segment.ids, start),
+        ids=shift(segment.ids, int(segment.ids[-1]) if start is None else start),
         token_types=shift(segment.token_types, 0),
         word_ids=shift(segment.word_ids, NO_WORD),
     )

@@ -95,8 +95,7 @@ def ask_of(loss: str, tokenizer: Any, anatomy: Anatomy, *, seed: int = 0) -> Ask
         return MaskedTokens(tokenizer, seed=seed)
     if loss == "clm":
         return NextToken()
-    assert anatomy.decoder_start is not None
-    return Denoising(tokenizer, start=anatomy.decoder_start, seed=seed)
+    return Denoising(tokenizer, start=anatomy.shift_start, seed=seed)
 
 
 def segment_losses(

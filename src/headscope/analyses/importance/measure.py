@@ -56,11 +56,7 @@ class LossText(TextOfRun):
             )
         model = loss_model(run)
         self.loss, loaded, anatomy = model.loss, model.loaded, model.anatomy
-        if self.labels is None:
-            ask = ask_of_run(run, model)
-        else:
-            assert anatomy.decoder_start is not None
-            ask = GivenLabels(self.labels, start=anatomy.decoder_start)
+        ask = ask_of_run(run, model) if self.labels is None else GivenLabels(self.labels, start=anatomy.shift_start)
         size = options.batch_size or gradient_batch_size(options.max_length, anatomy, loaded)
         source = GradientSource(loaded.model, anatomy, run.encoder.vocabulary, run.batches(size), ask)
         self.counts = source.counts

@@ -144,7 +144,7 @@ def check(reader: AttentionReader, request: LookRequest, *, limits: Limits) -> N
     source = len(text_input(reader.encoder, request.text, request.text_b, most=endless).segment)
     target = source
     if request.decoder_text is not None:
-        target = len(text_input(reader.encoder, request.decoder_text, most=endless).segment)
+        target = len(text_input(reader.target_encoder, request.decoder_text, most=endless).segment)
     elif decoder and request.generate:
         target = 1
     target += request.generate

@@ -65,7 +65,7 @@ _READ = [
     Option(
         name="decoder_text",
         group="corpora",
-        help="What a decoder behind an encoder reads; the text again when not given.",
+        help="What a decoder behind an encoder reads, cut as a target text; the text again when not given.",
     ),
     Option(
         name="max_length",

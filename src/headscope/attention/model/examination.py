@@ -1,6 +1,7 @@
 """What a model's attention is made of, found by looking: one small forward pass through eager and the tap."""
 
 import inspect
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -51,6 +52,7 @@ def examine(model: nn.Module, vocabulary: Vocabulary, *, path: Path | None = Non
         # GPT-2 takes the argument too, and adds the embedding of token 0 to every token for a type of 0.
         has_token_types="token_type_ids" in parameters and (getattr(config, "type_vocab_size", None) or 0) > 1,
         first_position=_first_position(model),
+        decoder_wraps=encoder_decoder and _wraps(model),
     )
     # CANINE hashes letters and has no vocabulary.
     size = getattr(text_config, "vocab_size", None) or len(vocabulary.classes)
@@ -152,6 +154,12 @@ def _numbering(layout: Sequence[KindLayout]) -> tuple[str, ...]:
                 f"{part.kind} layers are counted among those with attention: {ours} {stand} the model's {theirs}"
             )
     return tuple(notes)
+
+
+def _wraps(model: nn.Module) -> bool:
+    """Return True if the model's own shift to the right moves the last token to the front (mBART, PLBart, FSMT)."""
+    shift = getattr(sys.modules[type(model).__module__], "shift_tokens_right", None)
+    return shift is not None and "decoder_start_token_id" not in inspect.signature(shift).parameters
 
 
 def _first_position(model: nn.Module) -> int:

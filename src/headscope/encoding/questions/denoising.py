@@ -27,14 +27,14 @@ class Denoising:
 
     Args:
         tokenizer: a transformers tokenizer.
-        start: the id that the decoder begins with.
+        start: the id that the decoder begins with; None for the last token that it writes (mBART).
         seed: of the draw.
 
     Raises:
         ModelError: the tokenizer has neither sentinels nor a mask token.
     """
 
-    def __init__(self, tokenizer: Any, *, start: int, seed: int = 0) -> None:
+    def __init__(self, tokenizer: Any, *, start: int | None, seed: int = 0) -> None:
         vocabulary = tokenizer.get_vocab()
         self.sentinels: list[int] = []
         while (name := f"<extra_id_{len(self.sentinels)}>") in vocabulary:

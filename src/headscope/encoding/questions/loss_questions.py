@@ -55,10 +55,10 @@ class GivenLabels:
     Args:
         labels: gives the token ids that the decoder shall write for a segment, its closing token included; none
             leaves the segment out.
-        start: the id that the decoder begins with.
+        start: the id that the decoder begins with; None for the last of the labels (mBART).
     """
 
-    def __init__(self, labels: Callable[[Segment], Sequence[int]], *, start: int) -> None:
+    def __init__(self, labels: Callable[[Segment], Sequence[int]], *, start: int | None) -> None:
         self.labels = labels
         self.start = start
 
@@ -71,18 +71,18 @@ class GivenLabels:
         return Question(segment=segment, targets=targets, decoder=written(segment, targets, words, start=self.start))
 
 
-def written(segment: Segment, targets: NDArray[np.int64], words: NDArray[np.int64], *, start: int) -> Segment:
+def written(segment: Segment, targets: NDArray[np.int64], words: NDArray[np.int64], *, start: int | None) -> Segment:
     """Return what a decoder reads while it writes targets: its start token, then all targets but the last.
 
     Args:
         segment: where they come from.
         targets: token ids, `[position]`.
         words: their word ids, `[position]`.
-        start: the id that the decoder begins with.
+        start: the id that the decoder begins with; None for the last of the targets (mBART).
     """
     return replace(
         segment,
-        ids=np.concatenate([[start], targets[:-1]]),
+        ids=np.concatenate([targets[-1:] if start is None else [start], targets[:-1]]),
         token_types=np.zeros(len(targets), dtype=np.int64),
         word_ids=np.concatenate([[NO_WORD], words[:-1]]),
     )

@@ -17,6 +17,7 @@ from headscope.attention.model.projections import Projections, find_projections
 from headscope.attention.model.tap import AttentionCall, Tap
 from headscope.attention.vectors.writing import Writing
 from headscope.encoding.encoder import Encoder
+from headscope.encoding.tokenizer.target_side import target_note, target_tokenizer
 from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import Anatomy, KindLayout
 from headscope.models.eager_mode import eager_evaluation
@@ -63,6 +64,14 @@ class AttentionReader:
         self.anatomy: Anatomy = examine(self.model, self.encoder.vocabulary)
 
     @cached_property
+    def target_encoder(self) -> Encoder:
+        """The tokenizer's wrap for the text of a decoder behind an encoder."""
+        if not self.anatomy.encoder_decoder:
+            return self.encoder
+        tokenizer = target_tokenizer(self.loaded.tokenizer)
+        return self.encoder if tokenizer is self.loaded.tokenizer else Encoder(tokenizer)
+
+    @cached_property
     def projections(self) -> Projections:
         """Where the output of each layer's attention goes; one pass over a short input finds it."""
         return find_projections(self.model, self.anatomy, self.encoder.vocabulary)
@@ -93,7 +102,7 @@ class AttentionReader:
         """
         text_request = ReadingRequest(text=text, text_b=text_b, **more)
         wanted = chosen_layers(self.anatomy.layout, layers)
-        reading = read(self.loaded, self.encoder, self.anatomy, text_request)
+        reading = read(self.loaded, self.encoder, self.anatomy, text_request, target_encoder=self.target_encoder)
         self._check_size(reading, wanted)
         if neuron is None:
             neuron = reading.longest <= SHORT
@@ -104,11 +113,12 @@ class AttentionReader:
             if wanted[part.kind]
         )
         generated = self._generated(reading)
+        language = None if text_request.decoder_text is None else target_note(self.loaded.tokenizer)
         return AttentionSnapshot(
             title=heading(" → ".join(filter(None, [text, text_b])), generated),
             model=self.loaded.name,
             kinds=kinds,
-            notes=tuple(filter(None, [reading.source.note, *self.anatomy.notes])),
+            notes=tuple(filter(None, [*reading.notes, language, *self.anatomy.notes])),
             generated=generated,
         )
 

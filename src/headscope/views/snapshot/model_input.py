@@ -20,6 +20,7 @@ from headscope.views.snapshot.text_input import (
     after_start,
     axis_of,
     continued,
+    shifted,
     text_input,
     without_end,
 )
@@ -60,6 +61,11 @@ class Reading:
         return inputs_of(encoder, anatomy, self.source.segment, target)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for the user about the texts."""
+        return tuple(text.note for text in (self.source, self.target) if text is not None and text.note)
+
+    @property
     def longest(self) -> int:
         """Tokens of the longer text."""
         return max(len(text.segment) for text in (self.source, self.target) if text is not None)
@@ -71,8 +77,17 @@ class Reading:
         return self.target, self.source if kind == "cross" else None
 
 
-def read(loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy, request: ReadingRequest) -> Reading:
+def read(
+    loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy, request: ReadingRequest, *, target_encoder: Encoder
+) -> Reading:
     """Cut texts into the model's pieces, and let it write where that is asked.
+
+    Args:
+        loaded: the model with its tokenizer.
+        encoder: the tokenizer's wrap.
+        anatomy: what `examine` found.
+        request: what to read.
+        target_encoder: the same for the text of a decoder behind an encoder.
 
     Raises:
         HeadscopeError: a text or a length is not as it should be, or the model cannot write.
@@ -93,32 +108,29 @@ def read(loaded: LoadedModel, encoder: Encoder, anatomy: Anatomy, request: Readi
         new = generate(loaded, anatomy, inputs_of(encoder, anatomy, begun, None), tokens=request.generate)
         whole = _written(encoder, begun, new, segment_b=source.axis.segment_b, typed=source.typed)
         return Reading(replace(whole, note=source.note), None)
-    assert anatomy.decoder_start is not None
-    text, typed = _decoder_text(encoder, source, request, most=most - request.generate)
-    begun = after_start(anatomy.decoder_start, text)
-    typed = {position + 1: unknown for position, unknown in typed.items()}
+    # As everywhere in headscope, a decoder without a text of its own reads the encoder's text again.
+    text = source
+    if request.decoder_text is not None:
+        room = most - request.generate
+        text = text_input(target_encoder, request.decoder_text, most=room, too_long=request.too_long)
+    note = text.note if text is not source else None
+    typed = {position + 1: unknown for position, unknown in text.typed.items()}
+    begun = shifted(target_encoder, text.segment, anatomy.shift_start)
     if not request.generate:
-        return Reading(source, TextInput(begun, axis_of(encoder, begun, typed=typed)))
+        return Reading(source, TextInput(begun, axis_of(target_encoder, begun, typed=typed), note))
+    if request.decoder_text is None:
+        assert anatomy.decoder_start is not None
+        begun, typed = after_start(anatomy.decoder_start, None), {}
+    begun = without_end(target_encoder, begun)
     inputs = inputs_of(encoder, anatomy, source.segment, begun)
     new = generate(loaded, anatomy, inputs, tokens=request.generate)
-    return Reading(source, _written(encoder, begun, new, typed=typed))
+    return Reading(source, replace(_written(target_encoder, begun, new, typed=typed), note=note))
 
 
 def inputs_of(encoder: Encoder, anatomy: Anatomy, source: Segment, target: Segment | None) -> Mapping[str, Tensor]:
     """Return the model's arguments for one input without padding."""
     decoders = None if target is None else [target]
     return model_inputs([source], anatomy, encoder.vocabulary, decoders=decoders)[1]
-
-
-def _decoder_text(
-    encoder: Encoder, source: TextInput, request: ReadingRequest, *, most: int
-) -> tuple[Segment | None, Mapping[int, str]]:
-    """Return the decoder's text behind its start token, without the token that ends it, and what is unknown of it."""
-    if request.decoder_text is not None:
-        decoder_input = text_input(encoder, request.decoder_text, most=most, too_long=request.too_long)
-        return without_end(encoder, decoder_input.segment), decoder_input.typed
-    # As everywhere in headscope, a decoder that nothing is said of reads the encoder's text again.
-    return (None, {}) if request.generate else (without_end(encoder, source.segment), source.typed)
 
 
 def _written(

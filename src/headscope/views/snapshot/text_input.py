@@ -77,11 +77,33 @@ def after_start(start: int, segment: Segment | None) -> Segment:
     return Segment(document="view", index=0, ids=ids, token_types=np.zeros_like(ids), word_ids=words)
 
 
+def shifted(encoder: Encoder, segment: Segment, start: int | None) -> Segment:
+    """Return what a decoder behind an encoder reads of a text, shifted right as the model does it.
+
+    The shift drops the last token, which is left in where it is not a special token: the whole text is read.
+
+    Args:
+        encoder: which made the segment.
+        segment: the text as the decoder would write it.
+        start: the id of the token before it; None for the text's last token (mBART: its language code).
+    """
+    last = int(segment.ids[-1])
+    if start is None:
+        return after_start(last, _cut(segment, len(segment) - 1))
+    ends = last in special_ids(encoder.tokenizer)
+    return after_start(start, _cut(segment, len(segment) - 1) if ends else segment)
+
+
 def without_end(encoder: Encoder, segment: Segment) -> Segment:
     """Return a segment without the special tokens at its end: text that goes on."""
     special, stop = special_ids(encoder.tokenizer), len(segment)
     while stop > 1 and int(segment.ids[stop - 1]) in special:
         stop -= 1
+    return _cut(segment, stop)
+
+
+def _cut(segment: Segment, stop: int) -> Segment:
+    """Return the first tokens of a segment."""
     kept = {name: getattr(segment, name)[:stop] for name in ("ids", "token_types", "word_ids")}
     return replace(segment, **kept)
 
