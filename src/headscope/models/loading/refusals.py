@@ -27,7 +27,7 @@ _MAY_BE_MISSING = ("pooler", "lm_head", "cls.", "classifier", "score.", "positio
 
 
 def check_reads_text(model: nn.Module) -> None:
-    """Refuse a model of pictures or sound, and one whose numbers are not where it computes.
+    """Refuse a model of pictures or sound, one that attends to blocks, and one whose numbers are not where it computes.
 
     Raises:
         ModelError: says what the model takes.
@@ -38,6 +38,14 @@ def check_reads_text(model: nn.Module) -> None:
         raise ModelError(
             f"{name} reads no text: it takes {shown(', '.join(parameters[:2]), limit=60)}; expected a model that takes "
             f"token ids (input_ids); these families work: {WORKING_FAMILIES}"
+        )
+    # A short text, such as the one on which a model is examined, would switch BigBird to full attention for good.
+    if any(
+        getattr(getattr(each, "config", None), "attention_type", None) == "block_sparse" for each in model.modules()
+    ):
+        raise ModelError(
+            f"{name} computes block-sparse attention, which gives no weights of each query over all keys; load it with "
+            'attention_type="original_full" (from_pretrained takes it, and config.json holds it)'
         )
     check_placement(model)
 
