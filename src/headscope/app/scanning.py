@@ -17,6 +17,7 @@ from headscope.counted import count
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.line_packing import Packer
 from headscope.encoding.shards import ShardedBatches
+from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
 from headscope.prepare.input_sizes import auto_batch_size, check_length
 from headscope.scans.short_memory import scan_in_place
@@ -54,10 +55,12 @@ def scan_text(
     check_length(length, loaded, encoder, anatomy)
     packer = Packer(encoder, packing=packing, max_length=length, too_long=options.too_long, seed=options.seed)
     size = options.batch_size or auto_batch_size(length, anatomy, loaded)
-    batches = ShardedBatches(packer.pack(documents, max_inputs=options.max_inputs), batch_size=size)
+    known = KnownPieces(encoder, "text")
+    segments = known.early(packer.pack(documents, max_inputs=options.max_inputs))
+    batches = ShardedBatches(segments, batch_size=size)
     scan_in_place(ModelSource(reader.model, anatomy, encoder.vocabulary, batches), accumulators, progress=progress)
-    if batches.limit.note is not None:
-        warnings.warn(batches.limit.note, stacklevel=3)
+    for note in filter(None, [batches.limit.note, *known.notes()]):
+        warnings.warn(note, stacklevel=3)
     if not packer.counts.segments:
         why = "; ".join(f"{reason}: {n}" for reason, n in sorted(packer.counts.skipped.items()))
         raise InputError(

@@ -29,6 +29,7 @@ class Encoder:
     Attributes:
         unknown_id: of the piece that stands for unknown text; None where no text is unknown.
         latest: the lines or words that were cut last.
+        first_tokens: the ids of the special tokens before a text.
 
     Raises:
         ModelError: it is no tokenizer of transformers, or writes a text twice: its pieces cannot be traced to words.
@@ -43,14 +44,16 @@ class Encoder:
         self.latest: Sequence[str] = ()
         self.special_tokens_single = self._backend.special_tokens(pair=False)
         self.special_tokens_pair = self._backend.special_tokens(pair=True)
+        self.first_tokens: tuple[int, ...] = ()
         self._check_template()
 
     def _check_template(self) -> None:
-        """Refuse a tokenizer that writes a text twice: its pieces could not be traced to words."""
-        for texts in (("a",), ("a", "b")):
+        """Refuse a tokenizer that writes a text twice: its pieces could not be traced to words. Set `first_tokens`."""
+        for texts in (("a", "b"), ("a",)):
             pieces = self._backend.pieces(texts)
             n_pieces = sum(map(len, pieces))
-            kept = self.whole(*pieces).special_tokens_mask.count(0)
+            whole = self.whole(*pieces)
+            kept = whole.special_tokens_mask.count(0)
             if kept != n_pieces:
                 is_fast = getattr(self.tokenizer, "is_fast", False)
                 where = "tokenizer.json's post_processor" if is_fast else type(self.tokenizer).__name__
@@ -58,11 +61,23 @@ class Encoder:
                     f"{where} makes {kept} pieces of a text's {n_pieces}; expected special tokens "
                     "around each text, once: save the tokenizer again"
                 )
+            self.first_tokens = tuple(whole.ids[: whole.special_tokens_mask.index(0)]) if kept else ()
 
     def pieces(self, texts: Sequence[str]) -> Sequence[Pieces]:
         """Tokenize texts without special tokens."""
         self.latest = texts
         return self._backend.pieces(texts)
+
+    def without_first(self, pieces: Pieces) -> bool:
+        """Take the tokenizer's first tokens off a text that begins with them as written, in place; tell if it did.
+
+        A chat template writes them, and the tokenizer would add them once more.
+        """
+        n = len(self.first_tokens)
+        if not n or len(pieces) <= n or tuple(pieces.ids[:n]) != self.first_tokens:
+            return False
+        pieces.truncate(len(pieces) - n, direction="left")
+        return True
 
     def piece_words(self, words: Sequence[str], spaces: Sequence[bool] = ()) -> tuple[Pieces, Alignment]:
         """Tokenize words as they are written, without special tokens, and align the pieces with them.

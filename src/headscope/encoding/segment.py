@@ -29,6 +29,7 @@ class Segment:
         word_ids: index of each token's word, `NO_WORD` for special tokens, `[token]`.
         words: the words, where the corpus gave words; else empty.
         shortened: whether tokens were left out to make it fit.
+        first_written: whether the text itself begins with the tokenizer's first tokens, which are read once.
         fields: further fields of the corpus entry, kept for `extract`.
     """
 
@@ -39,6 +40,7 @@ class Segment:
     word_ids: NDArray[np.int64]
     words: tuple[str, ...] = ()
     shortened: bool = False
+    first_written: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:

@@ -183,9 +183,7 @@ class RunInputs:
             by_line = self.options.documents == "lines" or isinstance(self.text, AnnotatedText)
             if not by_line and self._packer.counts.segments > documents:
                 notes.append(BY_LINES)
-        if unknown := self._known.note():
-            notes.append(unknown)
-        return notes
+        return notes + self._known.notes()
 
     def _no_input(self) -> InputError:
         counts = self._packer.counts

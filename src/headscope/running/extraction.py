@@ -157,7 +157,7 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
             scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [writer])
             if not packer.counts.segments:
                 raise InputError(_no_input_sentence(packer.counts))
-        notes = tuple(filter(None, [known.note(), limit.note]))
+        notes = tuple(filter(None, [*known.notes(), limit.note]))
         return Extraction(path=folder, index=index, counts=packer.counts, bytes=writer.folder.bytes, notes=notes)
 
     if not how.pickle:

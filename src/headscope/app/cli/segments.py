@@ -98,8 +98,8 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
         say(f"shortened {counts.truncated:,} to {options.max_length} tokens")
     for reason, number in sorted(counts.skipped.items()):
         say(f"left out {number:,}: {reason}")
-    if unknown := known.note():
-        say(f"note: {unknown}")
+    for note in known.notes():
+        say(f"note: {note}")
 
 
 def default_out(inputs: list[str]) -> Path:

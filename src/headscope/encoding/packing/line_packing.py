@@ -14,8 +14,8 @@ from headscope.encoding.segment import Segment
 from headscope.encoding.tokenizer.pieces import Pieces
 from headscope.errors import InputError
 
-Text = tuple[Pieces, Pieces | None, bool]
-"""What becomes an input: one text or a pair of them, and whether tokens were left out of it."""
+Text = tuple[Pieces, Pieces | None, dict[str, Any]]
+"""One text or a pair of them, which becomes an input, and the segment's `shortened` and `first_written`."""
 
 
 @dataclass(kw_only=True)
@@ -114,8 +114,8 @@ class Packer:
             by_itself = document.whole or self.packing == "single"
             texts = self._singles(document) if by_itself else self._texts(document)
             how: dict[str, Any] = {"document": document.id, "fields": document.fields if by_itself else {}}
-            for index, (first, second, shortened) in enumerate(texts):
-                yield self.encoder.segment(first, second, index=index, shortened=shortened, **how)
+            for index, (first, second, facts) in enumerate(texts):
+                yield self.encoder.segment(first, second, index=index, **facts, **how)
 
     def _texts(self, document: Document) -> Iterator[Text]:
         if self.packing == "paragraphs":
@@ -163,17 +163,19 @@ class Packer:
     def _singles(self, document: Document) -> Iterator[Text]:
         special = self.encoder.special_tokens_single
         for line in self._tokenized(document):
+            first_written = self.encoder.without_first(line)
             shortened = self._over(len(line) + special, document)
             if shortened is None:
                 continue
             if shortened:
                 line.truncate(self.max_length - special)
-            yield line, None, shortened
+            yield line, None, {"shortened": shortened, "first_written": first_written}
 
     def _paragraph_pairs(self, document: Document) -> Iterator[Text]:
         lines = self._tokenized(document)
         room = self.max_length - self.encoder.special_tokens_pair
         for first, second in zip(lines[0::2], lines[1::2]):
+            first_written = self.encoder.without_first(first)
             shortened = self._over(len(first) + len(second) + self.encoder.special_tokens_pair, document)
             if shortened is None:
                 continue
@@ -182,7 +184,7 @@ class Packer:
                 longer = room - shorter
                 first.truncate(shorter if len(first) <= len(second) else longer)
                 second.truncate(room - len(first))
-            yield first, second, shortened
+            yield first, second, {"shortened": shortened, "first_written": first_written}
         if len(lines) % 2:
             self.counts.skipped["no second paragraph to pair with"] += 1
 
@@ -195,16 +197,19 @@ class Packer:
                 continue
             cut = draws.randint(1, len(chunk) - 1)
             first, second = self.encoder.join(chunk[:cut]), self.encoder.join(chunk[cut:])
-            yield first, second, _shorten(first, second, self.max_length - special, draws)
+            first_written = self.encoder.without_first(first)
+            shortened = _shorten(first, second, self.max_length - special, draws)
+            yield first, second, {"shortened": shortened, "first_written": first_written}
 
     def _joined_lines(self, document: Document) -> Iterator[Text]:
         special = self.encoder.special_tokens_single
         room = self.max_length - special
         for chunk in self._chunks(document, special=special, fewest=1):
             text = self.encoder.join(chunk)
+            first_written = self.encoder.without_first(text)
             shortened = len(text) > room
             text.truncate(room)
-            yield text, None, shortened
+            yield text, None, {"shortened": shortened, "first_written": first_written}
 
     def _chunks(self, document: Document, *, special: int, fewest: int) -> Iterator[list[Pieces]]:
         """Gather lines until they fill an input; where nothing may be cut off, until the next would not fit.

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from headscope.counted import count
 from headscope.encoding.segment import Segment
 from headscope.errors import InputError
 
@@ -29,11 +30,12 @@ class KnownPieces:
         segments: segments that passed.
         pieces: their pieces, special tokens and bare marks of a word's start left out.
         unknown: those of them that stand for unknown text.
+        first_written: segments whose text begins with the tokenizer's first tokens as written.
     """
 
     def __init__(self, encoder: "Encoder", what: str) -> None:
         self.encoder, self.what = encoder, what
-        self.segments = self.pieces = self.unknown = 0
+        self.segments = self.pieces = self.unknown = self.first_written = 0
         self._sample = ""
         # SentencePiece's mark of a word's start stands alone before what is unknown, and says as little.
         mark = encoder.tokenizer.convert_tokens_to_ids(_MARK)
@@ -64,6 +66,7 @@ class KnownPieces:
     def add(self, segment: Segment) -> None:
         """Count a segment that the encoder just made."""
         self.segments += 1
+        self.first_written += segment.first_written
         if self.encoder.unknown_id is None:
             return
         unknown = int((segment.ids == self.encoder.unknown_id).sum())
@@ -94,6 +97,20 @@ class KnownPieces:
         if self.share < WORTH_A_NOTE:
             return None
         return f"{self.what}: {self._count()}, so that numbers say little of it; {self._cause()}"
+
+    def notes(self) -> list[str]:
+        """Return sentences for the user: much is unknown, or first tokens that are written are read once."""
+        return list(filter(None, [self.note(), self._first_note()]))
+
+    def _first_note(self) -> str | None:
+        if not self.first_written:
+            return None
+        names = self.encoder.tokenizer.convert_ids_to_tokens(list(self.encoder.first_tokens))
+        begin = "begins" if self.first_written == 1 else "begin"
+        return (
+            f"{self.what}: {count(self.first_written, 'input')} {begin} with {''.join(map(str, names))} as written, "
+            "which the tokenizer adds as well; it is read once"
+        )
 
     def _count(self) -> str:
         name = self.encoder.tokenizer.convert_ids_to_tokens(self.encoder.unknown_id)

@@ -63,7 +63,7 @@ class Reading:
     @property
     def notes(self) -> tuple[str, ...]:
         """Sentences for the user about the texts."""
-        return tuple(text.note for text in (self.source, self.target) if text is not None and text.note)
+        return tuple(note for text in (self.source, self.target) if text is not None for note in text.notes)
 
     @property
     def longest(self) -> int:
@@ -107,24 +107,24 @@ def read(
         begun = without_end(encoder, source.segment)
         new = generate(loaded, anatomy, inputs_of(encoder, anatomy, begun, None), tokens=request.generate)
         whole = _written(encoder, begun, new, segment_b=source.axis.segment_b, typed=source.typed)
-        return Reading(replace(whole, note=source.note), None)
+        return Reading(replace(whole, notes=source.notes), None)
     # As everywhere in headscope, a decoder without a text of its own reads the encoder's text again.
     text = source
     if request.decoder_text is not None:
         room = most - request.generate
         text = text_input(target_encoder, request.decoder_text, most=room, too_long=request.too_long)
-    note = text.note if text is not source else None
+    notes = text.notes if text is not source else ()
     typed = {position + 1: unknown for position, unknown in text.typed.items()}
     begun = shifted(target_encoder, text.segment, anatomy.shift_start)
     if not request.generate:
-        return Reading(source, TextInput(begun, axis_of(target_encoder, begun, typed=typed), note))
+        return Reading(source, TextInput(begun, axis_of(target_encoder, begun, typed=typed), notes))
     if request.decoder_text is None:
         assert anatomy.decoder_start is not None
         begun, typed = after_start(anatomy.decoder_start, None), {}
     begun = without_end(target_encoder, begun)
     inputs = inputs_of(encoder, anatomy, source.segment, begun)
     new = generate(loaded, anatomy, inputs, tokens=request.generate)
-    return Reading(source, replace(_written(target_encoder, begun, new, typed=typed), note=note))
+    return Reading(source, replace(_written(target_encoder, begun, new, typed=typed), notes=notes))
 
 
 def inputs_of(encoder: Encoder, anatomy: Anatomy, source: Segment, target: Segment | None) -> Mapping[str, Tensor]:

@@ -28,7 +28,7 @@ class TextInput:
 
     segment: Segment
     axis: Axis
-    note: str | None = None
+    notes: tuple[str, ...] = ()
     typed: Mapping[int, str] = field(default_factory=dict)
     """Position of each token that stands for unknown text -> the text."""
 
@@ -50,6 +50,7 @@ def text_input(
     """
     texts = [text] if text_b is None else [text, text_b]
     pieces = [_pieces(encoder, each) for each in texts]
+    first_written = encoder.without_first(pieces[0])
     special = encoder.special_tokens_single if text_b is None else encoder.special_tokens_pair
     _fit(pieces, most - special, special=special, too_long=too_long)
     known = KnownPieces(encoder, "text")
@@ -58,7 +59,7 @@ def text_input(
         start = max(words, default=-1) + 1
         words += [word if word == NO_WORD else start + word for word in _words_of(each, encoding)]
     whole = encoder.whole(*pieces)
-    (segment,) = known.watch(iter([encoder.segment(*pieces, document="view", index=0)]))
+    (segment,) = known.watch(iter([encoder.segment(*pieces, document="view", index=0, first_written=first_written)]))
     word_ids = np.full(len(segment), NO_WORD, dtype=np.int64)
     positions = text_places(whole)
     word_ids[positions] = words
@@ -67,7 +68,7 @@ def text_input(
     written = (unread for each in zip(texts, pieces) for unread in _typed(encoder, *each))
     typed = {position: unread for position, unread in zip(positions.tolist(), written) if unread}
     axis = axis_of(encoder, segment, segment_b=second, typed=typed)
-    return TextInput(segment, axis, known.note(), typed)
+    return TextInput(segment, axis, tuple(known.notes()), typed)
 
 
 def after_start(start: int, segment: Segment | None) -> Segment:
