@@ -113,7 +113,13 @@ def test_word_level(pooling, cli, tmp_path, bert):
 def test_word_level_of_text_says_whose_words_they_are(cli, tmp_path):
     (tmp_path / "t.json").write_text(json.dumps([ENTRIES[0]]))
     _, out, _ = cli("extract", "--text", tmp_path / "t.json", "--word-level", "--debug")
-    assert out.splitlines()[1] == "words are the tokenizer's own: the input gives none"
+    assert len(out.splitlines()) == 1  # the words are those of the text
+    (tmp_path / "u.json").write_text(json.dumps([ENTRIES[0], {"text": "fox " + "ab" * 33}]))
+    _, out, _ = cli("extract", "--text", tmp_path / "u.json", "--word-level", "--debug")
+    assert out.splitlines()[1:] == [
+        "note: some words are the tokenizer's: each token of a stretch of over 64 letters without spaces is a word "
+        "(1 input)"
+    ]
 
 
 def test_a_word_without_pieces_has_no_place_in_a_pickle(cli, tmp_path):

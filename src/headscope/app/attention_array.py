@@ -54,6 +54,7 @@ def attention_array(
     layers, heads = list(layer or maps.layers), list(head or maps.heads)
     rows = [maps.layers.index(label) for label in layers]
     weights = maps.weights[np.ix_(rows, [label - 1 for label in heads])]
+    notes = [*view.notes, *(view.words_notes if level == "word" else ())]
     if level == "word":
         weights, queries, keys = _between_words(weights, maps, pooling)
     else:
@@ -71,7 +72,7 @@ def attention_array(
         },
         name="attention",
         attrs={"units": "share", "kind": chosen, "level": level, "model": reader.loaded.name}
-        | ({"notes": list(view.notes)} if view.notes else {}),
+        | ({"notes": notes} if notes else {}),
     )
 
 

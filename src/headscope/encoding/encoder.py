@@ -120,7 +120,7 @@ class Encoder:
     ) -> Segment:
         """Add the special tokens to one text or a pair and make a segment of it.
 
-        Word ids are those of `alignment`, else the tokenizer's own words (counted on through a pair).
+        Word ids are those of `alignment`, else the words of the text, counted on through a pair.
         """
         whole = self.whole(first, second)
         ids = np.array(whole.ids, dtype=np.int64)
@@ -132,7 +132,8 @@ class Encoder:
             pieces = text_places(whole)
             word_ids[pieces] = alignment.word_ids[: len(pieces)]
         else:
-            word_ids = _own_words(whole)
+            word_ids = whole.words.ids
+            extra["words_note"] = whole.words.note
         return Segment(document=document, index=index, ids=ids, token_types=types, word_ids=word_ids, **extra)
 
     def segment_of_tokens(
@@ -183,17 +184,3 @@ def _backend_of(tokenizer: Any) -> Backend[Any]:
             "AutoTokenizer.from_pretrained returns it"
         )
     return SlowBackend(tokenizer)
-
-
-def _own_words(whole: Pieces) -> np.ndarray:
-    """Number the tokenizer's words on through both texts of a pair."""
-    word_ids = np.full(len(whole.ids), NO_WORD, dtype=np.int64)
-    base, last_text, highest = 0, None, -1
-    for position, (word, text) in enumerate(zip(whole.word_ids, whole.sequence_ids)):
-        if word is None:
-            continue
-        if text != last_text:
-            base, last_text = highest + 1, text
-        word_ids[position] = base + word
-        highest = max(highest, base + word)
-    return word_ids

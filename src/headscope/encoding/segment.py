@@ -29,6 +29,7 @@ class Segment:
         word_ids: index of each token's word, `NO_WORD` for special tokens, `[token]`.
         words: the words, where the corpus gave words; else empty.
         shortened: whether tokens were left out to make it fit.
+        words_note: says why some words are the tokenizer's; empty where all are those of the text.
         first_written: whether the text itself begins with the tokenizer's first tokens, which are read once.
         fields: further fields of the corpus entry, kept for `extract`.
     """
@@ -40,6 +41,7 @@ class Segment:
     word_ids: NDArray[np.int64]
     words: tuple[str, ...] = ()
     shortened: bool = False
+    words_note: str = ""
     first_written: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
 

@@ -192,7 +192,7 @@ def _entry(value: Any, number: int, head: MapsIndex) -> MapEntry:
 
 def _tokens(value: Any, words: list[str], where: str) -> Tokens:
     part = take.record(value, _TOKENS, f"{where}, its tokens")
-    # A word id counts the words that were given; where none were, the tokenizer's own.
+    # A word id counts the words that were given; where none were, those of the text.
     most = len(words) or take.MOST_WORDS
     tokens = Tokens(
         tokens=take.texts(part["tokens"], f"{where}, tokens"),

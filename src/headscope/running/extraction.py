@@ -1,5 +1,6 @@
 """Attention maps of a corpus on disk, as the original's `extract_attention.py` makes them."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -146,18 +147,19 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
             too_long=options.too_long,
             seed=options.seed,
         )
-        known = KnownPieces(encoder, "text")
+        known, of_words = KnownPieces(encoder, "text"), Counter[str]()
         with MapsWriter(folder, index, names=names, replace=how.replace) as writer:
             inputs = packer.pack(_with_text(corpus.read()), max_inputs=options.max_inputs)
             if how.word_level is not None:
-                inputs = _with_words(inputs, encoder)
+                inputs = _with_words(inputs, encoder, of_words)
             segments = writer.in_order(known.watch(inputs))
             size = options.batch_size or auto_batch_size(options.max_length, anatomy, loaded)
             batches = ShardedBatches(segments, batch_size=size, limit=limit)
             scan(ModelSource(loaded.model, anatomy, encoder.vocabulary, batches), [writer])
             if not packer.counts.segments:
                 raise InputError(_no_input_sentence(packer.counts))
-        notes = tuple(filter(None, [*known.notes(), limit.note]))
+        words = [f"{note} ({count(number, 'input')})" for note, number in sorted(of_words.items())]
+        notes = tuple(filter(None, [*known.notes(), *words, limit.note]))
         return Extraction(path=folder, index=index, counts=packer.counts, bytes=writer.folder.bytes, notes=notes)
 
     if not how.pickle:
@@ -172,8 +174,12 @@ def _extract(options: RunOptions, path: Path, how: MapOptions) -> Extraction:
     return replace(maps, path=path, bytes=path.stat().st_size, left_out=left_out)
 
 
-def _with_words(segments: Iterator[Segment], encoder: Encoder) -> Iterator[Segment]:
-    """Yield segments; refuse one whose pieces could not be traced to words, as may be without a fast tokenizer."""
+def _with_words(segments: Iterator[Segment], encoder: Encoder, notes: Counter[str]) -> Iterator[Segment]:
+    """Yield segments and count the notes on their words.
+
+    Raises:
+        InputError: a segment's pieces could not be traced to words, as may be without a fast tokenizer.
+    """
     special = set(encoder.tokenizer.all_special_ids)
     for number, segment in enumerate(segments, 1):
         if np.all(segment.word_ids == NO_WORD) and not special.issuperset(segment.ids.tolist()):
@@ -182,6 +188,8 @@ def _with_words(segments: Iterator[Segment], encoder: Encoder) -> Iterator[Segme
                 f"of input {number} do not spell the text out; extract attention between tokens (without "
                 "--word-level), or give a model with a tokenizer.json"
             )
+        if segment.words_note:
+            notes[segment.words_note] += 1
         yield segment
 
 

@@ -37,6 +37,9 @@ test("text that the model does not know is marked, and counted in words", () => 
   // A decoder that reads the encoder's text again does not count it again.
   assert.equal(tellUnknown([kindOf(axis), kindOf(axis, { kind: "cross", keys: axis })]), said);
   assert.equal(tellUnknown([kindOf(axisOf(["x", "y"], { unknown: [1] }))]), said.replace("2 of 3 words", "1 of 2 tokens"));
+  const noted = { words_note: "some words are the tokenizer's" };
+  assert.equal(tellUnknown([kindOf({ ...axis, ...noted })]), `${said} At word level some words are the tokenizer's.`);
+  assert.equal(tellUnknown([kindOf(axisOf(["x"], noted))]), "At word level some words are the tokenizer's.");
   assert.equal(tellUnknown([kindOf(AXIS)]), "");
 });
 

@@ -129,7 +129,7 @@ def test_words_and_special_tokens():
     axis = kind.queries
     assert axis.tokens == ("[CLS]", "the", "cat", ",", "play", "##ing", ".", "[SEP]")
     assert axis.words == (None, 0, 1, 2, 3, 3, 4, None)
-    assert axis.word_text == ("the", "cat", ",", "playing", ".")
+    assert axis.word_text == ("The", "cat", ",", "playing", ".")
     assert axis.special == (0, 7)
     assert axis.generated is None
 
@@ -139,7 +139,7 @@ def test_text_that_the_model_does_not_know_is_shown_as_typed():
     axis = kind.queries
     assert axis.tokens == ("[CLS]", "the", "Żółw", "ran", ",", "dogs9", ".", "[SEP]", "Zürich", "[SEP]")
     assert axis.unknown == (2, 5, 8)
-    assert axis.word_text == ("the", "Żółw", "ran", ",", "dogs9", ".", "Zürich")
+    assert axis.word_text == ("The", "Żółw", "ran", ",", "dogs9", ".", "Zürich")
 
 
 def test_what_a_decoder_does_not_know_is_shown_as_typed():
@@ -161,7 +161,7 @@ def test_words_count_on_through_a_pair():
     axis = kind.queries
     assert axis.tokens == ("[CLS]", "play", "##ing", "[SEP]", "dog", "##s", "ran", "[SEP]")
     assert axis.words == (None, 0, 0, None, 1, 1, 2, None)
-    assert axis.word_text == ("playing", "dogs", "ran")
+    assert axis.word_text == ("playing", "Dogs", "ran")
     assert axis.segment_b == 4
 
 

@@ -48,7 +48,7 @@ ANALYSIS = Analysis(
             # 4: a table of example rows, and rows of annotated corpora.
             # 5: what was fitted is kept.
             # 6: the interval is that of what is left; groups that stand for one another are one in a sentence.
-            version=6,
+            version=7,
             order=8,
             by_name=True,
             refusal=(

@@ -133,7 +133,7 @@ class RowContext:
     @cached_property
     def word_numbers(self) -> NDArray[np.int64]:
         """A number for each key that equal words share, -1 for special tokens and punctuation, `[key]`."""
-        texts = {word: text for word, text in self.words.items() if text.isalnum()}
+        texts = {word: text for word, text in self.words.items() if any(map(str.isalnum, text))}
         numbers = {text: number for number, text in enumerate(dict.fromkeys(texts.values()))}
         of_keys = [numbers.get(texts.get(word, ""), -1) for word in self.keys.word_ids.tolist()]
         return np.array(of_keys, dtype=np.int64)

@@ -106,6 +106,4 @@ def said(extraction: "Extraction", *, max_length: int) -> list[str]:
         lines.append(f"left out {number:,}: {reason}{limit}")
     if extraction.left_out:
         lines.append(f"left out {extraction.left_out:,}: a word has no row of its own")
-    if index.word_level is not None and not counts.words:
-        lines.append("words are the tokenizer's own: the input gives none")
     return [*lines, *(f"note: {note}" for note in extraction.notes)]

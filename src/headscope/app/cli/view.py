@@ -93,6 +93,8 @@ def command(
     place_text(out, page)
     for note in view.notes:
         say(f"note: {note}")
+    for note in view.words_notes if word_level else ():
+        say(f"note: {note}")
     if view.generated:
         say(f"generated: {view.generated}")
     weights = sum(kind.weights.size for kind in view.kinds)

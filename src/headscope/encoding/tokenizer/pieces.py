@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -9,11 +10,12 @@ from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
 from headscope.encoding.tokenizer.bounds import Normalizing, check_characters, has_patterns, refused_panic, within_time
+from headscope.encoding.tokenizer.text_words import PieceWords, WordFinder, joined_words
 
 
 @runtime_checkable
 class Pieces(Protocol):
-    """The pieces of one text, with or without special tokens: `tokenizers.Encoding`, or what stands in for it."""
+    """The pieces of one text, with or without special tokens."""
 
     @property
     def ids(self) -> list[int]:
@@ -28,12 +30,8 @@ class Pieces(Protocol):
         """First character and end of each piece, `[piece]`; empty where they are not told and were not found."""
 
     @property
-    def word_ids(self) -> list[int | None]:
-        """The tokenizer's own words; None for what is in no word, `[piece]`."""
-
-    @property
-    def sequence_ids(self) -> list[int | None]:
-        """Which of a pair's texts a piece is of; None for special tokens, `[piece]`."""
+    def words(self) -> PieceWords:
+        """The words of the text."""
 
     @property
     def special_tokens_mask(self) -> list[int]:
@@ -42,6 +40,11 @@ class Pieces(Protocol):
     def __len__(self) -> int: ...
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
         """Keep so many pieces: the first, or with `left` the last."""
+
+
+def kept_pieces(number: int, most: int, direction: str) -> slice:
+    """Return which of a number of pieces are kept: the first, or with `left` the last."""
+    return slice(0, most) if direction == "right" else slice(max(0, number - most), None)
 
 
 def text_places(whole: Pieces) -> NDArray[np.int64]:
@@ -78,6 +81,43 @@ class Backend(Protocol[Cut]):
         """Return the id of the piece that stands for unknown text, or None where no text is unknown."""
 
 
+@dataclass
+class FastPieces:
+    """Pieces of one text as a backend in Rust made them, with the words of the text, as `Pieces` has them."""
+
+    encoding: Encoding
+    words: PieceWords
+
+    @property
+    def ids(self) -> list[int]:
+        """Token ids, `[piece]`."""
+        return list(self.encoding.ids)
+
+    @property
+    def type_ids(self) -> list[int]:
+        """0 for the first text of a pair, 1 for the second, `[piece]`."""
+        return list(self.encoding.type_ids)
+
+    @property
+    def offsets(self) -> list[tuple[int, int]]:
+        """First character and end of each piece, `[piece]`."""
+        return list(self.encoding.offsets)
+
+    @property
+    def special_tokens_mask(self) -> list[int]:
+        """1 for special tokens, `[piece]`."""
+        return list(self.encoding.special_tokens_mask)
+
+    def __len__(self) -> int:
+        return len(self.encoding)
+
+    def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
+        """Keep so many pieces: the first, or with `left` the last."""
+        kept = kept_pieces(len(self), max_length, direction)
+        self.encoding.truncate(max_length, stride=stride, direction=direction)
+        self.words = self.words.part(kept)
+
+
 class FastBackend:
     """The backend in Rust of a fast tokenizer, which says what each piece covers.
 
@@ -92,11 +132,18 @@ class FastBackend:
         self._backend: Tokenizer = Tokenizer.from_str(definition)
         self._normalizing = Normalizing(json.loads(definition))
         self._has_patterns = has_patterns(json.loads(definition))
+        self._words = WordFinder(tokenizer)
         self._backend.no_padding()
         self._backend.no_truncation()
 
-    def pieces(self, texts: Sequence[str]) -> list[Encoding]:
+    def pieces(self, texts: Sequence[str]) -> list[FastPieces]:
         """Cut texts, without special tokens."""
+        return [
+            FastPieces(encoding, self._words(text, encoding.ids, encoding.offsets))
+            for text, encoding in zip(texts, self._cut(texts), strict=True)
+        ]
+
+    def _cut(self, texts: Sequence[str]) -> list[Encoding]:
         check_characters(texts)
         for text in texts:
             self._normalizing.check(text)
@@ -112,18 +159,22 @@ class FastBackend:
                 raise
             raise refused from None
 
-    def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[Encoding, list[tuple[int, int]]]:
+    def pieces_of_words(self, text: str, spans: NDArray[np.int64]) -> tuple[FastPieces, list[tuple[int, int]]]:
         """Cut a text; the tokenizer says which characters each piece covers."""
-        (encoding,) = self.pieces([text])
-        return encoding, encoding.offsets
+        (encoding,) = self._cut([text])
+        return FastPieces(encoding, PieceWords.none(len(encoding))), encoding.offsets
 
-    def join(self, parts: Sequence[Encoding]) -> Encoding:
-        """Join pieces of consecutive lines into one text."""
-        return Encoding.merge(list(parts), growing_offsets=True)
+    def join(self, parts: Sequence[FastPieces]) -> FastPieces:
+        """Join pieces of consecutive lines into one text; its words are counted on."""
+        encoding = Encoding.merge([part.encoding for part in parts], growing_offsets=True)
+        return FastPieces(encoding, joined_words([part.words for part in parts]))
 
-    def whole(self, first: Encoding, second: Encoding | None) -> Encoding:
+    def whole(self, first: FastPieces, second: FastPieces | None) -> FastPieces:
         """Add the special tokens around one text or a pair."""
-        return self._backend.post_process(first, second, True)
+        encoding = self._backend.post_process(first.encoding, None if second is None else second.encoding, True)
+        words = joined_words([text.words for text in (first, second) if text is not None])
+        places = np.flatnonzero(np.array(encoding.special_tokens_mask) == 0)
+        return FastPieces(encoding, words.among(len(encoding), places))
 
     def special_tokens(self, *, pair: bool) -> int:
         """Return how many special tokens stand around one text or a pair."""

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from headscope.encoding.tokenizer.alignment import between_spaces
 from headscope.encoding.tokenizer.bounds import check_characters
+from headscope.encoding.tokenizer.pieces import kept_pieces
 from headscope.encoding.tokenizer.spelling import spelled, without_marks
+from headscope.encoding.tokenizer.text_words import PieceWords, WordFinder, joined_words
 
 Spans = list[tuple[int, int]]
+Found = tuple[Spans, PieceWords]
 
 
 @dataclass
@@ -22,18 +25,17 @@ class SlowPieces:
     What they cover is found when it is asked for: most of what is measured needs no words.
 
     Attributes:
-        ids, type_ids, sequence_ids, special_tokens_mask: as `Pieces`.
+        ids, type_ids, special_tokens_mask: as `Pieces`.
         find: finds offsets and words; they are asked for as long as nothing was cut off, or before.
     """
 
     ids: list[int]
-    find: Callable[[], tuple[Spans, list[int | None]]]
+    find: Callable[[], Found]
     type_ids: list[int] = field(default_factory=list)
-    sequence_ids: list[int | None] = field(default_factory=list)
     special_tokens_mask: list[int] = field(default_factory=list)
 
     @cached_property
-    def _found(self) -> tuple[Spans, list[int | None]]:
+    def _found(self) -> Found:
         return self.find()
 
     @property
@@ -42,8 +44,8 @@ class SlowPieces:
         return self._found[0]
 
     @property
-    def word_ids(self) -> list[int | None]:
-        """Of what stands between spaces, which a piece is of; None where that could not be found."""
+    def words(self) -> PieceWords:
+        """The words of the text; none where they could not be found."""
         return self._found[1]
 
     def __len__(self) -> int:
@@ -51,11 +53,11 @@ class SlowPieces:
 
     def truncate(self, max_length: int, stride: int = 0, direction: str = "right") -> None:
         """Keep so many pieces: the first, or with `left` the last."""
-        kept = slice(0, max_length) if direction == "right" else slice(max(0, len(self.ids) - max_length), None)
+        kept = kept_pieces(len(self), max_length, direction)
         before = replace(self)
-        self.find = lambda: (before.offsets[kept], before.word_ids[kept])
+        self.find = lambda: (before.offsets[kept], before.words.part(kept))
         self.__dict__.pop("_found", None)
-        for name in ("ids", "type_ids", "sequence_ids", "special_tokens_mask"):
+        for name in ("ids", "type_ids", "special_tokens_mask"):
             setattr(self, name, getattr(self, name)[kept])
 
 
@@ -71,6 +73,7 @@ class SlowBackend:
         vocabulary = tokenizer.get_vocab()
         self._ids: dict[str, int] = {str(token): int(number) for token, number in vocabulary.items()}
         self._without_marks = without_marks(list(self._ids))
+        self._words = WordFinder(tokenizer)
 
     def pieces(self, texts: Sequence[str]) -> list[SlowPieces]:
         """Cut texts, without special tokens."""
@@ -85,15 +88,13 @@ class SlowBackend:
     def join(self, parts: Sequence[SlowPieces]) -> SlowPieces:
         """Join pieces of consecutive lines into one text; its words are counted on."""
 
-        def find() -> tuple[Spans, list[int | None]]:
-            offsets, words = Spans(), list[int | None]()
-            after = 0
+        def find() -> Found:
+            offsets, after = Spans(), 0
             for part in parts:
-                base = max((word for word in words if word is not None), default=-1) + 1
-                words += [None if word is None else base + word for word in part.word_ids]
                 offsets += [(start + after, end + after) for start, end in part.offsets]
                 after = max((end for _, end in offsets), default=after)
-            return (offsets if len(offsets) == len(words) else []), words
+            words = joined_words([part.words for part in parts])
+            return (offsets if len(offsets) == len(words.ids) else []), words
 
         return SlowPieces(ids=[number for part in parts for number in part.ids], find=find)
 
@@ -108,11 +109,13 @@ class SlowBackend:
         sources = [pieces[-1 - number] if number < 0 else None for number in numbers]
         types = [int(kind) for kind in self._tokenizer.create_token_type_ids_from_sequences(*stand_ins)]
 
-        def find() -> tuple[Spans, list[int | None]]:
+        def find() -> Found:
             offsets = Spans()
             if all(len(text.offsets) == len(text) for text in texts):
                 offsets = [(0, 0) if source is None else texts[source[0]].offsets[source[1]] for source in sources]
-            return offsets, [None if source is None else texts[source[0]].word_ids[source[1]] for source in sources]
+            words = joined_words([text.words for text in texts])
+            places = np.array([place for place, source in enumerate(sources) if source is not None], dtype=np.int64)
+            return offsets, words.among(len(sources), places)
 
         return SlowPieces(
             ids=[
@@ -121,7 +124,6 @@ class SlowBackend:
             ],
             find=find,
             type_ids=types if len(types) == len(numbers) else [0] * len(numbers),
-            sequence_ids=[None if source is None else source[0] for source in sources],
             special_tokens_mask=[int(source is None) for source in sources],
         )
 
@@ -148,17 +150,9 @@ class SlowBackend:
         check_characters([text])
         ids = self._numbers(text)
 
-        def find() -> tuple[Spans, list[int | None]]:
-            ends = [end for _, end in between_spaces(text)]
-            offsets = self._traced(text, ids, ends)
-            if not offsets:
-                return [], [None] * len(ids)
-            starts = np.array([start for start, _ in between_spaces(text)])
-            first = [start + len(text[start:end]) - len(text[start:end].lstrip()) for start, end in offsets]
-            words = np.searchsorted(starts, np.array(first), side="right") - 1
-            return offsets, [
-                int(word) if text[start:end].strip() else None for word, (start, end) in zip(words, offsets)
-            ]
+        def find() -> Found:
+            offsets = self._traced(text, ids, [end for _, end in between_spaces(text)])
+            return offsets, self._words(text, ids, offsets)
 
         return SlowPieces(ids=ids, find=find)
 

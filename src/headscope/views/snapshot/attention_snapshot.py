@@ -33,6 +33,7 @@ class Axis:
         generated: first position that the model wrote itself; None where it wrote nothing.
         special: positions of special tokens, ascending.
         unknown: positions of tokens that the model does not know, ascending: `tokens` has what was typed there.
+        words_note: says why some words are the tokenizer's; empty where all are those of the text.
         sink: position of a learned sink, a key without a token, which stands last (`beside_sink`); None where there is
             none.
 
@@ -47,6 +48,7 @@ class Axis:
     generated: int | None = None
     special: tuple[int, ...] = ()
     unknown: tuple[int, ...] = ()
+    words_note: str = ""
     sink: int | None = None
 
     def __post_init__(self) -> None:
@@ -200,6 +202,12 @@ class AttentionSnapshot:
     kinds: tuple[KindMaps, ...]
     notes: tuple[str, ...] = ()
     generated: str = ""
+
+    @property
+    def words_notes(self) -> tuple[str, ...]:
+        """Say whose the words are, where not all are those of the text; each sentence once."""
+        axes = [axis for kind in self.kinds for axis in (kind.queries, kind.key_axis)]
+        return tuple(dict.fromkeys(axis.words_note for axis in axes if axis.words_note))
 
     def __post_init__(self) -> None:
         names = [kind.kind for kind in self.kinds]

@@ -11,14 +11,15 @@ import numpy as np
 
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD, Segment
-from headscope.encoding.tokenizer.alignment import align, between_spaces
 from headscope.encoding.tokenizer.pieces import Pieces, text_places
+from headscope.encoding.tokenizer.text_words import PieceWords, special_ids
 from headscope.encoding.tokenizer.token_names import readable_tokens
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError
 from headscope.views.snapshot.attention_snapshot import Axis
 
 TOO_LONG = ("error", "truncate")
+MARKS = "words are the tokenizer's: the generated text is cut into other tokens when it is read again"
 _WORD_MARKS = ("\u0120", "\u2581", "\u010a")  # byte-level BPE's and SentencePiece's marks, and a line break
 
 
@@ -54,16 +55,11 @@ def text_input(
     special = encoder.special_tokens_single if text_b is None else encoder.special_tokens_pair
     _fit(pieces, most - special, special=special, too_long=too_long)
     known = KnownPieces(encoder, "text")
-    words: list[int] = []
-    for each, encoding in zip(texts, pieces):
-        start = max(words, default=-1) + 1
-        words += [word if word == NO_WORD else start + word for word in _words_of(each, encoding)]
+    words = [each[start:end] for each, cut in zip(texts, pieces) for start, end in cut.words.spans.tolist()]
     whole = encoder.whole(*pieces)
     (segment,) = known.watch(iter([encoder.segment(*pieces, document="view", index=0, first_written=first_written)]))
-    word_ids = np.full(len(segment), NO_WORD, dtype=np.int64)
     positions = text_places(whole)
-    word_ids[positions] = words
-    segment = replace(segment, word_ids=word_ids)
+    segment = replace(segment, words=tuple(words))
     second = None if text_b is None else int(positions[len(pieces[0])])
     written = (unread for each in zip(texts, pieces) for unread in _typed(encoder, *each))
     typed = {position: unread for position, unread in zip(positions.tolist(), written) if unread}
@@ -73,9 +69,13 @@ def text_input(
 
 def after_start(start: int, segment: Segment | None) -> Segment:
     """Return what a decoder behind an encoder reads: its start token, then a text, if there is one."""
-    ids = np.concatenate([[start], [] if segment is None else segment.ids]).astype(np.int64)
-    words = np.concatenate([[NO_WORD], [] if segment is None else segment.word_ids]).astype(np.int64)
-    return Segment(document="view", index=0, ids=ids, token_types=np.zeros_like(ids), word_ids=words)
+    one = Segment(
+        document="view", index=0, ids=np.array([start]), token_types=np.array([0]), word_ids=np.array([NO_WORD])
+    )
+    if segment is None:
+        return one
+    ids, words = (np.concatenate([getattr(part, name) for part in (one, segment)]) for name in ("ids", "word_ids"))
+    return replace(segment, ids=ids, token_types=np.zeros_like(ids), word_ids=words)
 
 
 def shifted(encoder: Encoder, segment: Segment, start: int | None) -> Segment:
@@ -114,9 +114,10 @@ def continued(encoder: Encoder, segment: Segment, new: Sequence[int]) -> Segment
     ids = np.concatenate([segment.ids, np.array(new, dtype=np.int64)])
     special = np.array([int(i) in special_ids(encoder.tokenizer) for i in ids], dtype=bool)
     word_ids = np.full(len(ids), NO_WORD, dtype=np.int64)
-    word_ids[~special] = _generated_words(encoder, ids[~special])
+    words = _generated_words(encoder, ids[~special])
+    word_ids[~special] = words.ids
     token_types = np.concatenate([segment.token_types, np.zeros(len(new), dtype=np.int64)])
-    return replace(segment, ids=ids, token_types=token_types, word_ids=word_ids)
+    return replace(segment, ids=ids, token_types=token_types, word_ids=word_ids, words=(), words_note=words.note)
 
 
 def axis_of(
@@ -141,7 +142,7 @@ def axis_of(
     special = tuple(position for position, number in enumerate(segment.ids) if int(number) in hidden)
     numbers: dict[int, int] = {}
     words: list[int | None] = []
-    members: dict[int, list[int]] = defaultdict(list)  # of each word, the places
+    members: dict[int, list[int]] = defaultdict(list)  # the positions of each word
     tokens = readable_tokens(tokenizer, segment.ids)
     unknown = {position: text for position, text in (typed or {}).items() if position < len(tokens)}
     for position, text in unknown.items():
@@ -150,28 +151,25 @@ def axis_of(
         if word == NO_WORD or position in special:
             words.append(None)
             continue
-        number = numbers.setdefault(word, len(numbers))
-        words.append(number)
-        members[number].append(position)
+        words.append(numbers.setdefault(word, len(numbers)))
+        members[word].append(position)
     return Axis(
         tokens=tuple(tokens),
         words=tuple(words) if members else (),
         word_text=tuple(
-            _written([tokens[position] for position in positions])
+            segment.words[word]
+            if segment.words
+            else _written([tokens[position] for position in positions])
             if any(position in unknown for position in positions)
             else _joined(tokenizer, [int(segment.ids[position]) for position in positions])
-            for positions in members.values()
+            for word, positions in members.items()
         ),
         segment_b=segment_b,
         generated=generated,
         special=special,
         unknown=tuple(sorted(unknown)),
+        words_note=segment.words_note,
     )
-
-
-def special_ids(tokenizer: Any) -> frozenset[int]:
-    """Return the ids of the tokenizer's special tokens; what stands for unknown text is not one."""
-    return frozenset(int(i) for i in tokenizer.all_special_ids) - {tokenizer.unk_token_id}
 
 
 def _pieces(encoder: Encoder, text: str) -> Pieces:
@@ -200,30 +198,15 @@ def _fit(pieces: list[Pieces], room: int, *, special: int, too_long: str) -> Non
         each.truncate(length)
 
 
-def _words_of(text: str, pieces: Pieces) -> list[int]:
-    """Return the word of each piece: the tokenizer's own, or those between spaces where it knows of no words."""
-    word_ids = [NO_WORD if word is None else int(word) for word in pieces.word_ids]
-    spans: dict[int, tuple[int, int]] = {}
-    for word, (start, end) in zip(word_ids, pieces.offsets):
-        first, last = spans.get(word, (start, end))
-        spans[word] = (min(first, start), max(last, end))
-    # Llama's tokenizer takes a whole text for one word.
-    if not any(len(text[start:end].split()) > 1 for word, (start, end) in spans.items() if word != NO_WORD):
-        return word_ids
-    bounds = np.array(between_spaces(text), dtype=np.int64)
-    aligned: list[int] = align(text, bounds, pieces.offsets).word_ids.tolist()
-    return aligned
-
-
-def _generated_words(encoder: Encoder, ids: np.ndarray) -> list[int]:
-    """Return the word of each token of a text known by its ids alone."""
+def _generated_words(encoder: Encoder, ids: np.ndarray) -> PieceWords:
+    """Return the words of a text known by its ids alone."""
     tokenizer = encoder.tokenizer
     numbers = [int(i) for i in ids]
     text = str(tokenizer.decode(numbers, clean_up_tokenization_spaces=False))
     for candidate in (text, text.strip()):
         (pieces,) = encoder.pieces([candidate])
         if pieces.ids == numbers:
-            return _words_of(candidate, pieces)
+            return pieces.words
     # Text that is cut otherwise when read again: the pieces' own marks tell words apart.
     named = [str(token) for token in tokenizer.convert_ids_to_tokens(numbers)]
     wordpiece = any(token.startswith("##") for token in tokenizer.get_vocab())
@@ -232,7 +215,7 @@ def _generated_words(encoder: Encoder, ids: np.ndarray) -> list[int]:
         begins = not token.startswith("##") if wordpiece else token.startswith(_WORD_MARKS)
         word += begins or word < 0
         words.append(word)
-    return words
+    return PieceWords(np.array(words, dtype=np.int64), note=MARKS)
 
 
 def _joined(tokenizer: Any, ids: list[int]) -> str:

@@ -57,11 +57,13 @@ function countUnknown(axis) {
   return { unknown: new Set((axis.unknown || []).map(idOf)).size, all: all.size, words };
 }
 
-// "* 12 of 18 words unknown to this model: ..."; empty where it knows all. The axes of all kinds, each text once.
+// "* 12 of 18 words unknown to this model: ...", and whose the words are where they are not those of the text; empty
+// where there is neither. The axes of all kinds, each text once.
 export function tellUnknown(kinds) {
   const axes = new Map(kinds.flatMap(({ queries, keys }) => [queries, keys && keys.sink === undefined ? keys : null]).filter(Boolean).map((axis) => [JSON.stringify(axis.tokens), axis]));
   const counts = [...axes.values()].map(countUnknown).filter(({ unknown }) => unknown);
-  if (!counts.length) return "";
+  const notes = [...new Set([...axes.values()].map((axis) => axis.words_note).filter(Boolean))].map((note) => `At word level ${note}.`);
+  if (!counts.length) return notes.join(" ");
   const told = counts.map(({ unknown, all, words }) => `${unknown} of ${all} ${words ? "words" : "tokens"}`).join(", and ");
-  return `${UNKNOWN} ${told} unknown to this model: it reads one and the same token in place of each.`;
+  return [`${UNKNOWN} ${told} unknown to this model: it reads one and the same token in place of each.`, ...notes].join(" ");
 }
