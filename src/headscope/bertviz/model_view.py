@@ -25,7 +25,7 @@ def model_view(
     """Draw every layer and head as a small picture.
 
     Args:
-        attention: self-attention, a tensor a layer, `[1, head, query, key]`, with `tokens`.
+        attention: self-attention, a tensor a layer, `[1, head, query, key]`, or what `generate` returns; with `tokens`.
         tokens: the tokens of `attention`.
         sentence_b_start: position of the second sentence's first token, from 0.
         prettify_tokens: whether marks such as `Ġ` are taken off the tokens.

@@ -117,7 +117,7 @@ VIEW = (
         help="The heads to keep of attention that is given, from 1; all when not given.",
     ),
     *_MODEL,
-    _array_option("attention", "In place of a model and a text: weights, with `tokens`."),
+    _array_option("attention", "In place of a model and a text: weights, or what generate returns, with `tokens`."),
     _array_option("encoder_attention", "The same of an encoder, with `encoder_tokens`."),
     _array_option("decoder_attention", "The same of a decoder, with `decoder_tokens`."),
     _array_option("cross_attention", "The same across, with both."),

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from headscope.encoding.tokenizer.token_names import named_tokens
 from headscope.errors import AttentionError, InputError, OptionError
 from headscope.views.snapshot.attention_snapshot import AttentionSnapshot, Axis, KindMaps
+from headscope.views.snapshot.generated_steps import are_steps, join_steps
 from headscope.visible import titled
 
 _NOT_KEPT = (
@@ -44,7 +45,8 @@ def raw_view(
 
     Either `attention` with `tokens`, or one to three of `encoder_attention`, `decoder_attention` and
     `cross_attention` with the tokens of their sides. Attention is a sequence of one tensor or array a layer,
-    `[1, head, query, key]` or `[head, query, key]`, after the softmax.
+    `[1, head, query, key]` or `[head, query, key]`, after the softmax; or what `generate` returns for one text, which
+    is joined (`join_steps`). Its tokens may include the one written last, which has no row and is left out.
 
     Args:
         attention: self-attention.
@@ -76,7 +78,9 @@ def raw_view(
                 "encoder_tokens and decoder_tokens instead, or leave them out"
             )
         # Maps without attention to later tokens are those of a decoder.
-        kind = maps_of("encoder", attention, axis_of(tokens, "tokens", "attention", segment_b=sentence_b_start))
+        attention, read = _joined(attention, "decoder")
+        axis = axis_of(tokens, "tokens", "attention", segment_b=sentence_b_start, read=read)
+        kind = maps_of("encoder", attention, axis)
         kind = replace(kind, kind="decoder") if kind.causal else kind
         return AttentionSnapshot(title=_TITLE, model="", kinds=(kind,))
     if all(part is None for part in parts.values()):
@@ -89,10 +93,22 @@ def raw_view(
     for name, part in parts.items():
         if part is None:
             continue
+        part, read = _joined(part, name)
         of_kind = ("decoder", "encoder") if name == "cross" else (name,)
-        axes = [axis_of(sides[side], f"{side}_tokens", f"{name}_attention") for side in of_kind]
+        axes = [
+            axis_of(sides[side], f"{side}_tokens", f"{name}_attention", read=read if side == of_kind[0] else None)
+            for side in of_kind
+        ]
         kinds.append(maps_of(name, part, *axes))
     return AttentionSnapshot(title=_TITLE, model="", kinds=tuple(kinds))
+
+
+def _joined(attention: Any, kind: str) -> tuple[Any, tuple[int, int] | None]:
+    """Return attention as layers; where it was steps of `generate`, also the rows of the prompt and all rows."""
+    if not are_steps(attention):
+        return attention, None
+    joined = join_steps(attention, kind=kind, to_array=_layer, not_kept=_NOT_KEPT)
+    return joined.layers, (joined.prompt, joined.layers[0].shape[1])
 
 
 def raw_maps(attention: Any, *, kind: str = "encoder") -> NDArray[np.float32]:
@@ -159,7 +175,15 @@ def _no_plain_tensor(tensor: Any) -> str | None:
     return None
 
 
-def _axis(tokens: Any, name: str, attention: str, *, readable: bool, segment_b: int | None = None) -> Axis:
+def _axis(
+    tokens: Any,
+    name: str,
+    attention: str,
+    *,
+    readable: bool,
+    segment_b: int | None = None,
+    read: tuple[int, int] | None = None,
+) -> Axis:
     if tokens is None:
         raise InputError(f"{attention} needs {name}: expected one token for each row and column of the maps")
     # An iterator of tokens may be endless.
@@ -170,12 +194,16 @@ def _axis(tokens: Any, name: str, attention: str, *, readable: bool, segment_b: 
         raise InputError(
             f"expected {name} as a list of strings, got {got}; tokenizer.convert_ids_to_tokens(ids) gives them"
         )
+    prompt, rows = read or (None, len(listed))
+    if len(listed) == rows + 1:  # the token that was written last
+        listed.pop()
     named = named_tokens(listed)
     return Axis(
         tokens=named.tokens if readable else tuple(listed),
         words=named.words,
         word_text=named.text,
         segment_b=segment_b,
+        generated=prompt,
         special=named.special,
     )
 
