@@ -87,8 +87,8 @@ def test_a_directory_without_text(tmp_path):
     write(tmp_path / "table.csv", b"x")
     write(tmp_path / ".hidden.txt", b"x")
     assert message(lambda: expand([tmp_path])) == (
-        f"no text file in {tmp_path}: expected *.txt, *.json, *.jsonl or *.gz, found none; "
-        "put them there or give the files by name"
+        f"no text file in {tmp_path}: expected *.txt, *.json, *.jsonl, *.fasta, *.fa, *.faa, *.fna or *.gz, found "
+        "none; put them there or give the files by name"
     )
 
 

@@ -17,7 +17,12 @@ from headscope.entry_points import load
 
 _PACKAGE = "headscope.corpora"
 # What has another ending is plain text.
-TEXT: Mapping[str, str] = {".txt": "text.plain:FORMAT", ".json": "text.features:LIST", ".jsonl": "text.features:LINES"}
+TEXT: Mapping[str, str] = {
+    ".txt": "text.plain:FORMAT",
+    ".json": "text.features:LIST",
+    ".jsonl": "text.features:LINES",
+    **dict.fromkeys((".fasta", ".fa", ".faa", ".fna"), "text.fasta:FORMAT"),
+}
 # One column of which holds the text.
 TABLES: Mapping[str, str] = {
     ".csv": "text.delimited:CSV",
