@@ -32,30 +32,39 @@ def read(*sentences):
     [
         (("1 Hello SpaceAfter=No", "2 , _", "3 world SpaceAfter=No", "4 ! _"), (), "Hello, world!"),
         (("1 Hello _", "2 world _"), (), "Hello world"),
-        # The range says what follows its last word; the words within are apart, whatever their rows say.
+        # The range is written in place of its words, and says what follows them.
         (
             (
                 *("1 Va _", "2-3 au SpaceAfter=No", "2 à SpaceAfter=No", "3 le _"),
                 *("4 , _", "5 bar SpaceAfter=No", "6 . _"),
             ),
             (),
-            "Va à le, bar.",
+            "Va au, bar.",
         ),
-        (("1-2 du _", "1 de _", "2 le SpaceAfter=No", "3 lait _"), (), "de le lait"),
+        (("1-2 du _", "1 de _", "2 le SpaceAfter=No", "3 lait _"), (), "du lait"),
+        # A range that its words make up is written word by word; one without a form says nothing.
+        (("1-2 don't _", "1 do _", "2 n't _", "3 go _"), (), "don't go"),
+        (("1-2 _ _", "1 de _", "2 le _", "3 lait _"), (), "de le lait"),
+        (("1-3 dámelo SpaceAfter=No", "1 da _", "2 me _", "3 lo _", "4 . _"), (), "dámelo."),
+        (("1-2 vámonos _", "1 vamos _", "2 nos _", "3-4 al _", "3 a _", "4 el _"), (), "vámonos al"),
         # An empty node is no word, and says nothing.
         (("1 a SpaceAfter=No", "1.1 x _", "2 . SpaceAfter=No|Entity=(e1)", "3 b _"), (), "a.b"),
         # Nothing in the last column: the text as it was written says it.
         (("1 吾輩 _", "2 は _", "3 猫 _", "4 。 _"), ("text = 吾輩は猫。",), "吾輩は猫。"),
-        (("1 a _", "2-3 au _", "2 à _", "3 le _", "4 . _"), ("text = a au.",), "a à le."),
+        (("1 a _", "2-3 au _", "2 à _", "3 le _", "4 . _"), ("text = a au.",), "a au."),
         (("1 a _", "2 b _"), ("text = another",), "a b"),
         (("1 a _", "2 b _"), ("text = a  b c",), "a b"),
     ],
 )  # fmt: skip
 def test_words_are_joined_as_they_are_written(rows, comments, written):
     (one,) = read(sentence(*rows, comments=comments)).sentences
-    assert join_words(one.words, one.spaces)[0] == written
-    text, spans = join_words(one.words, one.spaces)
-    assert [text[start:end] for start, end in spans] == list(one.words)
+    text, spans = join_words(one.forms, one.spaces)
+    assert text == written
+    before = ""
+    for (start, end), form, word in zip(spans, one.forms, one.words, strict=True):
+        before = form or before  # a word without a form has that of the word before it
+        assert text[start:end] == before
+        assert form in (word, "") or one.written
 
 
 def test_sentences_follow_one_another_as_written_and_paragraphs_stand_apart():
@@ -80,24 +89,22 @@ def test_what_is_written_is_read_again():
 
 @pytest.mark.parametrize("name", ["ud-english-ewt/en_ewt-ud-dev.conllu", "ud-french-gsd/fr_gsd-ud-dev.conllu"])
 def test_treebanks_read_as_their_text(name):
-    """Another library's reading: tokens and ranges as written are the text; ours has a range's words in its place."""
+    """Another library's reading: tokens and ranges as they are written are the text, and so is ours."""
     path = data(name)
     sentences = (one for document in read_conllu(path) for one in document.sentences)
     checked = 0
     for parsed, own in zip(conllu.parse_incr(io.StringIO(path.read_text())), sentences, strict=True):
-        inside, parts, raw = set(), [], []
-        words = {token["id"]: token["form"] for token in parsed if isinstance(token["id"], int)}
+        inside, raw = set(), []
         for token in parsed:
             number, gap = token["id"], "" if (token["misc"] or {}).get("SpaceAfter") == "No" else " "
             if number in inside or (isinstance(number, tuple) and number[1] == "."):
                 continue
             if isinstance(number, tuple):
                 inside |= set(range(number[0], number[2] + 1))
-                parts.append(" ".join(words[each] for each in range(number[0], number[2] + 1)) + gap)
-            else:
-                parts.append(token["form"] + gap)
             raw.append(token["form"] + gap)
         assert "".join(raw).strip() == " ".join(parsed.metadata["text"].split())
-        assert join_words(own.words, own.spaces)[0] == "".join(parts).strip()
+        assert join_words(own.forms, own.spaces)[0] == "".join(raw).strip()
+        assert list(own.words) == [token["form"] for token in parsed if isinstance(token["id"], int)]
+        assert list(own.heads) == [token["head"] for token in parsed if isinstance(token["id"], int)]
         checked += 1
     assert checked > 1400

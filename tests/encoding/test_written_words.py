@@ -60,7 +60,7 @@ def check_alignment(encoder, words, spaces):
     pieces, alignment = encoder.piece_words(words, spaces)
     (whole,) = encoder.pieces([text])
     assert pieces.ids == whole.ids  # what the model reads is the text as it is written
-    owner = {place: word for word, (start, end) in enumerate(spans) for place in range(start, end)}
+    owner = {place: word for word, (start, end) in reversed([*enumerate(spans)]) for place in range(start, end)}
     covered = {word: set() for word in range(len(words))}
     for (start, end), word in zip(pieces.offsets, alignment.word_ids.tolist()):
         letters = [place for place in range(start, end) if place in owner and not text[place].isspace()]
@@ -73,6 +73,7 @@ def check_alignment(encoder, words, spaces):
             assert not covered[word]
         elif word in alignment.merged:
             assert word not in covered[word]
+            assert words[word] or word not in alignment.word_ids
         else:
             assert word in covered[word]
     assert set(alignment.word_ids.tolist()) - {NO_WORD} == set(range(len(words))) - {
@@ -81,7 +82,7 @@ def check_alignment(encoder, words, spaces):
     }
 
 
-WORDS = st.sampled_from(["the", "cat", ",", ".", "it", "'s", "猫", "で", "。", "é", "…", "2", "a b", "!", '"'])
+WORDS = st.sampled_from(["", "the", "cat", ",", ".", "it", "'s", "猫", "で", "。", "é", "…", "2", "a b", "!", '"'])
 
 
 @pytest.mark.parametrize("encoder", ENCODERS)
@@ -100,7 +101,7 @@ def test_treebanks_are_aligned_on_their_text(encoder, name):
     seen = 0
     for document in read_treebank([data(name)]):
         for sentence in document.sentences:
-            check_alignment(encoder(), sentence.words, sentence.spaces)
+            check_alignment(encoder(), sentence.forms, sentence.spaces)
             seen += 1
         if seen > 300:
             return
@@ -150,3 +151,49 @@ def test_windows_of_documents_are_cut_from_the_text_as_it_is_written():
         own = join_words(document.words[window.start : window.end], document.spaces[window.start : window.end])[0]
         assert encoder.tokenizer.decode(window.segment.ids.tolist()) == own
     assert parts[-1].end == len(document.words)
+
+
+DU = sentence(
+    ("il", "parle", "de", "le", "chat"), (True, True, False, True, False), written=("il", "parle", "du", "", "chat")
+)
+
+
+def test_a_multi_word_token_is_read_as_it_is_written():
+    packer = SentencePacker(byte_level(), max_length=80)
+    (segment,) = packer.pack([AnnotatedDocument(id="d", sentences=(DU,))])
+    assert byte_level().tokenizer.decode(segment.ids.tolist()) == "il parle du chat"
+    of_each = [
+        byte_level().tokenizer.decode(segment.ids[segment.word_ids == word].tolist()).strip() for word in range(5)
+    ]
+    assert of_each == ["il", "parle", "du", "", "chat"]
+    assert segment.words == DU.words
+    assert segment.fields["heads"] == list(DU.heads)
+    assert segment.shared == (3,)
+    counts = packer.counts
+    assert (counts.words, counts.words_shared, counts.words_merged, counts.words_dropped) == (5, 1, 0, 0)
+
+
+def test_windows_begin_before_a_multi_word_token_or_behind_it():
+    document = AnnotatedDocument(id="d", sentences=(DU, DU))
+    encoder = byte_level()
+    text = join_words(document.forms, document.spaces)[0]
+    assert text == "il parle du chatil parle du chat"
+    for longest in range(6, 20):
+        windows = list(cut_windows(document, encoder, max_length=longest))
+        parts = [encoder.tokenizer.decode(window.segment.ids.tolist()) for window in windows]
+        assert "".join(parts).replace(" ", "") == text.replace(" ", ""), longest
+        assert windows[-1].end == len(document.words)
+
+
+def test_words_apart_or_in_a_random_order_are_the_syntactic_ones():
+    from random import Random
+
+    from headscope.encoding.packing.sentence_packing import shuffled
+    from headscope.prepare.annotated import all_apart
+
+    document = AnnotatedDocument(sentences=(DU,))
+    (apart,) = all_apart([document])
+    assert join_words(apart.forms, apart.spaces)[0] == "il parle de le chat"
+    assert sorted(shuffled(DU, Random(0)).forms) == sorted(DU.words)
+    # What is read is part of what a document is.
+    assert document.id != AnnotatedDocument(sentences=(sentence(DU.words, DU.spaces),)).id

@@ -13,12 +13,14 @@ class AnnotatedSentence:
     """A sentence as words, with its tree and its tags where the corpus has them.
 
     Attributes:
-        words: the syntactic words (`au` is `à` `le`), as the model reads them.
+        words: the syntactic words (`au` is `à` `le`).
         heads: position of each word's head, from 1; 0 for the root. Empty where there is no tree.
         relations: each word's relation to its head, as it stands (`nsubj:pass`). Empty where there is no tree.
         tags: each word's part of speech, universal (`NOUN`) or Penn (`NN`). Empty where there are none.
         text: the sentence as it was written; empty where the corpus does not say.
         spaces: whether white space follows each word, as it was written; empty: after each, or nobody says.
+        written: the form that is written for each word, where words share one: `au` for `à`, and nothing for `le`;
+            empty where each word is written itself.
         origin: where it stands, for messages: `dev.conllu, line 12`.
     """
 
@@ -28,7 +30,13 @@ class AnnotatedSentence:
     tags: tuple[str, ...] = ()
     text: str = ""
     spaces: tuple[bool, ...] = ()
+    written: tuple[str, ...] = ()
     origin: str = ""
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The form that the model reads for each word; empty for a word that shares the form of the word before it."""
+        return self.written or self.words
 
     def __len__(self) -> int:
         return len(self.words)
@@ -98,7 +106,8 @@ class AnnotatedDocument:
     def content(self) -> bytes:
         """Return the bytes that it is known by: all that may be read or said of it, but where it stands."""
         sentences = [
-            (each.words, each.heads, each.relations, each.tags, each.spaces, each.text) for each in self.sentences
+            (each.words, each.heads, each.relations, each.tags, each.spaces, each.text, *filter(None, [each.written]))
+            for each in self.sentences
         ]
         mentions = [(mention.start, mention.end, mention.entity) for mention in self.mentions]
         faults = [each.fault for each in self.unmatched]
@@ -112,6 +121,11 @@ class AnnotatedDocument:
     def words(self) -> tuple[str, ...]:
         """All its words."""
         return tuple(word for sentence in self.sentences for word in sentence.words)
+
+    @property
+    def forms(self) -> tuple[str, ...]:
+        """The form that the model reads for each word, as its sentence has them."""
+        return tuple(form for sentence in self.sentences for form in sentence.forms)
 
     @property
     def spaces(self) -> tuple[bool, ...]:

@@ -83,7 +83,7 @@ class Encoder:
         """Tokenize words as they are written, without special tokens, and align the pieces with them.
 
         Args:
-            words: the words.
+            words: the words; an empty one shares the pieces of the word before it, and has none of its own.
             spaces: whether a space follows each, `[word]`; it does where nothing is said.
 
         Raises:

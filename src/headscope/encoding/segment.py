@@ -1,6 +1,6 @@
 """One model input, and the same facts for a padded batch of inputs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ class Segment:
         token_types: 0 for the first text of a pair, 1 for the second, `[token]`.
         word_ids: index of each token's word, `NO_WORD` for special tokens, `[token]`.
         words: the words, where the corpus gave words; else empty.
+        shared: the words that share the pieces of the word before them, ascending: a multi-word token is written.
         shortened: whether tokens were left out to make it fit.
         words_note: says why some words are the tokenizer's; empty where all are those of the text.
         first_written: whether the text itself begins with the tokenizer's first tokens, which are read once.
@@ -40,6 +41,7 @@ class Segment:
     token_types: NDArray[np.int64]
     word_ids: NDArray[np.int64]
     words: tuple[str, ...] = ()
+    shared: tuple[int, ...] = ()
     shortened: bool = False
     words_note: str = ""
     first_written: bool = False
@@ -47,6 +49,25 @@ class Segment:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+def shared_words(forms: Sequence[str]) -> tuple[int, ...]:
+    """Return the words for which nothing is written beside the word before them, ascending."""
+    return tuple(index for index, form in enumerate(forms) if index and not form)
+
+
+def piece_holders(segments: Sequence[Segment], *, words: int) -> NDArray[np.int64]:
+    """Return the word whose pieces each word has: itself, or the word before it with which it shares, `[batch, word]`.
+
+    Args:
+        segments: of a batch.
+        words: how many words the longest segment has.
+    """
+    holders = np.tile(np.arange(words), (len(segments), 1))
+    for item, segment in enumerate(segments):
+        for word in segment.shared:
+            holders[item, word] = holders[item, word - 1]
+    return holders
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from headscope.corpora.ordered import Ordered
 from headscope.corpora.trees.conllu import read_conllu
 from headscope.corpora.trees.treebank import read_treebank
 from headscope.encoding.packing.max_inputs import draw_inputs
+from headscope.encoding.tokenizer.alignment import join_words
 from headscope.prepare.corpus_files import CorpusFiles, named
 from headscope.prepare.overlap import FileContents
 
@@ -160,7 +161,7 @@ class AnnotatedText:
         """Yield the documents, one sentence per line."""
         for number, corpus in enumerate(self._corpora):
             for document in corpus.read():
-                lines = tuple(s.text or " ".join(s.words) for s in document.sentences if s.words)
+                lines = tuple(s.text or join_words(s.forms, s.spaces)[0] for s in document.sentences if s.words)
                 if lines:
                     # The treebank and the coreference files may contain the same document.
                     identity = document.id if number == 0 else f"{number}-{document.id}"
@@ -225,6 +226,6 @@ def mention_corpora(
 def all_apart(documents: Iterable[AnnotatedDocument]) -> Iterator[AnnotatedDocument]:
     """Yield documents whose words are joined by spaces; they count as different documents."""
     return distinct(
-        replace(document, id="", sentences=tuple(replace(each, spaces=()) for each in document.sentences))
+        replace(document, id="", sentences=tuple(replace(each, spaces=(), written=()) for each in document.sentences))
         for document in documents
     )

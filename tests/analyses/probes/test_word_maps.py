@@ -85,3 +85,21 @@ def test_the_room_that_tables_take_is_known_before_they_are_made(tmp_path):
     segments = tree_segments(12, documents=4)
     maps = collected(tmp_path / "maps", segments)
     assert maps.bytes == bytes_of([len(segment.words) for segment in segments], 6)
+
+
+def test_words_of_a_multi_word_token_share_its_rows_and_columns(tmp_path):
+    segment = next(s for s in tree_segments(20) if len(s.words) > 3 and 2 in s.word_ids)
+    apart = collected(
+        tmp_path / "apart", [replace(segment, word_ids=np.where(segment.word_ids == 2, 1, segment.word_ids))]
+    )
+    shared = collected(
+        tmp_path / "shared",
+        [replace(segment, word_ids=np.where(segment.word_ids == 2, 1, segment.word_ids), shared=(2,))],
+    )
+    before, after = (each.table(0).float().numpy() for each in (apart, shared))
+    assert not before[4].any()
+    # The first two rows are special tokens.
+    np.testing.assert_array_equal(after[4], after[3])
+    np.testing.assert_array_equal(after[:, 4], after[:, 3])
+    others = [place for place in range(len(before)) if place != 4]
+    np.testing.assert_array_equal(after[np.ix_(others, others)], before[np.ix_(others, others)])

@@ -8,6 +8,7 @@ from headscope.analyses.syntax.arcs.batch_arcs import BatchArcs, reachable
 from headscope.analyses.syntax.arcs.gold_arcs import ArcTable
 from headscope.analyses.syntax.arcs.head_answers import judge, read_answers
 from headscope.attention.words.word_attention import between_words, word_axis
+from headscope.encoding.segment import Segment
 from headscope.encoding.vocabulary import KeyClass
 
 TABLE = ArcTable(("root", "punct", "other"))
@@ -25,7 +26,7 @@ def special_classes(word_ids):
     return classes
 
 
-def ask(*sentences, left=False, width=0, pooling="mean", causal=False, compat=False, **options):
+def ask(*sentences, left=False, width=0, pooling="mean", causal=False, compat=False, shared=(), **options):
     """Answer sentences given as (map, word ids, heads[, words, relations]); padding holds NaN."""
     width = max(width, *(len(word_ids) for _, word_ids, *_ in sentences))
     table = ArcTable(TABLE.relations, compat=compat)
@@ -43,7 +44,12 @@ def ask(*sentences, left=False, width=0, pooling="mean", causal=False, compat=Fa
         words, relations = rest or (("x",) * len(heads), ["dep"] * len(heads))
         arc_sentences.append((words, heads, relations))
     axis = word_axis(word_ids, valid)
-    batch_arcs = BatchArcs.of(axis, classes, table.arcs_of(arc_sentences))
+    nothing = np.zeros(0, dtype=np.int64)
+    segments = [
+        Segment(document="d", index=0, ids=nothing, token_types=nothing, word_ids=nothing, shared=shared)
+        for _ in arc_sentences
+    ]
+    batch_arcs = BatchArcs.of(axis, classes, table.arcs_of(arc_sentences), segments)
     seen = (valid[:, None] & torch.ones(width, width, dtype=torch.bool).tril()) if causal else None
     weights = between_words(weights, axis, axis, pooling=pooling)
     answers = read_answers(weights, batch_arcs, both=options.pop("both", False), compat=compat)
@@ -299,3 +305,21 @@ def test_a_head_that_was_cut_off_is_never_right():
     # Beside a longer sentence, so that its place exists in the table.
     short = (pointing({1: 2, 2: 1}, size=4), [-1, 0, 1, -1], [3, 1])
     assert hits(short, (pointing(GOLD), PLAIN, HEADS))[:2] == [False, True]
+
+
+# [CLS] parle du chat [SEP], of the words parle de le chat: token 2 is written for words 1 and 2.
+DU, DU_HEADS = [-1, 0, 1, 3, -1], [0, 4, 4, 1]
+
+
+def test_words_of_a_multi_word_token_share_its_attention():
+    table = pointing({2: 3, 3: 1}, size=5)
+    alone = (table, DU, DU_HEADS)
+    assert hits(alone) == [False, True, False, True]  # "le" has no piece
+    assert hits(alone, shared=(2,)) == [False, True, True, True]
+    # `chat` looks at `du`: the head of both words looks at them.
+    back = (pointing({3: 2, 1: 3}, size=5), DU, DU_HEADS)
+    assert hits(back, direction=UP) == [False, True, False, True]
+    assert hits(back, direction=UP, shared=(2,)) == [False, True, True, True]
+    # A head that shares a token is found there, and words of one token never find one another.
+    heads = [0, 1, 2, 3]  # le -> de, chat -> le
+    assert hits((pointing({2: 1, 3: 2}, size=5), DU, heads), shared=(2,)) == [False, True, False, True]

@@ -126,6 +126,7 @@ def _scan_name(name: str, number: int | None) -> str:
 
 def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
     lost = facts.get("words_dropped", 0) + facts.get("words_merged", 0)
+    shared = facts.get("words_shared", 0)
     return notes_on(
         "treebank",
         *(
@@ -139,6 +140,13 @@ def _notes(facts: dict[str, Any]) -> tuple[str, ...]:
             "words have no piece of their own; they count as not found",
         )
         if lost
+        else None,
+        count(
+            shared,
+            "word shares its pieces with the word before it, since a multi-word token is written for both",
+            "words share their pieces with the word before them, since a multi-word token is written for both",
+        )
+        if shared
         else None,
         too_few(facts["documents"], here="it has"),
     )

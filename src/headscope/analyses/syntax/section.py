@@ -88,6 +88,8 @@ def treebank_line(manifest: Mapping[str, Any]) -> str:
         more.append(f"{count(int(treebank['words_dropped']), 'word')} without a piece, never right")
     if treebank.get("words_merged"):
         more.append(f"{count(int(treebank['words_merged']), 'word')} merged with a neighbor by the tokenizer")
+    if treebank.get("words_shared"):
+        more.append(f"{count(int(treebank['words_shared']), 'word')} written in one token with the word before")
     if skipped := treebank.get("skipped"):
         why = "; ".join(f"{plain(reason)}: {int(n):,}" for reason, n in skipped.items())
         more.append(f"{count(sum(skipped.values()), 'sentence')} skipped ({why})")

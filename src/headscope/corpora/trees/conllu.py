@@ -24,9 +24,9 @@ GIVE_CONLLU = "give a .conllu file, a directory of them, or - for standard input
 def read_conllu(paths: Paths, *, left_out: Counter[str] | None = None) -> Iterator[AnnotatedDocument]:
     """Yield the documents of CoNLL-U files, one held at a time.
 
-    Words are the syntactic words (`à` `le`, not `au`): ranges such as `3-4` and empty nodes such as `5.1` are
-    left out, and so are the enhanced columns. `SpaceAfter=No`, else the text as it was written, says where words follow
-    one another without white space. `# newdoc` begins a document; before a file's first one, and in a
+    Words are the syntactic words (`à` `le`), and ranges such as `3-4` say how they are written (`au`). Empty nodes such
+    as `5.1` are left out, and so are the enhanced columns. `SpaceAfter=No`, else the text as it was written, says where
+    words follow one another without white space. `# newdoc` begins a document; before a file's first one, and in a
     file without any, each sentence is a document of its own. Every file begins a new document. A tag is the
     universal one, or the treebank's own where that is missing. A line of white space is blank; the last
     sentence counts with or without a blank line after it. `Entity=` in the last column gives mentions; a bracket

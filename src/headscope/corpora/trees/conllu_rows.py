@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from headscope.corpora.annotation import AnnotatedSentence
-from headscope.corpora.trees.spacing import Token, closed, spaces_after
+from headscope.corpora.trees.spacing import Token, as_written, closed
 from headscope.corpora.trees.tree import MAX_ROWS, check_relations, check_tree, read_heads, shown, too_long
 from headscope.errors import InputError
 
@@ -125,17 +125,17 @@ def read_block(block: ConlluBlock, *, name: str, left_out: Counter[str]) -> Conl
             )
     left_out["multi-word tokens"] += len(ranges)
     left_out["empty nodes"] += len(marks) - len(words)
-    spaces = spaces_after(tokens, len(words), text=block.text)
-    sentence = _sentence(words, lines, name=name, text=block.text, spaces=spaces)
+    spaces, forms = as_written(tokens, [columns[1] for columns in words], text=block.text)
+    sentence = _sentence(words, lines, name=name, text=block.text, spaces=spaces, written=forms)
     return ConlluSentence(sentence=sentence, block=block, marks=tuple(marks))
 
 
 def _sentence(
-    rows: list[list[str]], lines: list[int], *, name: str, text: str, spaces: tuple[bool, ...]
+    rows: list[list[str]], lines: list[int], *, name: str, text: str, spaces: tuple[bool, ...], written: tuple[str, ...]
 ) -> AnnotatedSentence:
     origins = [f"{name}, line {number}" for number in lines]
-    _, words, _, universal, treebank_tags, _, written, relations, _, _ = zip(*rows, strict=True)
-    heads = read_heads(written, words=words, origins=origins)
+    _, words, _, universal, treebank_tags, _, numbers, relations, _, _ = zip(*rows, strict=True)
+    heads = read_heads(numbers, words=words, origins=origins)
     check_relations(relations, words=words, origins=origins)
     check_tree(words, heads, origins=origins)
     tags = [tag if tag not in ("", "_") else other or "_" for tag, other in zip(universal, treebank_tags, strict=True)]
@@ -146,6 +146,7 @@ def _sentence(
         tags=() if set(tags) == {"_"} else tuple(tags),
         text=text,
         spaces=spaces,
+        written=written,
         origin=origins[0],
     )
 

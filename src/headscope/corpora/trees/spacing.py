@@ -1,4 +1,4 @@
-"""Where white space stands between the words of a sentence in CoNLL-U, from `SpaceAfter=No` or from its text."""
+"""How the words of a sentence in CoNLL-U are written: multi-word tokens, and the white space between words."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,26 +23,32 @@ def closed(miscellany: str) -> bool:
     return "SpaceAfter=No" in miscellany and "SpaceAfter=No" in miscellany.split("|")
 
 
-def spaces_after(tokens: Sequence[Token], words: int, *, text: str) -> tuple[bool, ...]:
-    """Return whether white space follows each word; nothing where it follows each.
+def as_written(tokens: Sequence[Token], words: Sequence[str], *, text: str) -> tuple[tuple[bool, ...], tuple[str, ...]]:
+    """Return whether white space follows each word, and the form that is written for each; nothing where all are plain.
 
-    Of a range, what its row says holds after its last word: the words within are not written as they are read, and
-    are apart. Where no row says anything, the text as it was written does, if it is made of these tokens.
+    A range whose words make up its form (`do` `n't`) is written word by word, without white space. Of another range
+    (`au`), the first word has the form, and the others have none. The row of a range says what follows its last word.
+    Where no row says anything, the text as it was written does, if it is made of these tokens.
 
     Args:
         tokens: in order.
-        words: how many words the sentence has.
+        words: the words of the sentence.
         text: the sentence as it was written; empty where it is not known.
     """
     apart = [token.apart for token in tokens]
     if all(apart) and text:
         apart = _as_in(text, [token.form for token in tokens]) or apart
-    if all(apart):
-        return ()
-    spaces = [True] * words
+    if all(apart) and len(tokens) == len(words):
+        return (), ()
+    spaces: list[bool] = []
+    written: list[str] = []
     for token, follows in zip(tokens, apart):
-        spaces[token.last - 1] = follows
-    return tuple(spaces)
+        inner = list(words[len(spaces) : token.last])
+        known = token.form.strip() not in ("", "_")
+        shared = known and len(inner) > 1 and "".join(inner) != token.form
+        spaces += [not known] * (len(inner) - 1) + [follows]
+        written += [token.form] + [""] * (len(inner) - 1) if shared else inner
+    return tuple(spaces), () if written == list(words) else tuple(written)
 
 
 def _as_in(text: str, forms: Sequence[str]) -> list[bool]:

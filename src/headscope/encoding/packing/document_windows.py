@@ -10,7 +10,7 @@ import numpy as np
 from headscope.corpora.annotation import AnnotatedDocument
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.word_counts import WordCounts
-from headscope.encoding.segment import NO_WORD, Segment
+from headscope.encoding.segment import NO_WORD, Segment, shared_words
 from headscope.errors import OptionError
 
 
@@ -87,19 +87,19 @@ def cut_windows(
             f"--max-length {max_length} leaves no room beside {encoder.special_tokens_single} special tokens; "
             f"expected at least {encoder.special_tokens_single + 1}"
         )
-    words, spaces = document.words, document.spaces
+    words, forms, spaces = document.words, document.forms, document.spaces
     ends = list(accumulate(len(sentence) for sentence in document.sentences))
     counts.documents += 1
     counts.sentences += len(ends)
     start = index = 0
     last_cut = -1
     while start < len(words):
-        end = _whole_sentences(ends, start, start + fitting_words(words, start, encoder, room, spaces))
-        pieces, alignment = encoder.piece_words(words[start:end], spaces[start:end])
+        end = _whole_sentences(ends, start, start + fitting_words(forms, start, encoder, room, spaces))
+        pieces, alignment = encoder.piece_words(forms[start:end], spaces[start:end])
         while len(pieces) > room:
             # Alone, the words may have more pieces than they had with others behind them: take fewer.
             end = _whole_sentences(ends, start, end - 1)
-            pieces, alignment = encoder.piece_words(words[start:end], spaces[start:end])
+            pieces, alignment = encoder.piece_words(forms[start:end], spaces[start:end])
         if end == start:
             counts.words_too_long += 1
             start += 1
@@ -111,11 +111,16 @@ def cut_windows(
         if np.any(alignment.word_ids != NO_WORD):
             window_words = words[start:end]
             segment = encoder.segment(
-                pieces, document=document.id, index=index, alignment=alignment, words=window_words
+                pieces,
+                document=document.id,
+                index=index,
+                alignment=alignment,
+                words=window_words,
+                shared=shared_words(forms[start:end]),
             )
             counts.windows += 1
             counts.tokens += len(segment)
-            counts.count_words(alignment, len(window_words))
+            counts.count_words(alignment, forms[start:end])
             yield Window(segment=segment, start=start, words=len(window_words))
             index += 1
             if first_only:

@@ -149,7 +149,7 @@ class Packer:
                 return
             pieces.truncate(keep)
             words = words[: int(alignment.word_ids[:keep].max(initial=-1)) + 1]
-        self.counts.count_words(alignment, len(words))
+        self.counts.count_words(alignment, words)
         yield self.encoder.segment(
             pieces,
             document=document.id,

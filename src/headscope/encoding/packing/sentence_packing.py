@@ -8,7 +8,7 @@ from random import Random
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.word_counts import WordCounts
-from headscope.encoding.segment import Segment
+from headscope.encoding.segment import Segment, shared_words
 
 
 @dataclass(kw_only=True)
@@ -66,18 +66,19 @@ class SentencePacker:
                     yield segment
 
     def _segment(self, sentence: AnnotatedSentence, document: str, index: int) -> Segment | None:
-        pieces, alignment = self.encoder.piece_words(sentence.words, sentence.spaces)
+        pieces, alignment = self.encoder.piece_words(sentence.forms, sentence.spaces)
         if len(pieces) + self.encoder.special_tokens_single > self.max_length:
             self.counts.skipped["sentence over the limit"] += 1
             return None
         self.counts.sentences += 1
-        self.counts.count_words(alignment, len(sentence.words))
+        self.counts.count_words(alignment, sentence.forms)
         return self.encoder.segment(
             pieces,
             document=document,
             index=index,
             alignment=alignment,
             words=sentence.words,
+            shared=shared_words(sentence.forms),
             fields={
                 "heads": list(sentence.heads),
                 "relns": list(sentence.relations),

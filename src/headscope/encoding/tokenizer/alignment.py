@@ -35,13 +35,14 @@ def join_words(words: Sequence[str], spaces: Sequence[bool] = ()) -> tuple[str, 
     """Join words as they are written; return the text and each word's first character and end, `[word, 2]`.
 
     Args:
-        words: the words.
+        words: the words; an empty one shares the characters of the word before it.
         spaces: whether a space follows each, `[word]`; it does where nothing is said. After the last none does.
     """
     parts: list[str] = []
-    spans, start = [], 0
+    spans: list[tuple[int, int]] = []
+    start = 0
     for word, apart in zip(words, spaces or (True,) * len(words), strict=True):
-        spans.append((start, start + len(word)))
+        spans.append((start, start + len(word)) if word or not spans else spans[-1])
         parts += (word, " ") if apart else (word,)
         start += len(word) + apart
     text = "".join(parts)

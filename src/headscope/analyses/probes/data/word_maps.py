@@ -13,7 +13,8 @@ from headscope.attention.tile import AttentionTile
 from headscope.attention.words.word_attention import WordAxis, axis_of, between_words
 from headscope.attention.words.word_rows import places_of_words
 from headscope.encoding.batching import Batch
-from headscope.encoding.segment import NO_WORD
+from headscope.encoding.segment import NO_WORD, piece_holders
+from headscope.encoding.sending import sent
 from headscope.models.anatomy import KindLayout
 
 SPECIAL = 2  # places of a table before the words: the first special token and the last
@@ -62,12 +63,14 @@ class WordMapCollector:
         self.writer, self.numbers, self.pooling = writer, numbers, pooling
         self.kinds = [part.kind for part in layout if part.kind != "cross"]
         self._words: list[int] = []
+        self._holders = torch.zeros(0, 0, dtype=torch.int64)
         self._axes: dict[str, tuple[WordAxis, Tensor]] = {}
         self._layers: dict[str, list[Tensor]] = {}
 
     def begin(self, batch: Batch) -> None:
         """Start a batch."""
         self._words = [len(segment.words) for segment in batch.segments]
+        self._holders = torch.from_numpy(piece_holders(batch.segments, words=max(self._words, default=0)))
         self._axes = {}
         self._layers = {kind: [] for kind in self.kinds}
 
@@ -77,7 +80,7 @@ class WordMapCollector:
             return
         if tile.kind not in self._axes:
             axis = axis_of(tile.queries)
-            self._axes[tile.kind] = axis, table_positions(axis, max(self._words))
+            self._axes[tile.kind] = axis, table_positions(axis, self._holders)
         axis, positions = self._axes[tile.kind]
         attention = between_words(tile.weights, axis, axis, pooling=self.pooling)
         self._layers[tile.kind].append(on_table(attention.half(), positions))
@@ -93,10 +96,14 @@ class WordMapCollector:
         self._layers = {}
 
 
-def table_positions(axis: WordAxis, words: int) -> Tensor:
+def table_positions(axis: WordAxis, holders: Tensor) -> Tensor:
     """Return the position on an axis of each row of a table, -1 where there is none, `[batch, 2 + word]`.
 
     The first row is the first special token, the second the last where there are several.
+
+    Args:
+        axis: the words that have pieces.
+        holders: the word whose pieces each word has (`piece_holders`), `[batch, word]`.
     """
     special = axis.valid & (axis.words == NO_WORD)
     at = torch.arange(axis.words.shape[1], device=axis.words.device)
@@ -104,7 +111,8 @@ def table_positions(axis: WordAxis, words: int) -> Tensor:
     first = torch.where(special, at, axis.words.shape[1]).amin(1)
     first = torch.where(last >= 0, first, -1)
     last = torch.where(last > first, last, -1)
-    return torch.cat([first[:, None], last[:, None], places_of_words(axis, words)], dim=1)
+    places = places_of_words(axis, holders.shape[1]).gather(1, sent(holders, at.device))
+    return torch.cat([first[:, None], last[:, None], places], dim=1)
 
 
 def on_table(attention: Tensor, positions: Tensor) -> Tensor:

@@ -22,6 +22,7 @@ from headscope.attention.visibility import Visibility
 from headscope.attention.words.word_attention import axis_of, between_words
 from headscope.encoding.batching import Batch
 from headscope.encoding.packing.tree_fields import arcs_of_fields
+from headscope.encoding.segment import Segment
 from headscope.models.anatomy import KindLayout
 from headscope.statistics.arc_bins import DISTANCES
 from headscope.statistics.sums import row_selection
@@ -58,6 +59,7 @@ class DependencyAccumulator(Accumulator):
         self.options = options or DependencyOptions()
         self._arcs = table.arcs_of([])
         self._names: list[str] = []
+        self._segments: Sequence[Segment] = ()
         self._documents = np.zeros(0, dtype=np.int64)
         self._by_cell = ArcRuns.of(self._documents, self._documents)
         self._clear()
@@ -115,6 +117,7 @@ class DependencyAccumulator(Accumulator):
         self._arcs = self.table.arcs_of(sentences)
         names, self._documents = np.unique(np.array(batch.info.documents), return_inverse=True)
         self._names = names.tolist()
+        self._segments = batch.segments
         self._by_cell = ArcRuns.of(np.repeat(self._documents, self._arcs.sizes), self._arcs.cells)
         self._clear()
 
@@ -124,7 +127,7 @@ class DependencyAccumulator(Accumulator):
             return
         if tile.kind not in self._batch_arcs:
             axis = axis_of(tile.queries)
-            self._batch_arcs[tile.kind] = BatchArcs.of(axis, tile.queries.classes, self._arcs)
+            self._batch_arcs[tile.kind] = BatchArcs.of(axis, tile.queries.classes, self._arcs, self._segments)
         batch_arcs = self._batch_arcs[tile.kind]
         attention = between_words(tile.weights, batch_arcs.axis, batch_arcs.axis, pooling=self.options.pooling)
         options = self.options

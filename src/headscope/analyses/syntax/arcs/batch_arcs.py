@@ -1,5 +1,6 @@
 """A batch's gold arcs by the positions of its words, and which of them the mask allows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,7 +11,7 @@ from torch import Tensor
 
 from headscope.analyses.syntax.arcs.gold_arcs import Arcs
 from headscope.attention.words.word_attention import WordAxis
-from headscope.encoding.segment import NO_WORD
+from headscope.encoding.segment import NO_WORD, Segment, piece_holders
 from headscope.encoding.sending import sent
 from headscope.encoding.vocabulary import KeyClass
 
@@ -20,7 +21,7 @@ class BatchArcs:
     """A batch's arcs by the positions of its words on the word axis; computed once a batch for all layers.
 
     Arcs are listed segment by segment, one a word, `[arc]` in all. A position of -1 is that of a word without
-    pieces, or of the root.
+    pieces, or of the root. Words that share their pieces share a position.
 
     Attributes:
         rows: the segment of each arc, `[arc]`.
@@ -57,14 +58,24 @@ class BatchArcs:
         return sent(torch.from_numpy(item), device), sent(torch.from_numpy(position), device)
 
     @classmethod
-    def of(cls, axis: WordAxis, classes: Tensor, arcs: Arcs) -> "BatchArcs":
-        """Find the positions of a batch's arcs; `classes` are those of the tokens, `[batch, position]`."""
+    def of(cls, axis: WordAxis, classes: Tensor, arcs: Arcs, segments: Sequence[Segment] = ()) -> "BatchArcs":
+        """Find the positions of a batch's arcs.
+
+        Args:
+            axis: the words.
+            classes: the classes of the tokens, `[batch, position]`.
+            arcs: the batch's arcs.
+            segments: the batch, which knows the words that share their pieces; none of them does when empty.
+        """
         words, valid = axis.on_host.words.numpy(), axis.on_host.valid.numpy()
         number, most = len(arcs.sizes), int(arcs.sizes.max(initial=0))
         # An additional column holds -1 for the root and for heads that were cut off.
         position_of = np.full((number, most + 1), -1, dtype=np.int64)
         segment, at = np.nonzero((words != NO_WORD) & valid)
         position_of[segment, words[segment, at]] = at
+        if segments:
+            holders = piece_holders(segments, words=most)
+            position_of[:, :most] = np.take_along_axis(position_of[:, :most], holders, axis=1)
         rows = np.repeat(np.arange(number), arcs.sizes)
         indices = np.stack([arcs.words, arcs.dependents, arcs.heads, arcs.sizes[rows] - 1])
         is_outside = (indices < 0) | (indices > most)
