@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn.functional import pad
+
+from headscope.attention.flex.compiling import compiled
 
 if TYPE_CHECKING:
     from torch.nn.attention.flex_attention import BlockMask
@@ -106,12 +107,5 @@ def _added(bias: Tensor | None, of_key: Tensor | None) -> Callable[..., Tensor] 
 
 @cache
 def _compiled() -> Callable[..., tuple[Tensor, Tensor, Tensor]]:
-    compiled: Callable[..., tuple[Tensor, Tensor, Tensor]] = torch.compile(_flex, fullgraph=True)
-
-    def compute(*arguments: object) -> tuple[Tensor, Tensor, Tensor]:
-        # Wide and narrow columns, norms, biases, one input or several: each is compiled once. `torch.compile` takes
-        # the limit itself only since torch 2.13.
-        with torch._dynamo.config.patch(recompile_limit=_KINDS):
-            return compiled(*arguments)
-
-    return compute
+    # Wide and narrow columns, norms, biases, one input or several: each is compiled once.
+    return compiled(_flex, most_kinds=_KINDS)
