@@ -235,7 +235,7 @@ MANY = 300
 @pytest.mark.parametrize("begun", [b"", b"GET / HT", "refused"])
 def test_the_page_is_served_while_hundreds_wait(begun):
     """Nothing is due while the test runs: it is the number that is bounded."""
-    limits = Limits(connections=16, head_seconds=60.0, seconds=60.0, answer_seconds=60.0)
+    limits = Limits(connections=16, leaving=32, head_seconds=60.0, seconds=60.0, answer_seconds=60.0)
     with explorer(limits) as client, ExitStack() as stack:
         content = request(token=None)(client.port) if begun == "refused" else begun
         wires = []
@@ -249,7 +249,7 @@ def test_the_page_is_served_while_hundreds_wait(begun):
         assert (status, body[:15]) == (200, b"<!doctype html>")
         assert client.post({"model": "stub", "text": "a"})[0] == 200
         assert time.monotonic() - started < 1
-        assert open_connections(client) <= 16
+        assert open_connections(client) <= 16 + 32
         # The oldest were closed, and the newest are open.
         assert wires[0] in select.select([wires[0]], [], [], 0)[0]
         assert rest_of(wires[0]).count(b"HTTP/1.1") <= 1
@@ -268,6 +268,20 @@ def test_where_all_are_being_answered_a_further_one_is_told():
         answer = ask(client.port, GET(client.port))
         assert (answer.status, answer.headers["retry-after"]) == (503, "1")
         assert json.loads(answer.body)["error"] == "4 requests are being answered already; ask again in a moment"
+
+
+def test_every_request_of_a_crowd_is_answered(client):
+    """60 connections, each with its request, are accepted at once where 8 may be open; none of them is reset."""
+    (listening,) = client.server.servers
+    with ExitStack() as stack:
+        listening.get_loop().call_soon_threadsafe(time.sleep, 0.5)
+        wires = [stack.enter_context(connect(client, GET(client.port))) for _ in range(60)]
+        answers = [read_answer(wire) for wire in wires]
+    assert {answer.status for answer in answers} == {200, 503}
+    told = {json.loads(answer.body)["error"] for answer in answers if answer.status == 503}
+    assert told == {"8 connections are open already; ask again in a moment"}
+    assert {answer.headers["retry-after"] for answer in answers if answer.status == 503} == {"1"}
+    assert sum(answer.status == 200 for answer in answers) >= 8
 
 
 def test_a_stop_waits_for_nobody():

@@ -111,17 +111,27 @@ class Connection(H11Protocol):
         return self._leaving or not self._answering or self.flow.write_paused
 
     def _make_room(self) -> bool:
-        """Say whether this connection may stay; the one that was waited for the longest makes room for it."""
+        """Return True if this connection may stay; the one that was waited for the longest leaves for it."""
         others = [
             each for each in self.connections if isinstance(each, Connection) and each is not self and not each._dropped
         ]
-        if len(others) < self.limits.connections:
+        leaving = [each for each in others if each._leaving]
+        if len(leaving) >= self.limits.leaving:
+            min(leaving, key=lambda each: each.waits_since)._drop()
+        if len(others) - len(leaving) < self.limits.connections:
             return True
-        owing = [each for each in others if each._owes]
+        owing = [each for each in others if each._owes and not each._leaving]
         if not owing:
             return False
-        # A connection whose client reads its answer slowly is dropped last.
-        min(owing, key=lambda each: (each.flow.write_paused, each.waits_since))._drop()
+        # A connection whose client reads its answer slowly goes last; it has an answer already.
+        last = min(owing, key=lambda each: (each.flow.write_paused, each.waits_since))
+        if last.flow.write_paused:
+            last._drop()
+        elif last.cycle is not None:
+            last._linger()  # between two requests, where an answer would be to none
+        else:
+            # Its first request may be on the way: dropped now, the connection is reset.
+            last._leave(busy(f"{self.limits.connections} connections are open already; ask again in a moment"))
         return True
 
     def _wait_for_head(self) -> None:

@@ -10,7 +10,9 @@ class Limits:
     """What one server admits.
 
     Attributes:
-        connections: open at once; beyond them, the one goes that has kept the server waiting the longest.
+        connections: open at once; beyond them, the one that has kept the server waiting the longest is answered with
+            503 and closed.
+        leaving: connections that were answered and are being closed.
         head: bytes of a request's line and headers.
         headers: of a request.
         body: bytes of a request.
@@ -28,6 +30,7 @@ class Limits:
     """
 
     connections: int = 64
+    leaving: int = 256
     head: int = 16 * 1024
     headers: int = 100
     body: int = 64 * 1024
