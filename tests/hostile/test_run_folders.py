@@ -4,6 +4,7 @@ import json
 import shutil
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 import headscope as hs
@@ -125,6 +126,18 @@ def test_damaged_files_are_measured_again_with_a_word(run, whole, measured, tmp_
         shutil.rmtree(copy.parent)
 
 
+def test_a_manifest_that_is_cut_off_costs_no_table(whole, tmp_path):
+    copy = tmp_path / "run"
+    shutil.copytree(whole, copy)
+    (copy / "manifest.json").write_text((copy / "manifest.json").read_text()[:200])
+    with pytest.raises(InputError) as refused:
+        hs.open_study(copy)
+    assert str(refused.value).endswith(
+        f"; run again with another --out; the tables in {copy / 'tables'} are Parquet, which can be read without it"
+    )
+    assert len(pd.read_parquet(copy / "tables" / "stats.parquet"))
+
+
 def test_damaged_manifests(run, whole, measured, tmp_path):
     """Readers refuse each; a run measures again what may be its own, and refuses the rest in words."""
     number = again = 0
@@ -136,6 +149,7 @@ def test_damaged_manifests(run, whole, measured, tmp_path):
         assert said.startswith(str(copy / "manifest.json")), case.name
         assert case.says in said
         assert printable(said)
+        assert "delete" not in said, case.name  # the tables are whole
         del measured[:]
         refusal = said_of(write_run, run, copy) if number % 3 == 0 else "not tried"
         if refusal is not None:

@@ -30,6 +30,7 @@ from support.small_runs import STAGES, STORY
 from support.special_files import KINDS, guarded, put_in_place
 
 AGAIN = "give the same headscope command with --out {run} again, which measures that part anew"
+WITHOUT_MANIFEST = "run again with another --out; the tables in {run}/tables are Parquet, which can be read without it"
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +90,7 @@ def test_every_file_of_a_run_is_refused_by_readers_or_not_read(run, tmp_path):
             except InputError as error:
                 said = str(error)
         refused.add(name)
-        remedy = "delete the folder and run again" if name == "manifest.json" else AGAIN.format(run=copy)
+        remedy = WITHOUT_MANIFEST.format(run=copy) if name == "manifest.json" else AGAIN.format(run=copy)
         assert said == f"{copy / name} is {called}; expected a regular file; {remedy}"
     assert refused == {name for name in files_in(run) if name.startswith(("manifest", "tables/"))}
 
@@ -133,7 +134,7 @@ def test_a_run_does_not_go_on_over_its_manifest(kind, run, options, tmp_path):
     called = put_in_place(copy / "manifest.json", kind)
     with guarded(), pytest.raises(InputError) as refused:
         run_report(options, out=copy)
-    remedy = "delete the folder and run again"
+    remedy = WITHOUT_MANIFEST.format(run=copy)
     assert str(refused.value) == f"{copy / 'manifest.json'} is {called}; expected a regular file; {remedy}"
 
 
@@ -197,7 +198,7 @@ def test_what_says_which_part_it_is(kind, part, tmp_path):
     called = put_in_place(copy / "part.json", kind)
     with guarded(), pytest.raises(InputError) as refused:
         read_parts([copy])
-    remedy = "delete the folder and run that part again"
+    remedy = "run that part again with another --out"
     assert str(refused.value) == f"{copy / 'part.json'} is {called}; expected a regular file; {remedy}"
 
 

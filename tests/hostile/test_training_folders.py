@@ -85,7 +85,12 @@ def test_damaged_facts(damage, text, stopped, tmp_path):
     said = str(refused.value)
     assert printable(said)
     assert said.startswith(str(out))
-    assert said.endswith(("; delete the folder and train again", "; give --out a new or empty folder"))
+    assert said.endswith(
+        (
+            "; train again with another --out; the models beside it can be used without it",
+            "; give --out a new or empty folder",
+        )
+    )
 
 
 def test_a_damaged_log_is_named_by_who_reads_it(whole, tmp_path):
@@ -96,6 +101,6 @@ def test_a_damaged_log_is_named_by_who_reads_it(whole, tmp_path):
     with pytest.raises(InputError) as refused:
         _ = copy.log
     assert str(refused.value) == (
-        f"{out / 'training.parquet'} is damaged: no table of a training can be read from it; delete the folder and "
-        "train again"
+        f"{out / 'training.parquet'} is damaged: no table of a training can be read from it; train again with "
+        "another --out; the models beside it can be used without it"
     )

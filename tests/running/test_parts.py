@@ -188,7 +188,7 @@ def test_what_is_no_part_of_the_run_is_refused(asked, folders, tmp_path):
     torn = tmp_path / "torn"
     shutil.copytree(folders[0], torn)
     (torn / PART).write_text(json.dumps({**about, "of": 2}))
-    damaged = f"{torn / PART} is damaged; delete the folder and run that part again"
+    damaged = f"{torn / PART} is damaged; run that part again with another --out"
     cases.append(([torn], damaged))
     for given, words in cases:
         with pytest.raises(InputError) as refused:

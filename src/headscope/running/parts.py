@@ -20,7 +20,7 @@ from headscope.storage.unfinished import contents, sweep
 
 PART = "part.json"
 _MOST = 100_000
-_REMEDY = "delete the folder and run that part again"
+_REMEDY = "run that part again with another --out"
 _FILES = ("text", "treebank", "treebank_train", "coref")
 
 

@@ -13,7 +13,7 @@ _MOST = 100_000  # layers, heads
 _SIGNATURE = ("model", "corpus", "options", "versions")
 _COUNTS = ("documents", "documents_used", "segments", "tokens", "truncated", "skipped")
 _TEXTS = ("created", "headscope", "tap", "device")
-_REMEDY = "delete the folder and run again"
+_REMEDY = "run again with another --out; the tables in {tables} are Parquet, which can be read without it"
 
 
 def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
@@ -28,14 +28,19 @@ def read_manifest(folder: Path) -> Sealed | None:
         InputError: the file is not the manifest of a run; says what to do.
     """
     path = folder / MANIFEST
-    sealed = read_sealed(path, remedy=_REMEDY)
+    sealed = read_sealed(path, remedy=_remedy(folder))
     if sealed is None:
         return None
     if not isinstance(sealed.content, dict) or not {"signature", "kinds", "counts"} <= sealed.content.keys():
         raise InputError(f"{path} is not the manifest of a headscope run; give a folder that headscope report wrote")
     if (part := _misshapen(sealed.content)) is not None:
-        raise InputError(f"{path} is damaged: its {part} is not what a run writes there; {_REMEDY}")
+        raise InputError(f"{path} is damaged: its {part} is not what a run writes there; {_remedy(folder)}")
     return sealed
+
+
+def _remedy(folder: Path) -> str:
+    """Return the advice where a manifest cannot be read: nothing that was measured is deleted for it."""
+    return _REMEDY.format(tables=folder / "tables")
 
 
 def _misshapen(content: Mapping[str, Any]) -> str | None:
