@@ -167,7 +167,15 @@ class Encoder:
                 continue
             word += not token.startswith("##")
             word_ids[position] = max(word, 0)
-        return Segment(document=document, index=index, ids=numbers, token_types=types, word_ids=word_ids, **extra)
+        return Segment(
+            document=document,
+            index=index,
+            ids=numbers,
+            token_types=types,
+            word_ids=word_ids,
+            origin=origin,
+            **extra,
+        )
 
     @property
     def _pair_types_differ(self) -> bool:

@@ -33,6 +33,7 @@ class Segment:
         words_note: says why some words are the tokenizer's; empty where all are those of the text.
         first_written: whether the text itself begins with the tokenizer's first tokens, which are read once.
         fields: further fields of the corpus entry, kept for `extract`.
+        origin: the document's place in its file, for error messages; no part of the content.
     """
 
     document: str
@@ -46,6 +47,7 @@ class Segment:
     words_note: str = ""
     first_written: bool = False
     fields: Mapping[str, Any] = field(default_factory=dict)
+    origin: str = ""
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -140,11 +140,19 @@ def refusal(run_options):
 
 
 def test_a_label_that_is_no_class_is_named(classifiers, folder):
-    path = folder / "wrong.csv"
-    path.write_text("text,mood\nIt slept.,angry\n")
-    assert refusal(options(classifiers["bert"], str(path))).endswith(
-        ": its label 'mood' is angry; expected a class of the model (calm, tired, torn) or its number, from 0 to 2"
-    )
+    """With the file and the row or entry that it stands in, whatever the format and the seed's order."""
+    rows = [("It ran.", "calm"), ("It slept.", "angry"), ("It sat.", "calm")]
+    frame, json_lines = pd.DataFrame(rows, columns=["text", "mood"]), folder / "wrong.jsonl"
+    frame.to_csv(folder / "wrong.csv", index=False)
+    frame.to_parquet(folder / "wrong.parquet")
+    frame.assign(id=["a", "b", "c"]).to_json(json_lines, orient="records", lines=True)
+    says = "its label 'mood' is angry; expected a class of the model (calm, tired, torn) or its number, from 0 to 2"
+    places = {"wrong.csv": "row 2", "wrong.parquet": "row 2", "wrong.jsonl": "entry 2"}
+    said = {name: refusal(options(classifiers["bert"], str(folder / name))) for name in places}
+    assert said == {name: f"{folder / name}, {place}: {says}" for name, place in places.items()}
+    with pytest.raises(InputError) as refused:
+        hs.effects(str(classifiers["bert"]), text=frame, labels="mood", joint_inputs=0)
+    assert str(refused.value) == f"text 2: {says}"
 
 
 def test_a_model_without_a_head_for_classes_is_refused(folder, table):

@@ -113,7 +113,8 @@ class Packer:
         else:
             by_itself = document.whole or self.packing == "single"
             texts = self._singles(document) if by_itself else self._texts(document)
-            how: dict[str, Any] = {"document": document.id, "fields": document.fields if by_itself else {}}
+            fields = document.fields if by_itself else {}
+            how: dict[str, Any] = {"document": document.id, "fields": fields, "origin": document.origin}
             for index, (first, second, facts) in enumerate(texts):
                 yield self.encoder.segment(first, second, index=index, **facts, **how)
 
@@ -158,6 +159,7 @@ class Packer:
             words=tuple(words),
             shortened=shortened,
             fields=document.fields,
+            origin=document.origin,
         )
 
     def _singles(self, document: Document) -> Iterator[Text]:

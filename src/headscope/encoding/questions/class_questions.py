@@ -41,7 +41,7 @@ class ClassOfText:
             names = [shorten(printable(name), _LONGEST) for name in self.classes]
             more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
             raise InputError(
-                f"document {segment.document}: its label {self.field!r} is {came}; expected a class of the model "
+                f"{segment.origin or f'document {segment.document}'}: its label {self.field!r} is {came}; expected a class of the model "
                 f"({', '.join(names[:_MOST_NAMED])}{more}) or its number, from 0 to {len(names) - 1}"
             )
         return Question(segment=segment, targets=np.array([number]), of_whole=True)
