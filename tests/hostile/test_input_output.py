@@ -3,17 +3,21 @@
 import errno
 import os
 import resource
+from contextlib import contextmanager
 
 import pytest
 
 from headscope.app.cli import program
 from headscope.errors import OutputError
+from headscope.models.loading.whole_checkpoint import load_checkpoint
+from headscope.models.saving import save_folder
 from headscope.running.writing import write_run
 from headscope.storage import atomic
-from headscope.storage.atomic import write_bytes
+from headscope.storage.atomic import whole_or_absent, write_bytes
 from headscope.storage.trouble import in_words
 from support.commands import run_command
 from support.hostile import printable
+from support.hostile_model_folders import copied
 from support.small_runs import STAGES, measured_once, remember, small_run
 
 AGAIN = "what was finished is kept: run the same command again"
@@ -78,20 +82,67 @@ def test_no_memory_is_a_sentence(monkeypatch):
 
 def test_a_limit_on_the_size_of_files(tmp_path):
     """A real refusal of the system, not a made one."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     path = tmp_path / "table"
     write_bytes(path, b"old")
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, hard))
-    try:
-        with pytest.raises(OSError, match="File too large") as refused:
-            write_bytes(path, b"x" * 4096)
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with files_of_at_most(1024), pytest.raises(OSError, match="File too large") as refused:
+        write_bytes(path, b"x" * 4096)
     assert in_words(refused.value).startswith(
         f"a file grew larger than this file system or your limits allow ({path}); "
     )
     assert path.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@contextmanager
+def files_of_at_most(size):
+    """Let the system refuse to write more than some bytes of a file, as a full disk does."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_each_file_of_a_model_that_cannot_be_written(tmp_path):
+    """Weights and tokenizers are written by libraries in Rust, whose errors are none of the system's."""
+    loaded = load_checkpoint(copied(tmp_path))
+    refused = {}
+    for size in range(0, 40_000, 500):
+        out = tmp_path / str(size)
+        try:
+            with files_of_at_most(size), whole_or_absent(out) as part:
+                save_folder(part, loaded.model, loaded.tokenizer)
+            break
+        except OSError as error:
+            refused[size] = (error.errno, error.filename)
+        assert not out.exists()
+    else:
+        raise AssertionError("nothing was written")
+    assert len(refused) > 10
+    # A file of Python's own, which is opened already, has no name.
+    assert {number for number, _ in refused.values()} == {errno.EFBIG}
+    names = {size: name for size, (_, name) in refused.items() if name is not None}
+    assert names == {size: str(tmp_path / str(size)) for size in names}
+    assert len(names) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["prune", "train"])
+def test_a_command_that_writes_a_model_onto_a_full_disk(command, tmp_path):
+    model, text, heads = copied(tmp_path), tmp_path / "text.txt", tmp_path / "heads.txt"
+    text.write_text("the cat sat .\nit slept .\n\n" * 20)
+    heads.write_text("1-1\n")
+    given = {"prune": ("--heads", heads), "train": ("--text", text, "--steps", 2, "--max-length", 16)}[command]
+    # config.json is shorter, the weights are longer.
+    with files_of_at_most(8000):
+        code, _, err = run_command(command, "--model", model, "--out", tmp_path / "out", *given)
+    assert code == 2, err
+    last = err.splitlines()[-1]
+    assert last.startswith("headscope: a file grew larger than this file system or your limits allow (")
+    assert str(tmp_path / "out") in last
+    assert "headscope-part" not in last
+    assert not list(tmp_path.rglob("model.safetensors"))[1:]
 
 
 @pytest.fixture(scope="module")

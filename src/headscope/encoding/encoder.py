@@ -168,13 +168,7 @@ class Encoder:
             word += not token.startswith("##")
             word_ids[position] = max(word, 0)
         return Segment(
-            document=document,
-            index=index,
-            ids=numbers,
-            token_types=types,
-            word_ids=word_ids,
-            origin=origin,
-            **extra,
+            document=document, index=index, ids=numbers, token_types=types, word_ids=word_ids, origin=origin, **extra
         )
 
     @property

@@ -20,7 +20,7 @@ from headscope.errors import InputError, OptionError
 from headscope.models.anatomy import KindLayout
 from headscope.models.loading.in_memory import without_head
 from headscope.models.loading.load_model import LoadedModel
-from headscope.models.loading.quiet import quiet_libraries
+from headscope.models.saving import save_folder
 from headscope.running.pruning_text import LossChange, PruningText
 from headscope.storage.bounded import UnreadableFileError, read_regular
 from headscope.storage.lock import placed
@@ -90,11 +90,9 @@ def write_pruned(
             means = projection_means(bare, anatomy, encoder.vocabulary, projections, text.fitting)
         remove_heads(projections, anatomy.layout, removed, means=means)
         loss = None if text is None or before is None else text.change(before, text.losses())
-        with quiet_libraries():
-            # What the checkpoint lacks (a pooler) is random here, and is lacking in the new one, too.
-            weights = {k: v for k, v in loaded.model.state_dict().items() if k not in loaded.untrained}
-            loaded.model.save_pretrained(part, state_dict=weights)
-            loaded.tokenizer.save_pretrained(part)
+        # Weights that the checkpoint lacks (a pooler) are random here, and are lacking in the new one, too.
+        weights = {k: v for k, v in loaded.model.state_dict().items() if k not in loaded.untrained}
+        save_folder(part, loaded.model, loaded.tokenizer, weights=weights)
         number = sum(each.layers * each.heads for each in anatomy.layout)
         pruned = Pruned(path=out, removed=removed, heads=number, loss=loss)
         facts = mark_content(command="prune", removed=[str(head) for head in removed])

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from headscope.errors import InputError
 from headscope.models.loading.hashing import tensors_hash
-from headscope.models.loading.quiet import quiet_libraries
+from headscope.models.saving import save_folder
 from headscope.storage.atomic import whole_or_absent, write_bytes
 from headscope.storage.bounded import UnreadableFileError, check_regular
 
@@ -36,11 +36,8 @@ def checkpoints_of(out: Path) -> dict[int, Path]:
 
 def write_checkpoint(folder: Path, model: Any, tokenizer: Any) -> None:
     """Write a model and its tokenizer as a folder that `load_model` takes; whole or absent."""
-    with whole_or_absent(folder, replace=True, owned=True) as part, quiet_libraries():
-        model.save_pretrained(part)
-        tokenizer.save_pretrained(part)
-        for file in part.iterdir():
-            file.chmod(0o644)  # safetensors lets nobody else read what it writes
+    with whole_or_absent(folder, replace=True, owned=True) as part:
+        save_folder(part, model, tokenizer)
 
 
 def publish(checkpoint: Path, out: Path) -> dict[str, str]:

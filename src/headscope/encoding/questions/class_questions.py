@@ -40,8 +40,9 @@ class ClassOfText:
             came = "nothing" if label is None else shorten(printable(str(label)), _LONGEST)
             names = [shorten(printable(name), _LONGEST) for name in self.classes]
             more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+            where = segment.origin or f"document {segment.document}"
             raise InputError(
-                f"{segment.origin or f'document {segment.document}'}: its label {self.field!r} is {came}; expected a class of the model "
+                f"{where}: its label {self.field!r} is {came}; expected a class of the model "
                 f"({', '.join(names[:_MOST_NAMED])}{more}) or its number, from 0 to {len(names) - 1}"
             )
         return Question(segment=segment, targets=np.array([number]), of_whole=True)

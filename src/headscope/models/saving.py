@@ -1,0 +1,47 @@
+"""Save a model and its tokenizer as a folder that plain transformers loads."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from headscope.models.loading.quiet import quiet_libraries
+
+_SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
+
+
+def save_folder(folder: Path, model: Any, tokenizer: Any, *, weights: Mapping[str, Any] | None = None) -> None:
+    """Write a model and its tokenizer with save_pretrained, in files that others may read.
+
+    Args:
+        folder: the folder.
+        model: a transformers model.
+        tokenizer: its tokenizer.
+        weights: the weights to write; the model's own when None.
+
+    Raises:
+        OSError: the system refused a file, also where the library hides that in an error of its own.
+    """
+    with quiet_libraries(), _system_errors(folder):
+        model.save_pretrained(folder, **({} if weights is None else {"state_dict": weights}))
+        tokenizer.save_pretrained(folder)
+        for path in folder.iterdir():
+            if path.is_file():
+                path.chmod(0o644)  # safetensors lets nobody else read what it writes
+
+
+@contextmanager
+def _system_errors(folder: Path) -> Iterator[None]:
+    """Raise the system's error that a library in Rust wraps: "Error while serializing: ... (os error 28)"."""
+    try:
+        yield
+    except OSError:
+        raise
+    except Exception as error:
+        wrapped = _SYSTEM_ERROR.search(str(error))
+        if wrapped is None:
+            raise
+        number = int(wrapped[1])
+        raise OSError(number, os.strerror(number), str(folder)) from error
