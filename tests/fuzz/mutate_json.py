@@ -9,7 +9,10 @@ from fuzz.ingredients import Ingredients
 
 # Written as strings, replaced in the text: json.dumps can write neither.
 _DEEP, _LONG = "\u0001deep\u0001", "\u0001long\u0001"
-_KEYS = ("text", "words", "tokens", "heads", "relns", "auto_map", "__class__", "kind", "name", "")
+_KEYS = (
+    *("text", "words", "tokens", "heads", "relns", "auto_map", "__class__", "kind", "name", ""),
+    *("fast_tokenizer_files", "configuration_files", "sp_model_kwargs", "chat_template", "vocab_file", "extra_ids"),
+)
 
 
 def mutate_tree(content: bytes, rng: Random, use: Ingredients) -> bytes | None:

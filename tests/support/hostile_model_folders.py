@@ -223,7 +223,7 @@ def config_fields() -> Iterator[Case]:
     for value in ("../evil.bin", "adapter_model.bin", "other.safetensors.index.json"):
         yield changed(
             f"weights-named-{value.replace('/', '-')}",
-            "names its weights itself",
+            "names other files to read (transformers_weights)",
             in_json("config.json", transformers_weights=value),
         )
 
@@ -334,6 +334,8 @@ def weight_contents() -> Iterator[Case]:
             written("one.safetensors", content),
             written("model.safetensors.index.json", json.dumps({"weight_map": {"weight": "one.safetensors"}})),
         )
+    shard = "shard-00001-model-00001-of-00001.safetensors"  # read in place of model.safetensors
+    yield changed("distributed", f"{shard} is part of a distributed checkpoint", written(shard, b"\0"))
     yield changed("one-file-truncated", "is cut off or no safetensors file", _truncate)
     yield changed("none-of-the-model", "the checkpoint lacks", written("model.safetensors", _header(b"{}")))
 

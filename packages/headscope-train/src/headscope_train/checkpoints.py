@@ -42,7 +42,8 @@ def write_checkpoint(folder: Path, model: Any, tokenizer: Any) -> None:
 
 def publish(checkpoint: Path, out: Path) -> dict[str, str]:
     """Copy a checkpoint's files beside the card, so that `out` is the model's own folder; return their hashes."""
-    return {file.name: write_bytes(out / file.name, file.read_bytes()) for file in sorted(checkpoint.iterdir())}
+    files = (path.relative_to(checkpoint) for path in sorted(checkpoint.rglob("*")) if path.is_file())
+    return {str(file): write_bytes(out / file, (checkpoint / file).read_bytes()) for file in files}
 
 
 def write_resume(out: Path, tensors: Mapping[str, Tensor], about: Mapping[str, str]) -> None:

@@ -4,7 +4,6 @@ torch keeps compiled code in a folder of the shared temporary folder whose name 
 that it finds there: another user of the machine who makes that folder first could run code as the caller.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -12,6 +11,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
+
+from headscope.storage.environment import environment
 
 _FOLDERS = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 # Headers that are compiled beforehand lie in torch's default folder, whatever the environment says. Older versions of
@@ -40,19 +41,11 @@ def compiled(function: Callable[..., Any], *, most_kinds: int) -> Callable[..., 
 @contextmanager
 def _private_folders() -> Iterator[None]:
     """Let torch and triton use this process's own folder; torch writes its default into the environment otherwise."""
-    before = {name: os.environ.get(name) for name in _FOLDERS}
-    os.environ.update(dict.fromkeys(_FOLDERS, _folder().name))
-    try:
+    with environment(dict.fromkeys(_FOLDERS, _folder().name)):
         from torch._inductor import config  # which makes the folder that the environment names
 
         with config.patch({_HEADERS: False} if hasattr(config, _HEADERS) else {}):
             yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 @cache

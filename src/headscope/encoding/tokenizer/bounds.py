@@ -19,6 +19,11 @@ MOST_DECODED = 1000
 SECONDS, LETTERS_A_SECOND = 60.0, 10_000
 """How long cutting a text may take: a minute, and longer for a long one; tokenizers cut a million letters a second."""
 _CHUNK = 256  # letters that are normalized between two looks at the clock
+_SHORT = 1000
+"""Letters that any tokenizer cuts in no time, unless its file brings patterns, or many steps."""
+MOST_STEPS = 32
+MOST_AROUND = 1000
+"""Special tokens and texts that a template may put around a text."""
 _AGAIN = "use the tokenizer that the model was trained with, as save_pretrained writes it"
 _GROWTH = {"Lowercase": 3, "NFC": 3, "NFD": 4, "NFKC": 18, "NFKD": 18, "BertNormalizer": 4, "ByteLevel": 4, "Nmt": 1}
 _MOST_BYTE_LEVELS = 4
@@ -86,6 +91,12 @@ def check_definition(definition: Mapping[str, Any]) -> None:
             f"the tokenizer writes texts as bytes {before.count('ByteLevel')} times over (ByteLevel); expected once: "
             f"{_AGAIN}"
         )
+    around = sum(map(_around, _flat(definition.get("post_processor"), "processors")))
+    if around > MOST_AROUND:
+        raise ModelError(
+            f"the tokenizer puts {around:,} tokens around a text (post_processor); expected at most {MOST_AROUND:,}: "
+            f"{_AGAIN}"
+        )
     decoded = 1
     for step in _flat(definition.get("decoder"), "decoders"):
         decoded *= _growth(step) if step.get("type") == "Replace" else 1
@@ -109,22 +120,26 @@ def check_characters(texts: Sequence[str]) -> None:
             ) from None
 
 
-def has_patterns(definition: Mapping[str, Any]) -> bool:
-    """Whether a tokenizer's file brings regular expressions of its own."""
+def may_be_slow(definition: Mapping[str, Any]) -> bool:
+    """Return True if a tokenizer's file brings regular expressions or many steps, which take long over a short text."""
     parts = [definition.get(name) for name in ("normalizer", "pre_tokenizer")]
-    return any('"Regex"' in json.dumps(part) for part in parts)
+    steps = sum(1 for part, inner in zip(parts, ("normalizers", "pretokenizers")) for _ in _flat(part, inner))
+    return steps > MOST_STEPS or any('"Regex"' in json.dumps(part) for part in parts)
 
 
-def within_time(work: Callable[[], Result], *, letters: int) -> Result:
-    """Return what work in Rust gives, if it gives it in time; what takes longer goes on by itself.
+def within_time(work: Callable[[], Result], *, letters: int, always: bool = True) -> Result:
+    """Return the result of a tokenizer's work, if it comes in time; work that takes longer goes on by itself.
 
     Args:
-        work: what to do; another thread does it.
-        letters: of the texts that it is done to.
+        work: the work; another thread does it.
+        letters: length of the texts.
+        always: whether short texts may take long, too.
 
     Raises:
         ModelError: it takes longer than `SECONDS`, or than `LETTERS_A_SECOND` allow for so long a text.
     """
+    if not always and letters <= _SHORT:
+        return work()
     done: list[Result] = []
     raised: list[BaseException] = []
 
@@ -187,15 +202,31 @@ def _growth(step: Mapping[str, Any]) -> int:
         # A regular expression, like an empty string, may match nothing, between any two letters.
         return max(1, -(-len(content) // len(replaced))) if replaced else 1 + len(content)
     if kind == "Precompiled":
-        return _longest_entry(str(step.get("precompiled_charsmap", "")))
+        return longest_entry(base64.b64decode(str(step.get("precompiled_charsmap", ""))))
     return _GROWTH.get(str(kind), 1)
 
 
-def _longest_entry(table: str) -> int:
+def longest_entry(content: bytes) -> int:
     """Return the length of the longest replacement in SentencePiece's table: a trie's size, the trie, and texts."""
-    content = base64.b64decode(table)
     begin = 4 + struct.unpack("<I", content[:4])[0] if len(content) >= 4 else 0
     return max(1, *(len(entry.decode(errors="replace")) for entry in content[begin:].split(b"\0")))
+
+
+def _around(step: Mapping[str, Any]) -> int:
+    """Return how many tokens and texts a template writes for one text, or for a pair."""
+    named = step.get("special_tokens")
+    sizes = {
+        key: len(each["ids"])
+        for key, each in (named.items() if isinstance(named, dict) else ())
+        if isinstance(each, dict) and isinstance(each.get("ids"), list)
+    }
+
+    def size(piece: Any) -> int:
+        token = piece.get("SpecialToken") if isinstance(piece, dict) else None
+        return sizes.get(str(token.get("id")), 1) if isinstance(token, dict) else 1
+
+    templates = (step.get(part) for part in ("single", "pair"))
+    return max(sum(map(size, template)) if isinstance(template, list) else 0 for template in templates)
 
 
 def _normalizer(step: Mapping[str, Any]) -> Any:

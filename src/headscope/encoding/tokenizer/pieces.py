@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Encoding, Tokenizer
 
-from headscope.encoding.tokenizer.bounds import Normalizing, check_characters, has_patterns, refused_panic, within_time
+from headscope.encoding.tokenizer.bounds import Normalizing, check_characters, may_be_slow, refused_panic, within_time
 from headscope.encoding.tokenizer.text_words import PieceWords, WordFinder, joined_words
 
 
@@ -131,7 +131,7 @@ class FastBackend:
         definition = tokenizer.backend_tokenizer.to_str()
         self._backend: Tokenizer = Tokenizer.from_str(definition)
         self._normalizing = Normalizing(json.loads(definition))
-        self._has_patterns = has_patterns(json.loads(definition))
+        self._may_be_slow = may_be_slow(json.loads(definition))
         self._words = WordFinder(tokenizer)
         self._backend.no_padding()
         self._backend.no_truncation()
@@ -152,8 +152,7 @@ class FastBackend:
             return list(self._backend.encode_batch(list(texts), add_special_tokens=False))
 
         try:
-            # A regular expression may take longer than anyone waits, on one text of many.
-            return within_time(cut, letters=sum(map(len, texts))) if self._has_patterns else cut()
+            return within_time(cut, letters=sum(map(len, texts)), always=self._may_be_slow)
         except BaseException as error:
             if (refused := refused_panic(error, texts)) is None:
                 raise

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.encoding.tokenizer.alignment import between_spaces
-from headscope.encoding.tokenizer.bounds import check_characters
+from headscope.encoding.tokenizer.bounds import check_characters, within_time
 from headscope.encoding.tokenizer.pieces import kept_pieces
 from headscope.encoding.tokenizer.spelling import spelled, without_marks
 from headscope.encoding.tokenizer.text_words import PieceWords, WordFinder, joined_words
@@ -143,8 +143,11 @@ class SlowBackend:
 
     def _numbers(self, text: str) -> list[int]:
         # A text longer than the model reads is no news: it is cut later.
-        encoded = self._tokenizer(text, add_special_tokens=False, verbose=False)
-        return [int(number) for number in encoded["input_ids"]]
+        def cut() -> list[int]:
+            encoded = self._tokenizer(text, add_special_tokens=False, verbose=False)
+            return [int(number) for number in encoded["input_ids"]]
+
+        return within_time(cut, letters=len(text), always=False)
 
     def _cut(self, text: str) -> SlowPieces:
         check_characters([text])

@@ -4,14 +4,20 @@ from pathlib import Path
 
 from headscope.errors import ModelError
 from headscope.models.folder.config_numbers import check_numbers
-from headscope.models.folder.json_files import check_kinds, read_object
-from headscope.models.folder.own_code import refuse_own_code
+from headscope.models.folder.files import check_files
+from headscope.models.folder.json_files import MOST_BYTES, MOST_TOKENIZER, check_text, read_object
+from headscope.models.folder.named_files import refuse_named_files
+from headscope.models.folder.own_code import refuse_other_classes, refuse_own_code
 from headscope.models.folder.shown import shown
 from headscope.models.folder.tokenizer_files import check_tokenizer
 from headscope.models.folder.weight_files import INDEX, WEIGHTS, WeightFiles, read_headers
 
-_MOST_TOKENIZER_CONFIG = 16 << 20  # each added token stands in it
-_BESIDE = ("special_tokens_map.json", "added_tokens.json", "generation_config.json")
+# The small JSON files, each with the bytes that it may have.
+_JSON = {
+    "config.json": MOST_BYTES,
+    "tokenizer_config.json": MOST_TOKENIZER,
+    **dict.fromkeys(("special_tokens_map.json", "added_tokens.json", "generation_config.json"), MOST_BYTES),
+}
 
 
 def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | None:
@@ -30,7 +36,7 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
     Raises:
         ModelError: what is missing or wrong, what was expected, and what to do.
     """
-    check_kinds(folder)
+    check_files(folder)
     has_adapter = (folder / "adapter_config.json").is_file()
     if not (folder / "config.json").is_file():
         alone = "; it holds an adapter alone: merge that into its model with peft's merge_and_unload"
@@ -44,19 +50,15 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
             f"{shown(name)} holds an adapter beside its model (adapter_config.json), which is not read; merge it with "
             "peft's merge_and_unload and save the whole, or take it out of the folder"
         )
-    config = read_object(folder / "config.json")
-    beside = folder / "tokenizer_config.json"
-    tokenizer = read_object(beside, most=_MOST_TOKENIZER_CONFIG) if beside.is_file() else {}
-    for file in _BESIDE:
-        if (folder / file).is_file():
-            read_object(folder / file)
+    contents = {
+        file: read_object(folder / file, most=most) for file, most in _JSON.items() if (folder / file).is_file()
+    }
+    for file, content in contents.items():
+        check_text(folder / file, content)
+    config, tokenizer = contents["config.json"], contents.get("tokenizer_config.json", {})
     refuse_own_code(config, tokenizer, name=name)
-    if config.get("transformers_weights") is not None:
-        # It may name a pickle, or an index of pickles, in place of what was looked at.
-        raise ModelError(
-            f"{shown(folder / 'config.json')} names its weights itself (transformers_weights); expected "
-            "model.safetensors: take that line out, and rename the file"
-        )
+    refuse_other_classes(config, tokenizer, name=name)
+    refuse_named_files(folder, contents)
     headers = None
     if weights:
         if not any((folder / file).is_file() for file in (WEIGHTS, INDEX)):
@@ -67,5 +69,5 @@ def check_folder(folder: Path, *, weights: bool, name: str) -> WeightFiles | Non
             )
         headers = read_headers(folder)
     check_numbers(config, file=str(folder / "config.json"), tensors=None if headers is None else headers.tensors)
-    check_tokenizer(folder, tokenizer, name=name)
+    check_tokenizer(folder, contents, name=name)
     return headers

@@ -1,30 +1,17 @@
-"""The files of a model folder: that they are files, and of the small JSON ones that they are objects within bounds."""
+"""The small JSON files of a model folder: objects within bounds, of text that can be written again."""
 
-from contextlib import suppress
+import json
 from pathlib import Path
-from stat import S_ISDIR
 from typing import Any
 
 from headscope.errors import ModelError
 from headscope.models.folder.shown import a_kind, shown
-from headscope.storage.bounded import UnreadableFileError, kind_of, read_json
+from headscope.storage.bounded import UnreadableFileError, read_json
 
 MOST_BYTES = 4 << 20
 """A configuration of 100,000 labels takes as much; real ones take kilobytes."""
-
-
-def check_kinds(folder: Path) -> None:
-    """Refuse a folder with a device, a FIFO or a socket, or a link to one: transformers may open what lies there.
-
-    Raises:
-        ModelError: names it.
-    """
-    for path in sorted(folder.iterdir()):
-        # A link that leads nowhere is as good as none.
-        with suppress(FileNotFoundError):
-            mode = path.stat().st_mode
-            if not S_ISDIR(mode) and (kind := kind_of(mode)) is not None:
-                raise ModelError(f"{shown(path)} is {kind}; expected files alone: take it out of the folder")
+MOST_TOKENIZER = 16 << 20
+"""An older tokenizer_config.json holds each added token."""
 
 
 def read_object(path: Path, *, most: int = MOST_BYTES, again: str = "save the model again") -> dict[str, Any]:
@@ -45,3 +32,24 @@ def read_object(path: Path, *, most: int = MOST_BYTES, again: str = "save the mo
     if not isinstance(value, dict):
         raise ModelError(f"{shown(path)} holds {a_kind(value)}; expected an object in braces: {again}")
     return value
+
+
+def check_text(path: Path, value: Any, *, again: str = "save the model again") -> None:
+    """Refuse half a character (a lone surrogate), which JSON can name and no file of text can hold.
+
+    Args:
+        path: the file, for people.
+        value: its content.
+        again: what the reader can do about it.
+
+    Raises:
+        ModelError: says which.
+    """
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ModelError(
+            f"{shown(path)} holds half a character (a lone surrogate, U+{ord(text[error.start]):04X}); expected "
+            f"Unicode: {again}"
+        ) from None

@@ -37,6 +37,50 @@ def refuse_own_code(config: Mapping[str, Any], tokenizer: Mapping[str, Any], *, 
         raise own_code(name, f"config.json's {key} names {shown(value, limit=60)} on the hub")
 
 
+def refuse_other_classes(config: Mapping[str, Any], tokenizer: Mapping[str, Any], *, name: str) -> None:
+    """Refuse a tokenizer's class that is not one: transformers would load a model, pickles and all, or a pair.
+
+    Args:
+        config: what config.json holds.
+        tokenizer: what tokenizer_config.json holds; empty where there is none.
+        name: how the user calls the model.
+
+    Raises:
+        ModelError: names the class.
+    """
+    from transformers import PreTrainedTokenizerBase
+    from transformers.models.auto.tokenization_auto import TOKENIZER_MAPPING_NAMES, tokenizer_class_from_name
+    from transformers.utils.import_utils import DummyObject
+
+    families = (each for each in _values("model_type", config) if isinstance(each, str))
+    classes = [
+        *(TOKENIZER_MAPPING_NAMES.get(family) for family in families),
+        *_values("tokenizer_class", config),
+        tokenizer.get("tokenizer_class"),
+    ]
+    for class_name in dict.fromkeys(each for each in classes if isinstance(each, str)):
+        try:
+            cls = tokenizer_class_from_name(class_name)
+        except (ImportError, RuntimeError):
+            continue  # the tokenizer's own error says which package is lacking
+        is_tokenizer = isinstance(cls, type) and issubclass(cls, PreTrainedTokenizerBase)
+        if cls is not None and not is_tokenizer and not isinstance(cls, DummyObject):
+            raise ModelError(
+                f"{shown(name)} is refused: its tokenizer is of the class {shown(class_name, limit=60)}, which does "
+                "not cut a text into tokens; expected one of transformers' tokenizers: save model and tokenizer again "
+                "into one folder"
+            )
+
+
+def _values(key: str, value: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the values of a key, here and in the parts of a model of several."""
+    for each, inner in value.items():
+        if each == key:
+            yield inner
+        elif isinstance(inner, dict):
+            yield from _values(key, inner)
+
+
 def own_code(name: str, why: str = "") -> ModelError:
     """Return the refusal of a model with code of its own."""
     reason = f" ({why})" if why else ""

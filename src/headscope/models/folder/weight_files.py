@@ -1,5 +1,6 @@
 """The weights of a model folder, known by their headers: safetensors alone, whole, and in the folder itself."""
 
+import re
 import struct
 from dataclasses import dataclass
 from math import prod
@@ -11,6 +12,7 @@ from headscope.models.folder.json_files import read_object
 from headscope.models.folder.shown import a_kind, shown
 
 WEIGHTS, INDEX = "model.safetensors", "model.safetensors.index.json"
+_DISTRIBUTED = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors")
 _MOST_INDEX = 32 << 20
 _MOST_HEADER = 16 << 20  # of one file: 100,000 tensors
 _AGAIN = "save the model again with save_pretrained, which writes safetensors"
@@ -35,6 +37,12 @@ def read_headers(folder: Path) -> WeightFiles:
     Raises:
         ModelError: a file is missing, is a pickle, lies elsewhere, or is not whole.
     """
+    for path in sorted(folder.iterdir()):
+        if _DISTRIBUTED.match(path.name):
+            raise ModelError(
+                f"{shown(path)} is part of a distributed checkpoint, which would be read in place of the weights that "
+                f"are checked; {_AGAIN}, or take it out of the folder"
+            )
     files = [folder / WEIGHTS] if (folder / WEIGHTS).is_file() else _shards(folder)
     headers = [_read_header(file) for file in files]
     return WeightFiles(sum(each.tensors for each in headers), sum(each.numbers for each in headers))

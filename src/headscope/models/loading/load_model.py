@@ -6,10 +6,12 @@ from typing import Any
 
 import torch
 
+from headscope.encoding.tokenizer.bounds import within_time
 from headscope.errors import OptionError
 from headscope.models.anatomy import Anatomy
 from headscope.models.folder.implied_size import check_implied, read_config
 from headscope.models.folder.missing_packages import missing_package
+from headscope.models.folder.named_files import without_paths
 from headscope.models.folder.prompts import nothing_asks
 from headscope.models.loading.computed_tables import computed_tables
 from headscope.models.loading.devices import choose_device
@@ -18,6 +20,11 @@ from headscope.models.loading.locating import locate, origin_of
 from headscope.models.loading.offloading import Offloading
 from headscope.models.loading.quiet import quiet_libraries
 from headscope.models.loading.refusals import check_complete, check_ids, check_reads_text, in_words
+from headscope.storage.environment import environment
+
+_NO_CACHE = {
+    "TIKTOKEN_CACHE_DIR": ""
+}  # tiktoken keeps a copy of each file in the shared temporary folder, and reads that
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,10 +163,11 @@ def _read_tokenizer(folder: Path, name: str) -> Any:
 
     with in_words(name, part="its tokenizer"):
         try:
-            tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+            with environment(_NO_CACHE):
+                options = without_paths(folder)
+                tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, **options)
             # What its tokenizer.json gets wrong comes out when it is used, for one text or for a pair.
-            tokenizer("a")
-            tokenizer("a", "b")
+            within_time(lambda: [tokenizer("a"), tokenizer("a", "b")], letters=2)
         except Exception as error:
             missing = missing_package(folder, error, name=name)
             if missing is None:
