@@ -8,11 +8,18 @@ import pyarrow.parquet as pq
 import pytest
 from tokenizers import Tokenizer
 
+from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
+from headscope.corpora.document import Document
 from headscope.corpora.reading import read_corpus
 from headscope.declarations.run_options import RunOptions
+from headscope.encoding import encoder
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.max_inputs import documents_drawn_from
-from headscope.encoding.tokenizer import bounds as bounds
+from headscope.encoding.packing import max_inputs
+from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.packing.max_inputs import read_enough
+from headscope.encoding.packing.sentence_packing import SentencePacker
+from headscope.encoding.tokenizer import bounds
+from headscope.encoding.tokenizer.pieces import FastBackend
 from headscope.errors import InputError, ModelError
 from headscope.models.loading.load_model import load_model, load_tokenizer
 from headscope.prepare.prepared_run import prepare_model_run
@@ -20,7 +27,9 @@ from headscope.prepare.text_corpus import TextCorpus
 from support.commands import run_command
 from support.hostile import printable
 from support.hostile_model_folders import copied
+from support.slow_tokenizers import word_piece
 from support.special_files import guarded
+from support.tiny_tokenizers import tiny_tokenizer
 
 AGAIN = "use the tokenizer that the model was trained with, as save_pretrained writes it"
 DOUBLES = {"type": "Replace", "pattern": {"Regex": "z"}, "content": "zz"}
@@ -130,6 +139,39 @@ def test_a_tokenizer_that_takes_for_ever(monkeypatch):
     assert bounds.within_time(lambda: "pieces", letters=7) == "pieces"
     with pytest.raises(ValueError, match="as it is"):
         bounds.within_time(lambda: int("as it is"), letters=7)
+
+
+WORD_PIECES = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4, "a": 5, "##a": 6}
+
+
+def slow_over_long_words(folder):
+    """A tokenizer that cuts words of any length: it tries every end of every beginning."""
+    model = {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##"}
+    return model_with(folder, model={**model, "max_input_chars_per_word": 1 << 30, "vocab": WORD_PIECES})
+
+
+@pytest.mark.parametrize("kind", ["fast", "in Python"])
+def test_a_long_word_that_takes_for_ever(kind, tmp_path, monkeypatch):
+    """No pattern is in its file: a letter less than a second, 3,000 letters seconds, a million a year."""
+    if kind == "fast":
+        tokenizer, _ = load_tokenizer(slow_over_long_words(tmp_path))
+    else:
+        tokenizer = word_piece(tmp_path, list(WORD_PIECES))
+        tokenizer.wordpiece_tokenizer.max_input_chars_per_word = 1 << 30
+    encoder = Encoder(tokenizer)
+    monkeypatch.setattr(bounds, "SECONDS", 0.05)
+    monkeypatch.setattr(bounds, "LETTERS_A_SECOND", 1 << 30)
+    says = f"the tokenizer did not cut a text of 3,000 letters within 0 seconds; {AGAIN}"
+    assert refused(encoder.pieces, ["a" * 3000]) == says
+    assert len(encoder.pieces(["aaa"])[0].ids) == 3
+
+
+def test_many_steps_over_a_short_text_are_watched():
+    """Without a pattern: each step is quick, and a million of them are not."""
+    split = {"type": "Split", "pattern": {"String": "z"}, "behavior": "Isolated", "invert": False}
+    for number, slow in ((bounds.MOST_STEPS, False), (bounds.MOST_STEPS + 1, True)):
+        assert bounds.may_be_slow({"pre_tokenizer": sequence("pretokenizers", [split] * number)}) is slow
+        assert bounds.may_be_slow({"normalizer": sequence("normalizers", [{"type": "NFC"}] * number)}) is slow
 
 
 def test_a_long_text_has_more_time():
@@ -248,15 +290,101 @@ def test_a_limit_reads_the_documents_that_it_needs(tmp_path, monkeypatch):
     """Of a file of 60 kB with 20 million rows the first 100,000, for 4 inputs."""
     path = parquet(tmp_path / "my.parquet", pa.array(["a"]).take(pa.array([0] * 300_000)))
     corpus = TextCorpus((str(path),), column="text", max_inputs=4)
-    assert corpus.digest()[0] == documents_drawn_from(4) == 100_000
-    assert documents_drawn_from(1000) == 1_000_000
-    assert documents_drawn_from(None) is None
+    assert corpus.digest()[0] == 100_000
     assert len(list(corpus.read())) == 100_000
 
 
-def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
-    from headscope.encoding.packing import max_inputs
+def test_what_is_enough_for_a_limit():
+    enough = ((1, 100_000, 1 << 26), (1000, 1_000_000, 1 << 26), (10_000, 10**7, 655_360_000))
+    for limit, documents, characters in enough:
+        assert read_enough(documents, 0, limit=limit)
+        assert read_enough(1, characters, limit=limit)
+        assert not read_enough(documents - 1, characters - 1, limit=limit)
+    assert not read_enough(1 << 60, 1 << 60, limit=None)
 
+
+@pytest.mark.slow
+def test_a_limit_stops_reading_one_long_cell_that_thousands_of_rows_name(tmp_path, monkeypatch):
+    """A file of 1.6 kB holds 24 GB of text; 10 inputs are drawn from the first 2 documents, in this test."""
+    monkeypatch.setattr(max_inputs, "_CHARACTERS_AT_LEAST", 20_000_000)
+    cells = pa.DictionaryArray.from_arrays(pa.array([0] * 2000, pa.int32()), pa.array(["the cat sat . " * 850_000]))
+    path = parquet(tmp_path / "my.parquet", cells, dictionary_pagesize_limit=1 << 30)
+    assert path.stat().st_size < 20_000
+    given = ("--text", path, "--column", "text", "--model", copied(tmp_path), "--max-length", 32, "--max-inputs", 10)
+    with guarded(gigabytes=2):
+        code, out, err = run_command("stats", *given)
+    assert code in (0, None), err
+    assert "the inputs were drawn from the text's first 2 documents" in out + err
+    with guarded(gigabytes=2):
+        code, out, err = run_command("segments", *given, "--out", tmp_path / "out.json", "--packing", "single")
+    assert code in (0, None), err
+
+
+# --- long lines
+
+
+PACKINGS = ("single", "joined", "paragraphs", "pretraining")
+
+
+def inputs_of(tokenizer, *documents, packing, **more):
+    packer = Packer(Encoder(tokenizer), packing=packing, max_length=16, **more)
+    made = list(packer.pack(documents))
+    return [(each.ids.tolist(), each.shortened, each.document, each.index) for each in made], packer.counts
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_of_a_line_of_megabytes_only_the_letters_that_an_input_holds_are_tokenized(packing, monkeypatch):
+    """One of 5 MB took 1.3 GB; 16,000 letters have more tokens than an input of 16."""
+    tokenizer, lengths = tiny_tokenizer(), []
+    cut = FastBackend.pieces
+
+    def watched(backend, texts):
+        lengths.append(sum(map(len, texts)))
+        return cut(backend, texts)
+
+    monkeypatch.setattr(FastBackend, "pieces", watched)
+    line = "the cat sat on the mat . " * 200_000
+    made, counts = inputs_of(tokenizer, Document(lines=(line, "it slept ."), id="0" * 16), packing=packing)
+    assert max(lengths) < 17_000
+    assert counts.truncated >= 1
+    # Pre-training pairs keep a stretch from the middle of what was read.
+    if packing != "pretraining":
+        less = Document(lines=(line[: 1000 * 16], "it slept ."), id="0" * 16)
+        assert made == inputs_of(tokenizer, less, packing=packing)[0]
+
+
+def test_of_words_without_end_only_those_that_an_input_holds_are_tokenized(monkeypatch):
+    tokenizer, words = tiny_tokenizer(), []
+    aligned = Encoder.piece_words
+
+    def watched(encoder, given, *more):
+        words.append(len(given))
+        return aligned(encoder, given, *more)
+
+    monkeypatch.setattr(Encoder, "piece_words", watched)
+    made, _ = inputs_of(tokenizer, Document(words=("cat",) * 1_000_000), packing="single")
+    assert words == [5334]  # 16,000 letters
+    assert made[0][:2] == (made[0][0], True)
+    tree = AnnotatedSentence(words=("cat",) * 10_000, heads=tuple(range(10_000)), relations=("x",) * 10_000)
+    packer = SentencePacker(Encoder(tokenizer), max_length=16)
+    del words[:]
+    assert list(packer.pack([AnnotatedDocument(id="a", sentences=(tree,))])) == []
+    assert words == []
+    assert packer.counts.skipped == {"sentence over the limit": 1}
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_lines_that_are_tokenized_some_at_a_time_make_the_same_inputs(packing, monkeypatch):
+    tokenizer, words = tiny_tokenizer(), ["the cat", "it slept .", "", "a dog ran away from the house !", "b"]
+    lines = [tuple(filter(None, (words[n % 5] for n in range(number)))) for number in range(1, 9)]
+    documents = [Document(lines=each, id=f"{number:016x}") for number, each in enumerate(lines)]
+    expected = inputs_of(tokenizer, *documents, packing=packing)
+    for letters in (1, 9, 20):
+        monkeypatch.setattr(encoder, "_AT_ONCE", letters)
+        assert inputs_of(tokenizer, *documents, packing=packing) == expected
+
+
+def test_a_run_says_that_its_limit_left_documents_unread(tmp_path, monkeypatch):
     monkeypatch.setattr(max_inputs, "_READ_AT_LEAST", 20)
     monkeypatch.setattr(max_inputs, "_READ_FOR_EACH", 1)
     path = tmp_path / "text.txt"

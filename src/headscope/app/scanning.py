@@ -16,6 +16,7 @@ from headscope.corpora.text.plain import text_documents
 from headscope.counted import count
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.packing.max_inputs import first_documents
 from headscope.encoding.shards import ShardedBatches
 from headscope.encoding.tokenizer.unknown import KnownPieces
 from headscope.errors import InputError, OptionError
@@ -55,8 +56,9 @@ def scan_text(
     check_length(length, loaded, encoder, anatomy)
     packer = Packer(encoder, packing=packing, max_length=length, too_long=options.too_long, seed=options.seed)
     size = options.batch_size or auto_batch_size(length, anatomy, loaded)
+    read = first_documents(documents, limit=options.max_inputs)
     known = KnownPieces(encoder, "text")
-    segments = known.early(packer.pack(documents, max_inputs=options.max_inputs))
+    segments = known.early(packer.pack(read, max_inputs=options.max_inputs))
     batches = ShardedBatches(segments, batch_size=size)
     scan_in_place(ModelSource(reader.model, anatomy, encoder.vocabulary, batches), accumulators, progress=progress)
     for note in filter(None, [batches.limit.note, *known.notes()]):

@@ -1,6 +1,6 @@
 """A thin, private wrap of a tokenizer: texts, words or pieces in, segments out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,9 @@ from headscope.encoding.vocabulary import Vocabulary, read_vocabulary
 from headscope.errors import InputError, ModelError
 from headscope.visible import shorten
 
+LETTERS_A_TOKEN = 1000
+"""Letters of a text that are tokenized for each token of the longest input: all behind them is cut off in any case."""
+_AT_ONCE = 1 << 20  # letters; a tokenizer takes 260 bytes for each
 # What a tokenizer in Python has, beside being called.
 _SLOW = ("get_vocab", "build_inputs_with_special_tokens", "create_token_type_ids_from_sequences")
 
@@ -78,6 +81,18 @@ class Encoder:
             return False
         pieces.truncate(len(pieces) - n, direction="left")
         return True
+
+    def lines(self, texts: Iterable[str]) -> Iterator[Pieces]:
+        """Tokenize texts without special tokens, some at a time."""
+        some, letters = list[str](), 0
+        for text in texts:
+            some.append(text)
+            letters += len(text)
+            if letters >= _AT_ONCE:
+                yield from self.pieces(some)
+                some, letters = [], 0
+        if some:
+            yield from self.pieces(some)
 
     def piece_words(self, words: Sequence[str], spaces: Sequence[bool] = ()) -> tuple[Pieces, Alignment]:
         """Tokenize words as they are written, without special tokens, and align the pieces with them.

@@ -12,7 +12,7 @@ from headscope.corpora.opening import read_once
 from headscope.corpora.ordered import Ordered
 from headscope.corpora.reading import read_corpus
 from headscope.counted import count
-from headscope.encoding.packing.max_inputs import documents_drawn_from
+from headscope.encoding.packing.max_inputs import characters_of, first_documents, read_enough
 from headscope.prepare.corpus_files import named
 
 
@@ -27,17 +27,19 @@ class _Text:
     Attributes:
         of_one_line: how many documents are one line, which makes no pair; known after `digest`.
         of_several_lines: how many are several.
+        characters: how many characters they have together.
     """
 
     def __init__(self, read: Callable[[], Iterator[Document]], *, name: str, as_written: bool) -> None:
         self.name = name
-        self.of_one_line = self.of_several_lines = 0
+        self.of_one_line = self.of_several_lines = self.characters = 0
         self._corpus = Ordered(read, name=name, as_written=as_written)
 
     def digest(self) -> tuple[int, str]:
         """Read the whole corpus; return its number of documents and its hash."""
-        self.of_one_line = self.of_several_lines = 0
+        self.of_one_line = self.of_several_lines = self.characters = 0
         for each in self._corpus.first():
+            self.characters += characters_of(each)
             if not each.whole:
                 self.of_one_line += len(each.lines) == 1
                 self.of_several_lines += len(each.lines) > 1
@@ -62,7 +64,7 @@ class TextCorpus(_Text):
     Args:
         paths, by_line, column, labels: as `read_corpus` takes them.
         as_written: whether documents keep the order of the files instead of that of their ids (`Ordered`).
-        max_inputs: how many inputs are wanted; `documents_drawn_from` says how many documents are read for them.
+        max_inputs: how many inputs are wanted; `read_enough` says how many documents are read for them.
     """
 
     def __init__(
@@ -76,7 +78,7 @@ class TextCorpus(_Text):
         max_inputs: int | None = None,
     ) -> None:
         super().__init__(self._documents, name=named(paths), as_written=as_written)
-        self._paths, self._limit = paths, documents_drawn_from(max_inputs)
+        self._paths, self._limit = paths, max_inputs
         self._how: dict[str, Any] = {"by_line": by_line, "column": column, "labels": labels}
         self._spool: IO[str] | None = None
 
@@ -89,7 +91,8 @@ class TextCorpus(_Text):
         """Return notes on the corpus for the user."""
         documents = self._corpus.documents
         drawn = f"the inputs were drawn from the text's first {count(documents, 'document')}"
-        return [*([drawn] if documents == self._limit else []), *super().notes()]
+        is_cut = read_enough(documents, self.characters, limit=self._limit)
+        return [*([drawn] if is_cut else []), *super().notes()]
 
     def _documents(self) -> Iterator[Document]:
         if self._spool is not None:
@@ -100,7 +103,7 @@ class TextCorpus(_Text):
                     record[name] = None if record[name] is None else tuple(record[name])
                 yield Document(**record)
             return
-        documents = read_corpus(self._located, limit_documents=self._limit, **self._how)
+        documents = first_documents(read_corpus(self._located, **self._how), limit=self._limit)
         if not read_once(self._located):
             yield from documents
             return

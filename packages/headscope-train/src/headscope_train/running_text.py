@@ -71,7 +71,7 @@ class RunningText:
             return [[number for number in segment.ids.tolist() if number not in around]]
         if document.words is not None:
             return [self._ended(self.encoder.piece_words(document.words)[0].ids)]
-        lines = [line.ids for line in self.encoder.pieces(document.lines)]
+        lines = [line.ids for line in self.encoder.lines(document.lines)]
         if document.whole:
             return [self._ended(line) for line in lines]
         text: list[int] = []

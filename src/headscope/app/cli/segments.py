@@ -50,6 +50,7 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
     from headscope.corpora.reading import read_corpus
     from headscope.encoding.encoder import Encoder
     from headscope.encoding.packing.line_packing import Packer
+    from headscope.encoding.packing.max_inputs import first_documents
     from headscope.encoding.tokenizer.casing import keep_case
     from headscope.encoding.tokenizer.unknown import KnownPieces
     from headscope.models.loading.load_model import load_tokenizer
@@ -75,7 +76,8 @@ def command(*, out: Path | None, num_docs: int, cased: bool, force: bool, **valu
     known = KnownPieces(encoder, "text")
 
     def entries() -> Iterator[dict[str, Any]]:
-        for segment in known.watch(packer.pack(texts, max_inputs=options.max_inputs)):
+        read = first_documents(texts, limit=options.max_inputs)
+        for segment in known.watch(packer.pack(read, max_inputs=options.max_inputs)):
             names = tokenizer.convert_ids_to_tokens(segment.ids.tolist())
             yield {"tokens": [str(name) for name in names], **segment.fields}
 

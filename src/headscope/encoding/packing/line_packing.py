@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, field
+from itertools import accumulate
 from random import Random
 from typing import Any
 
 from headscope.corpora.document import Document
-from headscope.encoding.encoder import Encoder
+from headscope.encoding.encoder import LETTERS_A_TOKEN, Encoder
 from headscope.encoding.packing.max_inputs import draw_documents, draw_inputs
 from headscope.encoding.packing.word_counts import WordCounts
 from headscope.encoding.segment import Segment
@@ -135,7 +136,7 @@ class Packer:
         )
 
     def _from_words(self, document: Document) -> Iterator[Segment]:
-        words = document.words or ()
+        words = self._readable(document.words or ())
         pieces, alignment = self.encoder.piece_words(words)
         shortened = self._over(len(pieces) + self.encoder.special_tokens_single, document)
         if shortened is None:
@@ -176,7 +177,10 @@ class Packer:
     def _paragraph_pairs(self, document: Document) -> Iterator[Text]:
         lines = self._tokenized(document)
         room = self.max_length - self.encoder.special_tokens_pair
-        for first, second in zip(lines[0::2], lines[1::2]):
+        for first in lines:
+            if (second := next(lines, None)) is None:
+                self.counts.skipped["no second paragraph to pair with"] += 1
+                return
             first_written = self.encoder.without_first(first)
             shortened = self._over(len(first) + len(second) + self.encoder.special_tokens_pair, document)
             if shortened is None:
@@ -187,8 +191,6 @@ class Packer:
                 first.truncate(shorter if len(first) <= len(second) else longer)
                 second.truncate(room - len(first))
             yield first, second, {"shortened": shortened, "first_written": first_written}
-        if len(lines) % 2:
-            self.counts.skipped["no second paragraph to pair with"] += 1
 
     def _pretraining_pairs(self, document: Document) -> Iterator[Text]:
         special = self.encoder.special_tokens_pair
@@ -239,8 +241,15 @@ class Packer:
         if chunk:
             yield chunk
 
-    def _tokenized(self, document: Document) -> list[Pieces]:
-        return [line for line in self.encoder.pieces(document.lines) if len(line)]
+    def _tokenized(self, document: Document) -> Iterator[Pieces]:
+        """Yield the pieces of each line that has any."""
+        most = LETTERS_A_TOKEN * self.max_length
+        return filter(len, self.encoder.lines(line[:most] for line in document.lines))
+
+    def _readable(self, words: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the words, from the first on, of which an input may have tokens."""
+        ends = accumulate(map(len, words))
+        return words[: next((n for n, end in enumerate(ends, 1) if end >= LETTERS_A_TOKEN * self.max_length), None)]
 
     def _over(self, length: int, document: Document) -> bool | None:
         """Say whether an input must be cut: False it fits, True cut it, None leave it out."""

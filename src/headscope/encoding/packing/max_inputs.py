@@ -13,9 +13,10 @@ from heapq import nsmallest
 from headscope.corpora.document import Document
 
 _WHOLE = -1  # stands for the index of an input where a document is ranked
-# How many documents are kept to draw inputs from, and how many are read to find these.
+# How many documents are kept to draw inputs from, and how many are read to find these, of how many characters.
 _FOR_EACH, _AT_LEAST = 4, 64
 _READ_FOR_EACH, _READ_AT_LEAST = 1000, 100_000
+_CHARACTERS_FOR_EACH, _CHARACTERS_AT_LEAST = 1 << 16, 1 << 26
 
 
 def draw_inputs(positions: Iterable[tuple[str, int]], *, limit: int, seed: int) -> frozenset[tuple[str, int]]:
@@ -39,12 +40,36 @@ def draw_inputs(positions: Iterable[tuple[str, int]], *, limit: int, seed: int) 
     return frozenset((document, index) for _, _, document, index in nsmallest(limit, ranked()))
 
 
-def documents_drawn_from(limit: int | None) -> int | None:
-    """Return how many documents of a corpus, from its start, a limit is drawn from; None: from all.
+def read_enough(documents: int, characters: int, *, limit: int | None) -> bool:
+    """Return True if a limit on inputs is drawn from the documents read so far, and from none behind them.
 
-    A few kilobytes of Parquet hold 20 million rows, all of which would be read for four inputs.
+    A few kilobytes of Parquet hold 20 million rows, or 2,000 of 12 MB, all of which would be read for four inputs.
+
+    Args:
+        documents: how many documents of a corpus were read, from its start.
+        characters: how many characters they have.
+        limit: how many inputs are wanted; all when None.
     """
-    return None if limit is None else max(_READ_AT_LEAST, _READ_FOR_EACH * limit)
+    if limit is None:
+        return False
+    return documents >= max(_READ_AT_LEAST, _READ_FOR_EACH * limit) or characters >= max(
+        _CHARACTERS_AT_LEAST, _CHARACTERS_FOR_EACH * limit
+    )
+
+
+def first_documents(documents: Iterable[Document], *, limit: int | None) -> Iterator[Document]:
+    """Yield the documents of a corpus until they are enough for a limit on inputs (`read_enough`)."""
+    characters = 0
+    for number, document in enumerate(documents, 1):
+        yield document
+        characters += characters_of(document)
+        if read_enough(number, characters, limit=limit):
+            return
+
+
+def characters_of(document: Document) -> int:
+    """Return the number of characters that a model reads of a document."""
+    return sum(map(len, document.text()))
 
 
 def draw_documents(documents: Iterable[Document], *, limit: int, seed: int) -> list[Document]:

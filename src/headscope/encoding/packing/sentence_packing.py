@@ -6,9 +6,11 @@ from dataclasses import KW_ONLY, dataclass, field
 from random import Random
 
 from headscope.corpora.annotation import AnnotatedDocument, AnnotatedSentence
-from headscope.encoding.encoder import Encoder
+from headscope.encoding.encoder import LETTERS_A_TOKEN, Encoder
 from headscope.encoding.packing.word_counts import WordCounts
 from headscope.encoding.segment import Segment, shared_words
+from headscope.encoding.tokenizer.alignment import Alignment
+from headscope.encoding.tokenizer.pieces import Pieces
 
 
 @dataclass(kw_only=True)
@@ -66,10 +68,11 @@ class SentencePacker:
                     yield segment
 
     def _segment(self, sentence: AnnotatedSentence, document: str, index: int) -> Segment | None:
-        pieces, alignment = self.encoder.piece_words(sentence.forms, sentence.spaces)
-        if len(pieces) + self.encoder.special_tokens_single > self.max_length:
+        cut = self._cut(sentence)
+        if cut is None:
             self.counts.skipped["sentence over the limit"] += 1
             return None
+        pieces, alignment = cut
         self.counts.sentences += 1
         self.counts.count_words(alignment, sentence.forms)
         return self.encoder.segment(
@@ -85,6 +88,13 @@ class SentencePacker:
                 **({"tags": list(sentence.tags)} if sentence.tags else {}),
             },
         )
+
+    def _cut(self, sentence: AnnotatedSentence) -> tuple[Pieces, Alignment] | None:
+        """Return a sentence's pieces, aligned with its words; None where they are over the limit."""
+        if sum(map(len, sentence.forms)) > LETTERS_A_TOKEN * self.max_length:
+            return None
+        pieces, alignment = self.encoder.piece_words(sentence.forms, sentence.spaces)
+        return (pieces, alignment) if len(pieces) + self.encoder.special_tokens_single <= self.max_length else None
 
 
 def shuffled(sentence: AnnotatedSentence, random: Random) -> AnnotatedSentence:
