@@ -75,11 +75,11 @@ def test_every_command_at_tokens_and_words(proteins, treebank):
     assert hs.head_view("LAG VS, E.", model=model, tokenizer=tokenizer) is not None
 
 
-def test_views_know_the_words_between_spaces(proteins):
+def test_each_residue_is_a_word_of_its_own(proteins):
     _, tokenizer = proteins
     axis = text_input(Encoder(tokenizer), "LAG V, QE", most=40).axis
     assert axis.tokens == ("<cls>", "L", "A", "G", "V", ",", "Q", "E", "<eos>")
-    assert axis.words == (None, 0, 0, 0, 1, 1, 2, 2, None)
+    assert axis.words == (None, 0, 1, 2, 3, 4, 5, 6, None)
     assert axis.unknown == (6,)
 
 
