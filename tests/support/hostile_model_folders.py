@@ -434,6 +434,7 @@ def tokenizer_files() -> Iterator[Case]:
     for name, value in {
         "null": None,
         "endless": 10**30,
+        "of-400-digits": 10**400,
         "infinite": float("inf"),
         "fraction": 128.0,
         "missing": ...,

@@ -1,6 +1,5 @@
 """The files of a tokenizer, within bounds: transformers takes minutes and gigabytes over some that look small."""
 
-import math
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -129,7 +128,7 @@ def _check_longest(most: Any, path: Path) -> None:
     if most is None:
         return
     number = isinstance(most, int | float) and not isinstance(most, bool)
-    if not number or math.isnan(most) or most < 1:
+    if not number or most != most or most < 1:  # NaN differs from itself
         written = repr(most) if isinstance(most, str) else str(most) if number else a_kind(most)
         raise ModelError(
             f"{shown(path)}: model_max_length is {shown(written, limit=40)}; expected a number of tokens from 1: mend "
