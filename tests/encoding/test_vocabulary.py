@@ -10,6 +10,7 @@ from transformers import PreTrainedTokenizerFast
 from headscope.embedded import EMBEDDED_MODELS
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 from headscope.encoding.vocabulary import KeyClass, Vocabulary, punctuation_class, read_vocabulary
 from headscope.models.loading.load_model import load_tokenizer
 
@@ -138,21 +139,25 @@ def test_punctuation_of_any_kind_is_a_class_beside_periods_and_commas():
             assert (classes[number] == KeyClass.OTHER_PUNCTUATION) == expected, name
 
 
-def test_the_pieces_of_words_are_no_names():
-    assert punctuation_class("##-", byte_level=False) == KeyClass.OTHER_PUNCTUATION
-    assert punctuation_class("##", byte_level=False) == KeyClass.OTHER_PUNCTUATION
-    assert punctuation_class("\u2581!?", byte_level=False) == KeyClass.OTHER_PUNCTUATION
-    assert punctuation_class("\u2581.", byte_level=True) == KeyClass.PERIOD_COMMA
-    assert punctuation_class("[SEP]", byte_level=False) == KeyClass.OTHER
-    assert punctuation_class("", byte_level=False) == KeyClass.OTHER
+def test_a_token_is_classed_by_its_text_without_marks():
+    for vocabulary, expected in (
+        (["##-", "##", "##ing", "[SEP]", "."], "OTHER_PUNCTUATION OTHER_PUNCTUATION OTHER OTHER PERIOD_COMMA"),
+        (["▁!?", "▁.", "▁", "<0xC2>", "<0xAB>"], "OTHER_PUNCTUATION PERIOD_COMMA OTHER OTHER OTHER"),
+        (
+            ["Ġ!?", "Ġ.", "Ċ", "Â", "«", "Â«", ""],
+            "OTHER_PUNCTUATION PERIOD_COMMA OTHER OTHER OTHER OTHER_PUNCTUATION OTHER",
+        ),
+        (["«", "é", "."], "OTHER_PUNCTUATION OTHER PERIOD_COMMA"),
+    ):
+        texts = map(piece_text, piece_bytes(vocabulary))
+        assert " ".join(punctuation_class(text).name for text in texts) == expected, vocabulary
 
 
 @pytest.mark.parametrize("model", EMBEDDED_MODELS)
 def test_what_is_told_of_a_whole_vocabulary_is_what_a_look_at_each_piece_tells(model):
     tokenizer, *_ = load_tokenizer(model)
-    pieces = tokenizer.get_vocab()
-    byte_level = any(piece.startswith("\u0120") for piece in pieces)
     classes = read_vocabulary(tokenizer).classes
     special = set(tokenizer.all_special_ids)
-    for piece, number in pieces.items():
-        assert number in special or classes[number] == punctuation_class(piece, byte_level=byte_level), piece
+    for piece, number in tokenizer.get_vocab().items():
+        text = tokenizer.decode([number]).removeprefix("##") or "##"
+        assert number in special or classes[number] == punctuation_class(text), piece

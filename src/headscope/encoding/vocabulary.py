@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.encoding.tokenizer.token_names import named_special, text_of_bytes
-
-_WORD_START_MARKS = ("\u0120", "\u2581")  # byte-level BPE's and SentencePiece's mark of a word's start
+from headscope.encoding.tokenizer.token_names import named_special, piece_bytes, piece_text
 
 
 class KeyClass(IntEnum):
@@ -61,19 +59,15 @@ class Vocabulary:
         return named_special(self.cls_name, self.sep_name)
 
 
-def punctuation_class(token: str, *, byte_level: bool) -> KeyClass:
-    """Return the class of a piece by its name: `.` and `,`, other punctuation, or neither.
+def punctuation_class(text: str) -> KeyClass:
+    """Return the class of a token by its text: `.` and `,`, other punctuation, or neither.
 
     Args:
-        token: as the vocabulary has it, with its marks.
-        byte_level: whether bytes are written as letters.
+        text: as `piece_text` returns it: empty for a piece of a character, which is neither.
     """
-    text = token.lstrip("".join(_WORD_START_MARKS))
+    text = text.lstrip(" ")
     if text in (".", ","):
         return KeyClass.PERIOD_COMMA
-    if byte_level:
-        text = text_of_bytes(text)
-    text = text.removeprefix("##") or text
     if text and all(unicodedata.category(letter)[0] == "P" for letter in text):
         return KeyClass.OTHER_PUNCTUATION
     return KeyClass.OTHER
@@ -82,9 +76,9 @@ def punctuation_class(token: str, *, byte_level: bool) -> KeyClass:
 def read_vocabulary(tokenizer: Any) -> Vocabulary:
     """Read the classes from a transformers tokenizer.
 
-    `cls` is the tokenizer's cls token, else its bos; `sep` its sep, else its eos; each counts only
-    if the tokenizer really adds it to a text. Punctuation is a piece that is exactly `.` or `,` without its
-    word-start mark; other punctuation one of which every character is in Unicode's categories P.
+    `cls` is the tokenizer's cls token, else its bos; `sep` its sep, else its eos; each counts only if the tokenizer
+    really adds it to a text. Punctuation is a token whose text is exactly `.` or `,`; other punctuation one whose
+    characters are all in Unicode's categories P. A token that is a piece of a character is neither.
     """
     added = set(tokenizer("a")["input_ids"]) - set(tokenizer("a", add_special_tokens=False)["input_ids"])
 
@@ -95,13 +89,8 @@ def read_vocabulary(tokenizer: Any) -> Vocabulary:
 
     tokens = tokenizer.get_vocab()
     classes = np.zeros(max(tokens.values(), default=0) + 1, dtype=np.uint8)
-    byte_level = any(token.startswith(_WORD_START_MARKS[0]) for token in tokens)
-    marks = "".join(_WORD_START_MARKS)
-    for token, index in tokens.items():
-        # Most pieces are letters and digits, which no mark of bytes writes: they need no look at each sign.
-        bare = token.lstrip(marks).removeprefix("##")
-        if not (bare.isascii() and bare.isalnum()):
-            classes[index] = punctuation_class(token, byte_level=byte_level)
+    for piece, index in zip(piece_bytes(list(tokens)), tokens.values(), strict=True):
+        classes[index] = punctuation_class(piece_text(piece))
     sep = special("sep_token_id", "eos_token_id")
     if sep is not None:
         classes[sep] = KeyClass.SEP

@@ -12,6 +12,7 @@ from headscope.corpora.document import document_id
 from headscope.corpora.identity import Numbering
 from headscope.encoding.encoder import Encoder
 from headscope.encoding.segment import NO_WORD
+from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 from headscope.encoding.vocabulary import KeyClass, punctuation_class
 from headscope.errors import InputError, OptionError
 from headscope.maps.growing_folder import MapsFolder
@@ -122,7 +123,7 @@ def _check_all_by_word(entries: list[dict[str, Any]], path: str | Path) -> None:
 def _named_tokens(names: list[str], numbers: dict[str, int], *, by_word: bool) -> Tokens:
     """Describe tokens by their names alone."""
     word, word_ids = count(), []
-    current = NO_WORD
+    current, texts = NO_WORD, map(piece_text, piece_bytes(names))
     for position, name in enumerate(names):
         special = position in (0, len(names) - 1) if by_word else name in ("[CLS]", "[SEP]")
         if not special and (by_word or not name.startswith("##") or current == NO_WORD):
@@ -131,7 +132,7 @@ def _named_tokens(names: list[str], numbers: dict[str, int], *, by_word: bool) -
     return Tokens(
         tokens=names,
         ids=[numbers.setdefault(name, len(numbers)) for name in names],
-        classes=[int(_CLASSES.get(name, punctuation_class(name, byte_level=False))) for name in names],
+        classes=[int(_CLASSES.get(name, punctuation_class(text))) for name, text in zip(names, texts, strict=True)],
         word_ids=word_ids,
     )
 

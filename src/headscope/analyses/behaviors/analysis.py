@@ -32,7 +32,8 @@ ANALYSIS = Analysis(
             # 4: columns and values have the names of the field.
             # 5: a column that counts is named by what it counts.
             # 6: examples of copies and of induction.
-            version=6,
+            # 7: a piece of a character is not punctuation.
+            version=7,
             listed="analyses.behaviors.catalog:NATURAL",
         ),
     ),

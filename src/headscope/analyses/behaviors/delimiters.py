@@ -1,7 +1,7 @@
 """The delimiters among the tokens of a vocabulary, by the text that each token stands for."""
 
 import unicodedata
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -9,13 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.catalog import Delimiter
-from headscope.encoding.tokenizer.token_names import named_tokens, text_of_bytes
+from headscope.encoding.tokenizer.token_names import named_tokens, piece_bytes, piece_text
 from headscope.prepare.model_run import ModelRun
 
-# WordPiece's mark of a continued word, SentencePiece's space, byte-level BPE's space and line break.
-_GOES_ON, _BLOCK, _LETTERS = "##", "\u2581", ("\u0120", "\u010a")
-# SentencePiece's tokens for bytes that no piece covers.
-_BYTES = {f"<0x{byte:02X}>": chr(byte) for byte in range(128)}
 _QUOTES = frozenset("\"'`´‘’‚‛“”„‟‹›«»＂＇")
 _BRACKETS = frozenset({"Ps", "Pe"})
 # The signs that the statistic `period_comma` counts.
@@ -41,7 +37,7 @@ def delimiter_of(text: str) -> Delimiter:
 
 
 def delimiters_of(named: Mapping[int, str], *, special: Collection[int] = ()) -> NDArray[np.uint8]:
-    """Return the `Delimiter` of each token id, `[id]`; ids without a token are none.
+    """Return the `Delimiter` of each token id, `[id]`; ids without a token, and pieces of a character, are none.
 
     Args:
         named: how the tokenizer names each id: `Ġ(`, `##)`, `▁`, `<0x0A>`.
@@ -51,7 +47,7 @@ def delimiters_of(named: Mapping[int, str], *, special: Collection[int] = ()) ->
     tokens = [named[token_id] for token_id in ids]
     no_text = {ids[index] for index in named_tokens(tokens).special}.union(special)
     delimiters = np.zeros(ids[-1] + 1 if ids else 1, dtype=np.uint8)
-    for token_id, text in zip(ids, _texts(tokens)):
+    for token_id, text in zip(ids, map(piece_text, piece_bytes(tokens)), strict=True):
         # Most tokens are letters and digits: they need no look at each sign.
         if token_id not in no_text and not (text.isascii() and text.strip().isalnum()):
             delimiters[token_id] = delimiter_of(text)
@@ -75,14 +71,3 @@ def delimiters_of_tokenizer(tokenizer: Any) -> NDArray[np.uint8]:
     """Return the `Delimiter` of each token id of a transformers tokenizer, `[id]`."""
     named = {int(number): str(token) for token, number in tokenizer.get_vocab().items()}
     return delimiters_of(named, special={int(token_id) for token_id in tokenizer.all_special_ids})
-
-
-def _texts(tokens: Sequence[str]) -> list[str]:
-    """Return the text of each token, with its white space; all tokens together show which marks they have."""
-    if any(token.startswith(_BLOCK) for token in tokens):
-        return [_BYTES.get(token) or token.replace(_BLOCK, " ") for token in tokens]
-    if any(token.startswith(_GOES_ON) and token[2:].isalnum() for token in tokens):
-        return [token.removeprefix(_GOES_ON) or token for token in tokens]
-    if any(letter in token for token in tokens for letter in _LETTERS):
-        return [text_of_bytes(token) for token in tokens]
-    return list(tokens)

@@ -20,7 +20,8 @@ ANALYSIS = Analysis(
             order=5,
             # 4: columns and values have the names of the field.
             # 5: a column that counts is named by what it counts.
-            version=5,
+            # 6: a piece of a character is not punctuation.
+            version=6,
             listed="analyses.experiments.catalog:NAMES",
             refusal="saved maps answer no new inputs; give a model and text in place of --maps for experiments",
         ),

@@ -48,6 +48,7 @@ ANALYSIS = Analysis(
             # 4: a table of example rows, and rows of annotated corpora.
             # 5: what was fitted is kept.
             # 6: the interval is that of what is left; groups that stand for one another are one in a sentence.
+            # 7: case, length and digits are those of the characters that a token completes.
             version=7,
             order=8,
             by_name=True,

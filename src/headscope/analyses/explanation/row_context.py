@@ -105,13 +105,12 @@ class RowContext:
 
     @cached_property
     def key_texts(self) -> NDArray[np.str_]:
-        """The text of each key, empty for special tokens and unknown ids, `[key]`."""
+        """The text of each key: the characters that it completes; empty for special tokens, `[key]`."""
         return np.array(self.texts_of(self.keys), dtype=str)
 
     def texts_of(self, tokens: Tokens) -> list[str]:
-        """Return the text of each token, empty for special tokens and unknown ids."""
-        texts = self.vocabulary.texts
-        return [texts[i] if 0 <= i < len(texts) else "" for i in tokens.ids.tolist()]
+        """Return the text of each token: the characters that it completes; empty for special tokens."""
+        return self.vocabulary.texts_of(tokens.ids.tolist())
 
     @cached_property
     def sentences(self) -> NDArray[np.int64]:

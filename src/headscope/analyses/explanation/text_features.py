@@ -19,7 +19,8 @@ class AnnotatedTokens:
     """The tokens of an input, and what is known of them.
 
     Attributes:
-        tokens: the text of each token without its marks, as it is written; empty for special tokens.
+        tokens: the text of each token without its marks, as it is written; empty for special tokens, and for a piece of
+            a character that a later token completes.
         ids: token ids, `[token]`.
         special: which are special tokens, or the first token of all, `[token]`.
         word_ids: index of each token's word, -1 for special tokens, `[token]`.

@@ -1,7 +1,8 @@
 """What is known of each token id without a text: how it is written, and how frequent it is in the run's text."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from codecs import getincrementaldecoder
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headscope.analyses.behaviors.delimiters import delimiters_of
-from headscope.encoding.tokenizer.token_names import text_of_bytes
+from headscope.encoding.tokenizer.token_names import piece_bytes, piece_text
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -17,7 +18,9 @@ class VocabularyFacts:
     """What is known of each token id.
 
     Attributes:
-        texts: the text of each id without its marks; empty for special tokens and ids without a token.
+        texts: the text of each id without its marks; empty for special tokens, ids without a token, and ids that are
+            pieces of a character.
+        pieces: the bytes of each id that is a piece of a character, or ends or begins with one.
         delimiters: `Delimiter` of each, `[id]`.
         log_frequency: natural logarithm of its number in a million tokens of the text, at least 0, `[id]`.
         hidden: the id that stands for a hidden word; -1 where there is none.
@@ -27,6 +30,7 @@ class VocabularyFacts:
     delimiters: NDArray[np.uint8]
     log_frequency: NDArray[np.float64]
     hidden: int = -1
+    pieces: Mapping[int, bytes] = field(default_factory=dict)
 
     @classmethod
     def of_names(cls, named: Mapping[int, str], *, special: Collection[int] = ()) -> "VocabularyFacts":
@@ -37,16 +41,16 @@ class VocabularyFacts:
             special: ids that are no text.
         """
         size = max(named, default=-1) + 1
-        byte_level = any("\u0120" in name for name in named.values())
-        texts = [""] * size
-        for token_id, name in named.items():
+        texts, pieces = [""] * size, {}
+        for token_id, piece in zip(named, piece_bytes(list(named.values())), strict=True):
             if token_id not in special:
-                text = text_of_bytes(name) if byte_level else name
-                texts[token_id] = text.replace("\u2581", " ").strip().removeprefix("##") or name
+                texts[token_id] = _stripped(piece_text(piece))
+                if piece and not texts[token_id]:
+                    pieces[token_id] = piece
         delimiters = np.zeros(size, dtype=np.uint8)
         known = delimiters_of(named, special=special)
         delimiters[: len(known)] = known[:size]
-        return cls(texts=tuple(texts), delimiters=delimiters, log_frequency=np.zeros(size))
+        return cls(texts=tuple(texts), pieces=pieces, delimiters=delimiters, log_frequency=np.zeros(size))
 
     @classmethod
     def of_tokenizer(cls, tokenizer: Any) -> "VocabularyFacts":
@@ -72,7 +76,29 @@ class VocabularyFacts:
         counts = np.where(self.log_frequency > 0, np.exp(self.log_frequency), 0.0)
         return float(counts @ self.log_frequency / max(1.0, counts.sum()))
 
+    def texts_of(self, ids: Iterable[int]) -> list[str]:
+        """Return the text of each token of an input: the characters that it completes, without white space around them.
+
+        A tokenizer of bytes cuts `Ä` into two tokens. The first has no text, no case and no length; the second is `Ä`.
+
+        Args:
+            ids: of tokens one after another in a text; those beyond the tokenizer's have no text.
+        """
+        decoder, out = getincrementaldecoder("utf-8")(errors="ignore"), []
+        for token_id in ids:
+            if token_id in self.pieces:
+                out.append(_stripped(decoder.decode(self.pieces[token_id])))
+            else:
+                decoder.reset()
+                out.append(self.texts[token_id] if 0 <= token_id < len(self.texts) else "")
+        return out
+
     def of(self, values: NDArray[Any], ids: NDArray[np.int64]) -> NDArray[Any]:
         """Take a fact of tokens, `[token]`; ids beyond the tokenizer's have 0."""
         known = ids < len(values)
         return np.where(known, values[np.where(known, ids, 0)], 0)
+
+
+def _stripped(text: str) -> str:
+    """Return a text without white space around it; white space alone stays as it is."""
+    return text.strip() or text

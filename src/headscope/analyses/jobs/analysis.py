@@ -25,6 +25,7 @@ ANALYSIS = Analysis(
             # 3: a test for a valley between jobs, and a count for random weights.
             # 4: columns and values have the names of the field.
             # 5: a column that counts is named by what it counts. 6: text and treebank are in the same tables.
+            # 7: a piece of a character is not punctuation.
             version=7,
             measure="measure:JobsMeasurement",
             corpora=("text",),

@@ -18,7 +18,8 @@ ANALYSIS = Analysis(
             order=1,
             # 3: columns and values have the names of the field.
             # 4: a column that counts is named by what it counts.
-            version=4,
+            # 5: a piece of a character is not punctuation.
+            version=5,
             refusal="saved maps hold no values; give a model and text in place of --maps to measure what heads write",
         ),
     ),

@@ -22,7 +22,8 @@ ANALYSIS = Analysis(
             corpora=("text",),
             options=TEXT_INPUTS,
             # 8: a column that counts is named by what it counts. 9: `examples` says which tokens go on with a word.
-            version=9,
+            # 10: a piece of a character is not punctuation.
+            version=10,
             order=0,
             listed="statistics.statistic_catalog:NAMES",
         ),

@@ -1,19 +1,27 @@
-"""Tokens given as a tokenizer names them: readable text, words and special tokens, told by their marks alone."""
+"""Tokens given as a tokenizer names them: readable text, words and special tokens, told by their marks alone.
+
+A token may be a piece of a character: tokenizers of bytes cut `Ä` into its bytes C3 and 84, and name each by another
+letter. Such a piece has no text of its own. A character belongs to the token that completes it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headscope.encoding.tokenizer.spelling import without_marks
+
 # Byte-level BPE's space and line break, SentencePiece's space.
 _SPACE, _NEW_LINE, _BLOCK = "\u0120", "\u010a", "\u2581"
 _SPECIAL = re.compile(r"\[(?:CLS|SEP|PAD|MASK)\]|</?s>|<(?:pad|mask|cls|sep|bos|eos|eod)>|<\|[a-z_]{1,40}\|>")
 _END_OF_WORD = "</w>"
+# SentencePiece's tokens for the bytes of characters that no piece covers.
+_BYTE_NAMES = {f"<0x{byte:02X}>": bytes([byte]) for byte in range(256)}
 SPECIAL_NAMES = ("[CLS]", "[SEP]")
 """BERT's, for whoever has none."""
 
@@ -108,6 +116,51 @@ def text_of_bytes(token: str) -> str:
         return bytes(table[character] for character in token).decode("utf-8")
     except (KeyError, UnicodeDecodeError):
         return token
+
+
+def piece_bytes(vocabulary: Sequence[str]) -> list[bytes]:
+    """Return the UTF-8 bytes of the text of each token, with its white space and without the tokenizer's marks.
+
+    Bytes come from the alphabet of byte-level BPE, from names such as `<0xC3>` (SentencePiece), or from the letter of
+    each byte's number (ByT5). All tokens together show which of these the tokenizer has, so that `Ġ` is a space of
+    byte-level BPE and a letter of Maltese elsewhere.
+
+    Args:
+        vocabulary: the name of each token.
+    """
+    read = _reader(vocabulary)
+    return [read(name) for name in vocabulary]
+
+
+def piece_text(piece: bytes) -> str:
+    """Return the text of a token's bytes; empty where they are pieces of a character."""
+    try:
+        return piece.decode("utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def _reader(vocabulary: Sequence[str]) -> Callable[[str], bytes]:
+    """Return the function from a token's name to the bytes of its text."""
+    reads, letters = without_marks(vocabulary), set(vocabulary)
+    is_marked = reads(_BLOCK) == _BLOCK
+
+    def plain(name: str) -> bytes:
+        return (reads(name) or name).encode("utf-8", "surrogatepass")
+
+    def byte_level(name: str) -> bytes:
+        table = _bytes()
+        return bytes(table[letter] for letter in name) if all(letter in table for letter in name) else plain(name)
+
+    if is_marked:
+        return plain
+    if sum(name.startswith(_BLOCK) for name in vocabulary) * 100 >= len(vocabulary):
+        return lambda name: _BYTE_NAMES.get(name) or plain(name)
+    if any(name.startswith((_SPACE, _NEW_LINE)) for name in vocabulary):
+        return byte_level
+    if letters.issuperset(map(chr, range(256))) and not any(len(name) == 1 and ord(name) > 255 for name in letters):
+        return lambda name: bytes([ord(name)]) if len(name) == 1 else plain(name)
+    return plain
 
 
 @cache

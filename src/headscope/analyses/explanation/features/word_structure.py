@@ -39,7 +39,7 @@ def _piece(words: int, *, side: int = 0, part: str = "") -> Values:
 
 
 def lengths(rows: RowContext, tokens: Tokens) -> Floats:
-    """Return the logarithm of one more than the number of letters of tokens, `[token]`."""
+    """Return the logarithm of one more than the number of letters that each token completes, `[token]`."""
     return np.log1p(np.minimum([len(text) for text in rows.texts_of(tokens)], _LETTERS))
 
 
