@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from headscope.report_kit.claim_rules import stands_out
+from headscope.report_kit.claim_rules import stand_out
 from headscope.report_kit.kinds import kinds_of
 from headscope.report_kit.linked_sentences import measured
 from headscope.report_kit.tables.cells import Cell
@@ -48,7 +48,7 @@ def put(inputs, statistic, head, *, kind="encoder", **values):
     ],
 )
 def test_standing_out(one, expected):
-    assert stands_out(one) is expected
+    assert stand_out([one]) == [expected]
 
 
 def test_position_names_the_strongest_heads_with_their_interval():
@@ -144,9 +144,12 @@ def test_less_is_told_as_less():
 def test_random_weights_no_head_stands_out():
     found = findings(mock_inputs.random_weights())
     first = [one.text for one in headline(found)]
-    assert re.match(
-        r"No head stands out: the largest share is \d+% \(95% interval \d+ to \d+\), of head \d-\d on", first[0]
-    )
+    bar = re.match(r"No head stands out: none puts (\d+)% or more of its attention on a neighboring token, ", first[0])
+    assert bar
+    shares = ("previous", "next", "current", "cls", "sep", "period_comma")
+    stats = mock_inputs.random_weights().stats
+    ends = stats[stats["head"].notna() & stats["statistic"].isin(shares)]["ci_high"]
+    assert int(bar[1]) - 1 <= 100 * ends.max() < int(bar[1])
     # The threshold goes on from it, and stands on no first screen.
     assert found[1].goes_on
     assert found[1].text not in first
@@ -162,10 +165,25 @@ def test_a_trained_model_does_not_say_that_nothing_stands_out():
 def test_broad_heads_need_the_whole_interval():
     inputs = mock_inputs.random_weights(1, 2)
     inputs = put(inputs, "entropy", (1, 1), value=4.0, ci_low=3.9, ci_high=4.1, uniform=5.0)
-    inputs = put(inputs, "entropy", (1, 2), value=4.0, ci_low=3.92, ci_high=4.1, uniform=5.0)
+    inputs = put(inputs, "entropy", (1, 2), value=4.0, ci_low=3.95, ci_high=4.1, uniform=5.0)
     assert texts(inputs, "focus")[0] == (
         "1 of 2 heads attends broadly: entropy above 78% of uniform attention’s (whole 95% interval)."
     )
+    barely = put(inputs, "entropy", (1, 2), ci_low=3.916)
+    assert not [text for text in texts(barely, "focus") if "broadly:" in text]  # one of two by chance
+
+
+def test_the_layer_of_broad_heads_is_said_where_it_is_not_by_chance():
+    def broad(heads):
+        inputs = mock_inputs.random_weights(2, 6)
+        for layer, head in ((layer, head) for layer in (1, 2) for head in range(1, 7)):
+            value = 4.5 if (layer, head) in heads else 3.0
+            ends = {"ci_low": value - 0.05, "ci_high": value + 0.05, "uniform": 5.0}
+            inputs = put(inputs, "entropy", (layer, head), value=value, **ends)
+        return texts(inputs, "focus")[0]
+
+    assert broad([(1, head) for head in range(1, 7)]).startswith("6 of 12 heads, all in layer 1, attend broadly")
+    assert broad([(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)]).startswith("5 of 12 heads attend broadly")
 
 
 def test_narrow_heads_need_the_whole_interval():
@@ -199,15 +217,15 @@ def test_no_head_stands_out_says_what_the_rule_was_held_to():
     found = [one.text for one in findings(inputs)]
     assert found[:2] == [
         "Whether a head stands out was not tested, which needs at least 10 documents.",
-        "The largest share is 12%, of head 1-2 on periods and commas.",
+        "The largest share that was measured is 12%.",
     ]
     assert "whole 95% interval" not in " ".join(found)
     assert not texts(inputs, "focus")
     inputs = put(inputs, "previous", (1, 1), ci_low=0.0, ci_high=0.01)
     assert texts(inputs)[:2] == [
-        "No head stands out: the largest share is 12%, of head 1-2 on periods and commas.",
-        "The threshold is a quarter and twice uniform attention (here 10%), with the whole 95% interval where there is "
-        "one.",
+        "No head stands out: none puts 13% or more of its attention on a neighboring token, [CLS], [SEP], or periods "
+        "and commas.",
+        "The threshold is a quarter and twice uniform attention (here 10%), with the whole 95% interval.",
     ]
 
 

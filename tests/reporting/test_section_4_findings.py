@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headscope.report_kit.comparing import Comparison, compared
+from headscope.report_kit.comparing import Comparison, compared, verdicts
 from headscope.reporting.every_finding import findings, headline
+from headscope.statistics.inference.worth_saying import shown
 from support import mock_inputs
 from support.measured import with_parts
 from support.mock_syntax import MEASURED, with_treebank
@@ -93,12 +94,16 @@ def test_random_weights_stand_beside(inputs):
     best = best[~best["relation"].isin(["all", "all_but_punct_root"])]
     held = best[(best["model"] == "trained") & (best["selection"] == "held-out")].set_index("relation")
     control = best[best["model"] == "control"].groupby("relation")["held_out"]
-    gaps = inputs.tables.get("syntax_differences").groupby("relation")["ci_low"].min()
-    above = int((gaps[held.index] > 0).sum())
+    every = inputs.tables.get("syntax_differences")
+    every = every[every["than"] == "control"]
+    ends = (every[name].tolist() for name in ("difference", "ci_low", "ci_high"))
+    every = every.assign(shown=shown(*ends, least=0.01) & (every["difference"] > 0))
+    gaps = every.groupby("relation")["shown"].all()
+    above = int(gaps[held.index].sum())
     assert texts(inputs, "syntax")[5:7] == [
         f"Heads selected on other documents average {100 * held['held_out'].mean():.1f}% over these relations, those "
         f"of random weights {100 * control.mean().mean():.1f}%.",
-        f"The heads lie above each of the 3 random weights for {above} of 23 relations (95% interval of each).",
+        f"The heads lie above each of the 3 random weights for {above} of 23 relations (false discovery rate 5%).",
     ]
     assert above > 0
 
@@ -107,13 +112,13 @@ def test_random_weights_are_compared_by_the_difference_not_by_intervals(inputs):
     """Accuracies whose intervals lie far apart, and a difference that is not sure: it decides."""
     gaps = inputs.tables.get("syntax_differences").assign(ci_low=-0.01)
     said = texts(with_parts(inputs, syntax_differences=gaps), "syntax")[6]
-    assert said.endswith("for 0 of 23 relations (95% interval of each).")
+    assert said.endswith("for 0 of 23 relations (false discovery rate 5%).")
 
 
 def test_all_relations_together_beside_branching(inputs):
     assert texts(inputs, "syntax")[7:] == [
-        "Over all relations together (punctuation and the root left aside) the best head is head 3-9 with 42.7% (41.9 "
-        "to 43.5).",
+        "Over all relations together (punctuation and the root left aside) the selected head is head 3-9 with 42.7% "
+        "(41.9 to 43.5).",
         "The best offset (+1) has 34.5% (33.7 to 35.3); the difference is +8.2 points (7.5 to 8.9).",
         "Always the next word (right-branching) 34.5% (33.7 to 35.3) and always the one before (left-branching) 20.7% "
         "(20.0 to 21.4).",
@@ -122,8 +127,8 @@ def test_all_relations_together_beside_branching(inputs):
 
 def test_direction_and_special_tokens(inputs):
     assert texts(inputs, "syntax_detail") == [
-        "In the best heads of 17 of 23 relations the dependent attends to its head word.",
-        "For advcl, conj, mark and 3 more the head word attends to the dependent.",
+        "In the heads that find 12 of 15 relations the dependent attends to its head word.",
+        "For advcl, conj and mark the head word attends to the dependent.",
         "Letting special tokens be candidates would change 812 of 3,600 accuracies, the largest by 21.4 points.",
     ]
 
@@ -161,8 +166,7 @@ BOTH_ATTEND = "Measured in the head that finds each relation; dependents attend,
 
 def test_rest_on_the_separator(inputs):
     assert texts(with_parts(inputs, syntax_noop=resting(inputs)), "syntax_noop") == [
-        "For 1 of 3 relations the dependents give [SEP] less attention than other words do (whole 95% interval of "
-        "each).",
+        "For 1 of 3 relations the dependents give [SEP] less attention than other words do (false discovery rate 5%).",
         MEASURED_IN,
         "The clearest is head 3-1: 12.0% from words marked obj (direct object), 48.0% from others.",
         "For 1 they give [SEP] more.",
@@ -190,7 +194,7 @@ def test_rest_on_the_separator(inputs):
 def test_the_words_that_attend_are_named(inputs, directions, who, measured_in, clearest):
     frame = resting(inputs, direction=directions)
     assert texts(with_parts(inputs, syntax_noop=frame), "syntax_noop") == [
-        f"For 1 of 3 relations {who} give [SEP] less attention than other words do (whole 95% interval of each).",
+        f"For 1 of 3 relations {who} give [SEP] less attention than other words do (false discovery rate 5%).",
         measured_in,
         f"The clearest is head 3-1: 12.0% from {clearest}, 48.0% from others.",
         "For 1 they give [SEP] more.",
@@ -213,7 +217,7 @@ def test_no_relation_rests_less(inputs):
     frame = inputs.tables.get("syntax_noop").query("key_class == 'sep'").assign(ci_low=-0.1, ci_high=0.1)
     assert texts(with_parts(inputs, syntax_noop=frame.assign(direction="head->dependent")), "syntax_noop") == [
         "For none of 15 relations is it shown that the dependents’ head words give [SEP] less attention than other "
-        "words do (by 95% intervals).",
+        "words do.",
         MEASURED_IN,
     ]
 
@@ -269,6 +273,16 @@ def test_types_whose_difference_is_not_sure_are_not_ranked(inputs):
     assert not [text for text in texts(other, "coreference") if "worst on" in text]
 
 
+def test_a_head_that_random_weights_match_finds_nothing(inputs):
+    gaps = inputs.tables.get("coref_differences").copy()
+    gaps.loc[gaps["than"] == "control", ["difference", "ci_low", "ci_high"]] = (0.01, -0.02, 0.04)
+    said = texts(with_parts(inputs, coref_differences=gaps), "coreference")
+    assert said[:2] == [
+        "No head is shown to find more antecedents than with random weights.",
+        "Head 4-7 was selected, and is right for 65.2% (95% interval 62.9 to 67.5) of 2,310 coreferent mentions.",
+    ]
+
+
 def test_random_weights_lie_below_what_training_chooses(inputs):
     least = inputs.tables.get("coref_differences").query("than == 'control' and mention_type == 'all'")["ci_low"].min()
 
@@ -309,9 +323,9 @@ def test_without_intervals_nothing_is_claimed():
 )
 def test_a_comparison_is_read_off_its_interval(low, high, verdict, told):
     gap = Comparison(0.034, low, high)
-    assert (gap.verdict, gap.points()) == (verdict, told)
+    assert (verdicts([gap], least=0.01), gap.points()) == ([verdict], told)
     turned = {"more": "less", "less": "more"}.get(verdict, verdict)
-    assert gap.turned().verdict == turned
+    assert verdicts([gap.turned()], least=0.01) == [turned]
     assert gap.points(signed=False) == told.removeprefix("+")
 
 

@@ -13,7 +13,7 @@ INPUTS = 96
 def added_loss(layer, head, heads):
     """The first head costs 0.2 nats, each after it half of the one before; the last of each second layer gains."""
     number = (layer - 1) * heads + head - 1
-    return -0.004 if head == heads and layer % 2 == 0 else 0.2 * 0.5**number
+    return -0.04 if head == heads and layer % 2 == 0 else 0.2 * 0.5**number
 
 
 def estimate(value, head):

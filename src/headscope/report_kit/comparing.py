@@ -1,7 +1,11 @@
-"""Two numbers measured on the same documents, compared: by the interval of their difference and by nothing else."""
+"""Two numbers measured on the same documents, compared: by the interval of their difference and by nothing else.
+
+Whether a difference is worth a sentence is decided by `statistics.inference.worth_saying`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan
 from typing import Any, Literal
@@ -10,6 +14,8 @@ import pandas as pd
 
 from headscope.report_kit.numbers import points
 from headscope.report_kit.tables.cells import Cell, number, records
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.worth_saying import LEAST_SHARE, shown
 
 Verdict = Literal["more", "less", "same", "untested"]
 
@@ -32,11 +38,9 @@ class Comparison:
         return cls(cell.value, cell.ci_low, cell.ci_high)
 
     @property
-    def verdict(self) -> Verdict:
-        """Whether the first is `more` or `less`, the whole interval; `same` where it cannot be told; or `untested`."""
-        if isnan(self.low) or isnan(self.high):
-            return "untested"
-        return "more" if self.low > 0 else "less" if self.high < 0 else "same"
+    def is_tested(self) -> bool:
+        """Whether there were documents enough for an interval."""
+        return not (isnan(self.low) or isnan(self.high))
 
     def turned(self) -> Comparison:
         """Return the second less the first."""
@@ -55,12 +59,31 @@ class Comparison:
         """
         value, low, high = (points(each) for each in (self.difference, self.low, self.high))
         sign = "+" if signed and self.difference > 0 else ""
-        ends = "" if self.verdict == "untested" else f" ({low} to {high})"
+        ends = f" ({low} to {high})" if self.is_tested else ""
         return f"{sign}{value} points{ends}"
 
     def at_most(self) -> str:
-        """Return how far apart the two can be, `no difference larger than 1.2 points`."""
-        return f"no difference larger than {points(self.bound)} points"
+        """Return how far apart the two can be, `no difference larger than 1.2 points`, or than the smallest size."""
+        return f"no difference larger than {points(max(self.bound, LEAST_SHARE))} points"
+
+
+def verdicts(gaps: Sequence[Comparison], *, least: float, documents: int = FEWEST_DOCUMENTS) -> list[Verdict]:
+    """Return the verdict on each of some differences of one kind.
+
+    Args:
+        gaps: every difference that the sentence could be about.
+        least: the smallest size, of `worth_saying`.
+        documents: number of documents that the intervals are over, at least.
+
+    Returns:
+        `more` or `less` of a difference that is shown and as large as that, `same` of others, or `untested`.
+    """
+    ends = ([getattr(gap, end) for gap in gaps] for end in ("difference", "low", "high"))
+    is_shown = shown(*ends, least=least, documents=documents)
+    return [
+        "untested" if not gap.is_tested else "same" if not large else "more" if gap.difference > 0 else "less"
+        for gap, large in zip(gaps, is_shown, strict=True)
+    ]
 
 
 def compared(table: pd.DataFrame | None, **keys: Any) -> Comparison | None:

@@ -15,6 +15,7 @@ from headscope.report_kit.linked_sentences import HeadRef, Sentence
 from headscope.report_kit.small_figures import Shades, shades
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import capital
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 from headscope.statistics.role_catalog import OTHERWISE
 from headscope.statistics.statistic_catalog import NAMES
 from headscope.study.once_a_study import once_a_study
@@ -31,8 +32,9 @@ class Kind:
 
     `model_layers` has each layer's number among all of the model's layers where some of these have no attention, and
     is empty otherwise. `prefix` stands before the names of its heads, and is empty for a model's only kind;
-    `ending` ends the names of its figures' files, and is empty for a model's first kind. In a run without statistics
-    every number is NaN and every role is empty.
+    `ending` ends the names of its figures' files, and is empty for a model's first kind. `documents` is how many
+    documents of text it read, which intervals are over. In a run without statistics every number is NaN and every
+    role is empty.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Kind:
     model_layers: tuple[int, ...] = ()
     prefix: str = ""
     ending: str = ""
+    documents: int = FEWEST_DOCUMENTS
 
     @property
     def noun(self) -> str:
@@ -186,6 +189,7 @@ def _kind(run: Study, entry: Mapping[str, Any], prefix: str) -> Kind:
         roles=tuple(roles.ravel()),
         model_layers=tuple(map(int, entry.get("own", ()))),
         prefix=prefix,
+        documents=max(FEWEST_DOCUMENTS, int(run.manifest["counts"]["documents_used"])),
     )
 
 

@@ -10,7 +10,6 @@ import pandas as pd
 
 from headscope.analyses.for_report import arc_examples, behavior_examples, functions_of
 from headscope.figures.line_diagram import weights_of
-from headscope.report_kit.claim_rules import LEAST_SHARE
 from headscope.report_kit.relation_names import short
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import records
@@ -20,6 +19,7 @@ from headscope.reporting.head_summary import strongest_behavior
 from headscope.reporting.joined_words import joined
 from headscope.reporting.payload import packed, shown_tokens
 from headscope.reporting.shortened_examples import shortened
+from headscope.statistics.inference.worth_saying import LARGE_SHARE
 from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 from headscope.visible import titled
@@ -102,7 +102,7 @@ def _shown_behaviors(about: Context) -> Iterator[dict[str, Any]]:
         shows = shows_of(kind, functions)
         for row in rows:
             entries = shows.get(kind.head_index(row["layer"], row["head"]), ()) if row["kind"] == kind.name else ()
-            if row["value"] >= LEAST_SHARE and any(_named(entry) == row["behavior"] for entry in entries):
+            if row["value"] >= LARGE_SHARE and any(_named(entry) == row["behavior"] for entry in entries):
                 yield row
 
 

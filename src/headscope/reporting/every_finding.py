@@ -1,26 +1,30 @@
 """The findings of a run: what its numbers say, in words. Each analysis writes its own, beginning at its `in_report.py`.
 
-A sentence is made only where the intervals support its claim.
-
-The rules, which the report prints:
+A sentence that one number differs from another, or that heads have an effect, an order, a rank or clusters, is made
+only where that is shown (false discovery rate 5% over all sentences of its kind) and as large as the smallest size of
+its unit; `statistics.inference.worth_saying` decides both. In the rules below "shown" means both.
 
 - A head *stands out* at a behavior (previous, next or current token, the first special token, the separator,
-  punctuation) when the lower end of its interval is above one quarter and above twice what uniform attention gives.
+  punctuation) when its share is shown to lie above one quarter and above twice what uniform attention gives.
 - A head *shows* a behavior, in text or by experiment, by the same rule; "no head shows" it where all were held to it.
   What it shows by where it looks is "not in what it writes" where that does not pass the rule.
-- "over half" needs the lower end above one half.
+- "over half" needs a share that is shown to lie above one half.
 - Two numbers measured on the same documents are compared by the interval of their difference, never by whether their
-  own intervals overlap: "more" and "less" need it on one side of 0; else "no difference larger than" its farther end is
-  said. "More than any other head" needs it above 0 against each of them.
-- "attend broadly" needs the whole interval of the entropy above the share of uniform that the role has, "narrowly
-  focused" below half of uniform.
-- Choosing a head "beats every fixed offset" where the test on documents that did not choose says so with q < 0.05.
+  own intervals overlap: "more" and "less" need it to be shown; else "no difference larger than" its farther end is
+  said. "More than any other head" needs it to be shown against the nearest of them.
+- "most", "nearest", "least" and a rank need intervals that do not overlap with those of the other heads.
+- "attend broadly" needs the entropy to be shown above the share of uniform that the role has, "narrowly focused" below
+  half of uniform.
+- Choosing a head "beats every fixed offset" where the test on documents that did not choose says so with q < 0.05, and
+  the head lies a point above the offset.
 - What was not tested is said to be untested, never to be absent.
-- The loss depends "less" or "more" on a class of token where the interval of its paired difference to other tokens lies
-  on one side; both measures of importance are given, and where they disagree the sentence says so.
-- The words that attend in a relation attend to a sink "less" or "more" where the interval of their difference to all
-  other words lies on one side.
-- A cluster is named where its stability on resampled documents is 0.75 or more.
+- The loss depends "less" or "more" on a class of token where the paired difference to other tokens is shown; both
+  measures of importance are given, and where they disagree the sentence says so.
+- The words that attend in a relation attend to a sink "less" or "more" where the difference to other words is shown.
+- Of heads removed together, of what explanations keep, and of estimates of effects something is said where there is an
+  effect: all heads together, sets of them, uniform attention, or single heads are shown to cost loss.
+- A cluster is named where its stability on resampled documents is 0.75 or more, and its role where heads drawn by
+  chance would seldom share it. Heads that are alike, and trees without a cluster that is set apart, have none.
 - With fewer than 10 documents there are no intervals: values are stated as measured, a sentence says so, and nothing
   is claimed of ranks, nor of broad or narrow heads.
 """

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from headscope.report_kit.claim_rules import LEAST_SHARE
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.tables.page_parts import scrolled
 from headscope.report_kit.words import Words, capital, count, plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.worth_saying import LARGE_SHARE, LEAST_ENTROPY, LEAST_LOSS
 from headscope.statistics.role_catalog import OTHERWISE, ROLES
 from headscope.statistics.statistic import Term
 from headscope.statistics.statistic_catalog import STATISTICS
@@ -42,7 +42,11 @@ def definitions(words: Words, *, more: Sequence[tuple[str, str]] = ()) -> Html:
         ("95% interval", "Student’s t over documents, shares by Wilson’s bound; none with fewer than "
          f"{FEWEST_DOCUMENTS} documents"),
         ("Role", f"the first that holds: {thresholds(words)}. Roles go by the averages; sentences go by the intervals"),
-        ("Stands out", f"the lower end of the interval lies above {percent(LEAST_SHARE)} and above twice uniform"),
+        ("Stands out", f"the interval lies above {percent(LARGE_SHARE)} and above twice uniform, at a false discovery "
+         "rate of 5% over heads"),
+        ("Worth a sentence", "an effect, an order, a rank or clusters that are shown, at a false discovery rate of 5% "
+         f"over all sentences of a kind, and not too small: {LEAST_LOSS:g} nats of loss, of a logit or between heads, "
+         f"{LEAST_ENTROPY:g} nats of entropy, a point of a share"),
     )  # fmt: skip
     terms = [[el("dt", term), el("dd", meaning, ".")] for term, meaning in (*entries, *more)]
     return el("dl", terms, id="glossary")

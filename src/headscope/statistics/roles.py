@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from headscope.statistics.inference.significance import SIGNIFICANT
+from headscope.statistics.inference.worth_saying import LEAST_SHARE
 from headscope.statistics.measures import WEIGHT, of_measure
 from headscope.statistics.role_catalog import OTHERWISE, ROLES, SHOWN
 
@@ -62,7 +63,7 @@ def roles(stats: pd.DataFrame, *, measure: str = WEIGHT) -> pd.DataFrame:
 def finds(chosen: pd.DataFrame, *, by: str = "", name: str = "") -> dict[tuple[str, int, int], list[str]]:
     """List what each head finds: the items for which it is selected on held-out documents and beats its baseline.
 
-    The selection must beat every baseline with q < 0.05, and the named head must lie above its own baseline.
+    The selection must beat every baseline with q < 0.05, and the named head must lie a point above its own baseline.
 
     Args:
         chosen: heads that were chosen: `model selection kind layer head q_value`, and `margin` where the head's own
@@ -80,7 +81,7 @@ def finds(chosen: pd.DataFrame, *, by: str = "", name: str = "") -> dict[tuple[s
         (chosen["model"] == "trained") & (chosen["selection"] == "held-out") & (chosen["q_value"] < SIGNIFICANT)
     ]
     for row in significant.to_dict("records"):
-        if row.get("margin", 1.0) > 0:
+        if row.get("margin", 1.0) >= LEAST_SHARE:
             head = (str(row["kind"]), int(row["layer"]), int(row["head"]))
             by_head.setdefault(head, []).append(str(row[by]) if by else name)
     return by_head

@@ -75,7 +75,8 @@ _HERE = (
         quantity=RowQuantity.PUNCTUATION,
         label="punctuation",
         on="punctuation",
-        meaning="weight on pieces that are nothing but punctuation (Unicode's categories P), `.` and `,` among them",
+        meaning="weight on pieces that are nothing but punctuation (Unicode's categories P), `.` and `,` among them; a "
+        "piece of a character is none",
         term=Term(
             name="Punctuation",
             says="total weight on keys that are nothing but punctuation of any kind, periods and commas among them",

@@ -55,6 +55,25 @@ def head_columns(read: Read) -> pd.DataFrame:
     return pd.concat(tables, axis=1).reset_index().astype({"layer": "int64", "head": "int64"})
 
 
+def head_intervals(read: Read, name: str) -> pd.DataFrame | None:
+    """Return a column of `study.heads` with its 95% interval: `value`, `ci_low` and `ci_high` by kind, layer and head.
+
+    Args:
+        read: returns a table by its name, None where the run did not make it.
+        name: of the column.
+
+    Returns:
+        None where the run has no such column, or no interval of it.
+    """
+    for analysis in ANALYSES:
+        for measures in analysis.head_measures:
+            value, rows = measures.values[0], rows_of(measures, read)
+            for names, group in groups_of(measures, rows).items() if rows is not None and "ci_low" in rows else ():
+                if measures.column_name(analysis.name, names, value) == name:
+                    return group.set_index(_HEAD)[[value, "ci_low", "ci_high"]].rename(columns={value: "value"})
+    return None
+
+
 def rows_of(measures: HeadMeasures, read: Read) -> pd.DataFrame | None:
     """Return the rows of single heads that hold the measures; None where the run did not make their table."""
     table = read(measures.table)

@@ -215,12 +215,54 @@ def test_no_cluster_is_named_that_is_not_to_be_trusted(inputs):
 def test_at_most_three_clusters_of_one_role_are_named(inputs):
     number = np.arange(24)
     run = of_roles(inputs, [0.8, 0.8, 0.8])
-    heads = run.table("head_map").assign(cluster=1 + number // 4, role="sep")
+    roles = np.array(["sep", "cls", "period_comma", "broad", "previous", "next"])
+    heads = run.table("head_map").assign(cluster=1 + number // 4, role=roles[number // 4])
     clusters = run.tables.get("head_clusters")
     every = clusters.loc[clusters.index[[0, 0, 0, 0, 0, 0]]].assign(cluster=range(1, 7), size=4)
     said = texts(with_parts(run, head_map=heads, head_clusters=every))
     assert [text[:9] for text in said if text.startswith("Cluster ")] == ["Cluster 1", "Cluster 2", "Cluster 3"]
     assert "3 more clusters are mostly of one role." in said
+
+
+def test_the_role_of_all_heads_is_that_of_no_cluster(inputs):
+    """Eleven heads in one cluster and a twelfth alone, all of them broad, as random weights have it."""
+    run = of_roles(inputs, [0.8, 0.8, 0.8])
+    heads = run.table("head_map").assign(role="broad")
+    assert not [text for text in texts(with_parts(run, head_map=heads)) if "mostly of one role" in text]
+
+
+def test_heads_that_are_alike_have_no_layers_clusters_or_nearest_pair(inputs):
+    said = texts(changed(inputs, **{**EFFECT, "within": 7e-5, "between": 8e-5, "effect": 1e-5, "ci_low": 9e-6}))
+    assert said == [
+        "Heads of a layer attend alike, as do heads of different layers.",
+        "On average two heads of a layer are 7e-05 nats apart, two of different layers 8e-05.",
+    ]
+
+
+def test_a_tree_in_which_no_cluster_lies_apart_has_no_clusters(inputs):
+    """Clusters of equal heads are the same on all documents, and say nothing: one head, and all others."""
+    run = of_roles(inputs, [0.9, 0.9, 0.9])
+    clusters = run.table("head_clusters").assign(silhouette=0.1)
+    said = texts(with_parts(run, head_clusters=clusters))
+    assert (
+        "The tree of heads shows no clusters: the best of its cuts has no cluster with a mean silhouette above 0.25."
+    ) in said
+    assert not [text for text in said if re.search("stability|of one role|resampled|is cut where", text)]
+
+
+def test_two_heads_are_the_nearest_where_no_other_two_could_be(inputs):
+    pairs = inputs.table("head_distances").sort_values("divergence").reset_index(drop=True)
+    first = pairs["divergence"].iloc[0]
+    for width, named in ((0.01, True), (2.0, False)):
+        ends = {"ci_low": pairs["divergence"] * (1 - width), "ci_high": pairs["divergence"] * (1 + width)}
+        table = pairs.assign(**ends)
+        table.loc[0, ["divergence", "ci_low", "ci_high"]] = (
+            first / 2,
+            first / 2 * (1 - width),
+            first / 2 * (1 + width),
+        )
+        said = texts(with_parts(inputs, head_distances=table))
+        assert any("nearest to each other" in text for text in said) is named
 
 
 def test_what_is_not_to_be_trusted_is_dimmed_and_the_caption_says_so(inputs):

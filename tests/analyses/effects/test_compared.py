@@ -6,13 +6,13 @@ from scipy import stats
 
 from headscope.analyses.effects.card_line import effect_lines
 from headscope.analyses.effects.compared.figure import agreement_figure
-from headscope.analyses.effects.compared.ranks import agreements, measured_heads, ranked_apart
+from headscope.analyses.effects.compared.ranks import agreements, measured_heads, shown_ranks
 from headscope.analyses.effects.compared.section import compared_findings, compared_section
 from headscope.report_kit.report_parts import Context
 from headscope.reporting.payload import data_block
 from headscope.study.head_columns import head_columns
 from support import mock_inputs
-from support.measured import about, only
+from support.measured import about, only, with_parts
 from support.mock_effect_kept import with_effect_kept
 from support.mock_effects import with_effects
 from support.mock_explanation import with_explanation
@@ -60,23 +60,69 @@ def test_agreement_is_spearmans(heads):
         assert pair.ci_low <= pair.rho <= pair.ci_high
 
 
-def test_heads_ranked_apart_are_named_with_their_ranks(heads):
-    for named, ranks in ranked_apart(heads).iterrows():
-        for name, rank in ranks.items():
-            assert rank == 1 + (heads[name] > heads.loc[named, name]).sum()
-        assert ranks.max() - ranks.min() > len(heads) / 2
-    assert len(ranked_apart(heads))
-    assert ranked_apart(heads[["output norm"]].assign(other=heads["output norm"])).empty
+def test_ranks_are_those_that_intervals_leave():
+    """Against a plain loop over every two heads: one is ahead where it has more by its whole interval, and enough."""
+    rng = np.random.default_rng(1)
+    value, width = rng.normal(size=30), rng.uniform(0, 0.4, size=30)
+    value[-1] = np.nan
+    found = shown_ranks(value, value - width, value + width, least=0.2)
+    for one in range(30):
+        ahead = [each for each in range(30) if ahead_of(value, width, each, one)]
+        behind = [each for each in range(30) if ahead_of(value, width, one, each)]
+        assert found[one].tolist() == [1 + len(ahead), 30 - len(behind)]
+    assert found[-1].tolist() == [1, 30]  # a head without a number can have any rank
+
+
+def ahead_of(value, width, one, other):
+    gap = value[one] - value[other]
+    return gap > width[one] + width[other] and gap >= 0.2
+
+
+def spread(run, *, width=0.0001, factor=1.0):
+    """The run with output norms in the order of the heads, and effects the other way round; gates without intervals."""
+    tables = {}
+    for name, column, wanted, step in (
+        ("norms", "statistic", "output_norm_in_stream", 0.05),
+        ("effects", "measure", "loss", -0.05),
+    ):
+        table = run.table(name).copy()
+        here = (table[column] == wanted) & table["head"].notna()
+        value = factor * (0.7 + step * np.arange(here.sum()))
+        table.loc[here, ["value", "ci_low", "ci_high"]] = np.stack([value, value - width, value + width], axis=1)
+        tables[name] = table
+    tables["effects"].loc[tables["effects"]["measure"] == "gate", ["ci_low", "ci_high"]] = np.nan
+    return with_parts(run, **tables)
+
+
+def apart(run):
+    return [each.text for each in compared_findings(about(run)) if each.text.startswith("Head ")]
+
+
+def test_heads_whose_ranks_are_shown_to_lie_apart_are_named(run):
+    assert apart(spread(run)) == [
+        "Head 3-4 is number 1 of 12 by output norm and number 12 by effect on the loss.",
+        "Head 1-1 is number 1 of 12 by effect on the loss and number 12 by output norm.",
+        "Head 3-3 is number 2 of 12 by output norm and number 11 by effect on the loss.",
+    ]
+    assert apart(spread(run, width=0.06))[0] == (
+        "Head 3-4 is among the first 3 of 12 by output norm and among the last 3 by effect on the loss."
+    )
+
+
+def test_ranks_that_are_not_shown_are_not_named(run):
+    assert apart(spread(run, width=0.5)) == []  # intervals overlap
+    assert apart(spread(run, width=0.0, factor=1e-4)) == []  # heads differ by less than a sentence is worth
+
+
+def test_no_measure_ranks_effects_that_are_not_shown(run):
+    effects = run.table("effects").assign(q_value=0.5)
+    texts = [each.text for each in compared_findings(about(with_parts(run, effects=effects)))]
+    assert not [text for text in texts if "effect on the loss:" in text or "no other measure" in text]
 
 
 def test_what_is_said_and_drawn(run, heads):
     said = compared_findings(about(run))
-    first = ranked_apart(heads).iloc[0]
-    (layer, head), high, low = first.name, first.idxmin(), first.idxmax()
-    assert any(
-        each.text == f"Head {layer}-{head} is number {first[high]} of 12 by {high} and number {first[low]} by {low}."
-        for each in said
-    )
+    assert said[0].text.startswith("Gate estimate ranks heads most like the effect on the loss: rank correlation 1.00")
     assert all(len(each.text.split()) <= 25 for each in said)
     page = Tables(only(compared_section(about(run, found=said))))
     assert said[-1].text in page.text

@@ -30,8 +30,8 @@ LAYERS, HEADS = 3, 8
 def made_up_effects(*, gradient=True, seed=0):
     """24 heads of which three matter most: one that both estimates find, one that the gate alone does, one missed."""
     rng = np.random.default_rng(seed)
-    loss = rng.normal(0, 0.01, (LAYERS, HEADS))
-    attribution = loss / 2 + rng.normal(0, 0.003, loss.shape)
+    loss = rng.normal(0, 0.02, (LAYERS, HEADS))
+    attribution = loss / 2 + rng.normal(0, 0.006, loss.shape)
     gate = np.abs(loss) + rng.uniform(0, 0.01, loss.shape)
     loss[0, 1], attribution[0, 1], gate[0, 1] = 0.9, 0.5, 0.5
     loss[1, 2], attribution[1, 2], gate[1, 2] = 0.5, -0.007, 0.4
@@ -82,7 +82,7 @@ def test_verdicts_are_those_of_plain_loops(layer):
         assert row["value"] == pytest.approx(np.median(slopes))
         assert row["n_heads"] == len(here)
         assert np.isnan(row["ci_low"]) == (layer is not None)
-    sure = [each for each in here if q[each] < 0.05]
+    sure = [each for each in here if q[each] < 0.05 and abs(loss[each]) >= 0.01]
     wrong = [np.sign(loss[each]) != np.sign(estimates["attribution"][each]) for each in sure]
     row = cell(table, "attribution", "wrong_signs", layer)
     assert (row["value"], row["n_heads"]) == (pytest.approx(np.mean(wrong)), len(sure))
@@ -121,24 +121,35 @@ def test_what_is_said():
     said = estimate_findings(about(run_of(effects)))
     (attribution, gate) = judged_of(effects, "decoder")
     assert (attribution.estimate, gate.estimate) == ("attribution", "gate")
-    wrong = sum((np.sign(loss) != np.sign(estimates["attribution"]))[q < 0.05])
+    sure = (q < 0.05) & (np.abs(loss) >= 0.01)
+    wrong = sum((np.sign(loss) != np.sign(estimates["attribution"]))[sure])
     slope = stats.theilslopes(loss.ravel(), estimates["attribution"].ravel())
     texts = [each.text for each in said]
     assert texts[0] == (
-        "Attribution finds 1 of the 3 heads with the largest effects (the top tenth), the gate estimate 2."
+        "Attribution finds 1 of the 3 heads with the largest effects (of the top tenth), the gate estimate 2."
     )
-    assert texts[1].startswith(
-        f"Attribution has the wrong sign for {wrong} of {(q < 0.05).sum()} heads that change the "
-    )
+    assert texts[1].startswith(f"Attribution has the wrong sign for {wrong} of {sure.sum()} heads that change the ")
     assert texts[2].startswith(
         f"Effects are {slope.slope:.2f} times their attribution (95% interval {slope.low_slope:.2f} to"
     )
-    rank = 1 + (np.abs(estimates["attribution"]) > 0.0001).sum()
     assert texts[3:] == [
-        f"Attribution misses head 3-4: number 3 of 24 by effect, and number {rank} by estimate.",
-        "The gate estimate misses head 3-4: number 3 of 24 by effect, and number 24 by estimate.",
+        f"{name} misses head 3-4, whose effect is −0.400 nats: it is in the lower half by estimate."
+        for name in ("Attribution", "The gate estimate")
     ]
     assert all(len(each.text.split()) <= 25 for each in said)
+
+
+def test_effects_that_are_not_shown_are_not_looked_for():
+    """The largest of 24 effects of nothing are found by any estimate by chance, and their slope is that of chance."""
+    for q_value, size in ((0.5, 1.0), (0.01, 0.001)):
+        effects = made_up_effects()[0]
+        of_loss = effects["measure"] == "loss"
+        effects.loc[of_loss, "q_value"] = q_value
+        effects.loc[of_loss, "value"] *= size
+        table = estimates_table(effects)
+        assert table["value"].isna().all()
+        assert estimate_findings(about(run_of(effects))) == []
+        assert list(estimate_lines(table, {"decoder": ""})) == []
 
 
 def test_several_missed_heads_are_listed():
@@ -146,7 +157,9 @@ def test_several_missed_heads_are_listed():
     of_large = effects["layer"].isin([1, 2]) & effects["head"].isin([2, 3]) & (effects["measure"] == "attribution")
     effects.loc[of_large, "value"] = 0.0
     texts = [each.text for each in estimate_findings(about(run_of(effects)))]
-    assert "Attribution finds 0 of the 3 heads with the largest effects (the top tenth), the gate estimate 2." in texts
+    assert (
+        "Attribution finds 0 of the 3 heads with the largest effects (of the top tenth), the gate estimate 2." in texts
+    )
     assert "Attribution misses 3 of these heads, which are in its lower half: 1-2, 2-3 and 3-4." in texts
 
 
@@ -202,10 +215,11 @@ def test_the_page_has_a_table_by_layer_and_a_figure():
 def test_the_terminal_has_a_line_an_estimate():
     effects, loss, estimates, q = made_up_effects()
     lines = list(estimate_lines(estimates_table(effects), {"decoder": ""}))
-    wrong = sum((np.sign(loss) != np.sign(estimates["attribution"]))[q < 0.05])
+    sure = (q < 0.05) & (np.abs(loss) >= 0.01)
+    wrong = sum((np.sign(loss) != np.sign(estimates["attribution"]))[sure])
     assert lines[0].startswith(
         "attribution: 1 of the 3 heads with the largest effects found; 1 of them in its lower half; wrong sign for "
-        f"{wrong} of {(q < 0.05).sum()} heads with an effect; slope of effects "
+        f"{wrong} of {sure.sum()} heads with an effect; slope of effects "
     )
     assert lines[1].startswith("the gate estimate: 2 of the 3 heads with the largest effects found; 1 of them in its ")
     assert list(estimate_lines(pd.DataFrame(columns=EFFECT_ESTIMATES.names), {"decoder": ""})) == []

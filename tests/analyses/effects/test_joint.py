@@ -258,7 +258,7 @@ def test_twins_show_nothing_alone():
 
 @pytest.mark.slow
 def test_twins_of_a_model(folder, text):
-    """Either of two heads is made up for by the norm behind them; the run says that effects do not add up."""
+    """Either of two heads is made up for by the norm behind them: effects do not add up."""
     path = save_tiny_masked_lm(folder / "twins", heads=4)
     model = tf.BertForMaskedLM.from_pretrained(path)
     width = model.config.hidden_size // 4
@@ -282,8 +282,8 @@ def test_twins_of_a_model(folder, text):
     sums = found["joint_effects"].tables["joint_sums"].set_index("measure")["value"]
     assert abs(sums["joint"]) > 100 * abs(sums["total"])
     assert sums["r2_total"] < 0
-    texts = [each.text for each in table_sentences(found["joint_effects"].tables)]
-    assert any(each.startswith("Effects of single heads do not add up: 64 random sets of 2 heads") for each in texts)
+    # Sets that cost less than a thousandth of a nat are worth no sentence.
+    assert not [each for each in table_sentences(found["joint_effects"].tables) if "add up" in each.text]
 
 
 def test_sets_fewer_than_heads_learn_from_single_effects():

@@ -12,7 +12,7 @@ from headscope.analyses.effects.joint.tables import ORDERS
 from headscope.analyses.stage_result import StageResult
 from headscope.report_kit.tables.terminal import Grid
 from support import mock_inputs
-from support.measured import about
+from support.measured import about, with_parts
 from support.mock_joint import with_joint_effects
 from support.page_tables import Tables
 
@@ -32,8 +32,8 @@ def test_what_is_said():
     assert said() == [
         "8 of 32 heads can go together for 0.025 nats (95% interval 0.020 to 0.030), chosen by their effects on other "
         "documents.",
-        "Heads removed by 4 of 6 measures cost less than random heads of the same layers (95% intervals).",
-        "Removed by weight off the sink they cost more than random heads (95% intervals).",
+        "Heads removed by 4 of 6 measures cost less than random heads of the same layers (false discovery rate 5%).",
+        "Removed by weight off the sink they cost more than random heads (false discovery rate 5%).",
         "Effects of single heads do not add up: 64 random sets of 8 heads cost 1.000 nats on average, their single "
         "effects sum to 0.400.",
         "Their sum tells 20% (10 to 30) of the differences between sets, a linear model 60% (50 to 70) of held-out "
@@ -59,20 +59,52 @@ def test_whether_effects_add_up_goes_by_the_interval(r2, how):
 
 def test_of_orders_alike():
     assert said(orders=("effect", "attribution", "gate", "output_norm", "non_sink", "random"))[1] == (
-        "Heads removed by any measure but weight off the sink cost less than random heads of the same layers (95% "
-        "intervals)."
+        "Heads removed by any measure but weight off the sink cost less than random heads of the same layers (false "
+        "discovery rate 5%)."
     )
     assert said(orders=("effect", "attribution", "gate", "output_norm", "random"))[1] == (
-        "Heads removed by any of 4 measures cost less than random heads of the same layers (95% intervals)."
+        "Heads removed by any of 4 measures cost less than random heads of the same layers (false discovery rate 5%)."
     )
     assert said(orders=("effect", "gate", "output_norm", "random"))[1] == (
         "Heads removed by effect on the loss, gate estimate and output norm cost less than random heads of the same "
-        "layers (95% intervals)."
+        "layers (false discovery rate 5%)."
     )
     assert said(orders=("effect", "non_sink", "random"))[1:3] == [
-        "Heads removed by effect on the loss cost less than random heads of the same layers (95% intervals).",
-        "Removed by weight off the sink they cost more than random heads (95% intervals).",
+        "Heads removed by effect on the loss cost less than random heads of the same layers (false discovery rate 5%).",
+        "Removed by weight off the sink they cost more than random heads (false discovery rate 5%).",
     ]
+
+
+def scaled(size, *, width=1.0):
+    """The sentences of a run whose numbers in nats are so many times as large, and their intervals so wide again."""
+    run = with_joint_effects(mock_inputs.decoder(4, 8))
+    tables = {}
+    for name in ("joint_curves", "joint_areas", "joint_sums"):
+        table = run.table(name).copy()
+        here = ~table["measure"].str.startswith("r2") if name == "joint_sums" else table["value"].notna()
+        for end in ("ci_low", "ci_high"):
+            table.loc[here, end] = table["value"] + width * (table[end] - table["value"])
+        table.loc[here, ["value", "ci_low", "ci_high"]] *= size
+        tables[name] = table
+    return [each.text for each in joint_findings(about(with_parts(run, **tables)))]
+
+
+def test_where_all_heads_cost_nothing_no_order_is_better_than_another():
+    """Neither a difference of orders that is far smaller than a sentence is worth, nor one that is not shown."""
+    assert scaled(1e-5) == ["All 32 heads can go together for less than 0.01 nats (whole 95% interval)."]
+    assert scaled(1.0, width=300.0) == []
+
+
+def test_of_six_orders_one_that_is_past_its_interval_by_a_little_is_not_named():
+    """Six orders of equal heads: one of six 95% intervals leaves out 0 in a quarter of all runs."""
+    run = with_joint_effects(mock_inputs.decoder(4, 8))
+    areas = run.table("joint_areas").copy()
+    here = areas["measure"] == "less_random"
+    areas.loc[here, ["value", "ci_low", "ci_high"]] = (0.0, -0.1, 0.1)
+    areas.loc[here & (areas["order"] == "explained"), ["value", "ci_low", "ci_high"]] = (0.11, 0.01, 0.21)
+    texts = [each.text for each in joint_findings(about(with_parts(run, joint_areas=areas)))]
+    assert texts[1] == "By no measure heads are shown to go at less loss than random heads of the same layers."
+    assert not [text for text in texts if text.startswith("Removed by")]
 
 
 def test_without_intervals_the_loss_of_the_fewest_heads_is_said():

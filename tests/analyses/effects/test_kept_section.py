@@ -38,10 +38,8 @@ def test_what_is_said(inputs):
         "With every head’s attention replaced by its explanation the model loses 0.216 nats; with uniform attention "
         "5.400.",
         "Explanations keep 96% of the effect of attention (95% interval 95 to 97); positions alone lose 2.700 nats.",
-        "Over half of the attention of 2 heads is explained, but less than half of the effect kept (95% intervals): "
-        "1-2 and 2-1.",
-        "Less than half of the attention of 1 head is explained, but over half of the effect kept (95% intervals): "
-        "2-4.",
+        "Over half of the attention of 2 heads is explained, but less than half of the effect kept: 1-2 and 2-1.",
+        "Less than half of the attention of 1 head is explained, but over half of the effect kept: 2-4.",
     ]
     assert [each.goes_on for each in sentences] == [False, True, False, False]
     assert {each.topic for each in sentences} == {"effect_kept"}

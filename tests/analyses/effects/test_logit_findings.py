@@ -30,7 +30,7 @@ def test_who_copies_and_who_suppresses():
     found = logit_findings(about(changed(decoder(), "copying", 3, by=0.2)))
     assert [each.text for each in found] == [
         "Head 1-3 copies: it adds 0.300 (95% interval 0.298 to 0.302) to the logit of the token that it looks at most.",
-        "4 heads of 8 copy in this way (whole 95% intervals above 0).",
+        "4 heads of 8 copy in this way (false discovery rate 5%).",
         "4 heads of 8 suppress the token looked at most: 1-2, 1-4, 2-2 and 1 more.",
     ]
     assert [each.goes_on for each in found] == [False, True, False]
@@ -43,7 +43,7 @@ def test_what_later_layers_make_up_for_and_what_they_need():
     assert found == [
         "Later layers make up most for head 1-1: it adds 0.600 to the right token’s logit, and 0.400 of it is lost "
         "without it.",
-        "They make up for 6 heads of 8 (whole 95% intervals above 0).",
+        "They make up for 4 heads of 8 (false discovery rate 5%).",
         "Later layers need head 1-2 most: without it the right token’s logit falls by 0.200, of which it adds 0.300 "
         "itself.",
     ]
@@ -63,7 +63,7 @@ def test_one_is_spoken_of_as_one():
     table = inputs.tables.get("effects")
     fewer = with_parts(inputs, effects=table[(table["layer"] == 1) & (table["head"] < 3)])
     assert texts(fewer)[1:] == [
-        "1 head of 2 copies in this way (whole 95% intervals above 0).",
+        "1 head of 2 copies in this way (false discovery rate 5%).",
         "1 head of 2 suppresses the token looked at most: 1-2.",
     ]
 

@@ -29,8 +29,8 @@ def test_what_is_said(inputs):
     assert [each.text for each in said] == [
         "Without head 1-1 the loss rises most: by 0.200 nats (95% interval 0.198 to 0.202).",
         "Each head in turn wrote its mean over tokens of the same class, taken on other documents.",
-        "8 heads of 8 change the loss when each is changed (false discovery rate 5%): 1-1, 1-2, 1-3 and 5 more.",
-        "3 heads of 8 can go one at a time: the loss rises by less than 0.01 nats (whole 95% intervals).",
+        "6 heads of 8 change the loss by 0.01 nats or more (false discovery rate 5%): 1-1, 1-2, 1-3 and 3 more.",
+        "3 heads of 8 can go one at a time: the loss rises by less than 0.01 nats (false discovery rate 5%).",
         "Together they may cost more: heads that do the same make up for each other.",
         "The loss falls without 2-4.",
     ]
@@ -56,14 +56,25 @@ def test_other_interventions_have_words_of_their_own():
 def test_where_nothing_is_shown_nothing_is_claimed():
     said = [each.text for each in findings(with_effects(mock_inputs.encoder(2, 4), width=1.0))]
     assert said == [
-        "No head of 8 is shown to change the loss (false discovery rate 5%).",
+        "No head of 8 is shown to change the loss by 0.01 nats (false discovery rate 5%).",
         "Each head in turn wrote its mean over tokens of the same class, taken on other documents.",
     ]
 
 
 def test_one_head_is_spoken_of_as_one():
     said = [each.text for each in findings(with_effects(mock_inputs.encoder(2, 4), width=0.15))]
-    assert said[2] == "1 head of 8 changes the loss when it is changed (false discovery rate 5%): 1-1."
+    assert said[0] == "Without head 1-1 the loss rises by 0.200 nats (95% interval 0.050 to 0.350)."
+    assert said[2] == "1 head of 8 changes the loss by 0.01 nats or more (false discovery rate 5%): 1-1."
+
+
+def test_an_effect_that_is_shown_and_tiny_is_not_named():
+    inputs = with_effects(mock_inputs.encoder(2, 4))
+    table = inputs.table("effects").copy()
+    table[["value", "ci_low", "ci_high"]] *= 1e-4
+    assert (table.loc[table["measure"] == "loss", "q_value"] < 0.05).all()
+    said = [each.text for each in findings(with_parts(inputs, effects=table))]
+    assert said[0] == "No head of 8 is shown to change the loss by 0.01 nats (false discovery rate 5%)."
+    assert said[2].startswith("8 heads of 8 can go one at a time")
 
 
 def test_few_documents_are_said_to_be_few():

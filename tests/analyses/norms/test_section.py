@@ -56,7 +56,11 @@ def test_each_sentence_says_of_which_kind_its_heads_are():
 def test_no_head_is_inactive_where_the_interval_does_not_say_so():
     at_the_line = about(with_norms(mock_inputs.encoder(1, 3), resting=0.24))
     assert norm_findings(at_the_line)[0].text == (
-        "No head of 3 is inactive: none has an output norm below 25% of its layer’s mean."
+        "No head of 3 is shown to be inactive: no output norm is shown to be below 25% of the layer’s mean."
+    )
+    active = about(with_norms(mock_inputs.encoder(1, 3), resting=0.5))
+    assert norm_findings(active)[0].text == (
+        "No head of 3 is inactive: every output norm is above 25% of the layer’s mean."
     )
     untested = about(with_norms(mock_inputs.encoder(1, 3), intervals=False))
     assert [one.text for one in norm_findings(untested)] == [

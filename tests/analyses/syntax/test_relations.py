@@ -22,6 +22,7 @@ def best(*, q, margin):
     [
         (0.01, 0.2, True),
         (0.01, -0.2, False),  # significantly worse than the offset
+        (0.01, 0.005, False),  # by less than a sentence is worth
         (0.05, 0.2, False),
         (math.nan, 0.2, False),
     ],

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from headscope.report_kit.claim_rules import LEAST_SHARE, TIMES_UNIFORM
 from headscope.statistics.inference.confidence import Interval
+from headscope.statistics.inference.worth_saying import LARGE_SHARE, TIMES_UNIFORM
 
 RULE = (
     "above a quarter, and above twice what uniform attention gives in the same rows, the whole interval, at a false "
@@ -19,4 +19,4 @@ def stands_out(shares: Interval, uniform: NDArray[np.float64]) -> NDArray[np.boo
         shares: of attention, with intervals.
         uniform: what uniform attention gives, broadcastable to them.
     """
-    return (shares.low > LEAST_SHARE) & (shares.low > TIMES_UNIFORM * uniform)
+    return (shares.low > LARGE_SHARE) & (shares.low > TIMES_UNIFORM * uniform)

@@ -10,13 +10,15 @@ import pandas as pd
 
 from headscope.analyses.coref.antecedent_results import Antecedents, SelectedHead, antecedents_of
 from headscope.corpora.mentions.unmatched import unmatched_line
-from headscope.report_kit.comparing import compared, comparisons
+from headscope.report_kit.comparing import Comparison, Verdict, compared, comparisons, verdicts
 from headscope.report_kit.linked_sentences import HeadRef, Sentence, continued, sentence
 from headscope.report_kit.numbers import accuracy_words, percent
 from headscope.report_kit.report_parts import Context
+from headscope.report_kit.small_figures import Shades
 from headscope.report_kit.tables.cells import NO_NUMBER, number
 from headscope.report_kit.words import count, join, plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.worth_saying import LEAST_SHARE
 
 TOPIC = "coreference"
 SYSTEMS = {
@@ -54,19 +56,24 @@ def _main(table: Antecedents, best: SelectedHead, head: HeadRef, gaps: pd.DataFr
     """The selected head's accuracy, then one sentence for each system that it is compared with."""
     accuracy = best.cells["all"]
     mentions = f"{accuracy_words(accuracy, long=True)} of {count(accuracy.n, 'coreferent mention')}"
-    yield sentence(TOPIC, head, f" picks a right antecedent for {mentions}.")
+    if set(_beside_control(gaps)) <= {"more", "untested"}:
+        yield sentence(TOPIC, head, f" picks a right antecedent for {mentions}.")
+    else:
+        none = "no head is shown to find more antecedents than with random weights."
+        yield sentence(TOPIC, none, figure=Shades())
+        yield continued(TOPIC, head, f" was selected, and is right for {mentions}.")
     yield continued(TOPIC, head, " was scored on documents that did not select it.")
-    for name, cells in table.systems.items():
-        if not cells.get("all", NO_NUMBER).exists:
-            continue
-        gap = compared(gaps, system="head", than=name, mention_type="all")
-        system = f"{SYSTEMS.get(name, plain(name))} ({percent(cells['all'].value, 1)})"
-        if gap is None or gap.verdict == "untested":
+    others = {name: cells["all"] for name, cells in table.systems.items() if cells.get("all", NO_NUMBER).exists}
+    made = {name: gap for name in others if (gap := compared(gaps, system="head", than=name, mention_type="all"))}
+    sides = dict(zip(made, verdicts(list(made.values()), least=LEAST_SHARE), strict=True))
+    for name, cell in others.items():
+        side, system = sides.get(name, "untested"), f"{SYSTEMS.get(name, plain(name))} ({percent(cell.value, 1)})"
+        if side == "untested":
             yield continued(TOPIC, f"measured beside it, not tested: {system}.")
-        elif gap.verdict == "same":
-            yield continued(TOPIC, head, f" cannot be told apart from {system}: {gap.at_most()}.")
+        elif side == "same":
+            yield continued(TOPIC, head, f" cannot be told apart from {system}: {made[name].at_most()}.")
         else:
-            yield continued(TOPIC, head, f" finds {gap.verdict} than {system}: {gap.points()}.")
+            yield continued(TOPIC, head, f" finds {side} than {system}: {made[name].points()}.")
 
 
 def _types(best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> Iterator[Sentence]:
@@ -76,10 +83,13 @@ def _types(best: SelectedHead, head: HeadRef, gaps: pd.DataFrame | None) -> Iter
         return
     high = max(cells, key=lambda name: cells[name].value)
     low = min(cells, key=lambda name: cells[name].value)
-    gap = compared(gaps, system="head", than="head", mention_type=high, than_type=low)
-    turned = compared(gaps, system="head", than="head", mention_type=low, than_type=high)
-    gap = turned.turned() if gap is None and turned is not None else gap
-    if gap is not None and gap.verdict == "more":
+    # The two types are the best and the worst of all: every two types could have been.
+    every = [(row, gap) for row, gap in comparisons(gaps, system="head", than="head") if row["than_type"] in cells]
+    found = {(row["mention_type"], row["than_type"]): gap for row, gap in every}
+    found |= {(than, name): gap.turned() for (name, than), gap in found.items()}
+    verdict = dict(zip(found, verdicts(list(found.values()), least=LEAST_SHARE), strict=True))
+    if verdict.get((high, low)) == "more":
+        gap = found[high, low]
         sides = [f"{TYPES.get(name, plain(name))}, {accuracy_words(cells[name])}" for name in (high, low)]
         yield sentence(TOPIC, head, f" does best on {sides[0]}, and worst on {sides[1]}.")
         yield continued(TOPIC, f"between these types of mention lie {gap.points(signed=False)}.")
@@ -93,8 +103,8 @@ def _control(table: Antecedents, gaps: pd.DataFrame | None) -> Iterator[Sentence
     right = percent(runs.mean, 1) + (span if runs.seeds > 1 else "")
     selected = "with random weights the best head, selected in the same way,"
     yield sentence(TOPIC, f"{selected} is right for {right}.")
-    of_seeds = [gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")]
-    if of_seeds and all(gap.verdict == "more" for gap in of_seeds):
+    of_seeds = _control_gaps(gaps)
+    if set(_beside_control(gaps)) == {"more"}:
         least = 100 * min(gap.low for gap in of_seeds)
         by = (
             f"random weights by {of_seeds[0].points(signed=False)}"
@@ -102,6 +112,15 @@ def _control(table: Antecedents, gaps: pd.DataFrame | None) -> Iterator[Sentence
             else f"each of the random weights by {least:.1f} points or more"
         )
         yield continued(TOPIC, f"what is selected after training exceeds {by}.")
+
+
+def _control_gaps(gaps: pd.DataFrame | None) -> list[Comparison]:
+    """Return what is selected on the trained model less what is selected with random weights, for each draw of them."""
+    return [gap for _, gap in comparisons(gaps, system="selection", than="control", mention_type="all")]
+
+
+def _beside_control(gaps: pd.DataFrame | None) -> list[Verdict]:
+    return verdicts(_control_gaps(gaps), least=LEAST_SHARE)
 
 
 def lost(manifest: Mapping[str, Any]) -> Iterator[str]:

@@ -10,13 +10,14 @@ import pandas as pd
 
 from headscope.analyses.distances.accumulator import DIVERGENCE_GROUPS
 from headscope.analyses.distances.clusters import structure
-from headscope.analyses.distances.findings import trust
+from headscope.analyses.distances.findings import are_alike, trust
 from headscope.analyses.distances.pair_table import nearest_pairs
 from headscope.analyses.stage_result import StageResult
 from headscope.attention.head_id import head_label
 from headscope.counted import count
 from headscope.report_kit.numbers import HYPHEN, formatted, joined, nats_to_four
 from headscope.report_kit.tables.terminal import Grid
+from headscope.statistics.inference.worth_saying import LEAST_DIVERGENCE
 
 MOST_HEADS, MOST_PAIRS = 14, 8
 
@@ -36,7 +37,9 @@ def render_results(distances: StageResult, mapped: StageResult) -> Iterator[Grid
         clusters_of_kind = clusters[clusters["kind"] == kind]
         yield _clusters(clusters_of_kind, heads)
         yield cut_line(effect)
-        if len(clusters_of_kind) > 1:
+        if are_alike(effect):
+            yield f"heads are less than {LEAST_DIVERGENCE:g} nats apart on average: clusters say nothing"
+        elif len(clusters_of_kind) > 1:
             yield trust(clusters_of_kind)
         nearest = nearest_pairs(pairs, kind=kind, most=MOST_PAIRS)
         if len(nearest):

@@ -22,8 +22,8 @@ ANALYSIS = Analysis(
             # 2: effects on logits, direct effects and copying.
             # 3: a test that keeps its level where documents have a tail.
             # 4: first-order estimates. 5: judged by exact effects. 6: a user's score.
-            # 7: a test that learns from all heads.
-            version=7,
+            # 7: a test that learns from all heads. 8: estimates are judged by effects that are shown.
+            version=8,
             cost=120,
             unless={"intervention": EXPLAINED},
         ),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import compress
 
 import pandas as pd
 
 from headscope.analyses.effects.accumulator import COMPENSATION
 from headscope.analyses.effects.findings import wording_of
-from headscope.analyses.effects.kept.tables import KEPT
+from headscope.analyses.effects.kept.tables import KEPT, UNIFORM
 from headscope.attention.interventions.direct_effect import DIRECT
+from headscope.report_kit.claim_rules import above
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.numbers import nats, percent, span
 from headscope.report_kit.tables.cells import Cell, cell_of, rows_by_head
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 from headscope.study.study import Study
 
 
@@ -25,6 +28,8 @@ def effect_lines(run: Study, kind: Kind) -> Mapping[int, str]:
     """
     effects, kept = (_cells(run.tables.get(name), kind) for name in ("effects", "effect_kept"))
     words = None if not effects else wording_of(run.tables["effects"])
+    # What explanations keep of an effect is said where there is one.
+    kept = dict(compress(kept.items(), above([cells[UNIFORM] for cells in kept.values()], least=LEAST_LOSS)))
     lines = {}
     for index in sorted({*effects, *kept}):
         parts = list(_parts(effects.get(index, {}), kept.get(index, {})))

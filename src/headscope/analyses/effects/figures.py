@@ -10,12 +10,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from headscope.analyses.effects.findings import HeadEffect, added_losses
-from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.nats import LINEAR, nats_axis
 from headscope.figures.axes import interval_bars
 from headscope.figures.head_points import draw_points, panel_column, side_by_side
 from headscope.figures.style import LINE, SOFT, house_style
 from headscope.report_kit.report_parts import Context, Drawing
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 
 def draw_effects(about: Context, table: pd.DataFrame) -> Iterator[tuple[str, Drawing]]:
@@ -47,10 +47,10 @@ def effect_figure(effects: Sequence[HeadEffect], *, kind: str, roles: pd.DataFra
         figure, (ax,) = panel_column(1, height=2.6)
         x = side_by_side(ax, heads)
         nats_axis(ax, "y")
-        ends = np.concatenate([value, low[np.isfinite(low)], high[np.isfinite(high)], [-LINEAR, 2 * SMALL]])
+        ends = np.concatenate([value, low[np.isfinite(low)], high[np.isfinite(high)], [-LINEAR, 2 * LEAST_LOSS]])
         ax.set_ylim(1.3 * ends.min(), 1.3 * ends.max())
         ax.axhline(0, color=LINE, linewidth=1.0, zorder=1)
-        ax.axhline(SMALL, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
+        ax.axhline(LEAST_LOSS, color=SOFT, linewidth=1.0, linestyle=(0, (4, 3)), zorder=1, gid="rule")
         interval_bars(ax, x, low, high, color=SOFT, width=max(0.6, min(1.6, 120 / len(x))), alpha=0.8)
         draw_points(
             ax, heads, x, value, kind=kind, name="effects", roles=roles, s=max(10.0, min(46.0, 3000 / len(x))),

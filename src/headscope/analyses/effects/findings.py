@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import pandas as pd
 
 from headscope.analyses.effects.accumulator import GATE
-from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.wording import WORDINGS, Wording
+from headscope.report_kit.claim_rules import below, leading
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import HeadRef, Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import nats, span
@@ -18,6 +19,7 @@ from headscope.report_kit.small_figures import Shades
 from headscope.report_kit.tables.cells import Cell, cell_of, number, records
 from headscope.report_kit.words import count
 from headscope.statistics.inference.significance import SIGNIFICANT
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 TOPIC = "effects"
 ASIDE = "effects_aside"
@@ -40,9 +42,9 @@ class HeadEffect:
     q_value: float
 
     @property
-    def is_significant(self) -> bool:
-        """Whether the loss changes, at a false discovery rate of 5% over all heads."""
-        return self.q_value < SIGNIFICANT
+    def is_shown(self) -> bool:
+        """Whether the loss is shown to change, at a false discovery rate of 5% over all heads, and by enough."""
+        return self.q_value < SIGNIFICANT and abs(self.added.value) >= LEAST_LOSS
 
 
 def added_losses(table: pd.DataFrame, kind: str) -> list[HeadEffect]:
@@ -108,42 +110,46 @@ def _of_kind(kind: Kind, effects: Sequence[HeadEffect], words: Wording) -> list[
         text = f"Which heads{kind.of_kind} change the loss was not tested: an interval needs at least 10 documents."
         return [sentence(ASIDE, text)]
     how = sentence(TOPIC, words.how, goes_on=True)
-    largest, changing = effects[0], [effect for effect in effects if effect.is_significant]
+    largest, changing = effects[0], [effect for effect in effects if effect.is_shown]
     findings = []
-    if largest.is_significant and largest.added.value > 0:
+    if largest.is_shown and largest.added.value > 0:
         cell = largest.added
+        most = " most:" if leading([effect.added for effect in effects], least=0.0) else ""
         findings += [
             sentence(
                 TOPIC,
                 words.before,
                 kind.head(largest.layer, largest.head),
-                f"{words.after} the loss rises most: by {nats(cell.value)} nats (95% interval "
+                f"{words.after} the loss rises{most} by {nats(cell.value)} nats (95% interval "
                 f"{span(cell.ci_low, cell.ci_high)}).",
             ),
             how,
         ]
     if changing:
-        verb, whole = ("changes", "it is") if len(changing) == 1 else ("change", "each is")
+        verb = "changes" if len(changing) == 1 else "change"
         findings.append(
             sentence(
                 TOPIC,
-                f"{count(len(changing), 'head')} of {len(effects):,}{kind.of_kind} {verb} the loss when {whole} "
-                "changed (false discovery rate 5%): ",
+                f"{count(len(changing), 'head')} of {len(effects):,}{kind.of_kind} {verb} the loss by {LEAST_LOSS:g} "
+                "nats or more (false discovery rate 5%): ",
                 *_listed(changing, kind),
                 ".",
                 figure=kind.shaded({(effect.layer, effect.head): 1 for effect in changing}),
             )
         )
     else:
-        none = f"no head of {len(effects):,}{kind.of_kind} is shown to change the loss (false discovery rate 5%)."
+        none = (
+            f"no head of {len(effects):,}{kind.of_kind} is shown to change the loss by {LEAST_LOSS:g} nats (false "
+            "discovery rate 5%)."
+        )
         findings += [sentence(ASIDE, none, figure=Shades()), how]
-    cheap = [effect for effect in effects if effect.added.ci_high < SMALL]
+    cheap = list(compress(effects, below([effect.added for effect in effects], LEAST_LOSS)))
     if cheap:
         findings += [
             sentence(
                 TOPIC,
                 f"{count(len(cheap), 'head')} of {len(effects):,}{kind.of_kind} can go one at a time: the loss rises "
-                f"by less than {SMALL:g} nats (whole 95% intervals).",
+                f"by less than {LEAST_LOSS:g} nats (false discovery rate 5%).",
                 figure=kind.shaded({(effect.layer, effect.head): 1 for effect in cheap}),
             ),
             sentence(

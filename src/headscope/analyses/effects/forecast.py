@@ -9,9 +9,8 @@ from headscope.attention.interventions.effect_source import EffectSource
 from headscope.attention.interventions.outcome import MEASURES, HeadEffects
 from headscope.counted import count
 from headscope.scans.progress import Watcher, note_early
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
-SMALL = 0.01
-"""An effect in nats below which a head is said to be missed by little."""
 _REACH = 1.96 + 0.84
 """Standard errors that an effect must be away from 0, to be found in 80% of runs by a test at 5%."""
 
@@ -44,7 +43,7 @@ class Forecast:
         needed = documents_needed(_median_spread(effects))
         more = ""
         if needed is not None:
-            more = f"; about {count(needed, 'document')} show an effect of {SMALL:g} nats"
+            more = f"; about {count(needed, 'document')} show an effect of {LEAST_LOSS:g} nats"
         note_early(
             self._watch,
             f"{self._what} take {passes_of(source.passes, source.backward)} of {count(self._inputs, 'input')}, about "
@@ -58,7 +57,7 @@ def passes_of(forward: float, backward: int) -> str:
     return f"{forward:,.1f} forward passes{back}"
 
 
-def documents_needed(spread: float, *, effect: float = SMALL) -> int | None:
+def documents_needed(spread: float, *, effect: float = LEAST_LOSS) -> int | None:
     """Return how many documents it takes to find an effect in 80% of runs, by a test at 5%.
 
     Args:

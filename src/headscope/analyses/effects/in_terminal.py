@@ -9,7 +9,6 @@ from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
 from headscope.analyses.effects.direct_table import measures_on_logits
 from headscope.analyses.effects.estimates.lines import estimate_lines
 from headscope.analyses.effects.findings import added_losses, some_changed, wording_of
-from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.joint.findings import table_sentences
 from headscope.analyses.effects.joint.rows import curves_in
 from headscope.analyses.effects.joint.section import curve_cells
@@ -24,6 +23,7 @@ from headscope.report_kit.loss_words import loss_words, predicted
 from headscope.report_kit.numbers import HYPHEN, joined, nats, q_words
 from headscope.report_kit.tables.cells import number, records
 from headscope.report_kit.tables.terminal import Grid
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 
 def render_results(*results: StageResult) -> Iterator[Grid | str]:
@@ -83,7 +83,7 @@ def _effects(result: StageResult) -> Iterator[Grid | str]:
         yield f"no direct effects on logits: {facts['no_direct']}"
     if facts["documents_needed"] is not None:
         needed = count(facts["documents_needed"], "document")
-        yield f"about {needed} show an effect of {SMALL:g} nats of the median head"
+        yield f"about {needed} show an effect of {LEAST_LOSS:g} nats of the median head"
 
 
 def _joint(result: StageResult) -> Iterator[Grid | str]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from itertools import compress
+
 import pandas as pd
 
 from headscope.analyses.effects.accumulator import COMPENSATION, LOGIT
 from headscope.attention.interventions.direct_effect import DIRECT
+from headscope.report_kit.claim_rules import above, below, leading, turned
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import nats, span
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, cell_of, rows_by_head
 from headscope.report_kit.words import count
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 TOPIC = "logits"
 _DIRECT, _COPYING = DIRECT
@@ -49,7 +54,9 @@ def effects_on_logits(table: pd.DataFrame, kind: str) -> Effects:
 
 def _copying(effects: Effects, kind: Kind) -> list[Sentence]:
     scores = {head: cells[_COPYING] for head, cells in effects.items() if _COPYING in cells}
-    copying = {head: cell for head, cell in scores.items() if cell.ci_low > 0}
+    copying, suppressed = (
+        dict(compress(scores.items(), side(list(scores.values()), least=LEAST_LOSS))) for side in (above, below)
+    )
     findings = []
     if copying:
         head = max(copying, key=lambda each: copying[each].value)
@@ -64,12 +71,12 @@ def _copying(effects: Effects, kind: Kind) -> list[Sentence]:
             sentence(
                 TOPIC,
                 f"{count(len(copying), 'head')} of {len(scores):,}{kind.of_kind} "
-                f"{'copies' if len(copying) == 1 else 'copy'} in this way (whole 95% intervals above 0).",
+                f"{'copies' if len(copying) == 1 else 'copy'} in this way (false discovery rate 5%).",
                 goes_on=True,
                 figure=kind.shaded(dict.fromkeys(copying, 1)),
             ),
         ]
-    suppressing = sorted((cell.value, head) for head, cell in scores.items() if cell.ci_high < 0)
+    suppressing = sorted((cell.value, head) for head, cell in suppressed.items())
     if suppressing:
         heads = [head for _, head in suppressing]
         findings.append(
@@ -87,40 +94,46 @@ def _copying(effects: Effects, kind: Kind) -> list[Sentence]:
 
 def _compensation(effects: Effects, kind: Kind) -> list[Sentence]:
     known = {head: cells for head, cells in effects.items() if COMPENSATION in cells}
-    repaired = {
-        head: cells for head, cells in known.items() if cells[COMPENSATION].ci_low > 0 and cells[_DIRECT].ci_low > 0
-    }
+    every = {head: cells[COMPENSATION] for head, cells in known.items()}
+    made_up = dict(compress(known.items(), above(list(every.values()), least=LEAST_LOSS)))
+    adding = above([cells[_DIRECT] for cells in made_up.values()], least=LEAST_LOSS)
+    repaired = dict(compress(made_up.items(), adding))
     findings = []
     if repaired:
-        head = max(repaired, key=lambda each: repaired[each][COMPENSATION].value)
-        cells = repaired[head]
+        head = max(repaired, key=lambda each: every[each].value)
+        cells, most = repaired[head], _most(head, every)
         findings += [
             sentence(
                 TOPIC,
-                "Later layers make up most for ",
+                f"Later layers make up{most} for ",
                 kind.head(*head),
                 f": it adds {nats(cells[_DIRECT].value)} to the right token’s logit, and "
                 f"{nats(lost) if (lost := cells[LOGIT].value) > 0 else 'none'} of it is lost without it.",
             ),
             sentence(
                 TOPIC,
-                f"They make up for {count(len(repaired), 'head')} of {len(known):,}{kind.of_kind} (whole 95% intervals "
-                "above 0).",
+                f"They make up for {count(len(repaired), 'head')} of {len(known):,}{kind.of_kind} (false discovery "
+                "rate 5%).",
                 goes_on=True,
                 figure=kind.shaded(dict.fromkeys(repaired, 1)),
             ),
         ]
-    needed = {head: cells for head, cells in known.items() if cells[COMPENSATION].ci_high < 0}
-    if needed:
-        head = min(needed, key=lambda each: needed[each][COMPENSATION].value)
-        cells = needed[head]
+    if needed := dict(compress(known.items(), below(list(every.values()), least=LEAST_LOSS))):
+        head = min(needed, key=lambda each: every[each].value)
+        cells, most = needed[head], _most(head, {each: turned(cell) for each, cell in every.items()})
         findings.append(
             sentence(
                 TOPIC,
                 "Later layers need ",
                 kind.head(*head),
-                f" most: without it the right token’s logit falls by {nats(cells[LOGIT].value)}, of which it adds "
+                f"{most}: without it the right token’s logit falls by {nats(cells[LOGIT].value)}, of which it adds "
                 f"{nats(cells[_DIRECT].value)} itself.",
             )
         )
     return findings
+
+
+def _most(head: tuple[int, int], every: Mapping[tuple[int, int], Cell]) -> str:
+    """Return ` most` where the number of a head is shown to lie above that of every other head, else nothing."""
+    others = [cell for each, cell in every.items() if each != head]
+    return " most" if leading([every[head], *others], least=0.0) else ""

@@ -10,7 +10,6 @@ from headscope.analyses.effects import logit_findings
 from headscope.analyses.effects.direct_table import direct_table
 from headscope.analyses.effects.figures import draw_effects
 from headscope.analyses.effects.findings import ASIDE, TOPIC
-from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.loss_line import loss_line
 from headscope.analyses.effects.nats import nats_with_ends
 from headscope.analyses.effects.tables import NAMES
@@ -23,6 +22,7 @@ from headscope.report_kit.pictures.drawing import placed
 from headscope.report_kit.report_parts import Context, Figure, Section, section
 from headscope.report_kit.tables.cells import cell_of, number, rows_by_head
 from headscope.report_kit.tables.page_rows import Table
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 from headscope.views.markup import Html, el
 
 WHY = (
@@ -31,8 +31,8 @@ WHY = (
 )
 CAPTION = (
     "A point is a head, at the loss that is added when it alone is changed, with its 95% interval. The axis is linear "
-    f"next to 0 and logarithmic beyond; below the dashed line a head costs less than {SMALL:g} nats. Click a point to "
-    "open its card."
+    f"next to 0 and logarithmic beyond; below the dashed line a head costs less than {LEAST_LOSS:g} nats. Click a "
+    "point to open its card."
 )
 TERMS = (
     ("Effect", "the loss that is added when one head is changed and all else is as it was, in nats, the mean over the "

@@ -14,6 +14,7 @@ from headscope.analyses.explanation.held_out import HeadExplanation
 from headscope.analyses.explanation.sentence import Part, explanation_sentence
 from headscope.analyses.explanation.tables import TABLES
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, ends_of, ratio_interval
+from headscope.statistics.inference.worth_saying import LEAST_DIVERGENCE, shown
 from headscope.statistics.statistic import Special
 
 Rows = list[dict[str, Any]]
@@ -57,12 +58,13 @@ def head_rows(
         explained = explained_interval(head.left, head.to_explain)
         others = np.delete(head.wrong.sum(1), number)
         row["wrong"] = float(np.median(1 - others / whole)) if len(others) else np.nan
-        parts = []
+        parts, gains = [], list[tuple[float, float, float]]()
         shares = {group: gained.sum() / whole for group, gained in head.gained.items()}
         for rank, group in enumerate(sorted(shares, key=lambda group: -shares[group]), start=1):
             interval = ratio_interval(head.gained[group], head.to_explain, scale="real")
             part = _part(head, group, float(shares[group]), columns, texts)
             parts.append(part)
+            gains.append((part.share, float(interval.low), float(interval.high)))
             groups.append(
                 {
                     **head_columns,
@@ -73,9 +75,12 @@ def head_rows(
                     "halves": len(head.pulls[group]),
                 }
             )
-        named = [part for part in parts if part.share >= LEAST_GAIN]
-        sentence = explanation_sentence(float(explained.value), named, special=special, catalog=catalog)
-        explanations.append({**row, **ends_of(explained, (), "explained"), "sentence": sentence})
+        explanations.append({**row, **ends_of(explained, (), "explained"), "sentence": None})
+        if row["to_explain"] >= LEAST_DIVERGENCE:
+            is_shown = shown(*zip(*gains, strict=True), least=LEAST_GAIN) if gains else ()
+            named = [part for part, worth in zip(parts, is_shown, strict=True) if worth and part.share > 0]
+            sentence = explanation_sentence(float(explained.value), named, special=special, catalog=catalog)
+            explanations[-1]["sentence"] = sentence
     return explanations, groups
 
 

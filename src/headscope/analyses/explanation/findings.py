@@ -5,15 +5,21 @@ from __future__ import annotations
 import pandas as pd
 
 from headscope.analyses.explanation.tables import CONTROL, TEXT, TRAINED, WEIGHT
+from headscope.report_kit.claim_rules import leading, turned
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, listed, numbered, sentence
+from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, continued, listed, numbered, sentence
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.report_parts import Context
-from headscope.report_kit.tables.cells import records
+from headscope.report_kit.tables.cells import cell_of, records
 from headscope.report_kit.words import count
+from headscope.statistics.inference.worth_saying import LEAST_DIVERGENCE, LEAST_SHARE
 from headscope.study.study import Study
 
 TOPIC = "explanation"
+ALL_UNIFORM = (
+    f"differs from uniform attention by {LEAST_DIVERGENCE:g} nats or more, so that there is nothing to explain"
+)
+"""What is said of no head, where there is nothing to explain."""
 
 
 def explanation_findings(about: Context) -> list[Sentence]:
@@ -36,27 +42,42 @@ def of_weight(run: Study, kind: Kind, corpus: str = TEXT) -> pd.DataFrame:
     return table[(table["corpus"] == corpus) & (table["measure"] == WEIGHT) & (table["kind"] == kind.name)]
 
 
+def with_something(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the explanations of heads that differ from uniform attention enough for there to be something to explain.
+
+    Args:
+        rows: of the table of explanations.
+    """
+    return rows[rows["to_explain"] >= LEAST_DIVERGENCE]
+
+
 def _of_kind(kind: Kind, trained: pd.DataFrame, control: pd.Series) -> list[Sentence]:
+    uneven = with_something(trained).sort_values("explained", kind="stable")
+    even = len(trained) - len(uneven)
+    if uneven.empty:
+        return [sentence(TOPIC, f"no {kind.noun} {ALL_UNIFORM}.")]
     beside = f" (random weights: {percent(control.median())})" if len(control) else ""
-    least = trained.nsmallest(MOST_LISTED, "explained")
-    heads = [numbered(kind.name, int(row["layer"]), int(row["head"])) for row in records(least)]
-    return [
+    findings = [
         sentence(
             TOPIC,
-            f"features with names explain {percent(trained['explained'].median())} of the attention of the median "
+            f"features with names explain {percent(uneven['explained'].median())} of the attention of the median "
             f"head{kind.of_kind}{beside}.",
             figure=kind.shaded(
-                {(int(row["layer"]), int(row["head"])): float(row["explained"]) for row in records(trained)}
+                {(int(row["layer"]), int(row["head"])): float(row["explained"]) for row in records(uneven)}
             ),
         ),
-        sentence(
-            TOPIC,
-            f"The share is of text that fitted nothing, over {count(len(trained), kind.noun)}; least explained: ",
-            *listed(heads),
-            ".",
-            goes_on=True,
-        ),
+        continued(TOPIC, f"The share is of text that fitted nothing, over {count(len(uneven), kind.noun)}."),
     ]
+    if even:
+        differ, are = ("differs", "is") if even == 1 else ("differ", "are")
+        near = f"{differ} from uniform attention by less than {LEAST_DIVERGENCE:g} nats, and {are} left out"
+        findings.append(continued(TOPIC, f"{count(even, kind.noun)} {near}."))
+    rows = records(uneven)
+    cells = [turned(cell_of(row, "explained")) for row in rows]
+    if least := leading(cells, least=LEAST_SHARE, most=MOST_LISTED):
+        heads = (numbered(kind.name, int(row["layer"]), int(row["head"])) for row in rows[:least])
+        findings.append(continued(TOPIC, f"Least explained{kind.of_kind}: ", *listed(heads), "."))
+    return findings
 
 
 def head_sentences(run: Study, kind: Kind, corpus: str = TEXT) -> dict[int, str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from headscope.analyses.explanation.findings import ALL_UNIFORM, with_something
 from headscope.analyses.explanation.said import says
 from headscope.analyses.explanation.tables import CONTROL, COREFERENCE, CORPORA, TEXT, TRAINED, TREEBANK, WEIGHT
 from headscope.analyses.stage_result import StageResult
@@ -90,10 +91,12 @@ def median_words(kind: str, rows: pd.DataFrame, *, corpus: str = TEXT) -> str:
         corpus: its name.
     """
     where = IN_CORPUS[corpus]
-    of_model = {model: rows[rows["model"] == model]["explained"].dropna() for model in (TRAINED, CONTROL)}
-    if not len(of_model[TRAINED]):
+    trained, control = (rows[(rows["model"] == model) & rows["explained"].notna()] for model in (TRAINED, CONTROL))
+    if trained.empty:
         return f"{where}no {kind} head is explained, which needs {FEWEST_DOCUMENTS} documents"
-    control = of_model[CONTROL]
-    beside = f"; with random weights {percent(control.median())}" if len(control) else ""
-    median = percent(of_model[TRAINED].median())
-    return f"{where}{median} of what the median {kind} head attends to is explained{beside}"
+    if (uneven := with_something(trained)).empty:
+        return f"{where}no {kind} head {ALL_UNIFORM}"
+    beside = f"; with random weights {percent(control['explained'].median())}" if len(control) else ""
+    return (
+        f"{where}{percent(uneven['explained'].median())} of what the median {kind} head attends to is explained{beside}"
+    )

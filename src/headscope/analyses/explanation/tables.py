@@ -2,6 +2,7 @@
 
 from headscope.analyses.explanation.example_rows import PREDICTIONS
 from headscope.declarations.head_measures import SHARE, MeasureLabel
+from headscope.statistics.inference.worth_saying import LEAST_DIVERGENCE
 from headscope.statistics.tables.columns import (
     FEW,
     FROM_ONE,
@@ -60,7 +61,11 @@ EXPLANATION = TableSchema(
             unit="share",
             missing=f"{_NOT}, or the layer has one head",
         ),
-        text("sentence", "the groups that add at least a point, in words", missing=_NOT),
+        text(
+            "sentence",
+            "the groups that are shown to add, and add at least a point, in words",
+            missing=f"{FEW}, or less than {LEAST_DIVERGENCE:g} nats to explain",
+        ),
         count("n_rows", "rows"),
         count("n_documents", "documents"),
     ),

@@ -6,16 +6,16 @@ gradient says how much the attended tokens count now. The two may disagree, so t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 from statistics import fmean
 
 import pandas as pd
 
 from headscope.analyses.importance.figure import MEASURES, class_series
-from headscope.report_kit.claim_rules import stands_out, target
-from headscope.report_kit.comparing import Comparison
+from headscope.report_kit.claim_rules import layers_standing_out, target
+from headscope.report_kit.comparing import Comparison, Verdict, verdicts
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, sentence
 from headscope.report_kit.numbers import thousandths
@@ -23,6 +23,7 @@ from headscope.report_kit.report_parts import Context
 from headscope.report_kit.small_figures import Bars
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.report_kit.words import layer_list
+from headscope.statistics.inference.worth_saying import LEAST_RATIO
 from headscope.study.study import Study
 
 TOPIC = "importance"
@@ -31,31 +32,55 @@ _BY = {"gradient": "the gradient", "weight_times_gradient": "weight × gradient"
 
 @dataclass(frozen=True)
 class Compared:
-    """A class of token compared with other tokens in a layer, by one measure; `difference` is paired by document."""
+    """A class of token compared with other tokens in a layer, by one measure.
+
+    Attributes:
+        value: the mean of the measure for the class.
+        other: the mean for other tokens.
+        difference: one less the other, paired by document.
+        verdict: `less`, `more`, or `even` where a difference is not shown, or too small for a sentence; without an
+            interval as it was measured.
+    """
 
     value: float
     other: float
     difference: Cell
+    verdict: str = "even"
 
     @property
-    def verdict(self) -> str:
-        """`less`, `more`, or `even` where the interval contains 0; the sign of the value where there is no interval."""
-        gap = Comparison.of(self.difference)
-        if gap.verdict == "untested":
-            gap = Comparison(gap.difference, gap.difference, gap.difference)
-        return "even" if gap.verdict == "same" else gap.verdict
+    def is_large(self) -> bool:
+        """Whether one is so many times the other that a sentence is worth it."""
+        low, high = sorted((self.value, self.other))
+        return high >= LEAST_RATIO * low
+
+    def judged(self, side: Verdict) -> Compared:
+        """Return the comparison with its verdict, where all comparisons gave it this side."""
+        measured = "more" if self.value > self.other else "less"
+        sides: Mapping[Verdict, str] = {"same": "even", "untested": measured, "more": "more", "less": "less"}
+        return replace(self, verdict=sides[side] if self.is_large else "even")
 
 
 def importance_findings(about: Context) -> list[Sentence]:
     """Return sentences on how much less or more the loss depends on attention to classes that are sinks in some layers.
 
-    A layer counts where its average attention to the class stands out, and where the whole interval of the difference
-    to other tokens lies on one side of 0 for at least one measure.
+    A layer counts where its average attention to the class stands out, and where the difference to other tokens is
+    shown, of all classes and layers, for at least one measure.
     """
     if any(about.run.tables.get(name) is None for name in ("importance", "importance_differences")):
         return []
-    pairs = product(about.kinds, ("cls", "sep", "period_comma"))
-    return [finding for kind, name in pairs for finding in _on_sinks(about, kind, name)]
+    pairs = list(product(about.kinds, ("cls", "sep", "period_comma")))
+    known = [compared(about.run, name, kind.name) for kind, name in pairs]
+    gaps = [Comparison.of(each.difference) for layers in known for measures in layers.values() for each in measures]
+    sides = iter(verdicts(gaps, least=0.0))
+    judged = [
+        {layer: tuple(each.judged(next(sides)) for each in measures) for layer, measures in layers.items()}
+        for layers in known
+    ]
+    return [
+        finding
+        for (kind, name), layers in zip(pairs, judged, strict=True)
+        for finding in _on_sinks(about, kind, name, layers)
+    ]
 
 
 def compared(run: Study, key_class: str, kind: str) -> dict[int, tuple[Compared, ...]]:
@@ -93,26 +118,25 @@ def layer_differences(table: pd.DataFrame | None, measure: str, key_class: str, 
     return {layer: cell for layer, cell in cells.items() if cell.exists}
 
 
-def _on_sinks(about: Context, kind: Kind, name: str) -> list[Sentence]:
+def _on_sinks(about: Context, kind: Kind, name: str, known: Mapping[int, tuple[Compared, ...]]) -> list[Sentence]:
     words = about.words
-    known = compared(about.run, name, kind.name)
-    sinks = [layer for layer, cell in kind.each_layer(name) if stands_out(cell) and layer in known]
+    sinks = [layer for layer, _ in layers_standing_out(kind, name) if layer in known]
     groups: dict[tuple[bool, tuple[str, ...]], list[int]] = {}
     for layer in sinks:
-        verdicts = tuple(comparison.verdict for comparison in known[layer])
-        if set(verdicts) != {"even"}:
+        sides = tuple(comparison.verdict for comparison in known[layer])
+        if set(sides) != {"even"}:
             tested = all(comparison.difference.has_interval for comparison in known[layer])
-            groups.setdefault((tested, verdicts), []).append(layer)
+            groups.setdefault((tested, sides), []).append(layer)
     out = []
     # The finding that holds for most layers comes first.
-    for (tested, verdicts), layers in sorted(groups.items(), key=lambda item: (-len(item[1]), item[1])):
+    for (tested, sides), layers in sorted(groups.items(), key=lambda item: (-len(item[1]), item[1])):
         where = f"{layer_list(layers, most=MOST_LISTED)}{kind.of_kind}"
         # What it needs to be tested is said of the whole run.
         measured = "" if tested else "as measured, "
         findings = [
             sentence(
                 TOPIC,
-                f"{measured}{_claim(verdicts, target(name, words))} in {where}.",
+                f"{measured}{_claim(sides, target(name, words))} in {where}.",
                 figure=_bars([known[layer][0] for layer in layers], target(name, words)),
             ),
             *(
@@ -135,15 +159,15 @@ def _bars(layers: Sequence[Compared], on: str) -> Bars:
     return Bars(tuple((name, mean, thousandths(mean)) for name, mean in zip((on, "other"), means, strict=True)))
 
 
-def _claim(verdicts: Sequence[str], on: str) -> str:
+def _claim(by_measure: Sequence[str], on: str) -> str:
     """Say on which side both measures lie, that they disagree, or that one alone shows a difference."""
-    sides = set(verdicts)
+    sides = set(by_measure)
     if len(sides) == 1:
-        return f"the loss depends {verdicts[0]} on {on} than on other tokens"
+        return f"the loss depends {by_measure[0]} on {on} than on other tokens"
     if "even" not in sides:
         return f"two measures disagree on how much the loss depends on {on}"
     measure, verdict = next(
-        (measure, verdict) for measure, verdict in zip(MEASURES, verdicts, strict=True) if verdict != "even"
+        (measure, verdict) for measure, verdict in zip(MEASURES, by_measure, strict=True) if verdict != "even"
     )
     return f"only by {_BY[measure]} does the loss depend {verdict} on {on}"
 

@@ -38,9 +38,12 @@ def _of_kind(kind: Kind, heads: Sequence[Activity]) -> Iterator[Sentence]:
         these = f"{count(len(inactive), 'head')} of {len(tested):,}{of} {verb} inactive"
         below = f", with an output norm below {share} of the layer’s mean: "
         yield sentence(TOPIC, these + below, *_listed(inactive, kind), ".", figure=norms)
-    else:
-        why = f"none has an output norm below {share} of its layer’s mean"
+    elif all(head.relative.low > INACTIVE_BELOW for head in tested):
+        why = f"every output norm is above {share} of the layer’s mean"
         yield sentence(TOPIC, f"no head of {len(tested):,}{of} is inactive: {why}.", figure=norms)
+    else:
+        why = f"no output norm is shown to be below {share} of the layer’s mean"
+        yield sentence(TOPIC, f"no head of {len(tested):,}{of} is shown to be inactive: {why}.", figure=norms)
     if on_sink := [head for head in tested if head.attends_to_sink]:
         yield from _on_sink(kind, on_sink)
     if off_sink := [head for head in inactive if not head.attends_to_sink]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from headscope.analyses.probes.probe_lines import ProbeLine, line_of, probe_lines
 from headscope.counted import count
-from headscope.report_kit.comparing import Comparison, compared
+from headscope.report_kit.comparing import Comparison, compared, verdicts
 from headscope.report_kit.linked_sentences import MOST_LISTED, HeadRef, Sentence, continued, listed, sentence
 from headscope.report_kit.numbers import accuracy_words, percent, points, two_decimals, with_ends
 from headscope.report_kit.report_parts import Context
@@ -16,6 +16,7 @@ from headscope.report_kit.small_figures import Bars
 from headscope.report_kit.tables.cells import cell_of, number, records
 from headscope.report_kit.words import plain
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.worth_saying import LEAST_SHARE
 from headscope.study.study import Study
 
 TOPIC = "probes"
@@ -70,16 +71,19 @@ def _better(lines: list[ProbeLine], gaps: pd.DataFrame | None) -> Iterator[Sente
          "distances"),
         ("attention", "trained", "attention", "control", "what training adds to attention with random weights"),
     )  # fmt: skip
-    for probe, model, against, other, label in pairs:
-        gap = _gap(gaps, (probe, model), (against, other))
-        if line_of(lines, probe, model) is None or line_of(lines, against, other) is None or gap is None:
-            continue
+    made = {
+        label: gap
+        for probe, model, against, other, label in pairs
+        if line_of(lines, probe, model) and line_of(lines, against, other)
+        if (gap := _gap(gaps, (probe, model), (against, other)))
+    }
+    for (label, gap), side in zip(made.items(), verdicts(list(made.values()), least=LEAST_SHARE), strict=True):
         text = {
             "more": gap.points(),
             "less": f"{gap.points()}, which is a loss",
             "same": f"{gap.at_most()} ({gap.points()})",
             "untested": f"{gap.points()}, not tested: that needs at least {FEWEST_DOCUMENTS} documents",
-        }[gap.verdict]
+        }[side]
         yield sentence(DETAIL, f"{label}: {text}.")
 
 
@@ -95,9 +99,9 @@ def _gap(
 
 
 def _selective(lines: list[ProbeLine]) -> Iterator[Sentence]:
-    for line in lines:
-        if "selectivity" not in line.cells or line.model != "trained":
-            continue
+    selective = [line for line in lines if "selectivity" in line.cells and line.model == "trained"]
+    sides = verdicts([Comparison.of(line.cells["selectivity"]) for line in selective], least=LEAST_SHARE)
+    for line, side in zip(selective, sides, strict=True):
         cell = line.cells["selectivity"]
         control = line.cells.get("control accuracy")
         meaning = {
@@ -105,7 +109,7 @@ def _selective(lines: list[ProbeLine]) -> Iterator[Sentence]:
             "less": "no more than it learns by heart",
             "same": "not shown to be more than it learns by heart",
             "untested": f"not tested: that needs at least {FEWEST_DOCUMENTS} documents",
-        }[Comparison.of(cell).verdict]
+        }[side]
         selectivity = f"selectivity {with_ends(cell, points)} points"
         yield sentence(DETAIL, f"{line.system.name}: {selectivity}, {meaning}.")
         if control is not None:
@@ -123,7 +127,10 @@ def _tree(lines: list[ProbeLine]) -> list[Sentence]:
 
 
 def _largest_weights(about: Context) -> list[Sentence]:
-    """The heads with the largest weights of the probe over attention alone."""
+    """The heads with the largest weights of the probe over attention alone; none where training adds nothing to it."""
+    gap = _gap(about.run.tables.get("probe_differences"), ("attention", "trained"), ("attention", "control"))
+    if gap is not None and verdicts([gap], least=LEAST_SHARE) in (["same"], ["less"]):
+        return []
     every = records(about.run.tables.get("probe_weights"))
     rows = [row for row in every if row["probe"] == "attention" and number(row["weight"]) > 0]
     if not rows:
@@ -150,6 +157,7 @@ def _layers(run: Study, lines: list[ProbeLine]) -> Iterator[Sentence]:
     embeddings = [cell_of(row, "value") for row in layers if int(row["layer"]) == 0]
     gaps = run.tables.get("probe_differences")
     gap = _gap(gaps, ("structural", "trained"), ("embeddings", "trained"), measure="UUAS")
-    if embeddings and any(row["chosen"] for row in layers) and gap is not None and gap.verdict == "more":
+    is_more = gap is not None and verdicts([gap], least=LEAST_SHARE) == ["more"]
+    if gap is not None and is_more and embeddings and any(row["chosen"] for row in layers):
         alone = accuracy_words(embeddings[0])
         yield sentence(ON_LAYERS, f"the embeddings alone hold {alone}: {gap.points()} between them.")

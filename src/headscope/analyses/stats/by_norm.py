@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from math import isnan
+from typing import Any
 
 import pandas as pd
 
@@ -14,6 +16,9 @@ from headscope.report_kit.numbers import amount, table_number
 from headscope.report_kit.tables.cells import records
 from headscope.report_kit.tables.page_rows import Table, unit
 from headscope.report_kit.words import Words, capital, count
+from headscope.statistics.inference.worth_saying import LEAST_ENTROPY, LEAST_SHARE, apart
+from headscope.statistics.measures import NORM, WEIGHT
+from headscope.statistics.statistic_catalog import is_share
 from headscope.study.study import Study
 
 UNKNOWN = (
@@ -30,6 +35,10 @@ def norm_finding(run: Study, kind: Kind, words: Words) -> Iterator[Sentence]:
         if len(rows):
             same = f"all {len(rows):,} {kind.noun}s have the same role in norm-weighted attention."
             yield sentence("roles", same)
+        return
+    changed = changed[[_is_shown(row) for row in records(changed)]]
+    if changed.empty:
+        yield sentence("roles", f"no {kind.noun} is shown to have another role in norm-weighted attention.")
         return
     verb = "has" if len(changed) == 1 else "have"
     whole = f"{len(changed):,} of {count(len(rows), kind.noun)}"
@@ -91,6 +100,18 @@ def norm_on_cards(run: Study, kind: Kind, words: Words) -> list[str | None] | No
 def _of(run: Study, kind: Kind) -> pd.DataFrame:
     table = run.tables.get("stats")
     return pd.DataFrame() if table is None else roles_by_norm(table[table["kind"] == kind.name])
+
+
+def _is_shown(row: dict[str, Any]) -> bool:
+    """Return True if what a role rests on is shown to differ between the measures; as measured without an interval."""
+    weight, norm = ([row[f"{measure}{end}"] for end in ("", "_low", "_high")] for measure in (WEIGHT, NORM))
+    if isnan(weight[1]) or isnan(norm[1]):
+        return True
+    least = LEAST_SHARE if is_share(row["statistic"]) else LEAST_ENTROPY
+    return any(
+        apart(value, low, other, other_high, least=least)
+        for (value, low, _), (other, _, other_high) in ((weight, norm), (norm, weight))
+    )
 
 
 def _changed(rows: pd.DataFrame) -> pd.DataFrame:

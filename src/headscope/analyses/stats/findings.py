@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections import Counter
 
 from headscope.analyses.stats.by_norm import norm_finding
-from headscope.analyses.stats.focus_findings import focus_sentences, noop_sentences
+from headscope.analyses.stats.focus_findings import first_token_sentences, focus_sentences, noop_sentences
 from headscope.analyses.stats.share_findings import (
     BEHAVIORS,
     no_share_stands_out,
     position_sentences,
     special_sentences,
 )
-from headscope.report_kit.claim_rules import stands_out
+from headscope.report_kit.claim_rules import standing_out
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, sentence
 from headscope.report_kit.report_parts import Context
@@ -25,9 +25,7 @@ def stats_findings(about: Context) -> list[Sentence]:
     """Return the sentences on statistics and roles, kind by kind."""
     words, gaps = about.words, about.run.tables.get("stats_differences")
     sentences: list[Sentence] = []
-    none_stands_out = not any(
-        stands_out(cell) for kind in about.kinds for name in BEHAVIORS for _, _, cell in kind.each(name)
-    )
+    none_stands_out = not any(standing_out(kind, name) for kind in about.kinds for name in BEHAVIORS)
     if none_stands_out:
         sentences += no_share_stands_out(about.kinds, words)
     for kind in about.kinds:
@@ -35,7 +33,8 @@ def stats_findings(about: Context) -> list[Sentence]:
             *position_sentences(kind, words, gaps),
             *special_sentences(kind, words),
             *noop_sentences(kind, words, gaps),
-            *focus_sentences(kind, words, gaps, none_stands_out=none_stands_out),
+            *focus_sentences(kind, none_stands_out=none_stands_out),
+            *first_token_sentences(kind, about.kinds, words, gaps),
             *_roles(kind, words),
             *norm_finding(about.run, kind, words),
         ]

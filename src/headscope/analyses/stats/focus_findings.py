@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import compress
 
 import pandas as pd
+from scipy.stats import hypergeom
 
-from headscope.report_kit.comparing import Comparison, Verdict, compared, comparisons
+from headscope.report_kit.claim_rules import above, below
+from headscope.report_kit.comparing import Comparison, Verdict, compared, comparisons, verdicts
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, continued, measured, sentence
 from headscope.report_kit.numbers import amount, percent
 from headscope.report_kit.words import Words, count, layer_list
+from headscope.statistics.inference.significance import SIGNIFICANT
+from headscope.statistics.inference.worth_saying import LEAST_ENTROPY, LEAST_SHARE
 from headscope.statistics.role_catalog import BROAD_RATIO
+
+NARROW_RATIO = 0.5
+"""Of the entropy of uniform attention: a head with less is narrowly focused."""
 
 
 def noop_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -> Iterator[Sentence]:
@@ -20,8 +28,12 @@ def noop_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -
     of, sep, statistics = kind.of_kind, words.sep, ("sep_to_sep", "other_to_sep")
     keys = dict(zip(("statistic", "than_statistic"), statistics))
     sides: dict[Verdict, dict[int, Comparison]] = {"more": {}, "less": {}, "same": {}, "untested": {}}
-    for row, gap in comparisons(differences, kind=kind.name, head=None, **keys):
-        sides[gap.verdict][int(row["layer"])] = gap
+    every = comparisons(differences, head=None, **keys)
+    for (row, gap), verdict in zip(
+        every, verdicts([gap for _, gap in every], least=LEAST_SHARE, documents=kind.documents), strict=True
+    ):
+        if row["kind"] == kind.name:
+            sides[verdict][int(row["layer"])] = gap
     layers = {side: layer_list(sorted(gaps), most=MOST_LISTED) for side, gaps in sides.items() if gaps}
     if more := sides["more"]:
         text = f"{sep} tokens give {sep} more attention than other tokens do in {layers['more']}{of}."
@@ -43,21 +55,21 @@ def noop_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -
         yield sentence("noop", text, figure=kind.shades("sep_to_sep"))
 
 
-def focus_sentences(
-    kind: Kind, words: Words, differences: pd.DataFrame | None, *, none_stands_out: bool
-) -> Iterator[Sentence]:
-    """Say which heads attend broadly, which is narrow, and how broad the first token's attention is.
+def focus_sentences(kind: Kind, *, none_stands_out: bool) -> Iterator[Sentence]:
+    """Say which heads attend broadly, and which is narrow.
 
-    A head counts as broad or narrow where its whole interval lies beyond the threshold. With `none_stands_out` the
+    A head counts as broad or narrow where its entropy is shown to lie beyond the threshold. With `none_stands_out` the
     sentence says that a narrow head has no large share all the same.
     """
     tested = [
         (layer, head, cell) for layer, head, cell in kind.each("entropy") if cell.uniform > 0 and cell.has_interval
     ]
-    if broad := [(a, b) for a, b, cell in tested if cell.low > BROAD_RATIO * cell.uniform]:
+    cells = [cell for _, _, cell in tested]
+    is_broad = above(cells, [BROAD_RATIO * cell.uniform for cell in cells], documents=kind.documents)
+    if broad := [(layer, head) for layer, head, _ in compress(tested, is_broad)]:
         yield from _broad(kind, broad)
-    narrow = (item for item in tested if item[2].high < 0.5 * item[2].uniform)
-    least = min(narrow, key=lambda item: item[2].value, default=None)
+    is_narrow = below(cells, [NARROW_RATIO * cell.uniform for cell in cells], documents=kind.documents)
+    least = min(compress(tested, is_narrow), key=lambda item: item[2].value, default=None)
     if least is not None:
         layer, head, cell = least
         value, even = "".join(measured(cell, "entropy")), amount(cell.uniform, "entropy")
@@ -66,22 +78,22 @@ def focus_sentences(
         if none_stands_out:
             nowhere = " stands out at no position, special token or punctuation."
             yield continued("focus", kind.head(layer, head), nowhere)
-    yield from _from_first(kind, words, differences)
 
 
 def _broad(kind: Kind, broad: Sequence[tuple[int, int]]) -> Iterator[Sentence]:
     """Say how many heads attend broadly, where most of them are, and how little they put on any one token."""
     layer, most = Counter(layer for layer, _ in broad).most_common(1)[0]
     where = ""
-    if most > len(broad) / 2 and kind.layers > 1 and len(broad) > 1:
+    # By chance: the broad heads are drawn from all heads, and any layer could have most of them.
+    chance = kind.layers * hypergeom.sf(most - 1, kind.size, len(broad), kind.heads_per_layer)
+    if most > len(broad) / 2 and chance < SIGNIFICANT:
         where = f", {'all' if most == len(broad) else f'{most:,} of them'} in layer {layer},"
     whole = f"{len(broad):,} of {count(kind.size, kind.noun)}{where}"
     verb = "attends" if len(broad) == 1 else "attend"
     above = f"entropy above {percent(BROAD_RATIO)} of uniform attention’s (whole 95% interval)"
     broadness = kind.shades("entropy", of_uniform=True)
     yield sentence("focus", f"{whole} {verb} broadly: {above}.", figure=broadness)
-    cells = [kind.cell("max_weight", *head) for head in broad]
-    light = sum(cell.has_interval and cell.high < 0.1 for cell in cells)
+    light = sum(below([kind.cell("max_weight", *head) for head in broad], 0.1, documents=kind.documents))
     if light and len(broad) > 1:
         these = (
             f"none of the broad {kind.noun}s puts 10% or more"
@@ -91,23 +103,37 @@ def _broad(kind: Kind, broad: Sequence[tuple[int, int]]) -> Iterator[Sentence]:
         yield continued("focus", f"{these} on any one token on average.")
 
 
-def _from_first(kind: Kind, words: Words, differences: pd.DataFrame | None) -> Iterator[Sentence]:
-    """Compare the entropy from the first token with that from all tokens in the last layer, as the paper does."""
+def first_token_sentences(
+    kind: Kind, kinds: Sequence[Kind], words: Words, differences: pd.DataFrame | None
+) -> Iterator[Sentence]:
+    """Compare the entropy from the first token with that from all tokens in the last layer, as the paper does.
+
+    Args:
+        kind: of attention that the sentences are on.
+        kinds: all kinds, of which the sentences could be.
+        words: what the first token is called.
+        differences: `tables/stats_differences.parquet`.
+    """
+    statistics = {"statistic": "entropy_cls", "than_statistic": "entropy"}
+    gaps = {
+        each.name: gap
+        for each in kinds
+        if (gap := compared(differences, kind=each.name, layer=each.layers, head=None, **statistics))
+    }
     first, every = kind.cell("entropy_cls", kind.layers), kind.cell("entropy", kind.layers)
-    gap = compared(
-        differences,
-        kind=kind.name, layer=kind.layers, head=None, statistic="entropy_cls", than_statistic="entropy",
-    )  # fmt: skip
-    if gap is None or gap.verdict == "untested" or not first.exists:
+    verdict = dict(
+        zip(gaps, verdicts(list(gaps.values()), least=LEAST_ENTROPY, documents=kind.documents), strict=True)
+    ).get(kind.name, "untested")
+    if verdict == "untested" or not first.exists:
         return
-    start = f"in the last layer{kind.of_kind}"
-    if gap.verdict == "same":
-        none = f"no difference in entropy larger than {gap.bound:.2f} nats"
+    gap, start = gaps[kind.name], f"in the last layer{kind.of_kind}"
+    if verdict == "same":
+        none = f"no difference in entropy larger than {max(gap.bound, LEAST_ENTROPY):.2f} nats"
         text = f"{start} {none} is seen between {words.cls} and the average token."
     else:
         nearest = min(abs(gap.low), abs(gap.high))
         distance = f"{abs(gap.difference):.2f} nats (95% interval {nearest:.2f} to {gap.bound:.2f}) of entropy"
-        broadly = f"{words.cls} attends {gap.verdict} broadly than average, by"
+        broadly = f"{words.cls} attends {verdict} broadly than average, by"
         text = f"{start} {broadly} {distance}."
     yield sentence("focus", text, figure=kind.shades("entropy_cls", of_uniform=True))
     of_first, of_every = ("".join(measured(first, "entropy_cls")), "".join(measured(every, "entropy", long=False)))

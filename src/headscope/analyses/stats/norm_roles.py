@@ -1,6 +1,7 @@
 """The roles of heads by norm-weighted attention (Kobayashi et al. 2020), beside those by attention weights."""
 
 from collections.abc import Callable
+from itertools import product
 
 import pandas as pd
 
@@ -9,6 +10,7 @@ from headscope.statistics.role_catalog import ROLES
 from headscope.statistics.roles import roles
 
 _HEAD = ["kind", "layer", "head"]
+_ENDS = {"value": "", "ci_low": "_low", "ci_high": "_high"}
 
 
 def roles_by_norm(stats: pd.DataFrame) -> pd.DataFrame:
@@ -19,7 +21,8 @@ def roles_by_norm(stats: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         Columns `kind layer head`, `role` by weights and `role_by_norm`; `statistic`, that `role` rests on, or else
-        `role_by_norm`, empty where neither rests on one; and its value by `weight` and by `norm`.
+        `role_by_norm`, empty where neither rests on one; and its value by `weight` and by `norm`, each with the ends of
+        its interval, `weight_low`, `weight_high`, `norm_low` and `norm_high`.
     """
     by_norm = of_measure(stats, NORM)
     known = by_norm.loc[by_norm["head"].notna() & (by_norm["n_inputs"] > 0), _HEAD].drop_duplicates()
@@ -27,10 +30,10 @@ def roles_by_norm(stats: pd.DataFrame) -> pd.DataFrame:
     both = both.merge(known.astype({"layer": "int64", "head": "int64"}), on=_HEAD)
     names = zip(both["role"], both["role_by_norm"], strict=True)
     both["statistic"] = [ROLES[role].statistic or ROLES[role_by_norm].statistic for role, role_by_norm in names]
-    for measure in (WEIGHT, NORM):
-        values = of_measure(stats, measure).set_index([*_HEAD, "statistic"])["value"].to_dict()
+    for measure, (column, ending) in product((WEIGHT, NORM), _ENDS.items()):
+        values = of_measure(stats, measure).set_index([*_HEAD, "statistic"])[column].to_dict()
         cells = both[[*_HEAD, "statistic"]].itertuples(index=False, name=None)
-        both[measure] = [float(values.get(cell, float("nan"))) for cell in cells]
+        both[f"{measure}{ending}"] = [float(values.get(cell, float("nan"))) for cell in cells]
     return both
 
 

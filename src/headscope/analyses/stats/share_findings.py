@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import isnan
+from collections.abc import Collection, Iterator, Sequence
+from itertools import compress
+from math import floor, isnan
 
 import pandas as pd
 
-from headscope.report_kit.claim_rules import LEAST_SHARE, beats_all, stands_out, strongest, target
+from headscope.report_kit.claim_rules import above, layers_standing_out, standing_out, target
+from headscope.report_kit.comparing import comparisons, verdicts
 from headscope.report_kit.kinds import Kind
-from headscope.report_kit.linked_sentences import (
-    MOST_LISTED,
-    HeadRef,
-    Sentence,
-    continued,
-    listed,
-    measured,
-    numbered,
-    sentence,
-)
+from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, continued, listed, measured, numbered, sentence
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.tables.cells import Cell
 from headscope.report_kit.words import Words, count, layer_list
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.worth_saying import LARGE_SHARE, LEAST_SHARE
 
 BEHAVIORS = ("previous", "next", "current", "cls", "sep", "period_comma")
 """The shares that `no_share_stands_out` looks through."""
@@ -30,40 +24,35 @@ _SPECIAL = ("cls", "sep", "period_comma", "sink_logit")
 
 
 def no_share_stands_out(kinds: Sequence[Kind], words: Words) -> Iterator[Sentence]:
-    """Say that no head stands out, by which threshold, and what the largest share measured is."""
-    every = [(cell, kind.head(a, b), name) for kind in kinds for name in BEHAVIORS for a, b, cell in kind.each(name)]
-    best = max(every, key=lambda item: item[0].value, default=None)
-    known = {cell.has_interval for cell, _, _ in every}
-    largest: list[str | HeadRef] = []
-    even = ""
-    if best is not None:
-        cell, head, name = best
-        value = "".join(measured(cell, name))
-        largest = [f"the largest share is {value}, of ", head, f" on {target(name, words)}"]
-        even = "" if isnan(cell.uniform) else f" (here {percent(cell.uniform)})"
-    if True in known:
-        yield sentence("none", "no head stands out: ", *largest, ".")
-        interval = f"the whole 95% interval{' where there is one' if False in known else ''}"
-        yield continued("none", f"The threshold is a quarter and twice uniform attention{even}, with {interval}.")
+    """Say that no head stands out, by which threshold, and below what all shares lie."""
+    every = [cell for kind in kinds for name in BEHAVIORS for _, _, cell in kind.each(name)]
+    if not every:
+        return
+    largest = max(every, key=lambda cell: cell.high)
+    even = "" if isnan(largest.uniform) else f" (here {percent(largest.uniform)})"
+    if any(cell.has_interval for cell in every):
+        bar = f"{floor(100 * largest.high) + 1}%"
+        special = [target(name, words) for name in ("cls", "sep") if any(kind.occurs(name) for kind in kinds)]
+        places = ", ".join(["a neighboring token", *special, "or periods and commas"])
+        rule = f"a quarter and twice uniform attention{even}, with the whole 95% interval"
+        yield sentence("none", f"no head stands out: none puts {bar} or more of its attention on {places}.")
+        yield continued("none", f"The threshold is {rule}.")
         return
     why = f"which needs at least {FEWEST_DOCUMENTS} documents"
     yield sentence("none", f"Whether a head stands out was not tested, {why}.")
-    if largest:
-        yield continued("none", *largest, ".")
+    yield continued("none", f"The largest share that was measured is {percent(largest.value)}.")
 
 
 def position_sentences(kind: Kind, words: Words, differences: pd.DataFrame | None) -> Iterator[Sentence]:
     """Say which heads look at their neighbors, and that none looks at itself."""
+    first = _above_all_others(differences, documents=kind.documents)
     for name in ("previous", "next"):
-        best = strongest(kind, name)
-        is_best = best is not None and beats_all(differences, kind, name, *best[:2])
-        more = f", more than any other {kind.noun}" if is_best else ""
-        yield from _strongest(kind, name, words, topic="position", more=more)
+        yield from _strongest(kind, name, words, topic="position", first=first)
     for name in ("previous", "next"):
         yield from _over_half(kind, name, words, topic="position", fewest=2)
     current = [cell for _, _, cell in kind.each("current")]
-    highest = max((cell.high for cell in current), default=LEAST_SHARE)
-    if highest < LEAST_SHARE and all(cell.has_interval for cell in current):
+    highest = max((cell.high for cell in current), default=LARGE_SHARE)
+    if highest < LARGE_SHARE and all(cell.has_interval for cell in current):
         bar = percent(next(step for step in (0.05, 0.1, 0.15, 0.2, 0.25) if highest < step), 0)
         less = f"every {kind.noun} puts less than {bar} of its attention on the current token"
         yield sentence("position", f"{less} (all intervals lie below).", figure=kind.shades("current"))
@@ -71,9 +60,7 @@ def position_sentences(kind: Kind, words: Words, differences: pd.DataFrame | Non
 
 def special_sentences(kind: Kind, words: Words) -> Iterator[Sentence]:
     """Say which layers and heads put much attention on special tokens, punctuation or a learned sink."""
-    layers_of = {
-        name: [(layer, cell) for layer, cell in kind.each_layer(name) if stands_out(cell)] for name in _SPECIAL
-    }
+    layers_of = {name: layers_standing_out(kind, name) for name in _SPECIAL}
     highest = {name: max(cell.value for _, cell in layers) for name, layers in layers_of.items() if layers}
     for name in sorted(highest, key=lambda name: -highest[name]):
         yield from _of_layers(kind, name, layers_of[name], words)
@@ -82,20 +69,32 @@ def special_sentences(kind: Kind, words: Words) -> Iterator[Sentence]:
         yield from over or _strongest(kind, name, words, topic="special")
 
 
-def _strongest(kind: Kind, statistic: str, words: Words, *, topic: str, more: str = "") -> list[Sentence]:
-    """Name the head with the largest share, where that stands out."""
-    best = strongest(kind, statistic)
-    if best is None or not stands_out(best[2]):
+def _above_all_others(differences: pd.DataFrame | None, *, documents: int) -> set[tuple[object, ...]]:
+    """Return (kind, layer, head, statistic) of the heads whose share is shown to lie above that of every other head."""
+    every = [(row, gap) for row, gap in comparisons(differences) if not pd.isna(row["head"])]
+    sides = verdicts([gap for _, gap in every], least=LEAST_SHARE, documents=documents)
+    columns = ("kind", "layer", "head", "statistic")
+    return {tuple(row[name] for name in columns) for (row, _), side in zip(every, sides, strict=True) if side == "more"}
+
+
+def _strongest(
+    kind: Kind, statistic: str, words: Words, *, topic: str, first: Collection[tuple[object, ...]] = ()
+) -> list[Sentence]:
+    """Name the head with the largest share, where that stands out; `first` are the heads above all others."""
+    large = standing_out(kind, statistic)
+    if not large:
         return []
-    layer, head, cell = best
+    layer, head, cell = max(large, key=lambda item: item[2].value)
+    more = f", more than any other {kind.noun}" if (kind.name, layer, head, statistic) in first else ""
     value = "".join(measured(cell, statistic))
     text = f" puts {value} of its attention on {target(statistic, words)}{more}."
     return [sentence(topic, kind.head(layer, head), text)]
 
 
 def _over_half(kind: Kind, statistic: str, words: Words, *, topic: str, fewest: int) -> list[Sentence]:
-    """Name the heads whose whole interval lies above one half; not corrected for the number of heads."""
-    over = [(a, b, cell) for a, b, cell in kind.each(statistic) if cell.has_interval and cell.low > 0.5]
+    """Name the heads whose share is shown to lie above one half."""
+    every = list(kind.each(statistic))
+    over = list(compress(every, above([cell for _, _, cell in every], 0.5, documents=kind.documents)))
     if len(over) < fewest:
         return []
     over.sort(key=lambda item: -item[2].value)

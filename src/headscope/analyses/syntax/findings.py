@@ -9,7 +9,7 @@ import pandas as pd
 
 from headscope.analyses.syntax.noop_findings import noop_findings
 from headscope.analyses.syntax.relations import Choice, Relation, choices, relations_of, share_of
-from headscope.report_kit.comparing import Comparison, comparisons
+from headscope.report_kit.comparing import Comparison, comparisons, verdicts
 from headscope.report_kit.linked_sentences import MOST_LISTED, Sentence, continued, sentence
 from headscope.report_kit.numbers import accuracy_words, offset_words, percent
 from headscope.report_kit.relation_names import OVERALL, found_words, short
@@ -19,6 +19,7 @@ from headscope.report_kit.tables.cells import cell_of, number, records
 from headscope.report_kit.words import count, join, join_first
 from headscope.statistics.arc_bins import FEWEST_ARCS
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.worth_saying import LEAST_SHARE
 from headscope.study.study import Study
 
 TOPIC = "syntax"
@@ -116,11 +117,13 @@ def _found(beating: Sequence[Choice]) -> Bars:
 
 
 def _direction(chosen: Sequence[Choice]) -> Iterator[Sentence]:
-    straight = [relation for relation, best in chosen if best.direction == "dependent->head"]
-    turned = [relation for relation, best in chosen if best.direction == "head->dependent"]
+    """Say which words attend in the best heads of relations that a head is shown to find."""
+    beating = [choice for choice in chosen if choice[1].beats]
+    straight = [relation for relation, best in beating if best.direction == "dependent->head"]
+    turned = [relation for relation, best in beating if best.direction == "head->dependent"]
     if straight:
-        share = share_of(len(straight), len(chosen))
-        yield sentence(DETAIL, f"in the best heads of {share} the dependent attends to its head word.")
+        share = share_of(len(straight), len(beating))
+        yield sentence(DETAIL, f"in the heads that find {share} the dependent attends to its head word.")
         if turned:
             yield continued(DETAIL, f"for {names(turned)} the head word attends to the dependent.")
 
@@ -133,16 +136,17 @@ def _control(chosen: Sequence[Choice], gaps: pd.DataFrame | None) -> Iterator[Se
     average = sum(best.held_out.value for _, best, _ in compared) / len(compared)
     heads = f"heads selected on other documents average {percent(average, 1)} over these relations"
     yield sentence(TOPIC, f"{heads}, those of random weights {percent(mean, 1)}.")
-    verdicts_of = (
-        {gap.verdict for _, gap in comparisons(gaps, relation=relation.name, than="control")}
-        for relation, _, _ in compared
-    )
-    tested = [verdicts for verdicts in verdicts_of if verdicts and "untested" not in verdicts]
+    every = comparisons(gaps, than="control")
+    sides_of: dict[str, set[str]] = {}
+    for (row, _), side in zip(every, verdicts([gap for _, gap in every], least=LEAST_SHARE), strict=True):
+        sides_of.setdefault(str(row["relation"]), set()).add(side)
+    known = [sides_of.get(relation.name, set()) for relation, _, _ in compared]
+    tested = [sides for sides in known if sides and "untested" not in sides]
     if tested:
         seeds = max(control.seeds for _, _, control in compared)
         over = "random weights" if seeds == 1 else f"each of the {seeds} random weights"
         share = share_of(tested.count({"more"}), len(tested))
-        yield continued(TOPIC, f"The heads lie above {over} for {share} (95% interval of each).")
+        yield continued(TOPIC, f"The heads lie above {over} for {share} (false discovery rate 5%).")
 
 
 def _overall(relations: Sequence[Relation], about: Context) -> Iterator[Sentence]:
@@ -154,7 +158,7 @@ def _overall(relations: Sequence[Relation], about: Context) -> Iterator[Sentence
     best = best_of[name]
     head = about.kind(best.kind).head(best.layer, best.head)
     left = "punctuation and the root left aside" if name == "all_but_punct_root" else "the root always wrong"
-    start = f"over all relations together ({left}) the best head is "
+    start = f"over all relations together ({left}) the selected head is "
     yield sentence(TOPIC, start, head, f" with {accuracy_words(best.accuracy)}.")
     offset = f"The best offset ({offset_words(best.offset)}) has {accuracy_words(best.baseline)}"
     yield continued(TOPIC, f"{offset}; the difference is {Comparison.of(best.gap).points()}.")

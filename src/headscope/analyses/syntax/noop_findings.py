@@ -9,12 +9,14 @@ import pandas as pd
 
 from headscope.analyses.syntax.page_tables import key_words
 from headscope.analyses.syntax.relations import choices, relations_of, share_of
+from headscope.report_kit.claim_rules import above, below
 from headscope.report_kit.linked_sentences import Sentence, continued, sentence
 from headscope.report_kit.numbers import percent
 from headscope.report_kit.relation_names import attending
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, number, records
 from headscope.report_kit.words import count
+from headscope.statistics.inference.worth_saying import LEAST_SHARE
 from headscope.study.study import Study
 
 NOOP = "syntax_noop"
@@ -47,11 +49,14 @@ def _findings(about: Context, table_rows: Sequence[dict[str, Any]]) -> Iterator[
     others = pd.DataFrame(table_rows, columns=["key_class", "others"]).groupby("key_class")["others"]
     means = others.mean().reindex(["sep", "cls"]).sort_values(ascending=False, kind="stable")
     # The token with most attention comes first.
+    every = [difference(row) for row in table_rows]
+    fewer, further = above(every, least=LEAST_SHARE), below(every, least=LEAST_SHARE)
+    shown = list(zip(table_rows, every, fewer, further, strict=True))
     for key_class in means.index[means >= LEAST_ATTENTION]:
         rows = [(row, difference(row)) for row in table_rows if row["key_class"] == key_class]
         tested = [(row, gap) for row, gap in rows if gap.exists and gap.has_interval]
-        less = [(row, gap) for row, gap in tested if gap.ci_low > 0]
-        more = [gap for _, gap in tested if gap.ci_high < 0]
+        less = [(row, gap) for row, gap, is_less, _ in shown if row["key_class"] == key_class and is_less]
+        more = [gap for row, gap, _, is_more in shown if row["key_class"] == key_class and is_more]
         directions = {str(row["direction"]) for row, _ in rows}
         token = key_words(key_class, about.words)
         claim = f"{_who(directions)} give {token} less attention than other words do"
@@ -59,10 +64,10 @@ def _findings(about: Context, table_rows: Sequence[dict[str, Any]]) -> Iterator[
             yield sentence(NOOP, f"whether {claim} was not tested.")
             yield continued(NOOP, "An interval needs at least 10 documents with such words.")
             continue
-        text = f"for {share_of(len(less), len(tested))} {claim} (whole 95% interval of each)."
+        text = f"for {share_of(len(less), len(tested))} {claim} (false discovery rate 5%)."
         if not less:
             relations = count(len(tested), "relation")
-            text = f"for none of {relations} is it shown that {claim} (by 95% intervals)."
+            text = f"for none of {relations} is it shown that {claim}."
         yield sentence(NOOP, text)
         yield continued(NOOP, _measured_in(directions))
         if less:

@@ -11,6 +11,7 @@ from headscope.counted import count
 from headscope.report_kit.relation_names import OVERALL
 from headscope.report_kit.tables.cells import Cell, ChosenHead, Runs, cell_of, chosen_head, number, records, runs
 from headscope.statistics.inference.significance import SIGNIFICANT
+from headscope.statistics.inference.worth_saying import LEAST_SHARE
 from headscope.study.study import Study
 
 
@@ -42,8 +43,8 @@ class Best(ChosenHead):
 
     @property
     def beats(self) -> bool:
-        """Whether choosing a head is shown to beat every fixed offset."""
-        return self.q < SIGNIFICANT and self.margin > 0
+        """Whether choosing a head is shown to beat every fixed offset, by enough for a sentence."""
+        return self.q < SIGNIFICANT and self.margin >= LEAST_SHARE
 
 
 @dataclass(frozen=True)

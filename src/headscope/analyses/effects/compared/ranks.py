@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
+from numpy.typing import NDArray
 
 from headscope.report_kit.kinds import Kind
 from headscope.statistics.inference.rank_correlation import rank_correlation
-from headscope.study.head_columns import head_columns
+from headscope.statistics.inference.worth_saying import LEAST_LOSS, LEAST_RANKS, LEAST_SHARE
+from headscope.study.head_columns import head_columns, head_intervals
 from headscope.study.once_a_study import once_a_study
 from headscope.study.study import Study
 
+Floats = NDArray[np.float64]
 MEASURES: Mapping[str, str] = {
     "norms.non_sink": "weight off the sink",
     "norms.output_norm_in_stream": "output norm",
@@ -24,10 +26,15 @@ MEASURES: Mapping[str, str] = {
     "explanation.explained": "share explained",
 }
 """Columns of `study.heads`, and what they are called. Of effects on the loss the size counts, as of gradients."""
+_LEAST: Mapping[str, float] = {
+    "norms.output_norm_in_stream": LEAST_SHARE,
+    "effects.gate": LEAST_LOSS,
+    "effects.loss": LEAST_LOSS,
+    "explanation.explained": LEAST_SHARE,
+}
+"""Of those with intervals: by how much a head has more than another for a rank before it."""
 FEWEST = 3
 """Fewer measures are not compared."""
-_APART = 0.5
-"""Heads whose ranks differ by more than this share of all heads are named."""
 
 
 @dataclass(frozen=True)
@@ -90,16 +97,67 @@ def agreements(heads: pd.DataFrame) -> list[Agreement]:
     return sorted((pair for pair in pairs if np.isfinite(pair.rho)), key=lambda pair: -pair.rho)
 
 
-def ranked_apart(heads: pd.DataFrame, *, most: int = 3) -> pd.DataFrame:
-    """Return the ranks of the heads on which measures disagree the most, 1 for the largest; equal ones share the first.
+@dataclass(frozen=True, kw_only=True)
+class RankedApart:
+    """A head that two measures rank differently, as far as its ranks are shown; 1 is the largest.
+
+    Attributes:
+        layer, head: the head, from 1.
+        high, low: the measures, in words.
+        best: the first and the last rank that it can have by the one.
+        worst: the same by the other.
+    """
+
+    layer: int
+    head: int
+    high: str
+    low: str
+    best: tuple[int, int]
+    worst: tuple[int, int]
+
+    @property
+    def gap(self) -> int:
+        """How many ranks it is apart at least."""
+        return self.worst[0] - self.best[1]
+
+
+def shown_ranks(value: Floats, low: Floats, high: Floats, *, least: float) -> NDArray[np.int64]:
+    """Return the first and the last rank that each head can have, `[head, 2]`: heads that are not shown to differ tie.
 
     Args:
-        heads: from `measured_heads`; the ranks have its index and columns.
+        value: of each head.
+        low, high: ends of its interval; NaN where it has none, and can have any rank.
+        least: the smallest size by which a head has more than another.
+    """
+    ahead = (low[None, :] > high[:, None]) & (value[None, :] - value[:, None] >= least)
+    return np.stack([1 + ahead.sum(1), len(value) - ahead.sum(0)], axis=1)
+
+
+def ranked_apart(run: Study, kind: Kind, *, most: int = 3) -> list[RankedApart]:
+    """Return the heads on which measures disagree the most, of those whose ranks are shown to lie far apart.
+
+    Args:
+        run: its tables.
+        kind: of attention.
         most: how many at most.
     """
-    if heads.empty:
-        return heads
-    ranks = pd.DataFrame(rankdata(-heads.to_numpy(), method="min", axis=0), heads.index, heads.columns).astype("int64")
-    gaps = ranks.max(axis=1) - ranks.min(axis=1)
-    order = gaps[gaps > _APART * len(heads)].sort_values(ascending=False, kind="stable").index
-    return ranks.loc[order[:most]]
+    heads = measured_heads(run, kind)
+    ranks = {}
+    for column, least in _LEAST.items() if len(heads) else ():
+        table = head_intervals(run.tables.get, column)
+        if table is not None and kind.name in table.index.get_level_values("kind"):
+            of_kind = table.xs(kind.name).reindex(heads.index)
+            value, low, high = of_kind.to_numpy(dtype=np.float64).T
+            if column == "effects.loss":
+                value, low, high = np.abs(value), np.maximum(np.maximum(low, -high), 0), np.maximum(-low, high)
+            ranks[MEASURES[column]] = shown_ranks(value, low, high, least=least)
+    apart = [
+        RankedApart(layer=layer, head=head, high=first, low=second, best=best, worst=worst)
+        for first, second in permutations(ranks, 2)
+        for (layer, head), best, worst in zip(heads.index, ranks[first].tolist(), ranks[second].tolist(), strict=True)
+    ]
+    widest: dict[tuple[int, int], RankedApart] = {}
+    for each in sorted(apart, key=lambda each: -each.gap):
+        if each.gap > LEAST_RANKS * len(heads):
+            widest.setdefault((each.layer, each.head), each)
+    return list(widest.values())[:most]

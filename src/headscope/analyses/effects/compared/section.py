@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-import pandas as pd
+from collections.abc import Sequence
+from itertools import compress
+from math import nan
 
 from headscope.analyses.effects.compared.figure import draw_agreement
-from headscope.analyses.effects.compared.ranks import Agreement, agreements, measured_heads, ranked_apart
+from headscope.analyses.effects.compared.ranks import Agreement, RankedApart, agreements, measured_heads, ranked_apart
+from headscope.analyses.effects.findings import added_losses
 from headscope.analyses.effects.kind_panel import kind_panel
+from headscope.report_kit.claim_rules import above, leading
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, sentence
 from headscope.report_kit.report_parts import Context, Figure, Section, section
+from headscope.report_kit.tables.cells import Cell
+from headscope.statistics.inference.worth_saying import LEAST_CORRELATION
 from headscope.views.markup import Html
 
 TOPIC = "measures_compared"
@@ -30,38 +36,48 @@ def compared_findings(about: Context) -> list[Sentence]:
     findings = []
     for kind in about.kinds:
         heads = measured_heads(about.run, kind)
-        said = [*_nearest(kind, agreements(heads)), *_apart(kind, heads)]
-        findings += kind.findings(said)
+        if len(heads) and sum(each.is_shown for each in added_losses(about.run.tables["effects"], kind.name)) > 1:
+            findings += kind.findings(_nearest(kind, agreements(heads)))
+        findings += kind.findings(_apart(kind, ranked_apart(about.run, kind), len(heads)))
     return findings
 
 
 def _nearest(kind: Kind, pairs: list[Agreement]) -> list[Sentence]:
+    """Say which measure ranks heads as their effects do, of a kind of which two heads have an effect."""
     with_effect = [pair for pair in pairs if "effect on the loss" in (pair.first, pair.second)]
-    shown = [pair for pair in with_effect if pair.ci_low > 0]
     if not any(pair.has_interval for pair in with_effect):
         return []
+    cells = [Cell(pair.rho, pair.ci_low, pair.ci_high, nan, 0) for pair in with_effect]
+    shown = list(compress(with_effect, above(cells, least=LEAST_CORRELATION)))
     if not shown:
         none = f"no other measure is shown to rank heads{kind.of_kind} as their effect on the loss does."
         return [sentence(TOPIC, none)]
-    best = shown[0]
+    best, like = shown[0], "most like" if leading(cells, least=0.0) else "like"
     other = best.first if best.second == "effect on the loss" else best.second
     return [
         sentence(
             TOPIC,
-            f"{other} ranks heads{kind.of_kind} most like the effect on the loss: rank correlation {best.rho:.2f} "
+            f"{other} ranks heads{kind.of_kind} {like} the effect on the loss: rank correlation {best.rho:.2f} "
             f"(95% interval over heads {best.ci_low:.2f} to {best.ci_high:.2f}).",
         )
     ]
 
 
-def _apart(kind: Kind, heads: pd.DataFrame) -> list[Sentence]:
-    findings = []
-    apart = ranked_apart(heads)
-    for (layer, head), (_, ranks) in zip(apart.index, apart.iterrows(), strict=True):
-        high, low = str(ranks.idxmin()), str(ranks.idxmax())
-        places = f" is number {ranks[high]} of {len(heads):,} by {high} and number {ranks[low]} by {low}."
-        findings.append(sentence(TOPIC, kind.head(layer, head), places))
-    return findings
+def _apart(kind: Kind, heads: Sequence[RankedApart], number: int) -> list[Sentence]:
+    """Name the heads that measures rank differently, each with what is shown of its ranks among all heads."""
+    return [
+        sentence(
+            TOPIC,
+            kind.head(each.layer, each.head),
+            f" is {_rank(*each.best, f'first {each.best[1]}')} of {number:,} by {each.high} and "
+            f"{_rank(*each.worst, f'last {number - each.worst[0] + 1}')} by {each.low}.",
+        )
+        for each in heads
+    ]
+
+
+def _rank(first: int, last: int, among: str) -> str:
+    return f"number {first}" if first == last else f"among the {among}"
 
 
 def compared_section(about: Context) -> list[Section]:

@@ -10,13 +10,14 @@ import pandas as pd
 from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
 from headscope.analyses.effects.estimates.judge import Judged, judged_of
 from headscope.analyses.effects.estimates.tables import OVERLOOKED, SLOPE, WRONG_SIGNS
-from headscope.analyses.effects.forecast import SMALL
+from headscope.analyses.effects.nats import nats_cell
 from headscope.report_kit.kinds import Kind
 from headscope.report_kit.linked_sentences import Sentence, listed, numbered, sentence
 from headscope.report_kit.numbers import percent, two_decimals
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.report_kit.words import count
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 TOPIC = "effect_estimates"
 NAMES = {ATTRIBUTION: "attribution", GATE: "the gate estimate"}
@@ -31,9 +32,9 @@ def estimate_findings(about: Context) -> list[Sentence]:
     for kind in about.kinds:
         if several := judged_of(effects, kind.name):
             if several[0].drawn is None:
-                first, last = [_found(kind, several)], _missed(kind, several)
+                first, last = _found(kind, several), _missed(kind, several)
             else:
-                first, last = list(_overlooked(kind, verdicts)), iter(())
+                first, last = _overlooked(kind, verdicts), iter(())
             sentences = [*first, *_slope_and_signs(kind, verdicts), *last]
             findings += kind.findings(sentences)
     return findings
@@ -58,12 +59,13 @@ def verdict(verdicts: pd.DataFrame, kind: str, estimate: str, measure: str) -> C
     return next((cell_of(row, "value") for row in records(rows)), None)
 
 
-def _found(kind: Kind, several: Sequence[Judged]) -> Sentence:
-    """Say how many heads of the top tenth are in the top tenth of each estimate."""
+def _found(kind: Kind, several: Sequence[Judged]) -> Iterator[Sentence]:
+    """Say how many heads with an effect, of the top tenth, are in the top tenth of each estimate."""
     first, *others = several
-    largest = f"{count(first.number_of_large, 'head')}{kind.of_kind} with the largest effects (the top tenth)"
-    more = "".join(f", {NAMES[each.estimate]} {int(each.is_found.sum())}" for each in others)
-    return sentence(TOPIC, f"{NAMES[first.estimate]} finds {int(first.is_found.sum())} of the {largest}{more}.")
+    if number := int(first.is_large.sum()):
+        largest = f"{count(number, 'head')}{kind.of_kind} with the largest effects (of the top tenth)"
+        more = "".join(f", {NAMES[each.estimate]} {int(each.is_found.sum())}" for each in others)
+        yield sentence(TOPIC, f"{NAMES[first.estimate]} finds {int(first.is_found.sum())} of the {largest}{more}.")
 
 
 def _overlooked(kind: Kind, verdicts: pd.DataFrame) -> Iterator[Sentence]:
@@ -78,7 +80,7 @@ def _overlooked(kind: Kind, verdicts: pd.DataFrame) -> Iterator[Sentence]:
     yield sentence(
         TOPIC,
         f"{number} of {count(share.n, 'drawn head')}{kind.of_kind} with small gate estimates "
-        f"{'changes' if number == 1 else 'change'} the loss by {SMALL:g} nats or more{interval}.",
+        f"{'changes' if number == 1 else 'change'} the loss by {LEAST_LOSS:g} nats or more{interval}.",
     )
 
 
@@ -118,8 +120,7 @@ def _missed(kind: Kind, several: Sequence[Judged]) -> Iterator[Sentence]:
                 TOPIC,
                 f"{name} misses ",
                 kind.head(*judged.head(row)),
-                f": number {judged.rank[row]} of {len(judged.effect):,} by effect, and number "
-                f"{judged.guessed_rank[row]} by estimate.",
+                f", whose effect is {nats_cell(judged.effect[row])} nats: it is in the lower half by estimate.",
             )
         else:
             yield sentence(

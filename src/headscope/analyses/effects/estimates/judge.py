@@ -13,10 +13,10 @@ from scipy.stats import rankdata, theilslopes
 from headscope.analyses.effects.accumulator import GATE
 from headscope.analyses.effects.chosen_heads import number_of_largest
 from headscope.analyses.effects.estimates.tables import EFFECT_ESTIMATES, MISSED, OVERLOOKED, RECALL, SLOPE, WRONG_SIGNS
-from headscope.analyses.effects.forecast import SMALL
 from headscope.analyses.effects.tables import ESTIMATES
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, ends_of, ratio_interval
 from headscope.statistics.inference.significance import SIGNIFICANT
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 _LARGEST = 10
 """One head in so many has a large effect."""
@@ -30,7 +30,8 @@ class Judged:
         estimate: its name.
         heads: layer and head from 1, `[head, 2]`.
         effect: added loss, nats, `[head]`.
-        is_significant: whether it is told from 0, at a false discovery rate of 5% over all heads, `[head]`.
+        is_shown: whether it is shown not to be 0, at a false discovery rate of 5% over all heads, and is large enough
+            for a sentence, `[head]`.
         guess: the estimate, nats, `[head]`.
         drawn: which were drawn from heads with smaller gate estimates, `[head]`; None where all heads were changed.
     """
@@ -38,7 +39,7 @@ class Judged:
     estimate: str
     heads: NDArray[np.int64]
     effect: NDArray[np.float64]
-    is_significant: NDArray[np.bool_]
+    is_shown: NDArray[np.bool_]
     guess: NDArray[np.float64]
     drawn: NDArray[np.bool_] | None = None
 
@@ -59,8 +60,9 @@ class Judged:
 
     @property
     def is_large(self) -> NDArray[np.bool_]:
-        """Which heads are the tenth with the largest effects."""
-        return self.rank <= self.number_of_large
+        """Which heads with an effect are among the tenth of all heads with the largest."""
+        large: NDArray[np.bool_] = self.is_shown & (self.rank <= self.number_of_large)
+        return large
 
     @property
     def number_of_large(self) -> int:
@@ -69,18 +71,18 @@ class Judged:
 
     @property
     def is_found(self) -> NDArray[np.bool_]:
-        """Which of them are among the tenth with the largest estimates."""
+        """Which of these are among the tenth with the largest estimates."""
         return self.is_large & (self.guessed_rank <= self.number_of_large)
 
     @property
     def is_missed(self) -> NDArray[np.bool_]:
-        """Which of them are in the half with the smallest estimates."""
+        """Which of these are in the half with the smallest estimates."""
         return self.is_large & (2 * self.guessed_rank > len(self.effect))
 
     @property
     def is_wrong(self) -> NDArray[np.bool_]:
         """Which heads with an effect have an estimate of the other sign."""
-        wrong: NDArray[np.bool_] = self.is_significant & (np.sign(self.guess) != np.sign(self.effect))
+        wrong: NDArray[np.bool_] = self.is_shown & (np.sign(self.guess) != np.sign(self.effect))
         return wrong
 
 
@@ -106,7 +108,8 @@ def judged_of(effects: pd.DataFrame, kind: str) -> list[Judged]:
                     estimate=name,
                     heads=np.array(both.index.tolist(), dtype=np.int64),
                     effect=both["loss"].to_numpy(dtype=np.float64),
-                    is_significant=(of_loss.reindex(both.index) < SIGNIFICANT).to_numpy(dtype=bool),
+                    is_shown=(of_loss.reindex(both.index) < SIGNIFICANT).to_numpy(dtype=bool)
+                    & (both["loss"].abs() >= LEAST_LOSS).to_numpy(dtype=bool),
                     guess=both[name].to_numpy(dtype=np.float64),
                     drawn=None
                     if drawn is None
@@ -155,12 +158,13 @@ def _verdicts(judged: Judged, among: NDArray[np.bool_]) -> Iterator[Mapping[str,
         yield {"measure": MISSED, **_share(judged.is_missed[large]), "n_heads": int(large.sum())}
     elif judged.estimate == GATE:
         drawn = among & judged.drawn
-        matters = judged.is_significant & (np.abs(judged.effect) >= SMALL)
-        yield {"measure": OVERLOOKED, **_share(matters[drawn]), "n_heads": int(drawn.sum())}
+        yield {"measure": OVERLOOKED, **_share(judged.is_shown[drawn]), "n_heads": int(drawn.sum())}
     effect = np.abs(judged.effect) if judged.estimate == GATE else judged.effect
-    yield {"measure": SLOPE, **ends_of(slope_of(judged.guess[among], effect[among]), ()), "n_heads": int(among.sum())}
+    # A slope is between two heads; where no two have an effect there is none.
+    sloped = among if (among & judged.is_shown).sum() > 1 else among & False
+    yield {"measure": SLOPE, **ends_of(slope_of(judged.guess[sloped], effect[sloped]), ()), "n_heads": int(among.sum())}
     if judged.estimate != GATE:
-        sure = among & judged.is_significant
+        sure = among & judged.is_shown
         yield {"measure": WRONG_SIGNS, **_share(judged.is_wrong[sure]), "n_heads": int(sure.sum())}
 
 

@@ -8,9 +8,9 @@ import pandas as pd
 
 from headscope.analyses.effects.estimates.findings import NAMES, verdict
 from headscope.analyses.effects.estimates.tables import MISSED, OVERLOOKED, RECALL, SLOPE, WRONG_SIGNS
-from headscope.analyses.effects.forecast import SMALL
 from headscope.counted import count
 from headscope.report_kit.tables.cells import Cell
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 
 def estimate_lines(table: pd.DataFrame, prefix: Mapping[Hashable, str]) -> Iterator[str]:
@@ -31,12 +31,12 @@ def _parts(table: pd.DataFrame, kind: str, estimate: str) -> Iterator[str]:
         verdict(table, kind, estimate, measure) for measure in (RECALL, MISSED, OVERLOOKED, WRONG_SIGNS, SLOPE)
     )
     if recall is not None:
-        yield f"{_number(recall)} of the {recall.n} heads with the largest effects found"
+        yield f"{_number(recall)} of the {count(recall.n, 'head')} with the largest effects found"
     if missed is not None:
         yield f"{_number(missed)} of them in its lower half"
     if overlooked is not None:
         drawn = count(overlooked.n, "head")
-        yield f"{_number(overlooked)} of {drawn} drawn from those with smaller ones cost {SMALL:g} nats or more"
+        yield f"{_number(overlooked)} of {drawn} drawn from those with smaller ones cost {LEAST_LOSS:g} nats or more"
     if signs is not None:
         yield f"wrong sign for {_number(signs)} of {signs.n} heads with an effect"
     if slope is not None and slope.has_interval:

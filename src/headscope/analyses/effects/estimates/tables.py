@@ -1,8 +1,8 @@
 """The table of how well first-order estimates do, judged by exact effects."""
 
 from headscope.analyses.effects.accumulator import ATTRIBUTION, GATE
-from headscope.analyses.effects.forecast import SMALL
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 from headscope.statistics.tables.columns import FROM_ONE, KIND, count, ends, number, text
 from headscope.statistics.tables.table_schema import Column, TableSchema
 
@@ -13,7 +13,7 @@ OVERLOOKED = "overlooked"
 """What effects heads have that were drawn from those that an estimate calls unimportant."""
 VERDICTS = (RECALL, MISSED, SLOPE, WRONG_SIGNS, OVERLOOKED)
 _UNIT = "share, or nats of effect by nats of estimate"
-_NONE = "no such head, or estimates that are all the same"
+_NONE = "no such head, or a slope where fewer than two heads have an effect or all estimates are the same"
 
 EFFECT_ESTIMATES = TableSchema(
     name="effect_estimates",
@@ -24,12 +24,13 @@ EFFECT_ESTIMATES = TableSchema(
         text("estimate", "what is judged, a measure of `effects`", choices=(ATTRIBUTION, GATE)),
         text(
             "measure",
-            "`recall`: the share of the tenth of all heads with the largest effects, by size, that is among the tenth "
-            "with the largest estimates; `missed`: the share of it that is in the half with the smallest estimates; "
-            "`slope`: of effects by estimates, the median over pairs of heads (by size for `gate`); `wrong_signs`: of "
-            "heads with a `q_value` below 0.05, the share whose estimate has the other sign (`gate` has none). Where "
-            "not all heads were changed there is no recall, and `overlooked`: of heads drawn from those with smaller "
-            f"gate estimates, the share with an effect of {SMALL:g} nats or more and a `q_value` below 0.05",
+            f"Heads with an effect are those with {LEAST_LOSS:g} nats or more and a `q_value` below 0.05. `recall`: "
+            "of those among the tenth of all heads with the largest effects, by size, the share that is among the "
+            "tenth with the largest estimates; `missed`: the share of them that is in the half with the smallest "
+            "estimates; `slope`: of effects by estimates, the median over pairs of heads (by size for `gate`), where "
+            "two heads have an effect; `wrong_signs`: of heads with an effect, the share whose estimate has the other "
+            "sign (`gate` has none). Where not all heads were changed there is no recall, and `overlooked`: of heads "
+            "drawn from those with smaller gate estimates, the share with an effect",
             choices=VERDICTS,
         ),
         number("value", "over the heads", unit=_UNIT, missing=_NONE),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import compress, takewhile
 
 import pandas as pd
 
 from headscope.analyses.effects.joint.rows import Curve, curves_in
 from headscope.analyses.effects.joint.tables import EFFECT, JOINT, R2_LINEAR, R2_TOTAL, RANDOM, TOTAL
+from headscope.report_kit.claim_rules import above, below
 from headscope.report_kit.linked_sentences import Sentence, sentence
 from headscope.report_kit.numbers import nats, percent, span
 from headscope.report_kit.report_parts import Context
 from headscope.report_kit.tables.cells import Cell, cell_of, records
 from headscope.report_kit.words import count, join
+from headscope.statistics.inference.worth_saying import LEAST_LOSS
 
 TOPIC = "joint_effects"
 CHEAP = 0.1
@@ -21,6 +24,7 @@ ADDING = 0.9
 """Effects are said to add up where their sums tell more than this share of the differences between sets."""
 
 _MOST_NAMED = 4
+_FALSE = "false discovery rate 5%)"
 
 
 def joint_findings(about: Context) -> list[Sentence]:
@@ -38,30 +42,38 @@ def table_sentences(tables: Mapping[str, pd.DataFrame]) -> list[Sentence]:
     if curves is None or areas is None or sums is None or not len(curves):
         return []
     every = curves_in(curves, areas)
-    return [
-        *_going(next(curve for curve in every if curve.order == EFFECT)),
-        *_orders([curve for curve in every if curve.order != RANDOM]),
-        *_adding(
-            {row["measure"]: cell_of(row, "value") for row in records(sums)},
-            n_sets=int(sums["n_sets"].iloc[0]),
-            size=int(sums["n_removed"].iloc[0]),
-        ),
-    ]
+    by_effect = next(curve for curve in every if curve.order == EFFECT)
+    sets = {row["measure"]: cell_of(row, "value") for row in records(sums)}
+    whole, few = list(by_effect.points.values())[-1], sets[JOINT]
+    findings = _going(by_effect)
+    # Where all heads together, or sets of them, are not shown to cost anything, no order is better than another.
+    if above([whole], least=LEAST_LOSS) == [True]:
+        findings += _orders([curve for curve in every if curve.order != RANDOM])
+    if above([few], least=LEAST_LOSS) == [True]:
+        n_sets, size = (int(sums[name].iloc[0]) for name in ("n_sets", "n_removed"))
+        findings += _adding(sets, n_sets=n_sets, size=size)
+    return findings
 
 
 def _going(curve: Curve) -> list[Sentence]:
-    """Say how many heads go cheaply."""
+    """Say how many heads go cheaply: more and more, until it is not shown."""
     total = max(curve.points)
     removed = {number: cell for number, cell in curve.points.items() if number}
-    cheap = [number for number, cell in removed.items() if cell.has_interval and cell.ci_high < CHEAP]
+    cheap = list(takewhile(lambda number: removed[number].ci_high < CHEAP, removed))
     if cheap:
-        cell = removed[cheap[-1]]
-        text = (
-            f"{cheap[-1]:,} of {total:,} heads can go together for {nats(cell.value)} nats{_interval(cell)}, chosen by "
-            "their effects on other documents."
-        )
+        cell, heads = removed[cheap[-1]], f"{cheap[-1]:,} of {total:,} heads"
+        chosen = ", chosen by their effects on other documents"
+        if cheap[-1] == total:
+            heads, chosen = f"all {total:,} heads", ""
+        cost = f"{nats(cell.value)} nats{_interval(cell)}"
+        if cell.ci_high < LEAST_LOSS:
+            cost = f"less than {LEAST_LOSS:g} nats (whole 95% interval)"
+        together = " together" if cheap[-1] > 1 else ""
+        text = f"{heads} can go{together} for {cost}{chosen}."
     else:
         number, cell = next(iter(removed.items()))
+        if cell.has_interval and above([cell], least=LEAST_LOSS) != [True]:
+            return []
         text = (
             f"without the {count(number, 'head')} of {total:,} with the smallest effects on other documents the loss "
             f"rises by {nats(cell.value)} nats{_interval(cell)}."
@@ -71,18 +83,18 @@ def _going(curve: Curve) -> list[Sentence]:
 
 def _orders(curves: Sequence[Curve]) -> list[Sentence]:
     """Say by which measures heads go at less loss than at random, and by which at more."""
-    if not any(curve.less_random.has_interval for curve in curves):
+    gaps = [curve.less_random for curve in curves]
+    if not any(gap.has_interval for gap in gaps):
         return []
-    less = [curve.label for curve in curves if curve.less_random.ci_high < 0]
-    more = [curve.label for curve in curves if curve.less_random.ci_low > 0]
     every = [curve.label for curve in curves]
-    text = "by no measure heads go at less loss than random heads of the same layers (95% intervals)."
+    less, more = (list(compress(every, side(gaps, least=LEAST_LOSS))) for side in (below, above))
+    text = "by no measure heads are shown to go at less loss than random heads of the same layers."
     if less:
         measures = _measures(less, every)
-        text = f"heads removed by {measures} cost less than random heads of the same layers (95% intervals)."
+        text = f"heads removed by {measures} cost less than random heads of the same layers ({_FALSE}."
     findings = [sentence(TOPIC, text)]
     if more:
-        text = f"Removed by {_measures(more, every)} they cost more than random heads (95% intervals)."
+        text = f"Removed by {_measures(more, every)} they cost more than random heads ({_FALSE}."
         findings.append(sentence(TOPIC, text, goes_on=True))
     return findings
 
