@@ -63,9 +63,7 @@ def signature(function: Any) -> str:
     except (TypeError, ValueError):
         return "()"
     kept = [
-        each.replace(annotation=inspect.Parameter.empty)
-        for each in found.parameters.values()
-        if each.name != "self"
+        each.replace(annotation=inspect.Parameter.empty) for each in found.parameters.values() if each.name != "self"
     ]
     return str(inspect.Signature(kept))
 

@@ -15,12 +15,7 @@ from headscope.storage.atomic import whole_or_absent, write_bytes
 from headscope.study.study import Study, open_study
 from headscope_grammar import synthetic_documents, write_conllu
 from headscope_train import train
-from headscope_train.heads_forming import (
-    accuracy_course,
-    behavior_courses,
-    heads_forming,
-    relation_courses,
-)
+from headscope_train.heads_forming import accuracy_course, behavior_courses, heads_forming, relation_courses
 from headscope_train.session import TrainingProgress
 
 RELATIONS = ("det", "case", "nsubj", "obj", "aux", "mark")
@@ -50,9 +45,7 @@ def say(progress: TrainingProgress) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument(
-        "--work", type=Path, default=Path("heads-forming"), help="folder for all that is made"
-    )
+    parser.add_argument("--work", type=Path, default=Path("heads-forming"), help="folder for all that is made")
     parser.add_argument("--image", type=Path, default=IMAGE)
     parser.add_argument("--size", default="4x4x128")
     parser.add_argument("--documents", type=int, default=2000, help="synthetic documents to train on")
@@ -84,9 +77,7 @@ if __name__ == "__main__":
     courses = [
         accuracy_course(training.log),
         *behavior_courses({step: study.stats for step, study in studies.items()}, statistics=["previous"]),
-        *relation_courses(
-            {step: study.table("syntax_best") for step, study in studies.items()}, relations=RELATIONS
-        ),
+        *relation_courses({step: study.table("syntax_best") for step, study in studies.items()}, relations=RELATIONS),
     ]
     write_bytes(given.image, png_bytes(heads_forming(courses)))
     print(f"{given.image} after {time.perf_counter() - began:.0f} s")

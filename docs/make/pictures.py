@@ -16,13 +16,7 @@ from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
 IMAGES = Path(__file__).parents[1] / "images"
-ARGUMENTS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--no-first-run",
-]
+ARGUMENTS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
 SENTENCE = "The cat sat on the mat, because it was warm."
 MARGIN = 24
 READ = ("1-1", "2-8", "4-2")
@@ -40,9 +34,7 @@ def of_report(browser: Browser, study: Path) -> None:
 
 def of_probes(browser: Browser, study: Path) -> None:
     """Write table 3 of a report."""
-    part_of(
-        opened(browser, study, width=1280, height=900), "#section-probes", IMAGES / "probes.png", height=790
-    )
+    part_of(opened(browser, study, width=1280, height=900), "#section-probes", IMAGES / "probes.png", height=790)
 
 
 def of_explorer(browser: Browser, study: Path) -> None:
@@ -87,29 +79,14 @@ def part_of(page: Page, selector: str, path: Path, *, height: int) -> None:
         " return [box.left + scrollX, box.top + scrollY, box.width, box.height]; }"
     )
     left, top, width, whole = box
-    clip = {
-        "x": max(0.0, left - MARGIN),
-        "y": top,
-        "width": width + 2 * MARGIN,
-        "height": min(float(height), whole),
-    }
+    clip = {"x": max(0.0, left - MARGIN), "y": top, "width": width + 2 * MARGIN, "height": min(float(height), whole)}
     page.screenshot(path=path, full_page=True, clip=clip)
 
 
 @contextmanager
 def explorer(study: Path) -> Iterator[str]:
     """Run the explorer on a study; yield its address."""
-    command = [
-        sys.executable,
-        "-m",
-        "headscope",
-        "explore",
-        "--study",
-        str(study),
-        "--port",
-        "0",
-        "--no-browser",
-    ]
+    command = [sys.executable, "-m", "headscope", "explore", "--study", str(study), "--port", "0", "--no-browser"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

@@ -36,9 +36,7 @@ def roles_paragraph() -> str:
         what = f": {own[0].statistic}" if of_uniform else ""
         end = " of that of uniform attention" if of_uniform else ""
         parts.append(f"{_quoted([role.name for role in own])}{what} above {above}{end}")
-    return textwrap.fill(
-        f"**Roles**, the first that holds: {'; '.join(parts)}; else `{OTHERWISE}`.", width=120
-    )
+    return textwrap.fill(f"**Roles**, the first that holds: {'; '.join(parts)}; else `{OTHERWISE}`.", width=120)
 
 
 def _quoted(names: list[str]) -> str:
@@ -51,11 +49,7 @@ def written(page: str) -> str:
     Raises:
         ValueError: a mark is missing.
     """
-    made = {
-        "statistics": statistics_table(),
-        "roles": roles_paragraph(),
-        "behaviors": behaviors_table(),
-    }
+    made = {"statistics": statistics_table(), "roles": roles_paragraph(), "behaviors": behaviors_table()}
     for name, text in made.items():
         mark = re.compile(rf"(<!-- {name}: [^>]*-->\n).*?(\n<!-- end of {name} -->)", re.DOTALL)
         page, found = mark.subn(lambda marks, text=text: f"{marks[1]}{text}{marks[2]}", page)

@@ -46,10 +46,10 @@ def report(model: Any = None, **options: Any) -> Study:
     Raises:
         HeadscopeError: something in the way that the user can mend; its text says how.
     """
+    run_options, beside = run_options_of("report", model, options, _OF_A_RUN)
     from headscope.atlas.atlas_files import run_report
     from headscope.storage.temporary import TemporaryFolder
 
-    run_options, beside = run_options_of("report", model, options, _OF_A_RUN)
     temporary = None if "out" in beside else TemporaryFolder()
     out = beside["out"] if temporary is None else temporary.path
     return run_report(run_options, out=out, watch=beside.get("watch"))
@@ -126,12 +126,13 @@ def head_atlas(study: Study | str | Path, *, out: str | Path) -> Path:
         InputError: the folder holds no run, or one without statistics of heads on text.
         OutputError: `out` is no place for a site.
     """
-    from headscope.atlas.atlas_page import write_atlas
     from headscope.study.study import Study
 
     if not isinstance(study, Study | str | Path):
         raise OptionError(f"study is a {type(study).__name__}; expected a study, or the folder of a finished run")
     opened = study if isinstance(study, Study) else open_study(study)
+    from headscope.atlas.atlas_page import write_atlas
+
     return write_atlas(opened, Path(out))
 
 

@@ -7,11 +7,11 @@ from headscope.corpora.opening import is_pipe, other_than_file, source_name
 from headscope.errors import OptionError
 
 
-def hash_of_vectors(path: Path) -> str:
-    """Return the hash of a file of word vectors.
+def check_vectors(path: Path) -> None:
+    """Refuse a file of word vectors that cannot be opened, or can be read only once.
 
     Raises:
-        OptionError: the file cannot be read, or not twice.
+        OptionError: says why.
     """
     name = source_name(path)
     try:
@@ -21,8 +21,18 @@ def hash_of_vectors(path: Path) -> str:
             )
         if kind := other_than_file(path):
             raise OptionError(f"--vectors {name} is {kind}; expected a GloVe or word2vec text file")
-        with path.open("rb") as file:
-            return file_digest(file, "sha256").hexdigest()
+        path.open("rb").close()
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise OptionError(f"--vectors {name} cannot be read ({why}); expected a GloVe or word2vec text file") from error
+
+
+def hash_of_vectors(path: Path) -> str:
+    """Return the hash of a file of word vectors.
+
+    Raises:
+        OptionError: as `check_vectors`.
+    """
+    check_vectors(path)
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()

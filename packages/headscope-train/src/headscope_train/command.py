@@ -41,10 +41,10 @@ def command(*, out: Path, size: str | None, quiet: bool, **values: Any) -> None:
     if not (values["text"] or values["treebank"]):
         raise OptionError("nothing to train on was given; expected --text with a text file, or --treebank")
 
+    options = o.run_options(TrainOptions, **values, size=None if size is None else Size.read(size))
     from headscope.report_kit.numbers import bracketed_interval
     from headscope_train.training_run import run_training
 
-    options = o.run_options(TrainOptions, **values, size=None if size is None else Size.read(size))
     training = run_training(options, out=out, watch=TrainingPrinter(quiet=quiet))
     facts = training.facts
     say(

@@ -47,6 +47,9 @@ def command(*, model: str | None, text: list[str] | None, force: bool, **options
     through become zero; shapes and configuration stay. Which heads go is said by --heads, or by --keep with a finished
     run and one of its measures. With --text the loss before and after is printed, and stands in the model card.
     """
+    from headscope.prepare.given_names import check_names
+
+    check_names(model=model, text=text or ())
     from headscope.app.pruning import prune
 
     pruned = prune(model, text=[Path(each) for each in text or ()] or None, replace=force, **options)

@@ -75,15 +75,18 @@ def command(
         check_overwriting(out)
 
     from headscope.app.cli.typed_text import text_or_file
+    from headscope.prepare.given_names import check_names
+
+    read = demonstration() if text is None else text_or_file("--text", text)
+    text_b = text_or_file("--text-b", text_b)
+    reading |= {"decoder_text": text_or_file("--decoder-text", reading["decoder_text"]), "include_layers": layers}
+    check_names(model=model)
     from headscope.storage.files import place_text
     from headscope.views.attention_page import attention_page
     from headscope.views.figure_call import figure_call
     from headscope.views.snapshot.snapshot_of import take_snapshot
     from headscope.views.state import opening
 
-    read = demonstration() if text is None else text_or_file("--text", text)
-    text_b = text_or_file("--text-b", text_b)
-    reading |= {"decoder_text": text_or_file("--decoder-text", reading["decoder_text"]), "include_layers": layers}
     view = take_snapshot(model, read, text_b, neuron=needs_neuron(which) or None, **reading)
     state = opening(view, which, layer=layer, heads=heads, words=word_level)
     # The call that draws the same in Python leaves out what does not change the picture.

@@ -36,7 +36,7 @@ def run_options_of(
         The options, and those of the arguments that are none of a run's: `out`, `watch` and the like.
 
     Raises:
-        OptionError: an argument is not as it should be.
+        HeadscopeError: an argument is invalid, or a file or folder that was named is not there.
     """
     values = checked(called, arguments, offered, before=["model"])
     loaded = loaded_model(model, values, arguments=arguments)
@@ -63,6 +63,9 @@ def run_options_of(
         stages=stages,
         **values,
     )
+    from headscope.prepare.given_names import check_option_names
+
+    check_option_names(run_options)
     return run_options, beside
 
 

@@ -115,6 +115,9 @@ def run_options(declaring: type[Declared], **values: Any) -> Declared:
     Args:
         declaring: what they are options of.
         **values: as they were typed; `files` stand before those of `text`.
+
+    Raises:
+        HeadscopeError: an option is invalid, or a file or folder that was named is not there.
     """
     if files := values.pop("files", None):
         values["text"] = [*files, *(values["text"] or ())]
@@ -123,7 +126,11 @@ def run_options(declaring: type[Declared], **values: Any) -> Declared:
             values[name] = _number(each, values[name])
         elif name in values and each.default == ():
             values[name] = tuple(values[name] or ())
-    return declaring(**values)
+    options = declaring(**values)
+    from headscope.prepare.given_names import check_option_names
+
+    check_option_names(options)
+    return options
 
 
 def _number(option: Option, value: str) -> int | None:

@@ -34,6 +34,27 @@ def is_embedded(name: str | Path) -> bool:
     return name in EMBEDDED_MODELS
 
 
+def local_folder(name: str | Path | None) -> tuple[Path, str] | None:
+    """Return the folder of a model on this machine, and what to call the model; None for a name on the hub.
+
+    Raises:
+        ModelError: the name is empty, or is that of a folder which is not there.
+    """
+    called = str(name or EMBEDDED)
+    if name is None or is_embedded(name):
+        return embedded_folder(None if name is None else called), called
+    if not str(name).strip():
+        raise ModelError(
+            f"{shown(repr(name))} names no model; give a hub name as org/name, or a folder with config.json (leave "
+            "--model out for the embedded one)"
+        )
+    if _is_folder(name):
+        return Path(name), Path(name).resolve().name
+    if called.startswith((".", "/", "~")) or called.count("/") > 1:
+        raise ModelError(f"no model folder at {shown(name)}; give a folder with config.json, or a hub name as org/name")
+    return None
+
+
 def locate(
     name: str | Path | None, *, revision: str | None, weights: bool = True
 ) -> tuple[Path, str, WeightFiles | None]:
@@ -43,19 +64,7 @@ def locate(
         ModelError: nothing there, a folder that cannot be loaded, or the hub cannot be reached.
     """
     called = str(name or EMBEDDED)
-    if name is None or is_embedded(name):
-        folder, label = embedded_folder(None if name is None else called), called
-    elif not str(name).strip():
-        raise ModelError(
-            f"{shown(repr(name))} names no model; give a hub name as org/name, or a folder with config.json (leave "
-            "--model out for the embedded one)"
-        )
-    elif _is_folder(name):
-        folder, label = Path(name), Path(name).resolve().name
-    elif called.startswith((".", "/", "~")) or called.count("/") > 1:
-        raise ModelError(f"no model folder at {shown(name)}; give a folder with config.json, or a hub name as org/name")
-    else:
-        folder, label = fetch(called, revision=revision, weights=weights), called
+    folder, label = local_folder(name) or (fetch(called, revision=revision, weights=weights), called)
     return folder, label, check_folder(folder, weights=weights, name=called)
 
 

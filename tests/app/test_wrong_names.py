@@ -1,0 +1,68 @@
+"""A wrong name of a file or folder is refused before torch is imported, which takes seconds."""
+
+import subprocess
+import sys
+
+import pytest
+
+_PROGRAM = """
+import sys
+sys.modules["torch"] = None
+from headscope.app.cli.program import main
+main(sys.argv[1:])
+"""
+TEXT = "no such file: no.txt; give a text file, a .json features file, a directory of them, or - for standard input"
+MODEL = "no model folder at ./no; give a folder with config.json, or a hub name as org/name"
+TREES = "no such file: no.conllu; give a .conllu file, a .txt file of word head-label lines, a .json file"
+CASES = [
+    (["report", "no.txt"], TEXT),
+    (["report", "no.txt", "--dry-run"], TEXT),
+    (["report", "--treebank", "no.conllu"], TREES),
+    (["report", "--treebank", "here.conllu", "--treebank-train", "no.conllu"], TREES),
+    (["report", "--coref", "no.conllu"], "no such file: no.conllu; give CoNLL-U with Entity="),
+    (["report", "--model", "./no"], MODEL),
+    (["report", "--model", "empty"], "empty has no config.json; expected a model folder"),
+    (["stats", "--text", "here.txt", "no.txt"], TEXT),
+    (["stats", "--maps", "no"], "no holds no saved maps: expected a folder with index.json"),
+    (["syntax", "--treebank", "no.conllu"], TREES),
+    (["probes", "--vectors", "no.txt"], "--vectors no.txt cannot be read (No such file or directory)"),
+    (["extract", "--text", "no.txt", "--out", "out"], TEXT),
+    (["segments", "--text", "no.txt", "--out", "out"], TEXT),
+    (["segments", "--text", "here.txt", "--out", "out", "--model", "./no"], MODEL),
+    (["view", "The cat sat.", "--model", "./no"], MODEL),
+    (["prune", "--heads", "heads.txt", "--text", "no.txt", "--out", "out"], TEXT),
+    (["prune", "--heads", "heads.txt", "--model", "./no", "--out", "out"], MODEL),
+    (["export", "no"], "no holds no headscope run: expected a manifest.json"),
+    (["atlas", "no"], "no holds no headscope run: expected a manifest.json"),
+    (["train", "--text", "no.txt", "--out", "out"], TEXT),
+]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    for name in ("here.txt", "heads.txt"):
+        (tmp_path / name).write_text("1-1\n")
+    (tmp_path / "here.conllu").write_text("1\tCats\tcat\tNOUN\t_\t_\t0\troot\t_\t_\n\n")
+    (tmp_path / "empty").mkdir()
+    return tmp_path
+
+
+def test_wrong_names_are_refused_without_torch(folder):
+    problems = []
+    for typed, sentence in CASES:
+        done = subprocess.run(
+            [sys.executable, "-c", _PROGRAM, *typed], cwd=folder, capture_output=True, text=True, check=False
+        )
+        if done.returncode != 2 or not done.stderr.startswith(f"headscope: {sentence}") or done.stdout:
+            problems.append(f"{' '.join(typed)}: {done.returncode}: {done.stdout}{done.stderr[-300:]}")
+    assert not problems, "\n".join(problems)
+
+
+def test_a_function_refuses_a_wrong_name_without_torch(folder):
+    program = (
+        'import sys; sys.modules["torch"] = None\nimport headscope as hs\n'
+        'for call in (lambda: hs.report(text="no.txt"), lambda: hs.stats("./no", text="here.txt")):\n'
+        "    try:\n        call()\n    except hs.HeadscopeError as error:\n        print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines() == [TEXT, MODEL], done.stderr
