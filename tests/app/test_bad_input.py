@@ -95,7 +95,7 @@ def test_nothing_left_to_read_says_why(cli, tmp_path, model):
     path = tmp_path / "lines.txt"
     path.write_text("One line only.\n\nAnother one, which is longer.\n")
     refused(
-        cli("stats", "--model", model, "--text", path),
+        cli("stats", "--model", model, "--text", path, "--packing", "pretraining"),
         "no input could be made of 2 documents with packing pretraining (no second line to pair with: 2); use "
         "--packing single for texts of one line",
     )

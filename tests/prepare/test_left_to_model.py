@@ -4,15 +4,17 @@ import pytest
 from transformers import AutoModelForCausalLM, LlamaConfig
 
 from headscope.app.cli.progress_lines import ProgressPrinter
+from headscope.corpora.given import given_text
 from headscope.declarations.run_options import RunOptions
 from headscope.models.loading.load_model import load_model
-from headscope.prepare.left_to_model import with_packing
+from headscope.prepare.left_to_model import SINGLE_LINES, with_packing
 from headscope.prepare.prepared_run import prepare_model_run
 from headscope.running.stages import measure
 from support.model_folders import save_tiny_bert
 
 PROMPTS = [f"Prompt {number} is one line" for number in range(4)]
 PAIR = "The cat sat on the mat.\nIt slept."
+PAIRS = [f"Cat {each} sat.\nIt slept {each} days." for each in range(5)]
 
 
 @pytest.fixture(scope="module")
@@ -32,10 +34,10 @@ def decoder(bert, tmp_path_factory):
     return folder
 
 
-def prepared(model, tmp_path, documents, **options):
+def prepared(model, tmp_path, texts, **options):
     """Return the run, and what it said while it was prepared."""
     path = tmp_path / "text.txt"
-    path.write_text("\n\n".join(documents) + "\n")
+    path.write_text("\n\n".join(texts) + "\n")
     said = []
     run = prepare_model_run(
         RunOptions(model=str(model), text=(str(path),), **{"stages": ("stats",), **options}),
@@ -50,10 +52,7 @@ def test_a_decoder_reads_one_line_prompts_and_no_pairs(decoder, tmp_path):
     separator = run.encoder.tokenizer.sep_token_id
     assert [segment.ids.tolist().count(separator) for segment in run.segments()] == [1] * 5
     assert run.facts()["counts"]["documents_used"] == 5
-    assert said == [
-        "intervals need at least 10 documents; this text has 5; blank lines part documents; where each line is a text "
-        "of its own, give --documents lines"
-    ]
+    assert said == ["intervals need at least 10 documents; this run has 5"]
     (result,) = measure(run)
     assert result.tables["stats"]["value"].notna().any()
 
@@ -65,16 +64,57 @@ def test_an_encoder_reads_pairs_and_says_first_what_it_leaves_out(bert, tmp_path
         "4 documents of a single line are left out, because a line alone makes no pair; give --packing single to read "
         "each line by itself"
     )
-    assert said == [
-        left_out,
-        "intervals need at least 10 documents; this text has 5; blank lines part documents; where each line is a text "
-        "of its own, give --documents lines",
-    ]
+    assert said == [left_out, "intervals need at least 10 documents; this run has 1"]
     assert len(list(run.segments())) == 1
-    assert left_out in run.facts()["notes"]
+    assert run.facts()["notes"] == said
     run, said = prepared(bert, tmp_path, [*PROMPTS, PAIR] * 3, packing="single")
     assert said == []
     assert len(list(run.segments())) == 18
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder"])
+def test_a_text_without_a_second_line_is_read_by_single_lines(kind, bert, decoder, tmp_path):
+    run, said = prepared(bert if kind == "encoder" else decoder, tmp_path, PROMPTS)
+    assert run.signature["options"]["packing"] == ("single" if kind == "encoder" else "joined")
+    assert len(list(run.segments())) == 4
+    few = "intervals need at least 10 documents; this run has 4"
+    assert said == ([SINGLE_LINES, few] if kind == "encoder" else [few])
+    assert run.facts()["notes"] == said
+
+
+def test_an_option_that_is_given_decides_what_is_read(bert, tmp_path):
+    run, said = prepared(bert, tmp_path, PROMPTS, packing="single")
+    assert SINGLE_LINES not in said
+    run, said = prepared(bert, tmp_path, PAIRS, documents="blocks")
+    assert (run.corpora.documents, said) == (5, ["intervals need at least 10 documents; this run has 5"])
+    run, said = prepared(bert, tmp_path, PAIRS, packing="joined")
+    assert run.corpora.documents == 5
+    assert said[-1] == "blank lines part documents; where each line is a text of its own, give --documents lines"
+
+
+@pytest.mark.parametrize("number", [4, 5, 9, 10])
+def test_lines_are_documents_where_that_gives_ten(number, bert, decoder, tmp_path):
+    """Pairs of lines: 4 of them make 8 documents by lines, too few; 10 are enough as they stand."""
+    texts = [f"Cat {each} sat.\nIt slept {each} days." for each in range(number)]
+    for model in (bert, decoder):
+        run, said = prepared(model, tmp_path, texts)
+        by_line = number in (5, 9)
+        assert run.corpora.documents == (2 * number if by_line else number)
+        assert run.options.documents == ("lines" if by_line else "")
+        chosen = (
+            f"the text has {number} documents and intervals need at least 10, so each of its {2 * number} lines is "
+            "read as a document; give --documents blocks to keep the blocks between blank lines"
+        )
+        assert (chosen in said) == by_line
+        list(run.segments())
+        assert run.facts()["notes"] == said
+        if by_line:
+            explicit, said = prepared(model, tmp_path, texts, documents="lines")
+            assert explicit.signature["id"] == run.signature["id"]
+            assert chosen not in said
+            assert len(list(run.segments())) == 2 * number
+            piped = RunOptions(model=str(model), documents_in_memory=given_text(texts), stages=("stats",))
+            assert prepare_model_run(piped).signature["id"] == run.signature["id"]
 
 
 def test_what_is_given_stays(bert, decoder):

@@ -49,12 +49,15 @@ class OptionList:
         help="Text, .json features, a folder of them, an address (s3://...), or - for standard input; may be repeated. "
         "When not given: the sentences of --treebank and --coref, else the demonstration text.",
     )
+    # Not given, it follows from the text; see `prepare.run_corpora`.
     documents: str = option(
-        "blocks",
+        UNSET,
         group="corpora",
         of=("text",),
         choices=DOCUMENTS,
-        help="What a document of plain text is: the lines between blank ones, or each line.",
+        default_text=DOCUMENTS[0],
+        help="What a document of plain text is: the lines between blank ones (blocks), or each line (lines). When not "
+        "given: each line of a text with fewer than 10 blocks and at least 10 lines.",
     )
     column: str | None = option(
         None, group="corpora", of=("text",), help="Which column of .csv, .tsv or .parquet text holds the text."
@@ -63,13 +66,14 @@ class OptionList:
     maps: Path | None = option(
         None, group="model", help="Folder of saved maps (headscope extract) to read instead of text."
     )
-    # Not given, it follows from the model; see `prepare.left_to_model`.
+    # Not given, it follows from model and text; see `prepare.left_to_model`.
     packing: str = option(
         UNSET,
         choices=PACKINGS,
         default_text=DEFAULT_PACKING,
         help="How lines become inputs: pretraining or paragraphs (pairs), joined (one text) or single (each line). "
-        "Decoders read joined lines when it is not given.",
+        "When not given, decoders read joined lines, and a text without a second line in any document is read by "
+        "single lines.",
     )
     max_length: int = option(
         128,

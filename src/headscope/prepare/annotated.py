@@ -136,11 +136,12 @@ class AnnotatedText:
     """The sentences of annotated corpora as plain text, for a run without other text.
 
     Attributes:
-        of_one_line, of_several_lines: 0, as these documents are not counted by their lines.
+        of_one_line, of_several_lines, lines: 0, as these documents are not counted by their lines.
     """
 
     of_one_line = 0
     of_several_lines = 0
+    lines = 0
 
     def __init__(self, corpora: Iterable[AnnotatedCorpus]) -> None:
         self._corpora = list(corpora)

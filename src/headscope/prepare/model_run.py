@@ -29,14 +29,17 @@ class ModelRun:
         options: of the run.
         corpora: what is read.
         model: what reads it.
+        chosen: notes for the user on what was chosen for this text because the options leave it open.
 
     Attributes:
         inputs: what the model reads of the text.
         signature: what the numbers depend on.
     """
 
-    def __init__(self, options: RunOptions, *, corpora: RunCorpora, model: ReadingModel) -> None:
-        self.options, self.corpora, self.model = options, corpora, model
+    def __init__(
+        self, options: RunOptions, *, corpora: RunCorpora, model: ReadingModel, chosen: tuple[str, ...] = ()
+    ) -> None:
+        self.options, self.corpora, self.model, self._chosen = options, corpora, model, chosen
         self.loaded, self.encoder, self.anatomy = model.loaded, model.encoder, model.anatomy
         self.inputs = RunInputs(corpora.text, model.encoder, options)
         self.signature = make_signature(
@@ -120,7 +123,7 @@ class ModelRun:
 
     def early_notes(self) -> list[str]:
         """Return what the user should know of the text before it is measured; nothing where it is not read."""
-        return [*self.inputs.early_notes(self.corpora.documents), *self._on_controls()]
+        return [*self._chosen, *self.inputs.early_notes(self.corpora.documents), *self._on_controls()]
 
     def _on_controls(self) -> list[str]:
         measured = "controls" in self.options.shaping  # by a stage of this run
@@ -134,5 +137,11 @@ class ModelRun:
             "tap": self.anatomy.path,
             "device": self.model.device,
             **({GUIDED: guided} if (guided := guided_heads(self.loaded.model.config)) else {}),
-            "notes": [*self.corpora.notes(), *self.model.notes(), *self.inputs.notes(), *self._on_controls()],
+            "notes": [
+                *self.corpora.notes(),
+                *self.model.notes(),
+                *self._chosen,
+                *self.inputs.notes(),
+                *self._on_controls(),
+            ],
         }

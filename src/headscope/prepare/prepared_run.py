@@ -6,7 +6,7 @@ from typing import Protocol, runtime_checkable
 from headscope.declarations.run_options import RunOptions
 from headscope.models.anatomy import KindLayout
 from headscope.models.loading.in_memory import dtype_of
-from headscope.prepare.left_to_model import controls_of, with_packing
+from headscope.prepare.left_to_model import SINGLE_LINES, controls_of, with_packing
 from headscope.prepare.maps_run import MapsRun
 from headscope.prepare.model_run import ModelRun
 from headscope.prepare.reading_model import open_model
@@ -62,8 +62,14 @@ def prepare_model_run(
     model = open_model(options)
     # What the options leave to the model is known now, and is what the signature names.
     controls = controls_of(model.loaded.model) if options.controls is None else options.controls
-    options = replace(with_packing(options, model.anatomy), dtype=dtype_of(model.loaded), controls=controls)
-    run = ModelRun(options, corpora=corpora, model=model)
+    text = corpora.text
+    packed = with_packing(options, model.anatomy, only_single_lines=text.of_one_line > 0 == text.of_several_lines)
+    single_chosen = SINGLE_LINES if packed.packing == "single" != options.packing else None
+    chosen = tuple(filter(None, [corpora.lines_chosen, single_chosen]))
+    documents = "lines" if corpora.lines_chosen else options.documents
+    options = replace(packed, documents=documents, dtype=dtype_of(model.loaded), controls=controls)
+    run = ModelRun(options, corpora=corpora, model=model, chosen=chosen)
+    run.inputs.check(corpora.documents)
     for note in run.early_notes():
         note_early(watch, note)
     return run

@@ -4,11 +4,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from headscope.corpora.demo import demo_text
+from headscope.counted import count
+from headscope.declarations.compat import UNSET
 from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare.annotated import AnnotatedCorpus, AnnotatedText, GapCorpus, mention_corpora
 from headscope.prepare.overlap import check_overlap
 from headscope.prepare.text_corpus import TextCorpus, TextInMemory
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 Text = TextCorpus | TextInMemory | AnnotatedText
 
@@ -25,6 +28,7 @@ class RunCorpora:
         gap: rows of GAP.
         documents: number of documents in the text; 0 where the run does not read it.
         facts: their part of the signature: name and hash of each corpus that is read.
+        lines_chosen: a note for the user where each line is read as a document because there are few documents.
     """
 
     text: Text
@@ -34,6 +38,7 @@ class RunCorpora:
     gap: GapCorpus | None
     documents: int
     facts: dict[str, Any]
+    lines_chosen: str | None = None
 
     def notes(self) -> list[str]:
         """Return notes on the corpora for the user."""
@@ -68,17 +73,36 @@ def open_corpora(options: RunOptions, *, text_read: tuple[int, str] | None = Non
     if train is not None and evaluated is not None and not options.allow_overlap:
         check_overlap(train.files, evaluated.files)
     text, documents = _open_text(options, treebank=evaluated, coreference=annotated["coreference"]), 0
+    chosen = None
     if "text" in options.corpora_read:
         documents, digest = text_read or text.digest()
+        if _lines_are_better(options, text, documents):
+            assert not isinstance(text, AnnotatedText)
+            chosen = (
+                f"the text has {count(documents, 'document')} and intervals need at least {FEWEST_DOCUMENTS}, so each "
+                f"of its {text.lines:,} lines is read as a document; give --documents blocks to keep the blocks "
+                "between blank lines"
+            )
+            text.split_lines()
+            documents, digest = text.digest()
         facts = {"name": text.name, "hash": digest, "documents": documents, **facts}
-    return RunCorpora(text=text, documents=documents, facts=facts, **annotated)
+    return RunCorpora(text=text, documents=documents, facts=facts, lines_chosen=chosen, **annotated)
+
+
+def _lines_are_better(options: RunOptions, text: Text, documents: int) -> bool:
+    """Return True if the options leave open what a document is, and lines are enough documents for intervals."""
+    is_open = options.documents == UNSET and options.packing in (UNSET, "single") and options.compat is None
+    return is_open and documents < FEWEST_DOCUMENTS <= text.lines
 
 
 def _open_text(options: RunOptions, *, treebank: AnnotatedCorpus | None, coreference: AnnotatedCorpus | None) -> Text:
     """Open the text: that of the options, else the sentences of the annotated corpora, else the demonstration."""
     as_written = options.compat is not None  # whose cuts are drawn from one stream over the corpus
     if options.documents_in_memory:
-        return TextInMemory(options.documents_in_memory, as_written=as_written)
+        in_memory = TextInMemory(options.documents_in_memory, as_written=as_written)
+        if options.documents == "lines":
+            in_memory.split_lines()
+        return in_memory
     if options.text or not (options.treebank or options.coref):
         return TextCorpus(
             options.text or (str(demo_text()),),

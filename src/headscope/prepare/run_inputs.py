@@ -1,15 +1,16 @@
 """The inputs of a run: its text, packed into segments and cut into shards."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 from headscope.corpora.document import Document
 from headscope.counted import count
+from headscope.declarations.compat import UNSET
 from headscope.declarations.run_options import RunOptions
 from headscope.encoding.document_shards import document_shards
 from headscope.encoding.encoder import Encoder
-from headscope.encoding.packing.line_packing import Packer
+from headscope.encoding.packing.line_packing import NO_PAIR, Packer
 from headscope.encoding.segment import Segment
 from headscope.encoding.shards import Shard
 from headscope.encoding.tokenizer.unknown import KnownPieces
@@ -17,10 +18,8 @@ from headscope.errors import InputError
 from headscope.examples.collector import MOST_TOKENS
 from headscope.examples.example_inputs import example_tokens, within_tokens
 from headscope.examples.short_sentences import SentenceKeeper
-from headscope.prepare.annotated import AnnotatedText
-from headscope.prepare.left_to_model import PAIRS
 from headscope.prepare.run_corpora import Text
-from headscope.statistics.inference.confidence import too_few
+from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, too_few
 
 BY_LINES = "blank lines part documents; where each line is a text of its own, give --documents lines"
 
@@ -53,7 +52,7 @@ class RunInputs:
         segments = self._packed()
         first = next(segments, None)
         if first is None:
-            raise self._no_input()
+            raise self._no_input(self._packer.counts.documents, self._packer.counts.skipped)
         yield from chain([first], segments)
 
     def _packed(self) -> Iterator[Segment]:
@@ -96,7 +95,7 @@ class RunInputs:
         if not again:
             self._known.check()
         if not any_passed and not self._packer.counts.segments:
-            raise self._no_input()
+            raise self._no_input(self._packer.counts.documents, self._packer.counts.skipped)
 
     def _read(self) -> tuple[Iterable[Document], bool]:
         """Read the text from its start; return its documents, and whether it was read before."""
@@ -151,20 +150,32 @@ class RunInputs:
         why = dict(sorted(counts.skipped.items()))
         return {**vars(counts), "skipped": sum(why.values()), "skipped_why": why}
 
+    def check(self, documents: int) -> None:
+        """Refuse a text of so many documents that makes no input, which is known before it is read by the model.
+
+        Raises:
+            InputError: each document is a single line, and the packing makes pairs.
+        """
+        if documents and self._left_out() and self.text.of_one_line == documents:
+            raise self._no_input(documents, {NO_PAIR[self.options.packing]: documents})
+
     def early_notes(self, documents: int) -> list[str]:
         """Return notes on a text of so many documents, which are known before it becomes inputs."""
-        left_out = self._left_out()
-        # That all are left out is an error as soon as they are read.
-        if not documents or (left_out and self.text.of_one_line == documents):
+        if not documents:
             return []
-        notes = list(filter(None, [left_out]))
-        if few := too_few(documents, here="this text has"):
-            notes.append(f"{few}; {BY_LINES}" if self.text.of_several_lines else few)
-        return notes
+        left_out = self._left_out()
+        used = documents - (self.text.of_one_line if left_out else 0)
+        return list(filter(None, [left_out, *self._few(used)]))
+
+    def _few(self, documents: int) -> list[str]:
+        """Return notes where so many documents are too few for intervals."""
+        few = too_few(documents)
+        lines_help = self.options.documents == UNSET and self.text.lines >= FEWEST_DOCUMENTS
+        return [] if few is None else [few, *([BY_LINES] if lines_help else [])]
 
     def _left_out(self) -> str | None:
         """Say that documents are left out because a line alone makes no pair; None where none is."""
-        number = self.text.of_one_line if self.options.packing in PAIRS else 0
+        number = self.text.of_one_line if self.options.packing in NO_PAIR else 0
         if not number:
             return None
         verb = "is" if number == 1 else "are"
@@ -178,20 +189,16 @@ class RunInputs:
         notes = list(filter(None, [self._left_out()]))
         documents = self._packer.counts.documents_used
         # A run that goes on after a stop learns this last: before the scan nothing has been used.
-        if documents and (few := too_few(documents)):
-            notes.append(few)
-            by_line = self.options.documents == "lines" or isinstance(self.text, AnnotatedText)
-            if not by_line and self._packer.counts.segments > documents:
-                notes.append(BY_LINES)
+        if documents:
+            notes += self._few(documents)
         return notes + self._known.notes()
 
-    def _no_input(self) -> InputError:
-        counts = self._packer.counts
-        why = "; ".join(f"{reason}: {n}" for reason, n in sorted(counts.skipped.items()))
+    def _no_input(self, documents: int, skipped: Mapping[str, int]) -> InputError:
+        why = "; ".join(f"{reason}: {n}" for reason, n in sorted(skipped.items()))
         hint = "raise --max-length or use --too-long truncate"
-        if any("pair" in reason for reason in counts.skipped):
+        if any("pair" in reason for reason in skipped):
             hint = "use --packing single for texts of one line"
         return InputError(
-            f"no input could be made of {count(counts.documents, 'document')} with packing {self.options.packing} "
+            f"no input could be made of {count(documents, 'document')} with packing {self.options.packing} "
             f"({why or 'all lines are empty'}); {hint}"
         )

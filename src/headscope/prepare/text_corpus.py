@@ -8,6 +8,7 @@ from typing import IO, Any
 
 from headscope.corpora.document import Document
 from headscope.corpora.fetch.by_name import resolve
+from headscope.corpora.identity import distinct
 from headscope.corpora.opening import read_once
 from headscope.corpora.ordered import Ordered
 from headscope.corpora.reading import read_corpus
@@ -27,19 +28,32 @@ class _Text:
     Attributes:
         of_one_line: how many documents are one line, which makes no pair; known after `digest`.
         of_several_lines: how many are several.
+        lines: how many documents there are where each line is one; known after `digest`.
         characters: how many characters they have together.
     """
 
     def __init__(self, read: Callable[[], Iterator[Document]], *, name: str, as_written: bool) -> None:
         self.name = name
-        self.of_one_line = self.of_several_lines = self.characters = 0
+        self.of_one_line = self.of_several_lines = self.lines = self.characters = 0
+        self._read_blocks, self._as_written = read, as_written
+        self._limit: int | None = None
         self._corpus = Ordered(read, name=name, as_written=as_written)
+
+    def split_lines(self) -> None:
+        """Read each line as a document by itself from now on; call `digest` again."""
+
+        def read() -> Iterator[Document]:
+            documents = distinct(each for block in self._read_blocks() for each in _lines_of(block))
+            return first_documents(documents, limit=self._limit)
+
+        self._corpus = Ordered(read, name=self.name, as_written=self._as_written)
 
     def digest(self) -> tuple[int, str]:
         """Read the whole corpus; return its number of documents and its hash."""
-        self.of_one_line = self.of_several_lines = self.characters = 0
+        self.of_one_line = self.of_several_lines = self.lines = self.characters = 0
         for each in self._corpus.first():
             self.characters += characters_of(each)
+            self.lines += 1 if each.whole else max(1, len(each.lines))
             if not each.whole:
                 self.of_one_line += len(each.lines) == 1
                 self.of_several_lines += len(each.lines) > 1
@@ -56,6 +70,15 @@ class _Text:
     def notes(self) -> list[str]:
         """Return notes on the corpus for the user."""
         return self._corpus.notes()
+
+
+def _lines_of(document: Document) -> Iterator[Document]:
+    """Yield each line of a document as a document; one that is an input by itself stays whole."""
+    if document.whole or not document.lines:
+        yield document
+        return
+    for line in document.lines:
+        yield Document(lines=(line,), whole=True, origin=document.origin)
 
 
 class TextCorpus(_Text):

@@ -67,16 +67,26 @@ def check_options(options: RunOptions) -> None:
         raise OptionError("--shard needs text that every part can read; give a file in place of a pipe")
 
 
-def write_part(run: ModelRun, out: Path, part: Part, *, watch: Watcher | None = None) -> int:
+def write_part(
+    run: ModelRun, out: Path, part: Part, *, options: RunOptions | None = None, watch: Watcher | None = None
+) -> int:
     """Scan a part's shards for every stage that has scans, and keep their sums; return how many it keeps.
 
     A part that was killed goes on with the shards that it has not kept.
+
+    Args:
+        run: from `prepare`.
+        out: folder of the part.
+        part: which part of how many.
+        options: as the user gave them, so that the merged run says what was chosen for them; the run's when None.
+        watch: receives the progress.
 
     Raises:
         OutputError: the folder holds something else, or another run holds it.
     """
     with folder_held(out) as lock:
-        about = {"part": part.number, "of": part.of, "signature": run.signature["id"], "options": _plain(run.options)}
+        plain = _plain(options or run.options)
+        about = {"part": part.number, "of": part.of, "signature": run.signature["id"], "options": plain}
         _check_out(out, about)
         for complete in (False, True):
             if complete:

@@ -124,7 +124,8 @@ def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool
     if out is None:
         raise OptionError("--shard needs --out: a folder of its own for each part")
     with ProgressPrinter(quiet=quiet) as watch:
-        number = write_part(prepare_model_run(options, watch=watch), out, part, watch=watch)
+        run = prepare_model_run(options, watch=watch)
+        number = write_part(run, out, part, options=options, watch=watch)
     say(f"part {part.number} of {part.of}: {count(number, 'shard')} in {out}")
     say("when all parts are finished: headscope merge DIR ... --out REPORT, with the folders of all of them")
 

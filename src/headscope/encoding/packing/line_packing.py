@@ -18,6 +18,9 @@ from headscope.errors import InputError
 Text = tuple[Pieces, Pieces | None, dict[str, Any]]
 """One text or a pair of them, which becomes an input, and the segment's `shortened` and `first_written`."""
 
+NO_PAIR = {"pretraining": "no second line to pair with", "paragraphs": "no second paragraph to pair with"}
+"""Why a document of one line makes no input, for each packing that makes pairs."""
+
 
 @dataclass(kw_only=True)
 class PackingCounts(WordCounts):
@@ -179,7 +182,7 @@ class Packer:
         room = self.max_length - self.encoder.special_tokens_pair
         for first in lines:
             if (second := next(lines, None)) is None:
-                self.counts.skipped["no second paragraph to pair with"] += 1
+                self.counts.skipped[NO_PAIR["paragraphs"]] += 1
                 return
             first_written = self.encoder.without_first(first)
             shortened = self._over(len(first) + len(second) + self.encoder.special_tokens_pair, document)
@@ -197,7 +200,7 @@ class Packer:
         draws = self.random if self.one_stream else Random(f"{self.seed} {document.id}")
         for chunk in self._chunks(document, special=special, fewest=2):
             if len(chunk) < 2:
-                self.counts.skipped["no second line to pair with"] += 1
+                self.counts.skipped[NO_PAIR["pretraining"]] += 1
                 continue
             cut = draws.randint(1, len(chunk) - 1)
             first, second = self.encoder.join(chunk[:cut]), self.encoder.join(chunk[cut:])
