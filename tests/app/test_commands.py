@@ -183,7 +183,10 @@ def test_a_new_option_reaches_the_run(watched, capsys):
     assert capsys.readouterr().out == "stats shown\nnote: few\n"
 
 
-def test_files_are_typed_without_an_option_too(watched):
+def test_files_are_typed_without_an_option_too(watched, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.txt", "b.txt", "c.txt"):
+        Path(name).write_text("The cat sat.")
     made(NEIGHBORS).main(["a.txt", "b.txt", "--text", "c.txt", "-q"], standalone_mode=False)
     made(NEIGHBORS).main(["--text", "a.txt", "b.txt", "-q"], standalone_mode=False)
     assert [each.text for each in watched.asked] == [("a.txt", "b.txt", "c.txt"), ("b.txt", "a.txt")]

@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from headscope.app.cli import progress_lines
 from headscope.app.cli.progress_lines import ProgressPrinter, describe, stage_done
 from headscope.atlas.atlas_files import run_report
 from headscope.counted import duration
 from headscope.declarations.analysis_list import STAGES
+from headscope.declarations.requests import SKIPPABLE
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import watched_stages
@@ -92,6 +94,34 @@ def test_a_run_tells_what_it_loads_measures_and_draws(tmp_path, monkeypatch):
     assert begun[:3] == [("reading the corpus", None, None), ("loading the model", None, None), ("stats", 1, 3)]
     assert begun[-1] == ("drawing figures and pages", 3, 3)
     assert all((each.share_of_all or 0.0) < 1.0 for each in told)
+
+
+def test_silence_is_broken(monkeypatch, capsys):
+    monkeypatch.setattr(progress_lines, "_LONGEST_SILENCE", 0.0)
+    monkeypatch.setattr(progress_lines, "_TICK", 0.001)
+    said = ""
+    with ProgressPrinter() as watch:
+        watch(Progress("drawing figures and pages", step=2, steps=2))
+        while said.count("\n") < 3:
+            said += capsys.readouterr().err
+    assert said.endswith("headscope: stage 2 of 2, drawing figures and pages, 0 s so far\n")
+    capsys.readouterr()
+    with ProgressPrinter(quiet=True) as watch:
+        watch(Progress("drawing figures and pages"))
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("command", ["stats", "report"])
+def test_no_note_is_printed_twice(command, cli, tmp_path, monkeypatch):
+    leave_drawing_out(monkeypatch)
+    text = tmp_path / "my.txt"
+    text.write_text("The cat sat.\n")
+    only = [] if command == "stats" else [f"--skip={name}" for name in SKIPPABLE if name != "stats"]
+    for quiet in ([], ["-q"]):
+        out_folder = [] if command == "stats" else ["--out", tmp_path / f"out{len(quiet)}"]
+        _, out, err = cli(command, text, *quiet, *only, *out_folder)
+        notes = [line.partition("note: ")[2] for line in (out + err).splitlines() if "note: " in line]
+        assert len(notes) == len(set(notes)) == 2, out + err
 
 
 def test_times():

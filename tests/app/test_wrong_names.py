@@ -58,6 +58,28 @@ def test_wrong_names_are_refused_without_torch(folder):
     assert not problems, "\n".join(problems)
 
 
+def test_the_first_line_comes_without_torch(folder):
+    """What is read and loaded is said before the imports that take seconds, which fail here."""
+    problems = []
+    for typed, line in (
+        (["report", "here.txt"], "reading here.txt, loading headscope-minilm"),
+        (["report", "--treebank", "here.conllu", "--model", "a/b"], "reading here.conllu, loading a/b"),
+        (["report"], "reading the demonstration's text and treebank, loading headscope-minilm"),
+        (["report", "here.txt", "--dry-run"], "reading here.txt, loading headscope-minilm"),
+        (["stats"], "reading the demonstration's text, loading headscope-minilm"),
+        (["syntax"], "reading the demonstration's treebank, loading headscope-minilm"),
+        (["coref"], "reading the demonstration's treebank, loading headscope-minilm"),
+        (["stats", "-q"], None),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", _PROGRAM, *typed], cwd=folder, capture_output=True, text=True, check=False
+        )
+        first = done.stderr.splitlines()[0]
+        if "torch" not in done.stderr or (first != f"headscope: {line}" if line else first.startswith("headscope:")):
+            problems.append(f"{' '.join(typed)}: {first}")
+    assert not problems, "\n".join(problems)
+
+
 def test_a_function_refuses_a_wrong_name_without_torch(folder):
     program = (
         'import sys; sys.modules["torch"] = None\nimport headscope as hs\n'

@@ -105,7 +105,9 @@ def test_sentences_are_counted_among_those_that_are_measured():
 
 
 def test_from_python(folder, tmp_path):
-    """Both are looked at before the model is: here there is none."""
+    """Both are looked at before the model is: here its folder has a configuration alone."""
+    (tmp_path / "no-model").mkdir()
+    (tmp_path / "no-model" / "config.json").write_text("{}")
     given = {"treebank": folder / "first.conllu", "treebank_train": folder / "copy.conllu"}
     with pytest.raises(OptionError, match="hold the same sentences"):
         hs.report(tmp_path / "no-model", **given, out=tmp_path / "out")

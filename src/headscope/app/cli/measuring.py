@@ -67,11 +67,12 @@ def run_command(
         shown: values of the options of what is shown.
     """
     from headscope.app.cli.progress_lines import ProgressPrinter
-    from headscope.prepare.prepared_run import prepare
-    from headscope.running.stages import measure, stages_of
-    from headscope.running.writing import read_stages, write_run
 
-    with ProgressPrinter(quiet=quiet) as watch:
+    with ProgressPrinter(quiet=quiet, options=options) as watch:
+        from headscope.prepare.prepared_run import prepare
+        from headscope.running.stages import measure, stages_of
+        from headscope.running.writing import read_stages, write_run
+
         run = prepare(options, watch=watch)
         if out is None:
             results = list(measure(run, watch=watch))
@@ -86,4 +87,5 @@ def run_command(
     show(analysis.render_results(*of_stages, **shown))
     notes = [*(run.facts()["notes"] if command.tells_run else ()), *(n for r in results for n in r.notes)]
     where = [] if out is None else [f"tables: {out / 'tables'}"]
-    return [*(f"note: {note}" for note in dict.fromkeys(notes)), *written, *where]
+    new = [note for note in dict.fromkeys(notes) if note not in watch.noted]
+    return [*(f"note: {note}" for note in new), *written, *where]

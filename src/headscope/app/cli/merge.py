@@ -31,12 +31,13 @@ def command(
     heads are shown. Probes are trained here.
     """
     from headscope.app.cli.progress_lines import ProgressPrinter
-    from headscope.atlas.atlas_files import run_report
     from headscope.running.parts import read_parts
 
     read = read_parts(parts)
     options = read[0].options if device is None else replace(read[0].options, device=device)
-    with ProgressPrinter(quiet=quiet) as watch:
+    with ProgressPrinter(quiet=quiet, options=options) as watch:
+        from headscope.atlas.atlas_files import run_report
+
         study = run_report(options, out=out, watch=watch, parts=read)
-    say_study(study)
+    say_study(study, noted=watch.noted)
     say_pages(study, bundle=bundle)

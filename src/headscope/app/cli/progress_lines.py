@@ -1,6 +1,7 @@
 """Progress: a bar with documents a second and the time left on a terminal, plain lines elsewhere."""
 
 import sys
+import threading
 import time
 from contextlib import suppress
 from types import TracebackType
@@ -8,12 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from headscope.app.cli.printing import say_beside
 from headscope.counted import count, duration
+from headscope.declarations.run_options import RunOptions
+from headscope.embedded import EMBEDDED
 from headscope.visible import printable
 
 if TYPE_CHECKING:
     from headscope.scans.progress import Progress
 
 _SECONDS_BETWEEN_LINES = 10.0
+_LONGEST_SILENCE = 8.0
+"""Seconds after which a log gets a line although nothing was counted; a line a tick later still comes within ten."""
+_TICK = 1.0
 
 
 class ProgressPrinter:
@@ -21,42 +27,70 @@ class ProgressPrinter:
 
     Args:
         quiet: show nothing.
+        options: of the run; what is read and loaded is said at once, before the imports that take seconds.
+
+    Attributes:
+        noted: the notes that were shown.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, options: RunOptions | None = None) -> None:
         self.quiet = quiet
+        self.noted: set[str] = set()
         self._bar: Any = None
-        self._said = 0.0
+        self._said = self._counted_said = 0.0
         self._share = 0.0
-        self._began = self._stage_began = 0.0
+        self._began = self._stage_began = self._doing_since = 0.0
         self._stage: Progress | None = None
+        self._doing: Progress | None = None
+        self._ended = threading.Event()
+        self._beat = threading.Thread(target=self._break_silence, daemon=True)
+        if options is not None and not quiet:
+            self._say(reading_line(options))
 
     def __enter__(self) -> "ProgressPrinter":
+        if not self.quiet:
+            self._said = self._doing_since = time.monotonic()
+            self._beat.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._ended.set()
+        if self._beat.is_alive():
+            self._beat.join()
         if self._bar is not None:
             with suppress(OSError):  # the terminal may be gone
                 self._bar.stop()
+
+    def _break_silence(self) -> None:
+        """Say every few seconds what goes on, where nothing else was said; a bar shows its own time."""
+        while not self._ended.wait(_TICK):
+            now, doing = time.monotonic(), self._doing
+            if self._bar is None and now - self._said >= _LONGEST_SILENCE:
+                what = "loading libraries" if doing is None else describe(doing)
+                self._say(f"{what}, {duration(now - self._doing_since)} so far")
 
     def __call__(self, progress: "Progress") -> None:
         """Show one state."""
         if self.quiet:
             return
         if progress.note:
+            self.noted.add(progress.note)
             self._say(f"note: {progress.note}")
             return
+        if self._doing is None or (self._doing.stage, self._doing.step) != (progress.stage, progress.step):
+            self._doing_since = time.monotonic()
+        self._doing = progress
         self._follow(progress)
         if sys.stderr.isatty():
             self._draw(progress)
             return
         now = time.monotonic()
         # A log gets what was counted, not each beginning.
-        if progress.begun and now - self._said >= _SECONDS_BETWEEN_LINES:
-            self._said = now
-            say_beside(describe(progress))
+        if progress.begun and now - self._counted_said >= _SECONDS_BETWEEN_LINES:
+            self._counted_said = now
+            self._say(describe(progress))
 
     def _follow(self, progress: "Progress") -> None:
         """Say of a stage that it is done when the next begins, and how long the rest of the run may take."""
@@ -71,6 +105,7 @@ class ProgressPrinter:
 
     def _say(self, line: str) -> None:
         """Print a line that stays, above the bar where there is one."""
+        self._said = time.monotonic()
         if self._bar is None:
             say_beside(line)
         else:
@@ -78,12 +113,13 @@ class ProgressPrinter:
 
     def _draw(self, progress: "Progress") -> None:
         from rich.console import Console
-        from rich.progress import BarColumn, TextColumn
+        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bar
 
         if self._bar is None:
             bar = Bar(
                 BarColumn(bar_width=32),
+                TimeElapsedColumn(),
                 TextColumn("{task.description}", markup=False),
                 console=Console(stderr=True),
                 transient=True,
@@ -98,6 +134,24 @@ class ProgressPrinter:
         self._bar.update(
             0, description=printable(describe(progress)), completed=share, total=None if share is None else 1.0
         )
+
+
+def reading_line(options: RunOptions) -> str:
+    """Return the first line of a run: the corpora that it reads, and its model."""
+    if options.maps is not None:
+        return f"reading the maps in {options.maps}"
+    names = [*options.text, *options.treebank, *options.treebank_train, *options.coref]
+    corpora = ", ".join("standard input" if name == "-" else name for name in dict.fromkeys(names))
+    return f"reading {corpora or demonstration_read(options)}, loading {options.model or EMBEDDED}"
+
+
+def demonstration_read(options: RunOptions) -> str:
+    """Return the names of the demonstration's corpora that a run without a corpus reads."""
+    read = options.corpora_read
+    parts = [
+        name for name, corpora in (("text", {"text"}), ("treebank", {"treebank", "coreference"})) if corpora & read
+    ]
+    return f"the demonstration's {' and '.join(parts) or 'model'}"
 
 
 def stage_done(stage: "Progress", *, seconds: float, of_run: float) -> str:

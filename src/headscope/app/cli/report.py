@@ -1,5 +1,6 @@
 """`headscope report`: corpora in, a run directory with a page on every head out."""
 
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,11 +64,12 @@ def command(
         _scan_part(options, shard, out=out, quiet=quiet)
         return
     from headscope.app.cli.progress_lines import ProgressPrinter
-    from headscope.atlas.atlas_files import run_report
 
-    with ProgressPrinter(quiet=quiet) as watch, cluster as running:
+    with ProgressPrinter(quiet=quiet, options=options) as watch, cluster as running:
+        from headscope.atlas.atlas_files import run_report
+
         study = run_report(options, out=out, watch=watch, engine=running)
-    say_study(study)
+    say_study(study, noted=watch.noted)
     if out is None:
         say(f"folder: {study.path} (--out names another)")
     say_pages(study, bundle=bundle)
@@ -101,12 +103,13 @@ def _cluster(
 def _say_cost(options: RunOptions, *, quiet: bool) -> None:
     """Say what a run would take."""
     from headscope.app.cli.progress_lines import ProgressPrinter
-    from headscope.prepare.prepared_run import prepare_model_run
-    from headscope.running.run_cost import run_cost
 
     if options.maps is not None:
         raise OptionError("--dry-run times a model; saved maps are read without one: leave one of the two out")
-    with ProgressPrinter(quiet=quiet) as watch:
+    with ProgressPrinter(quiet=quiet, options=options) as watch:
+        from headscope.prepare.prepared_run import prepare_model_run
+        from headscope.running.run_cost import run_cost
+
         cost = run_cost(prepare_model_run(options, watch=watch))
     for line in cost.lines():
         say(line)
@@ -123,22 +126,28 @@ def _scan_part(options: RunOptions, shard: str, *, out: Path | None, quiet: bool
     check_options(options)
     if out is None:
         raise OptionError("--shard needs --out: a folder of its own for each part")
-    with ProgressPrinter(quiet=quiet) as watch:
+    with ProgressPrinter(quiet=quiet, options=options) as watch:
         run = prepare_model_run(options, watch=watch)
         number = write_part(run, out, part, options=options, watch=watch)
     say(f"part {part.number} of {part.of}: {count(number, 'shard')} in {out}")
     say("when all parts are finished: headscope merge DIR ... --out REPORT, with the folders of all of them")
 
 
-def say_study(study: "Study") -> None:
-    """Say what was found, and what the user should see of it."""
+def say_study(study: "Study", *, noted: Collection[str] = ()) -> None:
+    """Say what was found, and what the user should see of it.
+
+    Args:
+        study: the finished run.
+        noted: notes that were shown before, which are not repeated.
+    """
     from headscope.reporting.every_finding import first_findings
 
     say(study.summary())
     for finding in first_findings(study):
         say(f"- {finding}")
     for note in study.manifest["notes"]:
-        say(f"note: {note}")
+        if note not in noted:
+            say(f"note: {note}")
 
 
 def say_pages(study: "Study", *, bundle: bool) -> None:
