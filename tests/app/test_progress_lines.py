@@ -1,7 +1,5 @@
 """What a run says of itself while it goes on."""
 
-from dataclasses import replace
-
 import pytest
 
 from headscope.app.cli import progress_lines
@@ -13,6 +11,7 @@ from headscope.declarations.requests import SKIPPABLE
 from headscope.declarations.run_options import RunOptions
 from headscope.prepare.prepared_run import prepare
 from headscope.running.stages import watched_stages
+from headscope.running.time_left import TimeLeft
 from headscope.scans.progress import Progress
 from support.undrawn import leave_drawing_out
 
@@ -49,38 +48,59 @@ def test_a_state_in_one_line(progress, line):
     assert describe(progress) == line
 
 
-def test_no_bar_is_full_while_anything_is_left():
-    done = Progress("reading heads", 120, 120, 700, None, 10.0)
-    parts = ((0.0, 0.1), (0.1, 0.8), (0.8, 1.0))
-    shares = [replace(done, begins=begins, ends=ends).share_of_all for begins, ends in parts]
-    assert shares == pytest.approx([0.099, 0.793, 0.998])
-    assert Progress("loading the model").share_of_all is None
-    # A last batch may go beyond the limit on inputs.
+def test_a_last_batch_may_go_beyond_the_limit_on_inputs():
     assert Progress("reading heads", segments=9, limit=8).share == 1.0
 
 
 def test_a_stage_that_is_done_says_how_long_the_run_will_take(capsys):
-    """Three quarters of the run's time took half a minute: ten seconds are left."""
-    stage = Progress("jobs", step=2, steps=4, ends=0.75)
-    assert stage_done(stage, seconds=20.0, of_run=30.0) == "stage 2 of 4, jobs: done in 20 s, about 10 s left in all"
+    stage = Progress("jobs", step=2, steps=4)
+    assert stage_done(stage, seconds=20.0, left=10.0) == "stage 2 of 4, jobs: done in 20 s, about 10 s left in all"
+    assert stage_done(stage, seconds=20.0, left=None) == "stage 2 of 4, jobs: done in 20 s"
     with ProgressPrinter() as watch:
-        for step, begins in ((1, 0.0), (1, 0.0), (2, 0.5)):
-            watch(Progress("stats", step=step, steps=2, begins=begins, ends=begins + 0.5))
-    assert capsys.readouterr().err == ("headscope: stage 1 of 2, stats: done in 0 s, about 0 s left in all\n")
+        for step, left in ((1, 30.0), (1, 20.0), (2, 5.0)):
+            watch(Progress("stats", step=step, steps=2, left=left))
+    assert capsys.readouterr().err == ("headscope: stage 1 of 2, stats: done in 0 s, about 5 s left in all\n")
+    assert describe(Progress("jobs", 5, 10, 5, None, 10.0, left=200.0)).endswith("about 3 min left in all")
 
 
-def test_the_parts_of_a_run_follow_from_the_costs_of_its_stages(tmp_path):
+@pytest.mark.parametrize("speed", [0.2, 1.0, 8.0])
+@pytest.mark.parametrize("inputs", [90, 3000])
+def test_the_time_left_follows_the_machine_and_the_text(speed, inputs):
+    """A run on a machine that takes `speed` times as long; from the second step on the estimate is within 1.5."""
+    costs, now = [1.0, 8.0, 9.0, 0.0, 12.0], 0.0
+    time_left = TimeLeft(costs, text_step=0, clock=lambda: now)
+    seconds = [speed * cost for cost in costs]
+    pass_seconds = speed * 0.066 * inputs
+    told = [(time_left.seconds(0, Progress("stats")), pass_seconds + sum(seconds))]
+    for done in (inputs // 2, inputs):
+        now = pass_seconds * done / inputs
+        reading = Progress("reading heads", 0, None, done, inputs, now)
+        told.append((time_left.seconds(0, reading), pass_seconds - now + sum(seconds)))
+    now = pass_seconds
+    for step in range(1, len(costs)):
+        now += seconds[step - 1]
+        left = time_left.seconds(step, Progress("next"))
+        told.append((left, sum(seconds[step:])))
+        now += seconds[step] / 2
+        assert time_left.seconds(step, Progress("next")) <= left
+        now -= seconds[step] / 2
+    wrong = [(left, true) for left, true in told[3:] if not 1 / 1.5 <= left / true <= 1.5]
+    assert not wrong
+    assert told[2][0] == pytest.approx(told[2][1], rel=0.5)
+
+
+def test_finished_stages_take_no_time(tmp_path):
     text = tmp_path / "my.txt"
     text.write_text("The cat sat.\n\n" * 3)
-    run = prepare(RunOptions(text=(str(text),), stages=("stats", "distances"), packing="single"))
-    told = []
-    for _, watch in watched_stages(run, told.append):
-        watch(Progress("reading"))
-    costs = [STAGES["stats"].cost, STAGES["distances"].cost]
-    assert [(each.begins, each.ends) for each in told] == [
-        (0.0, pytest.approx(costs[0] / sum(costs))),
-        (pytest.approx(costs[0] / sum(costs)), pytest.approx(1.0)),
-    ]
+    run = prepare(RunOptions(text=(str(text),), stages=("stats", "behaviors"), packing="single"))
+    lefts = []
+    for finished in ((), ("behaviors",)):
+        told = []
+        for _, watch in watched_stages(run, told.append, further=1, finished=finished):
+            watch(Progress("reading"))
+        assert [(each.stage, each.step, each.steps) for each in told][-1] == ("drawing figures and pages", 3, 3)
+        lefts.append(told[0].left)
+    assert lefts[0] - lefts[1] == pytest.approx(STAGES["behaviors"].cost, abs=1.0)
 
 
 def test_a_run_tells_what_it_loads_measures_and_draws(tmp_path, monkeypatch):
@@ -93,7 +113,6 @@ def test_a_run_tells_what_it_loads_measures_and_draws(tmp_path, monkeypatch):
     begun = [(each.stage, each.step, each.steps) for each in told if not each.begun]
     assert begun[:3] == [("reading the corpus", None, None), ("loading the model", None, None), ("stats", 1, 3)]
     assert begun[-1] == ("drawing figures and pages", 3, 3)
-    assert all((each.share_of_all or 0.0) < 1.0 for each in told)
 
 
 def test_silence_is_broken(monkeypatch, capsys):

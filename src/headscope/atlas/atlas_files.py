@@ -11,9 +11,8 @@ from headscope.running.cluster.ray_engine import RayEngine
 from headscope.running.parts import FinishedPart, check_parts
 from headscope.running.run_folder import check_run_folder
 from headscope.running.run_name import free_folder, run_name
-from headscope.running.stages import stages_of
 from headscope.running.writing import write_run
-from headscope.scans.progress import Watcher, tell
+from headscope.scans.progress import Watcher
 from headscope.storage.lock import folder_held
 from headscope.study.study import Study, open_study
 
@@ -53,8 +52,6 @@ def run_report(
         write_run(run, out, watch=watch, further=1, parts=folders, executor=engine)
         study = open_study(out, words=STUDY_WORDS)
         lock.check()
-        steps = len(stages_of(run)) + 1
-        tell(watch, "drawing figures and pages", step=steps, steps=steps)
         draw(study)
     return study
 

@@ -56,7 +56,8 @@ class Stage:
         unless: values of options with which it is not measured, since another stage of its request is in its place.
         order: of its request among all requests, which signatures keep; what says none stands behind, and stages of
             equal order go by the report's.
-        cost: about how many seconds it takes on the demonstration, from which a run's time left is estimated.
+        cost: about how many seconds it takes on the demonstration besides the pass over the text, from which the time
+            left of a run is estimated.
         refusal: why it cannot be measured over saved maps, and what to do; empty where it can.
     """
 

@@ -15,7 +15,8 @@ from headscope.declarations.run_options import RunOptions
 from headscope.errors import OptionError
 from headscope.prepare.prepared_run import Run
 from headscope.running.resume import stage_signature
-from headscope.scans.progress import Watcher, in_step, tell
+from headscope.running.time_left import TimeLeft
+from headscope.scans.progress import Progress, Watcher, in_step, tell
 from headscope.scans.scan_declaration import RunText, Scan
 from headscope.scans.scan_runner import ScanRunner, keep_nothing
 from headscope.scans.shard_checkpoint import ShardCheckpoint
@@ -28,24 +29,31 @@ def stages_of(run: Run) -> list[Stage]:
     return [stage for stage in run.options.measured if not run.lacking & set(stage.corpora)]
 
 
-_DRAWING_COST = 12
-"""About how many seconds figures and pages of the demonstration take, as `Stage.cost`."""
+_DRAWING_COST = 1.2
+"""About how many seconds the figures and the part of the page of a stage take, as `Stage.cost`."""
 
 
-def watched_stages(run: Run, watch: Watcher | None, *, further: int = 0) -> Iterator[tuple[Stage, Watcher | None]]:
+def watched_stages(
+    run: Run, watch: Watcher | None, *, further: int = 0, finished: Collection[str] = ()
+) -> Iterator[tuple[Stage, Watcher | None]]:
     """Yield what the run measures, in order, each with a watcher that is told which of how many it is.
 
     Args:
         run: from `prepare`.
         watch: told of progress.
         further: how many steps follow the stages, such as drawing.
+        finished: names of stages that are not measured again.
     """
     stages = stages_of(run)
-    passed = 0.0
-    total = sum(stage.cost for stage in stages) + further * _DRAWING_COST
-    for number, stage in enumerate(stages, 1):
-        begins, passed = passed, passed + stage.cost / total
-        yield stage, in_step(watch, number, len(stages) + further, begins=begins, ends=passed)
+    costs = [0.0 if stage.name in finished else float(stage.cost) for stage in stages]
+    costs += [_DRAWING_COST * len(stages)] * further
+    text_stages = (n for n, stage in enumerate(stages) if stage.name not in finished and "text" in stage.corpora)
+    time_left = TimeLeft(costs, text_step=next(text_stages, None))
+    for index, stage in enumerate(stages):
+        yield stage, in_step(watch, index + 1, len(costs), left=partial(time_left.seconds, index))
+    for index in range(len(stages), len(costs)):
+        if (drawing := in_step(watch, index + 1, len(costs), left=partial(time_left.seconds, index))) is not None:
+            drawing(Progress("drawing figures and pages"))
 
 
 def measure(run: Run, *, watch: Watcher | None = None) -> Iterator[StageResult]:

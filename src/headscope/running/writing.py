@@ -70,7 +70,7 @@ def write_run(
         check_stages(run)
         runner = scan_runner(run, finished=finished, checkpoint=keep, executor=executor)
         before: list[str] = []
-        for stage, stage_watch in watched_stages(run, watch, further=further):
+        for stage, stage_watch in watched_stages(run, watch, further=further, finished=finished):
             earlier = _Written(out, list(before))
             before.append(stage.name)
             if stage.name in finished:

@@ -20,7 +20,7 @@ class Progress:
         unit: what `segments` and `limit` count where the work is not by documents, as `sentences`; else None.
         step, steps: the 1-based number of the run's stage, and the number of stages with what follows them, such as
             drawing; None outside of stages.
-        begins, ends: which share of the run's time stages before this one take, and those up to it, by their costs.
+        left: estimated seconds that are left of the run; None where nothing was timed yet.
         note: what the user should know before anything is measured; empty as a rule.
     """
 
@@ -34,8 +34,7 @@ class Progress:
     step: int | None = None
     steps: int | None = None
     note: str = ""
-    begins: float | None = None
-    ends: float = 1.0
+    left: float | None = None
 
     @property
     def share(self) -> float | None:
@@ -51,14 +50,6 @@ class Progress:
     def begun(self) -> bool:
         """Whether anything was counted yet; loading and drawing count nothing."""
         return bool(self.documents or self.segments)
-
-    @property
-    def share_of_all(self) -> float | None:
-        """Share of the run's time that has passed, below 1 until the last stage ends; None where it is unknown."""
-        if self.begins is None:
-            return None
-        # After a stage has read everything, its tables are still to be computed.
-        return self.begins + (self.ends - self.begins) * min(self.share or 0.0, 0.99)
 
 
 Watcher = Callable[[Progress], None]
@@ -77,12 +68,12 @@ def note_early(watch: Watcher | None, note: str) -> None:
 
 
 def in_step(
-    watch: Watcher | None, step: int, steps: int, *, begins: float | None = None, ends: float = 1.0
+    watch: Watcher | None, step: int, steps: int, *, left: Callable[[Progress], float | None]
 ) -> Watcher | None:
-    """Return a watcher that adds the number of the stage, and its part of the run, to every report."""
+    """Return a watcher that adds the number of the stage, and the time left of the run, to every report."""
     if watch is None:
         return None
-    return lambda progress: watch(replace(progress, step=step, steps=steps, begins=begins, ends=ends))
+    return lambda progress: watch(replace(progress, step=step, steps=steps, left=left(progress)))
 
 
 def scan_teller(

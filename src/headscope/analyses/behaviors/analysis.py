@@ -21,7 +21,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="behaviors",
-            cost=6,
+            cost=8,
             measure="measure:BehaviorsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),

@@ -13,7 +13,7 @@ ANALYSIS = Analysis(
         # examples come from fewer windows.
         Stage(
             name="coref",
-            cost=10,
+            cost=7,
             measure="measure:CoreferenceMeasurement",
             corpora=("coreference",),
             options=("spacing", "pooling", "controls", "windows", "singletons", "strict"),

@@ -15,7 +15,7 @@ ANALYSIS = Analysis(
         # documents and rows of a sample by the number of heads.
         Stage(
             name="distances",
-            cost=3,
+            cost=0,
             measure="measure:DistancesMeasurement",
             tables="tables:DISTANCE_TABLES",
             corpora=("text",),

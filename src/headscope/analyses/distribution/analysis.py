@@ -10,7 +10,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="distribution",
-            cost=2,
+            cost=0,
             measure="measure:DistributionMeasurement",
             corpora=("text",),
             # 4: columns and values have the names of the field.

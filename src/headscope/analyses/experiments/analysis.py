@@ -13,7 +13,7 @@ ANALYSIS = Analysis(
         # over them.
         Stage(
             name="experiments",
-            cost=13,
+            cost=9,
             measure="measure:ExperimentsMeasurement",
             corpora=("text",),
             options=(*TEXT_INPUTS, "controls"),

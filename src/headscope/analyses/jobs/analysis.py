@@ -21,7 +21,7 @@ ANALYSIS = Analysis(
     stages=(
         Stage(
             name="jobs",
-            cost=14,
+            cost=9,
             # 3: a test for a valley between jobs, and a count for random weights.
             # 4: columns and values have the names of the field.
             # 5: a column that counts is named by what it counts. 6: text and treebank are in the same tables.

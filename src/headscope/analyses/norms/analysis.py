@@ -11,7 +11,7 @@ ANALYSIS = Analysis(
         # 2: what enters the stream, through gates and norms; which heads are inactive, corrected over heads.
         Stage(
             name="norms",
-            cost=1,
+            cost=0,
             measure="measure:NormsMeasurement",
             corpora=("text",),
             options=TEXT_INPUTS,

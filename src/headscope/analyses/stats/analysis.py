@@ -17,7 +17,7 @@ ANALYSIS = Analysis(
         # 7: columns and values have the names of the field.
         Stage(
             name="stats",
-            cost=4,
+            cost=1,
             measure="measure:StatsMeasurement",
             corpora=("text",),
             options=TEXT_INPUTS,

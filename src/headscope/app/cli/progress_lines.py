@@ -100,7 +100,7 @@ class ProgressPrinter:
         if stage is None:
             self._began = now
         else:
-            self._say(stage_done(stage, seconds=now - self._stage_began, of_run=now - self._began))
+            self._say(stage_done(stage, seconds=now - self._stage_began, left=progress.left))
         self._stage, self._stage_began = progress, now
 
     def _say(self, line: str) -> None:
@@ -127,9 +127,11 @@ class ProgressPrinter:
             bar.start()
             bar.add_task("", total=1.0)
             self._bar = bar
-        share = progress.share_of_all
-        if share is not None:
-            # A stage may read its corpus several times: the bar never goes back.
+        share = None
+        if progress.left is not None:
+            passed = time.monotonic() - self._began
+            share = passed / max(passed + progress.left, 1e-9)
+            # An estimate may grow: the bar never goes back.
             self._share = share = max(self._share, share)
         self._bar.update(
             0, description=printable(describe(progress)), completed=share, total=None if share is None else 1.0
@@ -154,18 +156,16 @@ def demonstration_read(options: RunOptions) -> str:
     return f"the demonstration's {' and '.join(parts) or 'model'}"
 
 
-def stage_done(stage: "Progress", *, seconds: float, of_run: float) -> str:
+def stage_done(stage: "Progress", *, seconds: float, left: float | None) -> str:
     """Say that a stage is done, and the time that is left of the run.
 
     Args:
         stage: as its first report has it.
         seconds: that it took.
-        of_run: seconds since the run began.
+        left: estimated seconds that are left of the run, or None.
     """
     line = f"stage {stage.step} of {stage.steps}, {stage.stage}: done in {duration(seconds)}"
-    if not 0 < stage.ends < 1:
-        return line
-    return f"{line}, about {duration(of_run * (1 - stage.ends) / stage.ends)} left in all"
+    return line if left is None else f"{line}, about {duration(left)} left in all"
 
 
 def describe(progress: "Progress") -> str:
@@ -186,6 +186,8 @@ def describe(progress: "Progress") -> str:
         words.append(f"{done / progress.seconds:.1f} {unit}/s")
         if progress.share == 1.0:
             words.append("working out the numbers")
+        elif progress.left is not None:
+            words.append(f"about {duration(progress.left)} left in all")
         elif share := progress.share:
             words.append(f"{duration(progress.seconds * (1 - share) / share)} left")
     return ", ".join(words)
