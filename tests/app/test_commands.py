@@ -180,7 +180,10 @@ def test_a_new_option_reaches_the_run(watched, capsys):
     (asked,) = watched.asked
     assert asked == WiderOptions(nearby=5, max_inputs=2, stages=("stats",))
     # The stage of another analysis says its notes, if it has any, and is not shown.
-    assert capsys.readouterr().out == "stats shown\nnote: few\n"
+    assert capsys.readouterr().out == (
+        "stats shown\nnote: no corpus was given, so the demonstration's text was read; --text reads another\n"
+        "note: few\n"
+    )
 
 
 def test_files_are_typed_without_an_option_too(watched, tmp_path, monkeypatch):
@@ -206,7 +209,10 @@ def test_what_is_written_is_checked_first_and_told_last(watched, capsys, monkeyp
     analysis = replace(NEIGHBORS, command=command)
     made(analysis).main(["--list", "here", "-q"], standalone_mode=False)
     assert done == [("check", Path("here")), (["stats", "map"], Path("here"))]
-    assert capsys.readouterr().out == "stats shown\nnote: short\nnote: few\nlist: here\n"
+    assert (
+        capsys.readouterr().out
+        == "stats shown\nnote: no corpus was given, so the demonstration's text was read; --text reads another\nnote: short\nnote: few\nlist: here\n"
+    )
     done.clear()
     made(analysis).main(["-q"], standalone_mode=False)
     assert done == []

@@ -67,13 +67,13 @@ def test_a_stage_that_is_done_says_how_long_the_run_will_take(capsys):
 @pytest.mark.parametrize("inputs", [90, 3000])
 def test_the_time_left_follows_the_machine_and_the_text(speed, inputs):
     """A run on a machine that takes `speed` times as long; from the second step on the estimate is within 1.5."""
-    costs, now = [1.0, 8.0, 9.0, 0.0, 12.0], 0.0
-    time_left = TimeLeft(costs, text_step=0, clock=lambda: now)
+    costs, now, read = [1.0, 8.0, 9.0, 0.0, 12.0], 0.0, 0
+    time_left = TimeLeft(costs, of_text=[0, 1, 2], tokens=lambda: read, text_step=0, clock=lambda: now)
     seconds = [speed * cost for cost in costs]
-    pass_seconds = speed * 0.066 * inputs
+    pass_seconds = speed * 0.0005 * 128 * inputs
     told = [(time_left.seconds(0, Progress("stats")), pass_seconds + sum(seconds))]
     for done in (inputs // 2, inputs):
-        now = pass_seconds * done / inputs
+        now, read = pass_seconds * done / inputs, 128 * done
         reading = Progress("reading heads", 0, None, done, inputs, now)
         told.append((time_left.seconds(0, reading), pass_seconds - now + sum(seconds)))
     now = pass_seconds
@@ -121,9 +121,9 @@ def test_silence_is_broken(monkeypatch, capsys):
     said = ""
     with ProgressPrinter() as watch:
         watch(Progress("drawing figures and pages", step=2, steps=2))
-        while said.count("\n") < 3:
+        while "drawing" not in said:
             said += capsys.readouterr().err
-    assert said.endswith("headscope: stage 2 of 2, drawing figures and pages, 0 s so far\n")
+    assert "headscope: stage 2 of 2, drawing figures and pages, 0 s so far\n" in said
     capsys.readouterr()
     with ProgressPrinter(quiet=True) as watch:
         watch(Progress("drawing figures and pages"))

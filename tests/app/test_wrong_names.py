@@ -32,6 +32,16 @@ CASES = [
     (["view", "The cat sat.", "--model", "./no"], MODEL),
     (["prune", "--heads", "heads.txt", "--text", "no.txt", "--out", "out"], TEXT),
     (["prune", "--heads", "heads.txt", "--model", "./no", "--out", "out"], MODEL),
+    (
+        ["syntax", "here.txt"],
+        "got unexpected extra argument(s) (here.txt); headscope syntax reads no plain text: give "
+        "--treebank with an annotated file; headscope syntax --help",
+    ),
+    (
+        ["coref", "here.txt"],
+        "got unexpected extra argument(s) (here.txt); headscope coref reads no plain text: give "
+        "--coref with an annotated file; headscope coref --help",
+    ),
     (["export", "no"], "no holds no headscope run: expected a manifest.json"),
     (["atlas", "no"], "no holds no headscope run: expected a manifest.json"),
     (["train", "--text", "no.txt", "--out", "out"], TEXT),

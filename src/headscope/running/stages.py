@@ -47,8 +47,10 @@ def watched_stages(
     stages = stages_of(run)
     costs = [0.0 if stage.name in finished else float(stage.cost) for stage in stages]
     costs += [_DRAWING_COST * len(stages)] * further
-    text_stages = (n for n, stage in enumerate(stages) if stage.name not in finished and "text" in stage.corpora)
-    time_left = TimeLeft(costs, text_step=next(text_stages, None))
+    of_text = [n for n, stage in enumerate(stages) if stage.name not in finished and "text" in stage.corpora]
+    time_left = TimeLeft(
+        costs, of_text=of_text, tokens=lambda: int(run.facts()["counts"]["tokens"]), text_step=next(iter(of_text), None)
+    )
     for index, stage in enumerate(stages):
         yield stage, in_step(watch, index + 1, len(costs), left=partial(time_left.seconds, index))
     for index in range(len(stages), len(costs)):

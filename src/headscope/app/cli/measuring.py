@@ -66,7 +66,7 @@ def run_command(
         quiet: show no progress.
         shown: values of the options of what is shown.
     """
-    from headscope.app.cli.progress_lines import ProgressPrinter
+    from headscope.app.cli.progress_lines import ProgressPrinter, demonstration_note
 
     with ProgressPrinter(quiet=quiet, options=options) as watch:
         from headscope.prepare.prepared_run import prepare
@@ -87,5 +87,7 @@ def run_command(
     show(analysis.render_results(*of_stages, **shown))
     notes = [*(run.facts()["notes"] if command.tells_run else ()), *(n for r in results for n in r.notes)]
     where = [] if out is None else [f"tables: {out / 'tables'}"]
+    if not (options.corpora or options.maps):
+        notes.insert(0, demonstration_note(options))
     new = [note for note in dict.fromkeys(notes) if note not in watch.noted]
     return [*(f"note: {note}" for note in new), *written, *where]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headscope.app.cli.printing import say_beside
 from headscope.counted import count, duration
+from headscope.declarations.option import options_of
 from headscope.declarations.run_options import RunOptions
 from headscope.embedded import EMBEDDED
 from headscope.visible import printable
@@ -154,6 +155,15 @@ def demonstration_read(options: RunOptions) -> str:
         name for name, corpora in (("text", {"text"}), ("treebank", {"treebank", "coreference"})) if corpora & read
     ]
     return f"the demonstration's {' and '.join(parts) or 'model'}"
+
+
+def demonstration_note(options: RunOptions) -> str:
+    """Return a note that a run without a corpus read the demonstration's, and the options that give another."""
+    read = options.corpora_read
+    flags = [
+        each.flag for each in options_of(type(options)).values() if each.demonstrated and read.intersection(each.holds)
+    ]
+    return f"no corpus was given, so {demonstration_read(options)} was read; {' and '.join(flags)} reads another"
 
 
 def stage_done(stage: "Progress", *, seconds: float, left: float | None) -> str:

@@ -85,11 +85,21 @@ def sentence(error: Any, arguments: Sequence[str]) -> str:
         return f"{error.option_name} expects a value after it, and nothing came; {lists}"
     reason = error.message.strip().rstrip(".")
     reason = without_middle(reason[:1].lower() + reason[1:], 2 * _LONGEST_VALUE)
+    if reason.startswith("got unexpected extra argument") and (flags := _corpus_flags(error.ctx)):
+        return f"{reason}; {command} reads no plain text: give {' or '.join(flags)} with an annotated file; {lists}"
     if kind == "BadParameter" and error.param is not None:
         option = error.param.opts[0]
         values = [_quoted(value) for value in _values(error.param.opts, arguments)]
         return f"{' '.join([option, *values[:1]])} cannot be taken: {reason}; {lists}"
     return f"{reason}; {lists}"
+
+
+def _corpus_flags(context: Any) -> list[str]:
+    """Return the options that take annotated corpora, of a command that takes no files without an option."""
+    params = [] if context is None else context.command.params
+    if any(each.name == "files" for each in params):
+        return []
+    return [flag for flag in ("--treebank", "--coref") if any(flag in each.opts for each in params)]
 
 
 def _values(options: Sequence[str], arguments: Sequence[str]) -> list[str]:
