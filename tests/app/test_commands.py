@@ -211,7 +211,8 @@ def test_what_is_written_is_checked_first_and_told_last(watched, capsys, monkeyp
     assert done == [("check", Path("here")), (["stats", "map"], Path("here"))]
     assert (
         capsys.readouterr().out
-        == "stats shown\nnote: no corpus was given, so the demonstration's text was read; --text reads another\nnote: short\nnote: few\nlist: here\n"
+        == "stats shown\nnote: no corpus was given, so the demonstration's text was read; --text reads another\n"
+        "note: short\nnote: few\nlist: here\n"
     )
     done.clear()
     made(analysis).main(["-q"], standalone_mode=False)

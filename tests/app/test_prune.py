@@ -1,5 +1,6 @@
 """`headscope prune` and `hs.prune`: a checkpoint without some heads, that plain transformers loads."""
 
+import os
 import re
 from functools import partial
 
@@ -279,3 +280,15 @@ def test_python_says_what_is_missing():
         with pytest.raises(hs.HeadscopeError) as refused:
             hs.prune(**given)
         assert str(refused.value).startswith(said)
+
+
+def test_the_modes_of_files_follow_the_umask(cli, model, heads, tmp_path):
+    before = os.umask(0o002)
+    try:
+        code, out, _ = cli("prune", "--model", model, "--heads", heads, "--out", tmp_path / "out")
+    finally:
+        os.umask(before)
+    assert code == 0
+    assert "shapes and configuration stay the same" in out
+    modes = {path.name: oct(path.stat().st_mode & 0o777) for path in (tmp_path / "out").iterdir()}
+    assert set(modes.values()) == {"0o664"}, modes

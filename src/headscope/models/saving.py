@@ -13,7 +13,7 @@ _SYSTEM_ERROR = re.compile(r"\(os error (\d+)\)")
 
 
 def save_folder(folder: Path, model: Any, tokenizer: Any, *, weights: Mapping[str, Any] | None = None) -> None:
-    """Write a model and its tokenizer with save_pretrained, in files that others may read.
+    """Write a model and its tokenizer with save_pretrained, in files whose modes follow the umask.
 
     Args:
         folder: the folder.
@@ -27,9 +27,11 @@ def save_folder(folder: Path, model: Any, tokenizer: Any, *, weights: Mapping[st
     with quiet_libraries(), _system_errors(folder):
         model.save_pretrained(folder, **({} if weights is None else {"state_dict": weights}))
         tokenizer.save_pretrained(folder)
+        # safetensors lets nobody else read what it writes; Python's own files follow the umask.
+        mode = (folder / "config.json").stat().st_mode & 0o777
         for path in folder.iterdir():
             if path.is_file():
-                path.chmod(0o644)  # safetensors lets nobody else read what it writes
+                path.chmod(mode)
 
 
 @contextmanager

@@ -267,11 +267,10 @@ class Study:
         model = self.manifest["signature"]["model"]["name"]
         counts = self.manifest["counts"]
         kinds = ", ".join(f"{k['layers']} x {k['heads']} {k['kind']} heads" for k in self.manifest["kinds"])
-        read = []
+        said = [f"{model}: {kinds}"]
         if counts["segments"]:
-            read.append(f"{count(counts['segments'], 'segment')} of {count(counts['documents_used'], 'document')}")
-        read += summaries(self.manifest)
-        return f"{model}: {kinds}; {'; '.join(read)}"
+            said.append(f"{count(counts['segments'], 'segment')} of {count(counts['documents_used'], 'document')}")
+        return "; ".join([*said, *summaries(self.manifest)])
 
     def __repr__(self) -> str:
         return f"<Study of {self.summary()}; {self.path}>"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from headscope.analyses.syntax.relations import Best, Relation, relations_of
 from headscope.attention.head_id import head_label
-from headscope.report_kit.relation_names import OVERALL
+from headscope.report_kit.relation_names import OVERALL, short
 from headscope.report_kit.tables.paper_columns import (
     count_column,
     interval_columns,
@@ -16,7 +18,7 @@ from headscope.report_kit.tables.paper_columns import (
     words_column,
 )
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
-from headscope.study.paper_table import PaperTable
+from headscope.study.paper_table import PaperColumn, PaperTable
 from headscope.study.study import Study
 
 HELD_OUT = (
@@ -39,7 +41,7 @@ def table_1(run: Study) -> PaperTable | None:
     frame = pd.DataFrame(rows)
     several = frame["kind"].nunique() > 1
     columns = (
-        words_column("relation", "relation"),
+        PaperColumn("relation", _relation_words, "l"),
         *((words_column("attention", "kind"),) if several else ()),
         words_column("head", "head"),
         words_column("who attends", "who_attends"),
@@ -57,6 +59,12 @@ def table_1(run: Study) -> PaperTable | None:
         f"rate; not tested with fewer than {FEWEST_DOCUMENTS} documents."
     )
     return PaperTable("table-1", caption, frame, columns)
+
+
+def _relation_words(row: dict[str, Any]) -> str:
+    """Return a relation's label; the two rows over all relations have words."""
+    relation = str(row["relation"])
+    return short(relation) if relation in OVERALL else relation
 
 
 def _row(relation: Relation, best: Best) -> dict[str, object]:

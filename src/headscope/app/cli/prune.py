@@ -56,5 +56,6 @@ def command(*, model: str | None, text: list[str] | None, force: bool, **options
     names = ", ".join(str(head) for head in pruned.removed[:12])
     more = f" and {len(pruned.removed) - 12:,} more" if len(pruned.removed) > 12 else ""
     say(f"wrote {pruned.path}: without {len(pruned.removed):,} of {count(pruned.heads, 'head')} ({names}{more})")
+    say("shapes and configuration stay the same: the removed heads write zeros, and the file is no smaller")
     if pruned.loss is not None:
         say(str(pruned.loss))
