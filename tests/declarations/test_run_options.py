@@ -18,7 +18,7 @@ OPTIONS = options_of(RunOptions)
 GROUPS = ("corpora", "model", "measure", "machine")
 ALWAYS = ("distances", "map")
 BY_NAME = tuple(dict.fromkeys(stage.request_name for stage in STAGES.values() if stage.by_name))
-LAST = ("behaviors", "experiments", "distribution", "jobs")
+LAST = ("behaviors", "experiments", "distribution")
 ORDERED = ("stats", "syntax", "coref", "norms", "importance", *ALWAYS, "probes", *LAST, *BY_NAME)
 
 
@@ -99,7 +99,7 @@ def test_precisions_are_torchs():
             {"text": ("a",), "treebank": ("b",), "treebank_train": ("c",), "coref": ("d",), "loss": "clm"},
             tuple(name for name in ORDERED if name not in BY_NAME),
         ),
-        ({"maps": Path("a")}, ("stats", *ALWAYS, "behaviors", "distribution", "jobs")),
+        ({"maps": Path("a")}, ("stats", *ALWAYS, "behaviors", "distribution")),
         ({"text": ("a",), "stages": ("probes", "syntax")}, ("probes", "syntax")),
         ({"text": ("a",), "stages": BY_NAME}, BY_NAME),
         ({"text": ("a",), "include": BY_NAME}, ("stats", "norms", *ALWAYS, *LAST, *BY_NAME)),
@@ -120,7 +120,7 @@ def test_what_is_left_out_unless_it_is_named():
     for wrong in ("direction", "stats"):
         with pytest.raises(OptionError) as refused:
             RunOptions(include=("pca", wrong))
-        assert str(refused.value) == f"include {wrong!r} is not known; choose one of pca, explanation, effects"
+        assert str(refused.value) == f"include {wrong!r} is not known; choose one of jobs, pca, explanation, effects"
     with pytest.raises(OptionError) as refused:
         RunOptions(include=("pca",), maps=Path("a"))
     assert str(refused.value) == (
@@ -136,7 +136,7 @@ def test_what_is_left_out_unless_it_is_named():
     [
         ({"skip": ("experiment",)}, "skip 'experiment' is not known; choose one of syntax, coref, norms, "),
         ({"skip": BY_NAME[:1]}, f"skip {BY_NAME[0]!r} is not known; choose one of syntax, "),
-        ({"stages": ("jobs",), "skip": ("jobs",)}, "--skip leaves nothing to measure; skip less"),
+        ({"stages": ("experiments",), "skip": ("experiments",)}, "--skip leaves nothing to measure; skip less"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_skipped(given, words):
@@ -148,7 +148,7 @@ def test_what_cannot_be_skipped(given, words):
 def test_everything_but_the_statistics_of_attention_can_be_skipped():
     assert {*OPTIONS["skip"].choices, *BY_NAME, "stats"} == {*REQUESTS}
     # What is measured is in the run's id.
-    assert "jobs" not in RunOptions(skip=("jobs",)).shaping["stages"]
+    assert "experiments" not in RunOptions(skip=("experiments",)).shaping["stages"]
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_a_treebank_whose_trees_are_skipped_is_read_as_text():
     annotated = RunOptions(treebank=("a",), skip=("syntax",))
     assert annotated.corpora_read == {"text", "treebank"}
     assert "syntax" not in annotated.wanted
-    assert RunOptions(treebank=("a",), text=("b",), skip=("syntax", "jobs")).corpora_read == {"text"}
+    assert RunOptions(treebank=("a",), text=("b",), skip=("syntax",)).corpora_read == {"text"}
 
 
 def test_the_order_of_signatures_stays():

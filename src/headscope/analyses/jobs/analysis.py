@@ -32,6 +32,7 @@ ANALYSIS = Analysis(
             optional_corpora=("treebank",),
             options=(*TEXT_INPUTS, "controls", "spacing"),
             order=7,
+            by_name=True,
         ),
     ),
     command=Command(

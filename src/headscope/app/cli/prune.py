@@ -37,6 +37,7 @@ _TEXT = Option(
     help="Text on which the loss is measured before and after; may be repeated.",
 )
 _BY = Option(name="by", group="other", help="With --keep: the measure that orders the heads, a column of study.heads.")
+_SAME = "; shapes and configuration stay the same, so the file is no smaller"
 
 
 @o.takes(RUN["model"], RUN["revision"], _HEADS, _KEEP, _STUDY, _BY, REMOVAL, _TEXT, _OUT, FORCE)
@@ -55,7 +56,8 @@ def command(*, model: str | None, text: list[str] | None, force: bool, **options
     pruned = prune(model, text=[Path(each) for each in text or ()] or None, replace=force, **options)
     names = ", ".join(str(head) for head in pruned.removed[:12])
     more = f" and {len(pruned.removed) - 12:,} more" if len(pruned.removed) > 12 else ""
-    say(f"wrote {pruned.path}: without {len(pruned.removed):,} of {count(pruned.heads, 'head')} ({names}{more})")
-    say("shapes and configuration stay the same: the removed heads write zeros, and the file is no smaller")
+    say(
+        f"wrote {pruned.path}: without {len(pruned.removed):,} of {count(pruned.heads, 'head')} ({names}{more})" + _SAME
+    )
     if pruned.loss is not None:
         say(str(pruned.loss))
