@@ -48,7 +48,6 @@ QUESTIONS = [
     ("Which head attends to the previous token?", 0, [], ".findings", "on the previous token"),
     ("What does head 4-2 do?", 0, ["#encoder-4-2"], "#card .role", "finds det"),
     ("Can a head be spared, for it writes little?", 0, [RAIL.format("norms")], "#section-norms", "is inactive"),
-    ("Does a head do several things?", 0, [RAIL.format("jobs")], "#section-jobs", "several jobs"),
     ("Which heads are alike?", 0, [RAIL.format("distances")], "#section-distances", "nearest to each other are"),
     ("Which head attends to this word?", 0, ["#pinned [data-key='3']"], "#pinned .hint", "attends to it most"),
     ("How sure is that?", 0, [], ".findings", "95% interval"),
