@@ -141,6 +141,8 @@ _HERE = (
 
 _INSTALLED = installed("headscope.statistics", Statistic, taken=frozenset(row.name for row in _HERE))
 STATISTICS: Mapping[str, Statistic] = MappingProxyType({row.name: row for row in (*_HERE, *_INSTALLED)})
+INSTALLED = frozenset(row.name for row in _INSTALLED)
+"""The names of the statistics of installed packages."""
 NAMES = tuple(STATISTICS)
 """In the order of the table, of the report and of the sums' columns."""
 

@@ -20,6 +20,7 @@ from headscope.attention.scan import scan
 from headscope.encoding.vocabulary import KeyClass
 from headscope.statistics.measures import MEASURES, of_measure
 from headscope.statistics.roles import roles
+from headscope.statistics.statistic import Rows
 from headscope.statistics.statistic_catalog import NAMES, STATISTICS
 from support import mock_inputs
 from support.hand_made import HandMadeSource, random_map
@@ -213,3 +214,13 @@ def test_where_it_is_not_known_the_page_says_so_and_the_terminal_has_no_column()
     grid, legend = render_results(StageResult(name="stats", tables={"stats": made.stats}))
     assert grid.titles[-1] == "role"
     assert "norm" not in legend
+
+
+def test_an_installed_statistic_of_some_rows_is_in_the_terminal_table(monkeypatch):
+    """Built-in statistics of some rows are in the tables and the report alone; a user's own is shown."""
+    name = next(each.name for each in STATISTICS.values() if each.rows is not Rows.ALL and not each.rare)
+    stats = mock_inputs.encoder(2, 4).stats
+    for installed in (frozenset(), frozenset({name})):
+        monkeypatch.setattr("headscope.analyses.stats.in_terminal.INSTALLED", installed)
+        grid, _ = render_results(StageResult(name="stats", tables={"stats": stats}))
+        assert (any(title in grid.titles for title in (name, STATISTICS[name].heading) if title)) == bool(installed)

@@ -12,11 +12,11 @@ from headscope.report_kit.tables.terminal import Grid
 from headscope.statistics.measures import of_measure
 from headscope.statistics.roles import roles
 from headscope.statistics.statistic import Rows, Unit
-from headscope.statistics.statistic_catalog import STATISTICS
+from headscope.statistics.statistic_catalog import INSTALLED, STATISTICS
 
 
 def render_results(result: StageResult) -> Iterator[Grid | str]:
-    """Yield a row for each head: every mean over all rows, in percent of attention or nats, and the role."""
+    """Yield a row for each head: means over all rows and installed statistics, in percent or nats, and the role."""
     stats = of_measure(result.tables["stats"])
     by_norm = roles_by_norm(result.tables["stats"]).set_index(["kind", "layer", "head"])["role_by_norm"].to_dict()
     wide = stats[stats["head"].notna()].pivot_table(
@@ -28,7 +28,8 @@ def render_results(result: StageResult) -> Iterator[Grid | str]:
     columns = [
         statistic
         for statistic in STATISTICS.values()
-        if statistic.rows is Rows.ALL and (statistic.name in occurring or not statistic.rare)
+        if (statistic.rows is Rows.ALL or statistic.name in INSTALLED)
+        and (statistic.name in occurring or not statistic.rare)
     ]
     lines = []
     for row in rows.to_dict("records"):
