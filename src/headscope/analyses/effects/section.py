@@ -40,6 +40,8 @@ TERMS = (
      "that it is what is lost after they have made up for the head"),
     ("Mean ablation", "a head writes, in every row, its mean over the rows of the same class ([CLS] or first token, "
      "separator, other) in the half of the documents that does not measure"),
+    ("Undecided", f"a head that is neither shown to change the loss, by {LEAST_LOSS:g} nats or more, nor to change "
+     "it by less; both are tested at a false discovery rate of 5% over heads"),
 )  # fmt: skip
 FIGURE = Figure(name="figure-effects", tables=("effects",), draw=draw_effects)
 
