@@ -191,6 +191,8 @@ def test_terms_and_headings_lead_to_the_list_of_definitions(visit_file, file):
         assert page.locator(entry).is_visible()
         top, height = page.locator(entry).evaluate("e => [e.getBoundingClientRect().top, innerHeight]")
         assert 0 <= top < height
+    page.locator("#card a[href='#glossary']").click()
+    assert page.locator("#glossary").is_visible()
     page.evaluate("scrollTo(0, 0)")
     page.locator("#section-norms .meaning").focus()
     page.keyboard.press("Enter")
