@@ -142,7 +142,7 @@ def _characters(pieces: Sequence[bool], text_between: Callable[[int, int], str])
         pieces: whether each token is a piece of a character.
         text_between: the text of the tokens from one position to before another, empty where a character is incomplete.
     """
-    found: dict[int, CharacterPiece] = {}
+    characters: dict[int, CharacterPiece] = {}
     at = 0
     while at < len(pieces):
         stop = at + 1
@@ -151,11 +151,11 @@ def _characters(pieces: Sequence[bool], text_between: Callable[[int, int], str])
                 if not pieces[end - 1]:
                     break
                 if text := text_between(at, end).strip():
-                    found |= {at + k: CharacterPiece(text, k + 1, end - at) for k in range(end - at)}
+                    characters |= {at + k: CharacterPiece(text, k + 1, end - at) for k in range(end - at)}
                     stop = end
                     break
         at = stop
-    return found
+    return characters
 
 
 def _byte_level_characters(tokens: Sequence[str]) -> dict[int, CharacterPiece]:
