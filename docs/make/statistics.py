@@ -37,7 +37,7 @@ def roles_paragraph() -> str:
         end = " of that of uniform attention" if of_uniform else ""
         parts.append(f"{_quoted([role.name for role in own])}{what} above {above}{end}")
     return textwrap.fill(
-        f"**Roles**, the first that holds: {'; '.join(parts)}; else `{OTHERWISE}`.", width=120
+        f"A head has the first role that holds: {'; '.join(parts)}; else `{OTHERWISE}`.", width=120
     )
 
 

@@ -249,10 +249,18 @@ def loss_effects(world):
     return [each_head(world, "effects", name, measure="loss") for name in ("value", "q_value")]
 
 
-@says(rf"No head of {SIZE} is shown to change the loss by 0\.01 nats \(false discovery rate 5%\)\.")
-def _no_effect(world):
+@says(
+    rf"No head of {SIZE} is shown to change the loss: "
+    r"(?:(\d+) do(?:es)? not \(within 0\.01 nats\))?(?:, )?(?:(\d+) (?:is|are) undecided)?\."
+)
+def _no_effect(world, within, undecided):
+    """No change in the tables; those that do not change the loss do not in a plain loop; and all heads are counted."""
     value, q = loss_effects(world)
-    return not ((q < 0.05) & (np.abs(value) >= 0.01)).any()
+    whole = world.loss(1)
+    added = [world.loss(1, ((at // HEADS, at % HEADS),)) - whole for at in range(SIZE)]
+    counted = int(within or 0) + int(undecided or 0) == SIZE
+    none = not ((q < 0.05) & (np.abs(value) >= 0.01)).any()
+    return counted and none and sum(abs(each) < 0.01 for each in added) >= int(within or 0)
 
 
 @says(r"Each head in turn wrote its mean over tokens of the same class, taken on other documents\.")
@@ -260,14 +268,7 @@ def _the_intervention(world):
     return world.study.manifest["effects"]["intervention"] == "mean"
 
 
-@says(rf"(\d+) heads? of {SIZE} can go one at a time: the loss rises by less than 0\.01 nats .*")
-def _heads_can_go(world, number):
-    whole = world.loss(1)
-    added = [world.loss(1, ((at // HEADS, at % HEADS),)) - whole for at in range(SIZE)]
-    return sum(each < 0.01 for each in added) >= int(number)
-
-
-@says(r"Together they may cost more: heads that do the same make up for each other\.")
+@says(r"Heads that change nothing alone may do so together: heads that do the same make up for each other\.")
 def _it_says_what_may_be(world):
     return True
 

@@ -79,7 +79,7 @@ export function showCard(box, kind, index, kept = null) {
       ? lineDiagram(map, sentence ? sentence.role : role.name, `${title} on an example sentence: what each token attends to. Up and down arrows move.`, sentence ? sentence.arcs : [], kept)
       : el("p", { class: "caption" }, "This run kept no example sentence for this head."),
     strips(kind, index),
-    el("p", { class: "caption" }, "Gray: every head, taller where several fall together. Dashed: uniform attention. Bar: 95% interval. Point at a token to see its attention alone."),
+    el("p", { class: "caption" }, "Gray: every head, taller where several fall together. Dashed: uniform attention. Bar: 95% interval. Point at a token to see its attention alone. ", el("a", { href: "#glossary" }, "What these numbers are"), "."),
   );
   box.dataset.head = `${kind.kind} ${index}`;
 }
