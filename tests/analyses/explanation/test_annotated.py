@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from headscope.analyses.explanation.sample_design import sample_design
 
 from headscope.analyses.coref.mention_table import mention_table
 from headscope.analyses.explanation.annotation import annotation_of, kept_fields
@@ -13,7 +14,6 @@ from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import head_rows
 from headscope.analyses.explanation.measure import ExplanationMeasurement
 from headscope.analyses.explanation.row_sample import RowSampleAccumulator
-from headscope.analyses.explanation.sample_design import sample_design
 from headscope.analyses.explanation.tables import COREFERENCE, CORPORA, TEXT, TREEBANK, WEIGHT
 from headscope.analyses.explanation.tables import TABLES as SCHEMAS
 from headscope.analyses.explanation.vocabulary_facts import VocabularyFacts

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from headscope.analyses.explanation.sample_design import sample_design
 
 import headscope as hs
 from headscope.analyses.explanation.catalog import FEATURES, GROUPS
 from headscope.analyses.explanation.colors import color_of
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import head_rows
-from headscope.analyses.explanation.sample_design import sample_design
 from headscope.analyses.explanation.tables import WEIGHT
 from headscope.analyses.explanation.text_features import catalog_with
 from headscope.declarations.text_feature import TextFeature

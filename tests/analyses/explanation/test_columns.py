@@ -1,0 +1,176 @@
+"""The columns of the fit against a plain loop, and the kinds of words that they are made of."""
+
+import numpy as np
+import pytest
+import torch
+
+from headscope.analyses.explanation.catalog import FEATURES
+from headscope.analyses.explanation.columns import Columns
+from headscope.analyses.explanation.feature import ATTENDING, SINK_LOGIT, TOKENS
+from headscope.analyses.explanation.features import words
+from headscope.analyses.explanation.features.position import OFFSETS
+from headscope.analyses.explanation.vocabulary_facts import COMPONENTS, VocabularyFacts, principal_components
+from headscope.encoding.vocabulary import KeyClass
+from support.planted_explanations import IDS, NAMES, context, counts, explained, inputs, values
+
+RNG = np.random.default_rng(5)
+EMBEDDINGS = torch.tensor(RNG.normal(size=(len(NAMES), 40)), dtype=torch.float32)
+SPECIAL = [IDS["[CLS]"], IDS["[SEP]"]]
+
+
+def facts(embeddings=EMBEDDINGS):
+    made = VocabularyFacts.of_names(dict(enumerate(NAMES)), special=SPECIAL)
+    return VocabularyFacts(
+        texts=made.texts, delimiters=made.delimiters, log_frequency=made.log_frequency, embeddings=embeddings
+    ).with_counts(counts())
+
+
+def plain_features():
+    return [feature for feature in FEATURES.values() if feature.needs <= {"same_axis"}]
+
+
+def test_every_column_is_its_product():
+    known, each = facts(), inputs()[3]
+    columns = Columns(
+        features=plain_features(), token_ids=np.array([IDS["."], IDS["not"]]), sink=True, kinds=True, square=True
+    )
+    cells = RNG.random((len(each.rows), len(each.tokens) + 1)) < 0.5
+    rows = context(each, cells[:, :-1], trees=False, facts=known)
+    computed = columns.compute(rows, cells)
+    assert computed.shape == (cells.sum(), columns.width)
+    assert max(part.stop for part in columns.groups.values()) == columns.width
+    ids, number = each.tokens.ids, len(each.tokens)
+    plain = {name: values(name, rows) for name in FEATURES if FEATURES[name].needs <= {"same_axis"}}
+    kinds = known.kinds(ids)
+    queries = words.query_facts(rows)
+    for index, (row, key) in enumerate(zip(*np.nonzero(cells), strict=True)):
+        if key == number:
+            assert computed[index, columns.groups[SINK_LOGIT]] == 1
+            assert not computed[index, 1:].any()
+            continue
+        query, before = kinds[each.rows[row]], kinds[key - 1] if key else np.zeros(COMPONENTS)
+        features = {name: float(table[row, key]) for name, table in plain.items()}
+        near, located, varied = (
+            [features[name] for name in names] for names in (words.NEAR_FEATURES, words.LOCATED, words.VARIED)
+        )
+        expected = {
+            SINK_LOGIT: [0.0],
+            TOKENS: [ids[key] == IDS["."], ids[key] == IDS["not"]],
+            words.KINDS: kinds[key],
+            words.AFTER: before,
+            words.NEARBY: np.outer(kinds[key][: words.NEAR], near).ravel(),
+            words.PAIRS: np.outer(query[: words.PAIRED], kinds[key][: words.PAIRED]).ravel(),
+            words.PAIRS_AFTER: np.outer(query[: words.PAIRED_AFTER], before[: words.PAIRED_AFTER]).ravel(),
+            ATTENDING: np.concatenate(
+                [np.outer(queries[row], varied).ravel(), np.outer(query[: words.PAIRED], located).ravel()]
+            ),
+        }
+        for group, part in columns.groups.items():
+            wanted = expected.get(group, [features[name] for name in columns.names(group)])
+            np.testing.assert_allclose(computed[index, part], wanted, rtol=1e-5, atol=1e-5, err_msg=group)
+
+
+def test_positions_come_first():
+    columns = Columns(features=plain_features()[::-1], token_ids=np.zeros(0, int), sink=True, kinds=False, square=True)
+    inside = [group for group, part in columns.groups.items() if part.stop <= columns.positions.stop]
+    assert set(inside) == {SINK_LOGIT, *OFFSETS}
+    assert set(columns.groups) == {SINK_LOGIT, ATTENDING, *(feature.group for feature in plain_features())}
+
+
+def test_without_embeddings_or_with_other_queries_their_groups_are_absent():
+    across = [feature for feature in plain_features() if not feature.needs]
+    columns = Columns(features=across, token_ids=np.zeros(0, int), sink=False, kinds=True, square=False)
+    assert not {ATTENDING, words.PAIRS, words.PAIRS_AFTER, SINK_LOGIT, TOKENS} & set(columns.groups)
+    assert {words.KINDS, words.AFTER} <= set(columns.groups)
+
+
+def test_facts_on_the_attending_token_are_what_a_loop_finds():
+    each = inputs()[1]
+    rows = context(each, np.ones((len(each.rows), len(each.tokens)), bool), trees=False)
+    found, tokens = words.query_facts(rows), each.tokens
+    for index, row in enumerate(each.rows.tolist()):
+        name, kind = NAMES[tokens.ids[row]], tokens.classes[row]
+        after = tokens.word_ids[row + 1] if row + 1 < len(tokens) else None
+        assert found[index, 0] == (name == "[CLS]")
+        assert found[index, 1] == (name == "[SEP]")
+        assert found[index, 2] == (kind == KeyClass.PERIOD_COMMA)
+        assert found[index, 3] == name.startswith("##")
+        assert found[index, 5] == (tokens.word_ids[row] >= 0 and tokens.word_ids[row] != after)
+        text = "" if name.startswith("[") else name.removeprefix("##")
+        assert found[index, 6] == pytest.approx(np.log1p(len(text)))
+
+
+def test_components_are_those_of_the_singular_values():
+    table = EMBEDDINGS.double().numpy()
+    weights = counts() / counts().sum()
+    found = principal_components(EMBEDDINGS, counts().astype(float))
+    center = weights @ table
+    _, sizes, right = np.linalg.svd(np.sqrt(weights)[:, None] * (table - center), full_matrices=False)
+    for column in range(COMPONENTS):
+        expected = (table - center) @ right[column] / sizes[column]
+        expected *= np.sign(right[column][np.abs(right[column]).argmax()])
+        np.testing.assert_allclose(found[:, column], np.clip(expected, -4, 4), atol=1e-4)
+    np.testing.assert_allclose(weights @ found, 0, atol=0.05)
+    wide = principal_components(torch.tensor(RNG.normal(size=(len(NAMES), 26))), counts().astype(float))
+    assert wide.shape == (len(NAMES), COMPONENTS)
+    assert principal_components(EMBEDDINGS[:, :20], counts().astype(float)) is None
+
+
+def test_special_tokens_are_of_no_kind():
+    assert not facts().components[SPECIAL].any()
+    assert not facts().kinds(np.array([-1, 10**6])).any()
+
+
+@pytest.fixture(scope="module")
+def kinds_of_words():
+    """Embeddings in which verbs are alike, and nouns, each kind with a direction of its own."""
+    from support.planted_explanations import NOUNS, VERBS
+
+    table = 0.3 * RNG.normal(size=(len(NAMES), 40))
+    for direction, names in ((0, VERBS), (1, NOUNS)):
+        table[[IDS[name] for name in names], direction] += 6.0
+    return torch.tensor(table, dtype=torch.float32)
+
+
+def softmax(logits):
+    weights = np.exp(logits - logits.max(1, keepdims=True))
+    return weights / weights.sum(1, keepdims=True)
+
+
+def heads_of_kinds():
+    """A head that attends to nouns, and one whose verbs attend to nouns and its nouns to verbs."""
+    from support.planted_explanations import NOUNS, VERBS
+
+    nouns, pairs = [], []
+    for each in inputs():
+        names = np.array([NAMES[number] for number in each.tokens.ids])
+        noun, verb = np.isin(names, NOUNS), np.isin(names, VERBS)
+        nouns.append(softmax(np.tile(3.0 * noun, (len(each.rows), 1))))
+        pairs.append(softmax(4.0 * (verb[each.rows][:, None] & noun) + 4.0 * (noun[each.rows][:, None] & verb)))
+    return [nouns, pairs]
+
+
+@pytest.mark.slow
+def test_kinds_of_words_are_found_and_named(kinds_of_words):
+    (of_nouns, nouns), (of_pairs, pairs) = explained(heads_of_kinds(), facts=facts(kinds_of_words))
+    assert of_nouns["explained"] > 0.95
+    assert nouns[words.KINDS] > 0.8
+    named = of_nouns["sentence"].partition("words like ")[2].partition(" (")[0]
+    assert set(named.split(", ")) <= {f"“{noun}”" for noun in ("dog", "cat", "tree", "house", "river", "stone")}
+    assert of_pairs["explained"] > 0.9
+    assert max(pairs, key=pairs.get) == words.PAIRS
+    assert " from words like “" in of_pairs["sentence"]
+
+
+@pytest.mark.slow
+def test_shuffled_embeddings_add_nothing(kinds_of_words):
+    """The control: the same directions, with the kinds dealt out among the words at random."""
+    order = torch.tensor(np.random.default_rng(2).permutation(len(NAMES)))
+    noise = [
+        [softmax(np.random.default_rng((3, number)).normal(size=(len(each.rows), len(each.tokens))))]
+        for number, each in enumerate(inputs())
+    ]
+    heads = [[weights for (weights,) in noise]]
+    ((with_kinds, groups),) = explained(heads, facts=facts(kinds_of_words[order]))
+    assert with_kinds["explained"] < 0.02
+    assert not set(groups) & {words.KINDS, words.AFTER, words.PAIRS, words.PAIRS_AFTER, words.NEARBY}
