@@ -12,6 +12,7 @@ from headscope.analyses.explanation.features import words
 from headscope.analyses.explanation.features.position import OFFSETS
 from headscope.analyses.explanation.row_context import RowContext
 from headscope.analyses.explanation.vocabulary_facts import COMPONENTS
+from headscope.encoding.vocabulary import KeyClass
 
 Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
@@ -103,7 +104,8 @@ class Columns:
             kinds = context.vocabulary.kinds(ids)
             before = np.concatenate([np.zeros((1, COMPONENTS), np.float32), kinds[:-1]])
             of_keys, after = kinds[at], before[at]
-            values[:, self.groups[words.KINDS]] = of_keys
+            is_special = context.keys.are(KeyClass.CLS, KeyClass.SEP)[at]
+            values[:, self.groups[words.KINDS]] = np.where(is_special[:, None], np.float32(0), of_keys)
             values[:, self.groups[words.AFTER]] = after
             if self._near:
                 nearby = _products(of_keys[:, : words.NEAR], _stacked(plain, self._near))

@@ -20,11 +20,12 @@ from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS
 
 ORDERED = (WEIGHT, NON_SINK)
 """Measures whose groups are put in order."""
-RIDGES = (16.0, 4.0, 1.0)
-"""Penalties on squared coefficients, in rows, of which each head takes one by its gain on rows that did not fit it."""
+RIDGE = 1.0
+"""Penalty on squared coefficients, in rows."""
+_MORE_ROWS = 300
+"""Rows at most of each half to which measures other than the weights are fitted, on top of the fit to the weights."""
 _CHOOSING_ROWS, _ORDERING_ROWS = 96, 128
-"""Rows at most on which fits are compared; and rows to which groups are fitted to put them in order."""
-_CHOOSING_STEPS = 6
+"""Rows at most on which gains of groups are compared, and to which groups are fitted."""
 
 
 @dataclass(eq=False)
@@ -86,9 +87,11 @@ def explain(
     for measure in measures:
         found: dict[int, list[HeadExplanation]] = {}
         for part in _parts(sample, layers, measure):
+            first = results.get(WEIGHT, []) if measure != WEIGHT else []
             of_part = _explain_part(
                 sample,
                 part,
+                [head for layer in part.layers for head in first[layer]] if first else [],
                 products if ordered and measure in ORDERED else None,
                 positions=positions and measure == WEIGHT,
                 examples=examples and measure == WEIGHT,
@@ -133,8 +136,24 @@ def _parts(sample: RowSample, layers: int, measure: str) -> Iterator[_Part]:
 
 
 def _explain_part(
-    sample: RowSample, part: _Part, products: frozenset[str] | None, *, positions: bool, examples: bool
+    sample: RowSample,
+    part: _Part,
+    starts: Sequence[HeadExplanation],
+    products: frozenset[str] | None,
+    *,
+    positions: bool,
+    examples: bool,
 ) -> list[HeadExplanation]:
+    """Explain the heads of some layers.
+
+    Args:
+        sample: the rows.
+        part: the layers.
+        starts: explanations of the weights of the same heads, from which fits start; none for the weights themselves.
+        products: groups that are put in order after all others; None if no groups are put in order.
+        positions: whether weights are predicted from positions alone, too.
+        examples: whether the rows that are predicted best and worst are kept.
+    """
     documents, heads = len(sample.names), len(part.attention)
     of_layer = heads // len(part.layers)
     results = [HeadExplanation(np.zeros(documents), np.zeros(documents), np.zeros(of_layer)) for _ in range(heads)]
@@ -147,9 +166,12 @@ def _explain_part(
             fitting = sample.part(parity, False, part.counted)
             choosing = _evenly(sample.part(parity, True, part.counted), _CHOOSING_ROWS)
             few = _evenly(fitting, _ORDERING_ROWS)
-            ridge = _ridges(few, choosing, part.attention)
-            problem = _problem(sample.half(parity, part.counted), part.attention)
-            coefficients = fit(problem, ridge)
+            blocks, start = sample.half(parity, part.counted), None
+            if starts:
+                blocks = _evenly(blocks, _MORE_ROWS, parts=8)
+                start = np.stack([start.coefficients[parity] for start in starts], axis=1)
+            problem = _problem(blocks, part.attention)
+            coefficients = fit(problem, np.full(heads, RIDGE), start=start)
             differences = _differences(problem)
             for number, result in enumerate(results):
                 result.coefficients.append(coefficients[:, number])
@@ -161,7 +183,7 @@ def _explain_part(
                 for number, result in enumerate(results):
                     result.positions.append(of_positions[:, number])
             if products is not None:
-                orders = order_groups(few, choosing, part.attention, sample.columns.groups, products, ridge)
+                orders = order_groups(few, choosing, part.attention, sample.columns.groups, products, RIDGE)
                 _measure_steps(sample, results, orders, measuring, targets)
         _measure(sample, results, coefficients, measuring, targets, of_layer, examples=examples and enough)
     return results
@@ -169,25 +191,6 @@ def _explain_part(
 
 def _problem(blocks: Sequence[RowBlock], attention: NDArray[np.float32]) -> Problem:
     return Problem(blocks=blocks, targets=[block.targets(attention) for block in blocks])
-
-
-def _ridges(fitting: Sequence[RowBlock], choosing: Sequence[RowBlock], attention: NDArray[np.float32]) -> Floats:
-    """Return the penalty of each head: the one whose fit predicts other rows of the half best, `[head]`."""
-    fits, compares = _problem(fitting, attention), _problem(choosing, attention)
-    start, divergences = None, []
-    for ridge in RIDGES:
-        start = fit(fits, np.full(len(attention), ridge), start=start, steps=_CHOOSING_STEPS)
-        divergences.append(_divergence(compares, start))
-    return np.asarray(np.array(RIDGES)[np.argmin(divergences, axis=0)])
-
-
-def _divergence(problem: Problem, coefficients: Floats) -> NDArray[np.float64]:
-    """Return the summed divergence of each head from a prediction, but for a constant, `[head]`."""
-    total = np.zeros(problem.heads)
-    for block, target, logits in zip(problem.blocks, problem.targets, problem.logits(coefficients), strict=True):
-        _, logs = block.probabilities(logits)
-        total += (target.sum(1) * logs).sum(0) - (target * logits.reshape(target.shape)).sum((0, 1))
-    return total
 
 
 def _differences(problem: Problem) -> Floats:
@@ -200,8 +203,8 @@ def _differences(problem: Problem) -> Floats:
     return np.asarray(total / mass)
 
 
-def _evenly(blocks: Sequence[RowBlock], most: int) -> list[RowBlock]:
-    """Return some rows of blocks, spread evenly over rows of all lengths, in few blocks."""
+def _evenly(blocks: Sequence[RowBlock], most: int, *, parts: int = 2) -> list[RowBlock]:
+    """Return some rows of blocks, spread evenly over rows of all lengths, in so few blocks."""
     number = sum(len(block.rows) for block in blocks)
     wanted = np.arange(number) if number <= most else np.arange(most) * number // most
     chosen, first = [], 0
@@ -210,7 +213,7 @@ def _evenly(blocks: Sequence[RowBlock], most: int) -> list[RowBlock]:
         first += len(block.rows)
         if len(rows):
             chosen.append(block.only(rows))
-    halves = np.array_split(np.arange(len(chosen)), min(2, len(chosen)))
+    halves = np.array_split(np.arange(len(chosen)), min(parts, len(chosen)))
     return [RowBlock.joined([chosen[number] for number in half]) for half in halves]
 
 

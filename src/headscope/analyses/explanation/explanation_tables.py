@@ -11,6 +11,7 @@ from headscope.analyses.explanation.catalog import CATALOG, Catalog
 from headscope.analyses.explanation.columns import Columns
 from headscope.analyses.explanation.explain import HeadExplanation
 from headscope.analyses.explanation.named_words import NAMED, NamedWords, WordNames
+from headscope.analyses.explanation.order import LEAST_GAIN
 from headscope.analyses.explanation.sentence import Part, explanation_sentence
 from headscope.analyses.explanation.tables import TABLES
 from headscope.statistics.inference.confidence import FEWEST_DOCUMENTS, Interval, ends_of, ratio_interval

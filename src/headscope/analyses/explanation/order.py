@@ -144,7 +144,7 @@ def order_groups(
     attention: Floats,
     groups: Mapping[str, slice],
     products: frozenset[str],
-    ridge: Floats,
+    ridge: float,
 ) -> list[list[Step]]:
     """Return the groups that each head takes, in order.
 
@@ -154,7 +154,7 @@ def order_groups(
         attention: `[head, cell]`.
         groups: columns of each group.
         products: groups that are tried after all others.
-        ridge: penalty of each head, in rows, `[head]`.
+        ridge: penalty on squared coefficients, in rows.
     """
     heads = len(attention)
     fits, compares = _Rows.of(fitting, attention), _Rows.of(choosing, attention)
@@ -182,7 +182,7 @@ def order_groups(
                 columns = groups[name]
                 before = compares.divergence(wanted, columns, np.zeros((columns.stop - columns.start, len(wanted))))
                 problem = fits.problem(columns, wanted)
-                found = fit(problem, ridge[wanted], steps=_STEPS, tolerance=1e-4)
+                found = fit(problem, np.full(len(wanted), ridge), steps=_STEPS, tolerance=1e-4)
                 gained = before - compares.divergence(wanted, columns, found)
                 for index, head in enumerate(wanted.tolist()):
                     gains[head][name] = (float(gained[index]), found[:, index])

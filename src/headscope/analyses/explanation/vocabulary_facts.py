@@ -31,8 +31,8 @@ class VocabularyFacts:
         log_frequency: natural logarithm of its number in a million tokens of the text, at least 0, `[id]`.
         hidden: id of the mask token; -1 without one.
         embeddings: the model's table of token embeddings, a tensor; None if there is none.
-        components: the leading principal components of the embeddings, each of variance 1 over the tokens of the text,
-            0 for special tokens, `[id, component]`; None without embeddings or counts.
+        components: the leading principal components of the embeddings, each of variance 1 over the tokens of the text
+            without special tokens, `[id, component]`; None without embeddings or counts.
     """
 
     texts: tuple[str, ...]
@@ -94,9 +94,8 @@ class VocabularyFacts:
         components = None
         if self.embeddings is not None:
             is_text = np.array([bool(text) for text in self.texts[: len(self.embeddings)]], dtype=bool)
+            is_text[[token_id for token_id in self.pieces if token_id < len(is_text)]] = True
             components = principal_components(self.embeddings, padded[: len(is_text)] * is_text)
-            if components is not None:
-                components[np.flatnonzero(~is_text)] = 0.0  # special tokens are of no kind
         return replace(self, log_frequency=frequency, components=components)
 
     def kinds(self, ids: NDArray[np.int64]) -> Singles:
