@@ -183,9 +183,9 @@ def fit(
     inverse = np.linalg.inv(factor).astype(dtype)
     factor = factor.astype(dtype)
     found = np.zeros((width, problem.heads), dtype) if start is None else start.astype(dtype)
-    linear = sum(
-        problem.features(number).T @ target.reshape(-1, problem.heads) for number, target in enumerate(problem.targets)
-    )
+    linear: Floats = np.zeros_like(found)
+    for number, target in enumerate(problem.targets):
+        linear += problem.features(number).T @ target.reshape(-1, problem.heads)
     of_rows = [target.sum(1) for target in problem.targets]
 
     def evaluate(
