@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from headscope.analyses.explanation.annotation import Annotation
-from headscope.analyses.explanation.catalog import FEATURES
+from headscope.analyses.explanation.catalog import CATALOG, FEATURES, Catalog
 from headscope.analyses.explanation.explain import explain
 from headscope.analyses.explanation.explanation_tables import head_rows
 from headscope.analyses.explanation.kept_rows import KeptSegment
@@ -134,6 +134,7 @@ def sample_of(
     trees: bool = False,
     documents: int = DOCUMENTS,
     facts: VocabularyFacts | None = None,
+    catalog: Catalog = CATALOG,
 ) -> RowSample:
     """Return the rows of heads with their columns; the arguments are those of `explained`."""
     samples, contexts = [], {}
@@ -146,7 +147,7 @@ def sample_of(
         contexts[f"document {number:02}"] = each
     return row_sample(
         samples,
-        list(FEATURES.values()),
+        list(catalog.features.values()),
         lambda sample, visible: context(contexts[sample.document], visible, trees=trees, facts=facts),
         seed=0,
     )
@@ -158,6 +159,7 @@ def explained(
     trees: bool = False,
     documents: int = DOCUMENTS,
     facts: VocabularyFacts | None = None,
+    catalog: Catalog = CATALOG,
 ) -> list[tuple[dict, dict[str, float]]]:
     """Return the row of the table of each head, and the share of each of its groups.
 
@@ -166,13 +168,14 @@ def explained(
         trees: whether the trees are known.
         documents: number of inputs that are taken.
         facts: facts on the tokens; those of `vocabulary` if not given.
+        catalog: features and groups.
     """
-    sample = sample_of(attention, trees=trees, documents=documents, facts=facts)
+    sample = sample_of(attention, trees=trees, documents=documents, facts=facts, catalog=catalog)
     of = {"kind": "encoder", "layer": 1, "measure": WEIGHT, "model": "trained"}
-    (heads,) = explain(sample, 1, (WEIGHT,))[WEIGHT]
+    (heads,) = explain(sample, 1, (WEIGHT,), catalog=catalog)[WEIGHT]
     columns = sample.columns
     names = WordNames(vocabulary() if facts is None else facts, counts(), columns.token_ids, columns.near)
-    rows, groups = head_rows(of, heads, columns=columns, names=names, special=Special())
+    rows, groups = head_rows(of, heads, columns=columns, names=names, special=Special(), catalog=catalog)
     of_groups = {(group["head"], group["group"]): group["share"] for group in groups}
     return [
         (row, {group: of_groups[row["head"], group] for group in head.gained})

@@ -56,7 +56,7 @@ def test_every_column_is_its_product():
         expected = {
             SINK_LOGIT: [0.0],
             TOKENS: [ids[key] == IDS["."], ids[key] == IDS["not"]],
-            words.KINDS: kinds[key],
+            words.KINDS: kinds[key] * (ids[key] not in SPECIAL),
             words.AFTER: before,
             words.NEARBY: np.outer(kinds[key][: words.NEAR], near).ravel(),
             words.PAIRS: np.outer(query[: words.PAIRED], kinds[key][: words.PAIRED]).ravel(),
@@ -116,9 +116,12 @@ def test_components_are_those_of_the_singular_values():
     assert principal_components(EMBEDDINGS[:, :20], counts().astype(float)) is None
 
 
-def test_special_tokens_are_of_no_kind():
-    assert not facts().components[SPECIAL].any()
-    assert not facts().kinds(np.array([-1, 10**6])).any()
+def test_special_tokens_have_components_and_ids_without_an_embedding_none():
+    """Only the group of kinds of words is 0 on special tokens, which have groups of their own."""
+    known = facts()
+    assert known.components[SPECIAL].any(1).all()
+    np.testing.assert_array_equal(known.kinds(np.array(SPECIAL)), known.components[SPECIAL])
+    assert not known.kinds(np.array([-1, 10**6])).any()
 
 
 @pytest.fixture(scope="module")

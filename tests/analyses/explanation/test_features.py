@@ -115,6 +115,12 @@ def frequency(j):
     return math.log(PIECES.count(PIECES[j]) / N * 1e6)
 
 
+def mean_for_special(value):
+    """Return a function of row and key from one of the key; special tokens have the mean of the others."""
+    others = [value(j) for j in range(N) if not IS_SPECIAL[j]]
+    return lambda i, j: sum(others) / len(others) if IS_SPECIAL[j] else value(j)
+
+
 PLAIN = {
     "previous": lambda i, j: j == i - 1,
     "next": lambda i, j: j == i + 1,
@@ -136,8 +142,8 @@ PLAIN = {
     "sentences_apart": lambda i, j: abs(SENTENCES[i] - SENTENCES[j]),
     "ends_sentence": lambda i, j: SENTENCES[i] == SENTENCES[j] and (j == N - 1 or SENTENCES[j + 1] > SENTENCES[j]),
     "begins_sentence": lambda i, j: SENTENCES[i] == SENTENCES[j] and (j == 0 or SENTENCES[j - 1] < SENTENCES[j]),
-    "log_place": lambda i, j: math.log(1 + j),
-    "relative_place": lambda i, j: j / (N - 1),
+    "log_place": mean_for_special(lambda j: math.log(1 + j)),
+    "relative_place": mean_for_special(lambda j: j / (N - 1)),
     "first": lambda i, j: j == 0,
     "cls": lambda i, j: PIECES[j] == "[CLS]",
     "sep": lambda i, j: PIECES[j] == "[SEP]",
@@ -172,14 +178,14 @@ PLAIN = {
     "before_last": lambda i, j: word_away(i, j, -1) and ends(j),
     "after_pieces": lambda i, j: word_away(i, j, 1),
     "after_first": lambda i, j: word_away(i, j, 1) and starts(j),
-    "word_start": lambda i, j: starts(j),
-    "continuation": lambda i, j: PIECES[j].startswith("##"),
-    "ends_word": lambda i, j: ends(j),
-    "length": lambda i, j: math.log(1 + min(len(TEXTS[j]), 12)),
-    "capital": lambda i, j: PIECES[j] == "The",
-    "digit": lambda i, j: PIECES[j] in ("7", "42"),
-    "log_frequency": lambda i, j: frequency(j),
-    "log_frequency_squared": lambda i, j: frequency(j) ** 2 / 10,
+    "word_start": mean_for_special(starts),
+    "continuation": mean_for_special(lambda j: PIECES[j].startswith("##")),
+    "ends_word": mean_for_special(ends),
+    "length": mean_for_special(lambda j: math.log(1 + min(len(TEXTS[j]), 12))),
+    "capital": mean_for_special(lambda j: PIECES[j] == "The"),
+    "digit": mean_for_special(lambda j: PIECES[j] in ("7", "42")),
+    "log_frequency": mean_for_special(frequency),
+    "log_frequency_squared": lambda i, j: mean_for_special(frequency)(i, j) ** 2 / 10,
 }
 
 
