@@ -150,7 +150,10 @@ def _feature_phrase(part: Part, name: str, catalog: Catalog) -> str:
 def _phrase(part: Part, special: Special, catalog: Catalog) -> str:
     # Whether the alternatives to keys that are avoided are avoided, too, is not known.
     others = () if is_avoided(part, catalog) else part.alternatives
-    return special.fill(either([phrase_of(part, catalog), *(catalog.groups[name].phrase for name in others)]))
+    phrase = phrase_of(part, catalog)
+    # Words are written as they are, even if one is `{cls}`.
+    filled = phrase if part.words else special.fill(phrase)
+    return either([filled, *(special.fill(catalog.groups[name].phrase) for name in others)])
 
 
 def _listed(words: Sequence[str]) -> str:
