@@ -11,7 +11,7 @@ from headscope.analyses.explanation.features import words
 from headscope.analyses.explanation.features.position import OFFSETS
 from headscope.analyses.explanation.vocabulary_facts import COMPONENTS, VocabularyFacts, principal_components
 from headscope.encoding.vocabulary import KeyClass
-from support.planted_explanations import IDS, NAMES, NOUNS, VERBS, context, counts, explained, inputs, values
+from support.planted_explanations import IDS, NAMES, NOUNS, VERBS, context, counts, explained, inputs, values, vocabulary
 
 RNG = np.random.default_rng(5)
 EMBEDDINGS = torch.tensor(RNG.normal(size=(len(NAMES), 40)), dtype=torch.float32)
@@ -70,6 +70,13 @@ def test_every_column_is_its_product():
             np.testing.assert_allclose(computed[index, part], wanted, rtol=1e-5, atol=1e-5, err_msg=group)
 
 
+def test_no_cells_have_no_columns_to_fill():
+    each = inputs()[0]
+    columns = Columns(features=plain_features(), token_ids=np.zeros(0, int), sink=False, kinds=True, square=True)
+    cells = np.zeros((len(each.rows), len(each.tokens) + 1), bool)
+    assert columns.compute(context(each, cells[:, :-1], trees=False, facts=facts()), cells).shape == (0, columns.width)
+
+
 def test_positions_come_first():
     columns = Columns(features=plain_features()[::-1], token_ids=np.zeros(0, int), sink=True, kinds=False, square=True)
     inside = [group for group, part in columns.groups.items() if part.stop <= columns.positions.stop]
@@ -86,8 +93,12 @@ def test_without_embeddings_or_with_other_queries_their_groups_are_absent():
 
 def test_facts_on_the_attending_token_are_what_a_loop_finds():
     each = inputs()[1]
-    rows = context(each, np.ones((len(each.rows), len(each.tokens)), bool), trees=False)
+    # Nothing is known of the frequency of a token that does not occur in the sample, such as a hidden word.
+    seen = counts() * (np.arange(len(NAMES)) != each.tokens.ids[each.rows[3]])
+    visible = np.ones((len(each.rows), len(each.tokens)), bool)
+    rows = context(each, visible, trees=False, facts=vocabulary().with_counts(seen))
     found, tokens = words.query_facts(rows), each.tokens
+    logs = np.log(np.maximum(seen, 1) * 1e6 / seen.sum())
     for index, row in enumerate(each.rows.tolist()):
         name, kind = NAMES[tokens.ids[row]], tokens.classes[row]
         after = tokens.word_ids[row + 1] if row + 1 < len(tokens) else None
@@ -95,6 +106,9 @@ def test_facts_on_the_attending_token_are_what_a_loop_finds():
         assert found[index, 1] == (name == "[SEP]")
         assert found[index, 2] == (kind == KeyClass.PERIOD_COMMA)
         assert found[index, 3] == name.startswith("##")
+        times = seen[tokens.ids[row]]
+        expected = logs[tokens.ids[row]] - seen @ logs / seen.sum() if times else 0.0
+        assert found[index, 4] == pytest.approx(expected, abs=1e-6)
         assert found[index, 5] == (tokens.word_ids[row] >= 0 and tokens.word_ids[row] != after)
         text = "" if name.startswith("[") else name.removeprefix("##")
         assert found[index, 6] == pytest.approx(np.log1p(len(text)))

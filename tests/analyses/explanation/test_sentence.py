@@ -42,8 +42,8 @@ def test_special_tokens_are_called_as_the_model_calls_them():
 
 
 def test_favored_tokens_are_written_as_they_are():
-    parts = [Part(group=TOKENS, share=0.3, words=("not", "{cls}", "never"))]
-    assert explanation_sentence(0.3, parts) == "Attends to “not”, “{cls}”, “never” (30%); 30% predicted"
+    parts = [Part(group=TOKENS, share=0.3, words=("not", "{cls}", "{", "}"))]
+    assert explanation_sentence(0.3, parts) == "Attends to “not”, “{cls}”, “{”, “}” (30%); 30% predicted"
 
 
 def test_tokens_that_are_written_alike_are_said_once():

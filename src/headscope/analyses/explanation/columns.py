@@ -152,4 +152,4 @@ def _stacked(plain: Mapping[str, Singles], names: Sequence[str]) -> Singles:
 
 def _products(first: Singles, second: Singles) -> Singles:
     """Return each column of the first times each of the second, `[cell, first * second]`."""
-    return (first[:, :, None] * second[:, None, :]).reshape(len(first), -1)
+    return (first[:, :, None] * second[:, None, :]).reshape(len(first), first.shape[1] * second.shape[1])

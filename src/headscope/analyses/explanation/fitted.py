@@ -141,7 +141,7 @@ class Predictor:
             context: of the rows, with the frequencies of the explanation.
         """
         cells = np.ones((len(context.rows), len(context.keys) + 1), dtype=bool)
-        return self.columns.compute(context, cells).reshape(*cells.shape, -1)
+        return self.columns.compute(context, cells).reshape(*cells.shape, self.columns.width)
 
     def predict(
         self, values: Singles, visible: NDArray[np.bool_], *, prediction: str, half: int, layer: int, sink: bool

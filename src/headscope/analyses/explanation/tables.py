@@ -75,7 +75,7 @@ EXPLANATION = TableSchema(
 EXPLANATION_GROUPS = TableSchema(
     name="explanation_groups",
     meaning="What each group of features adds to the explained share of a head on top of the groups before it, in the "
-    "order of a half of the documents, measured on the other half. All features together may explain more than their sum.",
+    "order of a half of the documents, measured on the other half. All features together may explain more.",
     columns=(
         *_OF,
         text("group", "group of features: of the catalog, or of those that a user adds"),

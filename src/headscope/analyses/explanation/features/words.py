@@ -47,7 +47,9 @@ QUERY_FACTS = (
 def query_facts(rows: RowContext) -> NDArray[np.float32]:
     """Return the facts on the attending token of each row, `[row, fact]`, as `QUERY_FACTS` names them."""
     queries, vocabulary = rows.queries, rows.vocabulary
-    frequency = vocabulary.of(vocabulary.log_frequency, queries.ids) - vocabulary.mean_log_frequency
+    frequency = vocabulary.of(vocabulary.log_frequency, queries.ids)
+    # Tokens outside the sample have the mean frequency: far from all that was fitted, predictions are arbitrary.
+    frequency = np.where(frequency > 0, frequency - vocabulary.mean_log_frequency, 0.0)
     facts = (
         queries.are(KeyClass.CLS),
         queries.are(KeyClass.SEP),
