@@ -11,7 +11,18 @@ from headscope.analyses.explanation.features import words
 from headscope.analyses.explanation.features.position import OFFSETS
 from headscope.analyses.explanation.vocabulary_facts import COMPONENTS, VocabularyFacts, principal_components
 from headscope.encoding.vocabulary import KeyClass
-from support.planted_explanations import IDS, NAMES, NOUNS, VERBS, context, counts, explained, inputs, values, vocabulary
+from support.planted_explanations import (
+    IDS,
+    NAMES,
+    NOUNS,
+    VERBS,
+    context,
+    counts,
+    explained,
+    inputs,
+    values,
+    vocabulary,
+)
 
 RNG = np.random.default_rng(5)
 EMBEDDINGS = torch.tensor(RNG.normal(size=(len(NAMES), 40)), dtype=torch.float32)
