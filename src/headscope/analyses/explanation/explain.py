@@ -41,8 +41,7 @@ class HeadExplanation:
         n_rows: number of rows.
         coefficients: of the full fit of each half, `[half, column]`.
         positions: of the fit of positions alone, `[half, column]`, where it was made.
-        pulls: how far each column draws attention in the first fit of each half: its coefficient times its mean under
-            the attention less that under uniform attention, `[half, column]`.
+        differences: mean of each column under the attention less that under uniform attention, `[half, column]`.
         examples: rows that are predicted best and worst, where examples are kept.
     """
 
