@@ -50,7 +50,7 @@ def render_results(result: StageResult, *, find: str | None = None) -> Iterator[
             yield _grid(trained)
     yield (
         "explained: the share of the divergence from uniform attention (nats) that features with names predict, on "
-        "documents that did not fit them; in brackets what each group adds, in points; wrong: what the predictions of "
+        "documents that did not fit them; in brackets what each group adds; wrong: what the predictions of "
         "the layer's other heads explain, their median"
     )
 
