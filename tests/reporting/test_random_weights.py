@@ -299,6 +299,15 @@ def _explanations_keep(world, low, high):
     return int(low) <= 100 * kept <= int(high)
 
 
+@says(r"Positions alone in place of all attention lose (\S+) nats\.")
+def _positions_alone_lose(world, lost):
+    """It is said where the interval of the share that explanations keep is wider than the whole effect."""
+    table = world.study.table("effect_kept")
+    (kept,) = table[table["layer"].isna() & (table["measure"] == "kept")].to_dict("records")
+    told = kept["ci_high"] - kept["ci_low"] < 1
+    return not told and near(lost, replaced(world.study)["added_positions"])
+
+
 @says(r"Uniform attention in every head is not shown to cost 0\.01 nats of loss\.")
 def _uniform_attention_costs_nothing(world):
     table = world.study.table("effect_kept")
