@@ -163,11 +163,11 @@ def _explain_part(
         coefficients = np.zeros((sample.columns.width, heads), np.float32)
         if enough:
             fitting = sample.part(parity, False, part.counted)
-            choosing = _evenly(sample.part(parity, True, part.counted), _CHOOSING_ROWS)
-            few = _evenly(fitting, _ORDERING_ROWS)
+            choosing = _spread_rows(sample.part(parity, True, part.counted), _CHOOSING_ROWS)
+            few = _spread_rows(fitting, _ORDERING_ROWS)
             blocks, start = sample.half(parity, part.counted), None
             if starts:
-                blocks = _evenly(blocks, _MORE_ROWS, parts=8)
+                blocks = _spread_rows(blocks, _MORE_ROWS, parts=8)
                 start = np.stack([start.coefficients[parity] for start in starts], axis=1)
             problem = _problem(blocks, part.attention)
             coefficients = fit(problem, np.full(heads, RIDGE), start=start)
@@ -202,7 +202,7 @@ def _differences(problem: Problem) -> Floats:
     return np.asarray(total / mass)
 
 
-def _evenly(blocks: Sequence[RowBlock], most: int, *, parts: int = 2) -> list[RowBlock]:
+def _spread_rows(blocks: Sequence[RowBlock], most: int, *, parts: int = 2) -> list[RowBlock]:
     """Return some rows of blocks, spread evenly over rows of all lengths, in so few blocks."""
     number = sum(len(block.rows) for block in blocks)
     wanted = np.arange(number) if number <= most else np.arange(most) * number // most
@@ -241,9 +241,9 @@ def _measure(
         for start in range(0, len(results), of_layer):
             layer = slice(start, start + of_layer)
             crossed = np.tensordot(target[..., layer], logs[..., layer], axes=((0, 1), (0, 1)))
-            own = terms[:, layer].sum(0)
+            own_terms = terms[:, layer].sum(0)
             for number, result in enumerate(results[layer]):
-                result.wrong += own[number] - crossed[number]
+                result.wrong += own_terms[number] - crossed[number]
         if examples:
             for number, result in enumerate(results):
                 result.examples += example_rows(
